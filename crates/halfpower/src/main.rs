@@ -1,0 +1,2 @@
+//! halfpower
+fn main() {}

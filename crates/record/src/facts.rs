@@ -1,0 +1,170 @@
+//! What is under a target, and the conditions of a measurement, as the kernel states them.
+
+use crate::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a path turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A temporary test file in the named directory.
+    Directory,
+    /// An existing regular file.
+    File,
+    /// A block device.
+    BlockDevice,
+    /// A simulated device.
+    Simulated,
+}
+
+/// One thing that was read or written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// As the user named it.
+    pub path: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Bytes that can be addressed (of the test file, the file, or the device).
+    pub size_bytes: Bytes,
+    /// The block device below; null where there is none (memory, network, simulation).
+    pub device: Option<DeviceFacts>,
+    /// The file system; null for a raw or simulated device.
+    pub filesystem: Option<FilesystemFacts>,
+    /// Placement of the file; null where the file system does not tell.
+    pub extents: Option<Extents>,
+}
+
+/// A block device as sysfs describes it. A fact that sysfs does not give is null.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceFacts {
+    /// Kernel name of the device that the target sits on (`sda1`, `dm-0`).
+    pub name: String,
+    /// Kernel name of the whole disk whose counters and queue settings are used (`sda`); with
+    /// several disks below, the first.
+    pub disk: String,
+    /// All whole disks below, for a device built of others.
+    pub leaves: Vec<String>,
+    /// Device numbers of `disk`, `major:minor`.
+    pub major_minor: String,
+    /// Model.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Vendor.
+    pub vendor: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Size of the disk.
+    pub size_bytes: Bytes,
+    /// The kernel's rotational flag.
+    pub rotational: Option<bool>,
+    /// Whether that flag can be believed.
+    pub rotational_trusted: bool,
+    /// Whether the disk is virtual (virtio, Xen, Hyper-V, loop, zram, …), by its driver.
+    pub virtual_disk: bool,
+    /// Kernel driver.
+    pub driver: Option<String>,
+    /// Transport or link as far as sysfs tells (`nvme pcie 8.0 GT/s x4`, `virtio`, `sata`, `loop`).
+    pub link: Option<String>,
+    /// I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Smallest addressable unit: what O_DIRECT must be aligned to.
+    pub logical_block_bytes: Option<u64>,
+    /// Smallest unit that the device writes without reading first.
+    pub physical_block_bytes: Option<u64>,
+    /// Merging switched off: 0 no, 1 partly, 2 wholly.
+    pub nomerges: Option<u64>,
+    /// Requests that the block layer queues.
+    pub nr_requests: Option<u64>,
+    /// Largest request that the block layer sends.
+    pub max_request_bytes: Option<u64>,
+    /// Read-ahead of buffered reads.
+    pub read_ahead_bytes: Option<u64>,
+    /// Whether the kernel keeps counters for this disk.
+    pub iostats: Option<bool>,
+    /// Other facts of layers on the way, one sentence each.
+    pub layers: Vec<String>,
+}
+
+/// A mounted file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FilesystemFacts {
+    /// Type (`ext4`).
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Mount options.
+    pub options: String,
+    /// What is mounted, as the kernel writes it.
+    pub source: String,
+    /// Size.
+    pub size_bytes: Bytes,
+    /// Free for the user of the program.
+    pub free_bytes: Bytes,
+    /// Allocation unit.
+    pub block_bytes: Bytes,
+    /// Whether it lives in memory.
+    pub in_memory: bool,
+    /// Whether it compresses data, as its mount options say.
+    pub compresses: bool,
+}
+
+/// Placement of a file on its device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Extents {
+    /// Number of extents that map the area.
+    pub count: u64,
+    /// Physical start of the first.
+    pub first_physical_bytes: Bytes,
+    /// Physical end of the last.
+    pub last_physical_bytes: Bytes,
+    /// Bytes of the file without an extent: holes.
+    pub hole_bytes: Bytes,
+    /// Bytes allocated but never written: read as zeros without the device.
+    pub unwritten_bytes: Bytes,
+    /// Hash of the whole map: equal maps mean equal placement.
+    pub map_hash: String,
+}
+
+/// One limit that a control group puts on our I/O.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CgroupLimit {
+    /// The group.
+    pub group: String,
+    /// What is limited: `rbps`, `wbps`, `riops`, `wiops`.
+    pub what: String,
+    /// Device numbers that it holds for.
+    pub major_minor: String,
+    /// The limit, in bytes or requests per second.
+    pub limit_per_s: u64,
+}
+
+/// Conditions of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors that we may use.
+    pub cpus: u32,
+    /// Memory.
+    pub memory_bytes: Bytes,
+    /// Frequency governor; null where the kernel controls no frequency.
+    pub governor: Option<String>,
+    /// Hypervisor, as far as it shows; null on bare metal.
+    pub virtualization: Option<String>,
+    /// The kernel's clock source.
+    pub clocksource: Option<String>,
+    /// I/O limits of our control groups.
+    pub cgroup_limits: Vec<CgroupLimit>,
+    /// Scheduler of the target's disk, repeated here for comparisons.
+    pub scheduler: Option<String>,
+    /// Merging of the target's disk.
+    pub nomerges: Option<u64>,
+    /// Write cache of the target's disk.
+    pub write_cache: Option<String>,
+}

@@ -1,0 +1,165 @@
+//! A conclusion with what supports it and what to do about it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much a finding matters to the numbers beside it.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing; the numbers stand.
+    Info,
+    /// The numbers stand, but they may not mean what a reader takes them for.
+    Warning,
+    /// The numbers are not what was asked for: the document is not clean, the exit code is 1.
+    Invalid,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Follows from a count or a kernel statement.
+    Certain,
+    /// A statistical or circumstantial conclusion.
+    Likely,
+    /// One of several explanations.
+    Possible,
+}
+
+/// What kind of conclusion a finding is. The text form in JSON is the snake-case name.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingCode {
+    /// Requests failed.
+    IoErrors,
+    /// Requests transferred fewer bytes than asked.
+    ShortTransfers,
+    /// The engine cannot keep the asked depth in flight.
+    DepthNotReached,
+    /// The asked engine could not be used; another one was.
+    EngineFallback,
+    /// Reads were served by the page cache, not by the device.
+    PageCacheServed,
+    /// The device did requests that were not ours.
+    ForeignIo,
+    /// The device saw less traffic than we caused, although the page cache was bypassed.
+    DeviceSawLess,
+    /// The area holds holes or unwritten extents, which read as zeros without the device.
+    UnwrittenExtents,
+    /// Throughput or response time moved during the run.
+    NotSteady,
+    /// The load generator itself is near its limit.
+    HarnessLimit,
+    /// The file system lives in memory: there is no device.
+    NoDevice,
+    /// The kernel calls a virtual disk rotational (or not), which says nothing of what is behind.
+    RotationalUntrusted,
+    /// Too few requests for an interval.
+    TooFewRequests,
+    /// The run was interrupted; what is here is what had finished.
+    Interrupted,
+    /// Cells did not reach the asked precision within the budget.
+    PrecisionNotReached,
+    /// The device's speed drifted between visits of the same cell.
+    Drift,
+    /// Re-reads of a small area are no faster: no cache is seen.
+    NoCacheSeen,
+    /// Re-reads of a small area are faster: a cache below the file system serves them.
+    CacheSeen,
+    /// The straight line does not describe service time against size.
+    FitPoor,
+    /// Throughput still grew at the largest depth tried.
+    KneeNotReached,
+    /// Write cells were left out at the user's wish.
+    WritesSkipped,
+    /// The measured area is a small part of the device.
+    SmallArea,
+    /// Points were left out because the device is slow for the budget.
+    PointsSkipped,
+    /// Another limit than the device is in force (a control group's).
+    CgroupLimit,
+    /// The virtual machine lost processor time to its host.
+    StealTime,
+    /// The file's extents are scattered.
+    Fragmented,
+    /// The data is compressed by the file system, or may be.
+    CompressedFilesystem,
+}
+
+impl FindingCode {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+}
+
+/// One number that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// What was counted or measured.
+    pub what: String,
+    /// Its value.
+    pub value: f64,
+    /// The unit of the value; empty for counts and ratios.
+    pub unit: String,
+}
+
+/// One conclusion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Its kind.
+    pub code: FindingCode,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The conclusion in one sentence.
+    pub claim: String,
+    /// The numbers that it rests on.
+    pub evidence: Vec<Evidence>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What to do; a flag to try where there is one. Empty where nothing needs doing.
+    pub remedy: String,
+}
+
+impl Finding {
+    /// A finding that follows from counts, without evidence yet.
+    #[must_use]
+    pub fn new(
+        code: FindingCode,
+        severity: Severity,
+        claim: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            severity,
+            claim: claim.into(),
+            evidence: Vec::new(),
+            confidence: Confidence::Certain,
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The same finding with one more number behind it.
+    #[must_use]
+    pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
+        self.evidence.push(Evidence { what: what.to_owned(), value, unit: unit.to_owned() });
+        self
+    }
+
+    /// The same finding, not certain.
+    #[must_use]
+    pub fn confidence(mut self, confidence: Confidence) -> Self {
+        self.confidence = confidence;
+        self
+    }
+}

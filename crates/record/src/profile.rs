@@ -1,0 +1,230 @@
+//! The profile document: what characterising a device gave.
+
+use crate::{
+    Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Target,
+    Workload,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of a profile.
+pub const PROFILE_SCHEMA: &str = "halfpower/profile/1";
+
+/// What a device should do, as measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Profile {
+    /// [`PROFILE_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// UUIDv7; for a simulated target the hash of target and seed.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC; null for a simulated target.
+    pub time: Option<String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Whether the target was simulated.
+    pub simulated: bool,
+    /// What was measured.
+    pub target: Target,
+    /// Conditions; null for a simulated target.
+    pub environment: Option<Environment>,
+    /// Measuring time that was allowed.
+    pub budget_ns: Nanos,
+    /// Measuring time that was used.
+    pub measured_ns: Nanos,
+    /// The cells, in the order of the design.
+    pub cells: Vec<Cell>,
+    /// Straight lines through service time against request size.
+    pub service_time_fits: Vec<ServiceTimeFit>,
+    /// Throughput and response time against depth.
+    pub depth_curves: Vec<DepthCurve>,
+    /// Throughput against request size.
+    pub size_curves: Vec<SizeCurve>,
+    /// The largest rates seen.
+    pub limits: Limits,
+    /// Response time at shares of the maximum rate.
+    pub expectations: Vec<Expectation>,
+    /// What to use.
+    pub advice: Vec<Advice>,
+    /// Conclusions on the device and on the measurement.
+    pub findings: Vec<Finding>,
+}
+
+/// All visits of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Identity of the workload.
+    pub cell: String,
+    /// The workload; run time is that of the last visit.
+    pub workload: Workload,
+    /// Trials, in the order in which they were run.
+    pub trial_ids: Vec<String>,
+    /// Requests completed in all visits.
+    pub ios: u64,
+    /// Requests per second: mean over visits, interval from the variance between them.
+    pub iops: Estimate,
+    /// Bytes per second, likewise.
+    pub bytes_per_s: Estimate,
+    /// Mean response time, likewise.
+    pub response_ns: Estimate,
+    /// Response times of all visits.
+    pub histogram: HistogramSnapshot,
+    /// Share of time with a request in progress at the device (its own counter), 0 to 1.
+    pub utilization: Measured<f64>,
+    /// `utilization / iops`: Friedman's service time by the utilization law. On a device that
+    /// works in parallel it is the mean spacing of completions while busy.
+    pub service_ns: Measured<Estimate>,
+    /// Processor time charged to us per request.
+    pub cpu_us_per_io: Measured<Estimate>,
+    /// Whether the interval of the rate reached the asked precision.
+    pub precise: bool,
+}
+
+/// `y = slope x + intercept` through the response time at depth 1 against request size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceTimeFit {
+    /// Operation.
+    pub op: OpKind,
+    /// Pattern.
+    pub pattern: Pattern,
+    /// Time per request that does not depend on its size.
+    pub intercept_ns: Estimate,
+    /// Time per byte: the inverse of a transfer rate.
+    pub slope_ns_per_byte: Estimate,
+    /// Request sizes that the line was fitted to.
+    pub sizes_bytes: Vec<u64>,
+    /// Chi-square per degree of freedom with the cells' own variances: near 1 where the line
+    /// holds.
+    pub reduced_chi_square: f64,
+    /// Largest relative distance of a fitted point from the line.
+    pub max_residual_rel: f64,
+    /// Measured points that were not fitted.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A point that a fit does not describe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Request size.
+    pub bytes: u64,
+    /// Measured time.
+    pub measured_ns: f64,
+    /// Measured minus fitted: negative where the device is faster than the line.
+    pub residual_ns: f64,
+}
+
+/// One depth of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthPoint {
+    /// Requests outstanding.
+    pub depth: u32,
+    /// Requests per second.
+    pub iops: Estimate,
+    /// Mean response time.
+    pub response_ns: Estimate,
+    /// 99th percentile of the response time; null with too few requests.
+    pub p99_ns: Option<f64>,
+    /// Processor time charged to us per request.
+    pub cpu_us_per_io: Option<f64>,
+}
+
+/// Rate and response time against depth, at one request size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthCurve {
+    /// Operation (random requests).
+    pub op: OpKind,
+    /// Request size.
+    pub bs_bytes: u64,
+    /// The points, by rising depth.
+    pub points: Vec<DepthPoint>,
+    /// The knee: the smallest depth beyond which the rate grows less than `knee_gain` per
+    /// doubling; null where the curve still grew at its end.
+    pub knee: Option<u32>,
+    /// The gain per doubling of depth that the knee asks for, as a share.
+    pub knee_gain: f64,
+    /// The largest rate of the curve.
+    pub max_iops: Estimate,
+    /// The depth at which it was seen.
+    pub max_depth: u32,
+}
+
+/// One request size of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizePoint {
+    /// Request size.
+    pub bytes: u64,
+    /// Bytes per second.
+    pub bytes_per_s: Estimate,
+    /// Requests per second.
+    pub iops: Estimate,
+    /// Mean response time.
+    pub response_ns: Estimate,
+    /// Processor time charged to us per request.
+    pub cpu_us_per_io: Option<f64>,
+}
+
+/// Throughput against request size, at one depth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeCurve {
+    /// Operation.
+    pub op: OpKind,
+    /// Pattern.
+    pub pattern: Pattern,
+    /// Depth.
+    pub depth: u32,
+    /// The points, by rising size.
+    pub points: Vec<SizePoint>,
+    /// Half of the largest throughput measured in this direction and pattern at any size and
+    /// depth, which stands for PAP/2 as no advertised peak is known.
+    pub half_of_max_bytes_per_s: f64,
+    /// The smallest size that reaches it; null where none does.
+    pub half_power_bytes: Option<u64>,
+}
+
+/// The largest rates that were seen; null where that direction was not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// Random reads per second at the smallest request size.
+    pub read_iops: Option<Estimate>,
+    /// Random writes per second at the smallest request size.
+    pub write_iops: Option<Estimate>,
+    /// Read throughput at any size and depth.
+    pub read_bytes_per_s: Option<Estimate>,
+    /// Write throughput at any size and depth.
+    pub write_bytes_per_s: Option<Estimate>,
+}
+
+/// What an open load of random requests would see.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Expectation {
+    /// Operation.
+    pub op: OpKind,
+    /// Request size.
+    pub bs_bytes: u64,
+    /// Share of the measured maximum rate, 0 to 1.
+    pub saturation: f64,
+    /// Requests per second at that share.
+    pub iops: f64,
+    /// Mean response time by the load-dependent model, Poisson arrivals.
+    pub response_ns: Estimate,
+    /// Mean response time by M/M/1 with S = 1/maximum rate, for comparison only.
+    pub mm1_response_ns: f64,
+    /// M/M/1 over the load-dependent model, minus one.
+    pub mm1_error_rel: f64,
+}
+
+/// One recommendation with the numbers behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// What it is about: `read depth`, `sequential request size`, `cache mode`, ….
+    pub subject: String,
+    /// What to use.
+    pub use_this: String,
+    /// The measured numbers that say so.
+    pub because: String,
+    /// What the next best choice costs.
+    pub next_best: String,
+    /// Where this contradicts the usual rule of thumb, and how.
+    pub against_rule: Option<String>,
+}

@@ -1,0 +1,142 @@
+//! One definition of each reported quantity: what it is called, in which unit, what it means.
+//!
+//! Every rendering takes titles and formats from here, so that a number is called the same in a
+//! terminal, a document and the documentation, and can be looked up in one place.
+
+use crate::{format_bytes, format_count, format_nanos, format_rate};
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds; printed in the unit that fits.
+    Nanos,
+    /// Bytes; printed in binary units.
+    Bytes,
+    /// Bytes per second; printed in decimal units.
+    BytesPerSecond,
+    /// Requests per second.
+    PerSecond,
+    /// A plain count.
+    Count,
+    /// A share, stored as 0 to 1 and printed as a percentage.
+    Share,
+    /// A plain ratio.
+    Ratio,
+    /// Microseconds.
+    Micros,
+    /// Milliseconds.
+    Millis,
+}
+
+impl Unit {
+    /// The value as a reader sees it.
+    #[must_use]
+    pub fn format(self, value: f64) -> String {
+        match self {
+            Self::Nanos => format_nanos(value),
+            Self::Bytes => format_bytes(value.max(0.0) as u64),
+            Self::BytesPerSecond => format_rate(value),
+            Self::PerSecond => format!("{}/s", format_count(value)),
+            Self::Count => format_count(value),
+            Self::Share => format!("{:.1} %", value * 100.0),
+            Self::Ratio => format!("{value:.3}"),
+            Self::Micros => format_nanos(value * 1e3),
+            Self::Millis => format_nanos(value * 1e6),
+        }
+    }
+}
+
+/// A reported quantity.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    /// Identifier, as in documents.
+    pub id: &'static str,
+    /// Title, as in tables.
+    pub title: &'static str,
+    /// Unit of the stored value.
+    pub unit: Unit,
+    /// What it means, one or two sentences.
+    pub help: &'static str,
+}
+
+macro_rules! quantities {
+    ($($id:literal, $title:literal, $unit:ident, $help:literal;)*) => {
+        /// All reported quantities, by subject.
+        pub const QUANTITIES: &[Quantity] = &[
+            $(Quantity { id: $id, title: $title, unit: Unit::$unit, help: $help },)*
+        ];
+    };
+}
+
+quantities! {
+    "iops", "I/O rate", PerSecond,
+        "Requests completed in full per second of the measured window.";
+    "bytes_per_s", "throughput", BytesPerSecond,
+        "Bytes that those requests transferred, per second; MB is 10^6 bytes.";
+    "iops_ci95_rel", "rate ±", Share,
+        "Half-width of the 95 % confidence interval of the I/O rate, by batch means, as a share of it.";
+    "response_mean_ns", "response mean", Nanos,
+        "Mean time from intended arrival to completion. Exact, not from the histogram.";
+    "response_p50_ns", "p50", Nanos, "Median response time, within 0.8 %.";
+    "response_p90_ns", "p90", Nanos, "90th percentile of the response time, within 0.8 %.";
+    "response_p95_ns", "p95", Nanos, "95th percentile of the response time, within 0.8 %.";
+    "response_p99_ns", "p99", Nanos, "99th percentile of the response time, within 0.8 %.";
+    "response_p99_9_ns", "p99.9", Nanos, "99.9th percentile of the response time, within 0.8 %.";
+    "response_p99_99_ns", "p99.99", Nanos, "99.99th percentile of the response time, within 0.8 %.";
+    "response_min_ns", "min", Nanos, "Shortest response time: the lower bound of its bucket.";
+    "response_max_ns", "max", Nanos, "Longest response time: the upper bound of its bucket.";
+    "response_stddev_ns", "stddev", Nanos, "Standard deviation of the response time.";
+    "errors", "errors", Count, "Requests that the kernel refused or failed.";
+    "short", "short", Count, "Requests that transferred fewer bytes than asked; never counted as completed.";
+    "concurrency", "concurrency", Ratio,
+        "Mean requests in progress, by Little's law on our own times; near the depth in a closed loop.";
+    "cpu_lower_us_per_io", "CPU per request", Micros,
+        "Processor time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
+    "cpu_ms_per_mib", "CPU per MiB", Millis, "The same per MiB transferred.";
+    "cpu_user_ms", "CPU user", Millis, "Processor time in the program.";
+    "cpu_system_ms", "CPU system", Millis, "Processor time in the kernel on our behalf.";
+    "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
+    "device_ios", "device requests", Count, "Requests that the device itself counted in the window.";
+    "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the window.";
+    "device_mean_request_bytes", "device request size", Bytes, "Mean size of a request as the device saw it.";
+    "device_busy_share", "device busy", Share,
+        "Share of the window with at least one request in progress. Not saturation on a parallel device.";
+    "device_ratio_ios", "device/our requests", Ratio,
+        "Device requests over ours: 1 where each request reached the device as it was issued.";
+    "device_ratio_bytes", "device/our bytes", Ratio,
+        "Device bytes over ours: below 1 where a cache served some, above 1 with other traffic.";
+    "service_ns", "service time", Nanos,
+        "S = U/X, utilization over I/O rate. On a parallel device the mean spacing of completions while busy.";
+    "utilization", "utilization", Share, "U: share of time with at least one request in progress.";
+    "ceiling_iops", "harness ceiling", PerSecond,
+        "What one job of this program can generate by itself, on the null engine.";
+}
+
+/// The quantity with this identifier.
+///
+/// # Panics
+/// If there is none: identifiers are literals in this code base, and a test looks up each.
+#[must_use]
+pub fn quantity(id: &str) -> &'static Quantity {
+    match QUANTITIES.iter().find(|quantity| quantity.id == id) {
+        Some(quantity) => quantity,
+        None => panic!("no quantity is called {id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_unique_and_every_help_is_a_sentence() {
+        for (position, quantity) in QUANTITIES.iter().enumerate() {
+            assert!(quantity.help.ends_with('.'), "{}", quantity.id);
+            assert!(
+                QUANTITIES[..position].iter().all(|other| other.id != quantity.id),
+                "{} twice",
+                quantity.id
+            );
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What is asked for: workloads, their validation, and the request streams that they stand for.
+//!
+//! Pure: nothing here knows how a request is carried out. The sequence of requests of a job is a
+//! function of (seed, job index, workload) and of nothing else, so every engine, real or
+//! simulated, issues the same one. Rejected: drawing offsets in the engines' loops, where each
+//! engine would need its own tests for coverage, alignment and shares.
+#![forbid(unsafe_code)]
+
+mod build;
+mod rng;
+mod stream;
+
+pub use build::{BuildError, Spec, check_alignment};
+pub use rng::{Rng, derive_seed};
+pub use stream::{Request, RequestStream};
