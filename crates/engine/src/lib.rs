@@ -50,12 +50,14 @@ pub struct Completion {
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Open descriptors of the targets; they outlive the engine.
-    pub files: Vec<RawFd>,
+    /// Open descriptor of the target; it outlives the engine.
+    pub file: RawFd,
     /// Largest number of requests that the job will have in flight, at least 1.
     pub depth: u32,
     /// Largest request, in bytes.
     pub max_bytes: u32,
+    /// Whether any request will write.
+    pub writes: bool,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
 }
@@ -64,18 +66,17 @@ pub struct Setup {
 ///
 /// Contract:
 /// - at most `Setup::depth` requests are in flight; each slot carries at most one;
-/// - `submit` takes all of its requests or fails; requests may start only at the next `wait`;
+/// - `prepare` readies requests (data to write, kernel entries) without starting them; the next
+///   `wait` hands them over. A request's clock therefore starts between the two;
 /// - `wait` appends completions in the order in which they are seen, each exactly once;
 /// - an engine is used on the thread that opened it.
 pub trait Engine {
-    /// Hands requests over.
-    ///
-    /// # Errors
-    /// If the engine itself broke; a request that fails is a completion, not an error.
-    fn submit(&mut self, requests: &[Submission]) -> Result<(), EngineError>;
+    /// Readies requests for the next `wait`.
+    fn prepare(&mut self, requests: &[Submission]);
 
-    /// Waits until `min` completions have been appended to `done` or `deadline` has passed
+    /// Hands over what was prepared, waits until `min` completions have been appended to `done` or `deadline` has passed
     /// (`None`: no deadline), and appends at most `max`. `min` is at most the number in flight.
+    /// A request that fails is a completion, not an error.
     ///
     /// An engine in virtual time never blocks: it appends what is due now, perhaps nothing, and
     /// remembers what is waited for, so that its driver can advance the clock.
@@ -101,6 +102,10 @@ pub trait OpenEngine: Engine + Sized {
     /// # Errors
     /// With the cause and what to do about it where the kernel refuses.
     fn open(setup: &Setup) -> Result<Self, EngineError>;
+
+    /// The first `bytes` of what a completed read left in a slot; empty where the engine does no
+    /// I/O. Valid until the slot is submitted again.
+    fn data(&self, slot: u32, bytes: usize) -> &[u8];
 }
 
 /// Tells the time of a job: nanoseconds since an arbitrary origin, never going back.

@@ -1,0 +1,46 @@
+//! An engine that completes every request at once: what is left is the harness itself.
+
+use crate::{Completion, Engine, EngineError, OpenEngine, Setup, Submission};
+use record::Nanos;
+
+/// Completes requests in order, in full, without doing anything.
+#[derive(Debug)]
+pub struct NullEngine {
+    ready: Vec<Completion>,
+}
+
+impl OpenEngine for NullEngine {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
+        Ok(Self { ready: Vec::with_capacity(setup.depth as usize) })
+    }
+
+    fn data(&self, _slot: u32, _bytes: usize) -> &[u8] {
+        &[]
+    }
+}
+
+impl Engine for NullEngine {
+    #[inline]
+    fn prepare(&mut self, requests: &[Submission]) {
+        self.ready.extend(
+            requests.iter().map(|s| Completion { slot: s.slot, outcome: s.request.bytes as i32 }),
+        );
+    }
+
+    #[inline]
+    fn wait(
+        &mut self,
+        _min: u32,
+        max: u32,
+        _deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        let count = self.ready.len().min(max as usize);
+        done.extend(self.ready.drain(..count));
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,101 @@
+//! Engine, clock and probe of a simulated device: handles to one shared [`Room`].
+
+use crate::Room;
+use engine::{Clock, Completion, Engine, EngineError, Probe, ProbeSample, Submission};
+use record::{CpuSplit, Nanos};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A job's way into the room.
+#[derive(Clone, Debug)]
+pub struct SimEngine {
+    room: Rc<RefCell<Room>>,
+    job: u32,
+    prepared: Vec<Submission>,
+}
+
+impl SimEngine {
+    /// The engine of job `job`.
+    #[must_use]
+    pub fn new(room: &Rc<RefCell<Room>>, job: u32) -> Self {
+        Self { room: Rc::clone(room), job, prepared: Vec::new() }
+    }
+}
+
+impl Engine for SimEngine {
+    fn prepare(&mut self, requests: &[Submission]) {
+        self.prepared.extend_from_slice(requests);
+    }
+
+    fn wait(
+        &mut self,
+        _min: u32,
+        max: u32,
+        _deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        let mut room = self.room.borrow_mut();
+        for submission in self.prepared.drain(..) {
+            room.arrive(self.job, &submission);
+        }
+        room.collect(self.job, max, done);
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<String> {
+        vec!["virtual time".to_owned()]
+    }
+}
+
+/// Reads the room's virtual time.
+#[derive(Clone, Debug)]
+pub struct SimClock {
+    room: Rc<RefCell<Room>>,
+}
+
+impl SimClock {
+    /// The room's clock.
+    #[must_use]
+    pub fn new(room: &Rc<RefCell<Room>>) -> Self {
+        Self { room: Rc::clone(room) }
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Nanos {
+        self.room.borrow().now()
+    }
+}
+
+/// Reads the simulated device's counters.
+#[derive(Clone, Debug)]
+pub struct SimProbe {
+    room: Rc<RefCell<Room>>,
+}
+
+impl SimProbe {
+    /// The room's probe.
+    #[must_use]
+    pub fn new(room: &Rc<RefCell<Room>>) -> Self {
+        Self { room: Rc::clone(room) }
+    }
+}
+
+impl Probe for SimProbe {
+    fn sample(&mut self) -> ProbeSample {
+        let room = self.room.borrow();
+        ProbeSample { at: room.now(), cpu: None, device: Some(room.counters()) }
+    }
+
+    fn cpu_split(&self) -> CpuSplit {
+        CpuSplit::Exact
+    }
+
+    fn no_device_reason(&self) -> String {
+        "the simulated device keeps no counters".to_owned()
+    }
+
+    fn no_cpu_reason(&self) -> String {
+        "a simulated trial uses no processor time".to_owned()
+    }
+}
