@@ -1,0 +1,33 @@
+//! Why a trial has no result.
+
+use engine::EngineError;
+
+/// A trial that could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The engine could not be opened, or broke.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The user or the system asked for an end.
+    #[error("interrupted: the trial in progress is dropped, finished ones are kept")]
+    Interrupted,
+    /// A job's thread could not be started.
+    #[error("job {job} of {jobs} could not be started ({source}); use fewer --numjobs")]
+    Thread {
+        /// Which job.
+        job: u32,
+        /// Of how many.
+        jobs: u32,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A job's thread ended in a panic, which is a defect of this program.
+    #[error("job {0} ended in an internal error; please report it with the command line")]
+    Panic(u32),
+    /// The simulation has nothing left to happen although jobs wait, which is a defect.
+    #[error("the simulated device lost a request; please report it with the command line")]
+    Lost,
+    /// The engine of the workload is not one that this rig can run.
+    #[error("the engine '{0}' cannot be used on this target")]
+    WrongEngine(&'static str),
+}
