@@ -1,1 +1,15 @@
-//! diagnose
+//! What to conclude from a profile: findings on the device and on the measurement, and advice.
+//!
+//! Pure functions of recorded data, so that a conclusion can be drawn again from the store and
+//! comes out the same. Nothing here measures, and nothing is said of what was not measured: a rule
+//! without its evidence is silent. Advice follows the numbers; where they contradict the papers'
+//! rules of thumb it says so instead of choosing between them in silence.
+#![forbid(unsafe_code)]
+
+mod advice;
+mod drift;
+mod findings;
+mod words;
+
+pub use advice::advise;
+pub use findings::{Omitted, overlap_note, profile_findings, trial_findings};

@@ -23,7 +23,7 @@ pub use error::EngineError;
 pub use null::NullEngine;
 pub use sync::SyncEngine;
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use uring::UringEngine;
+pub use uring::{UringEngine, probe_uring};
 
 use record::Nanos;
 use std::os::fd::RawFd;

@@ -1,1 +1,26 @@
-//! model
+//! What trials add up to: cells, fits, curves, limits, and what a load would see.
+//!
+//! Pure arithmetic on records. The same trials give the same profile on any machine and in any
+//! year, so a profile can be computed again from the store. The crate opens no file, reads no
+//! clock and knows no screen; conclusions in words are made one step further, in `diagnose`.
+//!
+//! The way through: [`aggregate`] folds the visits of each workload into a cell with an interval;
+//! [`service_time_fits`], [`depth_curves`] and [`size_curves`] pick the cells that belong
+//! together; [`expectations`] turns a depth curve into open response times through the queueing
+//! formulae of [`queueing`]; [`characterise`] does all of it.
+#![forbid(unsafe_code)]
+
+mod cells;
+mod characterise;
+mod depth;
+mod expect;
+mod fits;
+pub mod queueing;
+mod size;
+
+pub use cells::{aggregate, counts};
+pub use characterise::{Characterise, characterise};
+pub use depth::{DEFAULT_KNEE_GAIN, depth_curves};
+pub use expect::{SATURATIONS, expectations};
+pub use fits::{ExactLine, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits};
+pub use size::{limits, size_curves};

@@ -1,1 +1,48 @@
-//! report
+//! Every rendering: pure functions from records to text.
+//!
+//! A reader at a terminal is tired, has 80 columns, may have no colour, and may be reading a log
+//! file a week later. So each page gives the answer first, then what supports it; says what each
+//! number means beside it; and uses glyphs that take one column. Nothing here computes a result:
+//! what is printed was recorded, and the same record gives the same bytes. Rejected: a templating
+//! language (alignment is the work here, and templates do not align), and printing straight to
+//! the terminal (pages could be neither compared in tests nor sent elsewhere).
+//!
+//! `number` writes values, `page` escapes, wraps and paints, `table` aligns and draws bars;
+//! the other modules are one page or one section each.
+#![forbid(unsafe_code)]
+
+mod finding;
+mod list;
+mod number;
+mod page;
+mod profile;
+mod quantities;
+mod table;
+mod target;
+mod trial;
+
+pub use finding::findings_text;
+pub use list::{
+    CapabilityRow, ProfileListRow, capabilities_text, next_steps_text, profile_list_text,
+};
+pub use page::escape;
+pub use profile::profile_text;
+pub use quantities::quantities_markdown;
+pub use target::target_text;
+pub use trial::trial_text;
+
+/// How a page is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to send colour codes to a terminal.
+    pub color: bool,
+    /// Columns of the terminal. Pages are at least 80 and at most 100 columns wide.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// For a log file: no colour, 80 columns.
+    fn default() -> Self {
+        Self { color: false, width: 80 }
+    }
+}

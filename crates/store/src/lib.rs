@@ -1,1 +1,44 @@
-//! store
+//! The SQLite file in which trials and profiles are kept.
+//!
+//! Each document is kept whole, as the JSON text that `--json` prints, with the few columns beside
+//! it that lists and searches need. The text is the truth, the columns are an index: a document
+//! keeps every field that its version had, whatever later versions of the program know, and a new
+//! field needs no change of the tables. Rejected: a column per quantity (each new quantity would
+//! be a migration, and nothing here computes on them), and one JSON file per trial (a directory
+//! of thousands of files has no order, no search and no atomic "profile with its trials").
+//!
+//! Durability: each document is committed, with `synchronous = FULL` in WAL mode, before the call
+//! that adds it returns. A process that is killed loses the trial in progress and nothing else; a
+//! machine that loses power keeps what the disk said it had kept. The cost is one or two flushes
+//! per trial, between measurements and never during one.
+//!
+//! The file carries an application id, so that another program's SQLite file is told apart from
+//! one of ours before anything in it is touched, and a schema version, so that a file of a newer
+//! program is refused rather than misread.
+#![forbid(unsafe_code)]
+
+mod error;
+mod keep;
+mod open;
+mod schema;
+
+pub use error::StoreError;
+pub use keep::ProfileRow;
+pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
+
+use std::path::{Path, PathBuf};
+
+/// An open database.
+#[derive(Debug)]
+pub struct Store {
+    connection: rusqlite::Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// The file that this is, as it was named when it was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -27,6 +27,9 @@ pub enum TrialError {
     /// The simulation has nothing left to happen although jobs wait, which is a defect.
     #[error("the simulated device lost a request; please report it with the command line")]
     Lost,
+    /// The target was not opened for the cache mode of the workload.
+    #[error("the target is not open for --cache {0}")]
+    CacheMode(&'static str),
     /// The engine of the workload is not one that this rig can run.
     #[error("the engine '{0}' cannot be used on this target")]
     WrongEngine(&'static str),

@@ -5,9 +5,9 @@ use engine::{
     Clock, ENGINES, EngineError, EngineVisitor, MonotonicClock, NullEngine, OpenEngine, Probe,
     ProbeSample, Setup, clock_cost_ns, visit_engine,
 };
-use record::{Harness, Nanos, Workload};
+use record::{CacheMode, Harness, Nanos, Workload};
 use std::collections::BTreeMap;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -21,9 +21,9 @@ const TICK: Nanos = Nanos(100_000_000);
 /// Length of the run on the null engine that finds the harness's ceiling.
 const CEILING_RUN: Nanos = Nanos(10_000_000);
 
-/// Runs workloads on one open file, whose flags fit the workloads' cache mode.
+/// Runs workloads on one target, open once for each cache mode that is used.
 pub struct RealRig {
-    file: RawFd,
+    files: BTreeMap<CacheMode, OwnedFd>,
     probe: Box<dyn Probe>,
     clock_cost_ns: f64,
     /// Ceilings by depth per job, measured once each.
@@ -31,16 +31,11 @@ pub struct RealRig {
 }
 
 impl RealRig {
-    /// A rig on a descriptor, which the caller keeps open.
+    /// A rig on descriptors of one target whose flags fit their cache modes.
     #[must_use]
-    pub fn new(file: RawFd, probe: Box<dyn Probe>) -> Self {
+    pub fn new(files: BTreeMap<CacheMode, OwnedFd>, probe: Box<dyn Probe>) -> Self {
         let clock_cost_ns = clock_cost_ns(&MonotonicClock);
-        Self { file, probe, clock_cost_ns, ceilings: BTreeMap::new() }
-    }
-
-    /// Continues on another descriptor of the same target (other flags).
-    pub fn set_file(&mut self, file: RawFd) {
-        self.file = file;
+        Self { files, probe, clock_cost_ns, ceilings: BTreeMap::new() }
     }
 
     fn harness(&mut self, workload: &Workload, features: &[String]) -> Harness {
@@ -69,7 +64,9 @@ impl Rig for RealRig {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
-        let (file, probe) = (self.file, self.probe.as_mut());
+        let cache = workload.cache;
+        let file = self.files.get(&cache).ok_or(TrialError::CacheMode(cache.name()))?.as_raw_fd();
+        let probe = self.probe.as_mut();
         let run = ThreadedRun { file, probe, workload, seed, stop, tick };
         let mut measurement = visit_engine(workload.engine, run)
             .ok_or(TrialError::WrongEngine(workload.engine.name()))??;

@@ -181,7 +181,11 @@ impl Spec {
         })
     }
 
-    fn check_numbers(&self) -> Result<(), BuildError> {
+    /// Checks what can be checked without a target.
+    ///
+    /// # Errors
+    /// If a number is out of its range; the text names the flag.
+    pub fn check_numbers(&self) -> Result<(), BuildError> {
         in_range("rwmixread", u64::from(self.read_percent), 0, 100)?;
         in_range("iodepth", u64::from(self.iodepth), 1, u64::from(MAX_IODEPTH))?;
         in_range("numjobs", u64::from(self.numjobs), 1, u64::from(MAX_NUMJOBS))?;

@@ -31,6 +31,14 @@ pub struct UringEngine {
     in_flight: u32,
 }
 
+/// Whether this process may use io_uring at all.
+///
+/// # Errors
+/// With the cause and what to do about it, where the kernel refuses.
+pub fn probe_uring() -> Result<(), EngineError> {
+    Ring::new(1).map(|_| ())
+}
+
 impl OpenEngine for UringEngine {
     fn open(setup: &Setup) -> Result<Self, EngineError> {
         let buffers = Buffers::new(setup)?;

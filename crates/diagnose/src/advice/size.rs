@@ -1,0 +1,91 @@
+//! How large sequential requests should be: the smallest size that gives nearly all there is.
+//!
+//! Nearly all is 90 % of the largest throughput of the curve: beyond it larger requests only hold
+//! more memory and make others wait longer. Of the depths that were measured the shallowest counts
+//! whose best is within the same 90 % of the best of all, because requests one after the other are
+//! what most programs issue. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
+
+use crate::words::{change, exceeds, percent, plus_minus};
+use record::{Advice, OpKind, Pattern, SizeCurve, SizePoint, format_bytes, format_rate};
+
+/// Share of the largest throughput that is enough.
+const ENOUGH: f64 = 0.9;
+
+/// Request size of the rule of thumb.
+const RULE_BYTES: u64 = 64 << 10;
+
+pub(super) fn advice(curves: &[SizeCurve]) -> Vec<Advice> {
+    [OpKind::Read, OpKind::Write].into_iter().filter_map(|op| advice_for(curves, op)).collect()
+}
+
+fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
+    let sequential: Vec<&SizeCurve> = curves
+        .iter()
+        .filter(|curve| curve.op == op && curve.pattern == Pattern::Sequential)
+        .collect();
+    let best = sequential.iter().map(|curve| largest(curve)).fold(0.0, f64::max);
+    let curve = sequential.iter().find(|curve| largest(curve) >= ENOUGH * best)?;
+    let chosen = enough(curve)?;
+    Some(Advice {
+        subject: format!("sequential {} size", op.name()),
+        use_this: format!("{} requests, {} outstanding", format_bytes(chosen.bytes), curve.depth),
+        because: because(curve, chosen, best),
+        next_best: next_best(&sequential, curve, chosen)?,
+        against_rule: against_rule(curve, chosen),
+    })
+}
+
+fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
+    let half_power = curve
+        .half_power_bytes
+        .map_or(String::new(), |bytes| format!("; {} give half of it", format_bytes(bytes)));
+    format!(
+        "{} at {} deep give {} {}, {} of the largest throughput{half_power}",
+        format_bytes(chosen.bytes),
+        curve.depth,
+        format_rate(chosen.bytes_per_s.value),
+        plus_minus(&chosen.bytes_per_s),
+        percent(chosen.bytes_per_s.value / best),
+    )
+}
+
+/// The best of what else could be done: another size at this depth (the next smaller one, which is
+/// what a reader would be tempted to use, or else the next larger), or another depth.
+fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
+    let index = curve.points.iter().position(|point| point.bytes == chosen.bytes)?;
+    let beside = if index > 0 { index - 1 } else { 1 };
+    let same_depth = curve.points.get(beside).map(|point| (curve.depth, point));
+    let other_depths = curves
+        .iter()
+        .filter(|other| other.depth != curve.depth)
+        .filter_map(|other| Some((other.depth, enough(other)?)));
+    let (depth, other) = other_depths
+        .chain(same_depth)
+        .max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    Some(format!(
+        "{} requests, {depth} outstanding: {} throughput ({})",
+        format_bytes(other.bytes),
+        change(chosen.bytes_per_s.value, other.bytes_per_s.value),
+        format_rate(other.bytes_per_s.value),
+    ))
+}
+
+fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
+    let by_rule = curve.points.iter().find(|point| point.bytes == RULE_BYTES)?;
+    exceeds(&chosen.bytes_per_s, &by_rule.bytes_per_s).then(|| {
+        format!(
+            "rule of thumb: 64 KiB requests; here they give only {} of that throughput",
+            percent(by_rule.bytes_per_s.value / chosen.bytes_per_s.value),
+        )
+    })
+}
+
+/// The smallest size that gives enough.
+fn enough(curve: &SizeCurve) -> Option<&SizePoint> {
+    let least = ENOUGH * largest(curve);
+    curve.points.iter().find(|point| point.bytes_per_s.value >= least)
+}
+
+fn largest(curve: &SizeCurve) -> f64 {
+    curve.points.iter().map(|point| point.bytes_per_s.value).fold(0.0, f64::max)
+}

@@ -1,0 +1,108 @@
+//! Whether the device became faster or slower while it was measured.
+//!
+//! Each cell has few visits, too few to see a trend in one; but a drifting device drifts in all of
+//! them. So all cells are tested together first ([`stats::drift_across`]). Only if they do not
+//! drift together, cells with enough visits are tested one by one, at a level divided by their
+//! number (Bonferroni): writes that fill a cache slow down while reads stay as they are.
+//!
+//! Time is the running time of the trials so far, not the clock: trials follow each other at once,
+//! simulated ones have no clock, and the same record must give the same answer everywhere.
+//! A drift counts if it is significant at 1 % and larger than 5 % over the whole measurement, the
+//! limits that a single trial's steadiness test uses too.
+
+use record::Trial;
+
+/// Significance that a drift must reach.
+const P_VALUE: f64 = 0.01;
+
+/// Smallest drift over the whole measurement that is reported.
+const LEAST_CHANGE_REL: f64 = 0.05;
+
+/// Visits from which on a cell is tested by itself: with five, even a perfect trend has a p-value
+/// of 1.7 %.
+const LONE_CELL_VISITS: usize = 6;
+
+/// A drift that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drift {
+    /// Change of the rate over the whole measurement as a share of its mean.
+    pub change_rel: f64,
+    /// Probability of such a trend on a device that stands still.
+    pub p_value: f64,
+    /// Visits behind it.
+    pub visits: usize,
+    /// The cell that drifted by itself; `None` where all cells together did.
+    pub cell: Option<String>,
+}
+
+/// The visits of one cell: the middles of their windows in seconds of running time, their rates.
+struct Visits<'a> {
+    cell: &'a str,
+    times_s: Vec<f64>,
+    iops: Vec<f64>,
+}
+
+/// The drift of all cells together, or else of the cell that drifted most; `None` without a
+/// significant one. `trials` are in the order in which they were run.
+pub(crate) fn drift(trials: &[Trial]) -> Option<Drift> {
+    let groups = visits_by_cell(trials);
+    pooled(&groups).or_else(|| lone_cell(&groups))
+}
+
+fn visits_by_cell(trials: &[Trial]) -> Vec<Visits<'_>> {
+    let mut groups: Vec<Visits> = Vec::new();
+    let mut elapsed_s = 0.0;
+    for trial in trials {
+        elapsed_s += trial.workload.ramp_ns.as_secs_f64();
+        let window_s = trial.result.duration_ns.as_secs_f64();
+        let time_s = elapsed_s + window_s / 2.0;
+        elapsed_s += window_s;
+        if !model::counts(trial) {
+            continue;
+        }
+        let directions = trial.result.read.iter().chain(&trial.result.write);
+        let iops = directions.map(|direction| direction.iops).sum();
+        match groups.iter_mut().find(|group| group.cell == trial.cell) {
+            Some(group) => {
+                group.times_s.push(time_s);
+                group.iops.push(iops);
+            }
+            None => {
+                groups.push(Visits { cell: &trial.cell, times_s: vec![time_s], iops: vec![iops] });
+            }
+        }
+    }
+    groups
+}
+
+fn pooled(groups: &[Visits]) -> Option<Drift> {
+    let cells: Vec<(&[f64], &[f64])> =
+        groups.iter().map(|group| (group.times_s.as_slice(), group.iops.as_slice())).collect();
+    let (change_rel, p_value) = stats::drift_across(&cells)?;
+    let visits = groups.iter().map(|group| group.iops.len()).sum();
+    counts(change_rel, p_value, P_VALUE).then_some(Drift {
+        change_rel,
+        p_value,
+        visits,
+        cell: None,
+    })
+}
+
+fn lone_cell(groups: &[Visits]) -> Option<Drift> {
+    let tested: Vec<&Visits> =
+        groups.iter().filter(|group| group.iops.len() >= LONE_CELL_VISITS).collect();
+    let level = P_VALUE / tested.len().max(1) as f64;
+    tested
+        .iter()
+        .filter_map(|group| {
+            let (change_rel, p_value) = stats::drift(&group.times_s, &group.iops)?;
+            let cell = Some(group.cell.to_owned());
+            let drift = Drift { change_rel, p_value, visits: group.iops.len(), cell };
+            counts(change_rel, p_value, level).then_some(drift)
+        })
+        .max_by(|a, b| a.change_rel.abs().total_cmp(&b.change_rel.abs()))
+}
+
+fn counts(change_rel: f64, p_value: f64, level: f64) -> bool {
+    p_value < level && change_rel.abs() > LEAST_CHANGE_REL
+}

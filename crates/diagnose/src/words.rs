@@ -1,0 +1,77 @@
+//! Numbers as advice and findings write them.
+//!
+//! One place for signs, digits and comparisons, so that "faster" means the same in each sentence:
+//! more than the intervals allow for, and enough to matter. Three digits are kept of a value and
+//! none of a percentage from ten on; a sentence is read for its order of magnitude and its
+//! direction, and the exact numbers are in the document.
+
+use record::{Estimate, format_count};
+
+/// A difference below this share is not worth a change, however certain it is.
+pub(crate) const MATTERS_REL: f64 = 0.05;
+
+/// Quantile of the standard normal for a two-sided 95 % interval.
+pub(crate) const NORMAL_95: f64 = 1.96;
+
+/// `12 %`, `3.4 %`; a share that rounds to nothing is `0 %`, without a sign.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value.abs() {
+        nothing if nothing < 0.05 => "0 %".to_owned(),
+        small if small < 9.95 => format!("{value:.1} %"),
+        _ => format!("{value:.0} %"),
+    }
+}
+
+/// `+12 %`, `-3.4 %`: a change from one value to another.
+pub(crate) fn change(from: f64, to: f64) -> String {
+    let text = percent(to / from - 1.0);
+    if text.starts_with(['-', '0']) { text } else { format!("+{text}") }
+}
+
+/// `±2.1 %`: the half-width of an interval.
+pub(crate) fn plus_minus(estimate: &Estimate) -> String {
+    format!("±{}", percent(estimate.relative_half_width()))
+}
+
+/// `28.1 k/s ±2.1 %`.
+pub(crate) fn rate(iops: &Estimate) -> String {
+    format!("{}/s {}", format_count(iops.value), plus_minus(iops))
+}
+
+/// `1.9 times`.
+pub(crate) fn times(ratio: f64) -> String {
+    if ratio >= 9.95 { format!("{ratio:.0} times") } else { format!("{ratio:.1} times") }
+}
+
+/// Whether one estimate exceeds another by more than chance (95 %) and by enough to matter.
+pub(crate) fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
+    let se = (larger.se * larger.se + smaller.se * smaller.se).sqrt();
+    let difference = larger.value - smaller.value;
+    difference > NORMAL_95 * se && difference > MATTERS_REL * smaller.value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_must_be_both_certain_and_large_to_count() {
+        let value = |value: f64, half| Estimate::symmetric(value, half, 3);
+        assert!(exceeds(&value(110.0, 2.0), &value(100.0, 2.0)));
+        assert!(!exceeds(&value(110.0, 9.0), &value(100.0, 9.0)), "not certain");
+        assert!(!exceeds(&value(104.0, 0.1), &value(100.0, 0.1)), "does not matter");
+        assert!(!exceeds(&value(100.0, 2.0), &value(110.0, 2.0)), "the other way round");
+    }
+
+    #[test]
+    fn percentages_keep_two_digits_and_changes_their_sign() {
+        assert_eq!(percent(0.034), "3.4 %");
+        assert_eq!(percent(0.456), "46 %");
+        assert_eq!(change(2.0, 1.0), "-50 %");
+        assert_eq!(change(1.0, 1.034), "+3.4 %");
+        assert_eq!(change(1.0, 0.9999), "0 %");
+        assert_eq!(change(1.0, 1.0001), "0 %");
+        assert_eq!(times(1.94), "1.9 times");
+    }
+}

@@ -1,0 +1,31 @@
+//! Each rule fires on a profile made of synthetic trials, and is silent when one condition changes.
+#![forbid(unsafe_code)]
+
+extern crate halfpower_diagnose as diagnose;
+
+mod advice;
+mod findings;
+#[path = "../../../model/tests/it/synthetic.rs"]
+mod synthetic;
+
+use record::{Nanos, Profile, Target, Trial};
+
+/// A profile by the same way as a real one, at a target precision of 5 %.
+fn profile_of(target: Target, trials: &[Trial]) -> Profile {
+    model::characterise(model::Characterise {
+        halfpower_version: "0.0.0".to_owned(),
+        id: "profile".to_owned(),
+        time: None,
+        seed: 1,
+        simulated: false,
+        target,
+        environment: None,
+        budget_ns: Nanos(60_000_000_000),
+        target_rel: 0.05,
+        trials,
+    })
+}
+
+fn profile(trials: &[Trial]) -> Profile {
+    profile_of(synthetic::target(), trials)
+}

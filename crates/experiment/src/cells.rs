@@ -1,0 +1,89 @@
+//! The cells of `check`: which workloads characterise a device.
+//!
+//! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one
+//! has 4 to 128 KiB and the hit pattern for both operations) at depth 1, random also at his depth
+//! of 4; re-reads of a small area, which show a cache; and four cells for the choice of cache
+//! mode. The curves against depth and request size are added by the plan as it learns.
+
+use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Scrub, Workload};
+use workload::Spec;
+
+/// Friedman's depth for random requests.
+const RANDOM_DEPTH: u32 = 4;
+/// The area of the hit pattern: small enough for any cache, large enough to need one.
+const HIT_BYTES: u64 = 1 << 20;
+/// Sizes of the curves against request size.
+pub(crate) const CURVE_SIZES: [u64; 9] =
+    [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
+
+/// What makes a cell of `check`; the area and the engine are the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellSpec {
+    /// Operation.
+    pub op: OpKind,
+    /// Pattern.
+    pub pattern: Pattern,
+    /// Request size.
+    pub bytes: u64,
+    /// Requests outstanding.
+    pub iodepth: u32,
+    /// Caches in use.
+    pub cache: CacheMode,
+}
+
+impl CellSpec {
+    /// A cell past the page cache.
+    #[must_use]
+    pub fn direct(op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Self {
+        Self { op, pattern, bytes, iodepth, cache: CacheMode::Device }
+    }
+
+    /// The workload on an area of `area` bytes, or `None` where a request does not fit or is not
+    /// a multiple of `alignment`.
+    #[must_use]
+    pub fn workload(&self, area: Bytes, engine: EngineName, alignment: u64) -> Option<Workload> {
+        if !self.bytes.is_multiple_of(alignment.max(1)) {
+            return None;
+        }
+        let spec = Spec {
+            read_percent: if self.op == OpKind::Read { 100 } else { 0 },
+            pattern: self.pattern,
+            hit_bytes: (self.pattern == Pattern::Hit).then_some(Bytes(HIT_BYTES.min(area.0))),
+            // One request per job for an engine that holds no more: depth comes from jobs.
+            iodepth: if engine == EngineName::Sync { 1 } else { self.iodepth },
+            numjobs: if engine == EngineName::Sync { self.iodepth } else { 1 },
+            cache: self.cache,
+            engine,
+            scrub: if self.cache.direct() { Scrub::None } else { Scrub::Dontneed },
+            runtime: Nanos(1_000_000_000),
+            ..Spec::default()
+        };
+        spec.with_bs(self.bytes).build(area).ok()
+    }
+}
+
+/// The cells that every check measures: the matrix, the hit pattern and the cache modes.
+#[must_use]
+pub fn check_cells(full: bool, write: bool) -> Vec<CellSpec> {
+    let sizes: &[u64] = if full { &CURVE_SIZES[..6] } else { &[4 << 10, 16 << 10, 64 << 10] };
+    let ops: &[OpKind] = if write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
+    let mut cells = Vec::new();
+    for &op in ops {
+        for &bytes in sizes {
+            cells.push(CellSpec::direct(op, Pattern::Sequential, bytes, 1));
+            cells.push(CellSpec::direct(op, Pattern::Random, bytes, 1));
+            cells.push(CellSpec::direct(op, Pattern::Random, bytes, RANDOM_DEPTH));
+            if op == OpKind::Read || full {
+                cells.push(CellSpec::direct(op, Pattern::Hit, bytes, 1));
+            }
+        }
+    }
+    let cached = |op, pattern, bytes, cache| CellSpec { op, pattern, bytes, iodepth: 1, cache };
+    let sequential_read = |bytes| cached(OpKind::Read, Pattern::Sequential, bytes, CacheMode::All);
+    cells.extend([sequential_read(4 << 10), sequential_read(64 << 10)]);
+    if write {
+        cells.push(cached(OpKind::Write, Pattern::Random, 4 << 10, CacheMode::None));
+        cells.push(cached(OpKind::Write, Pattern::Sequential, 64 << 10, CacheMode::None));
+    }
+    cells
+}

@@ -1,0 +1,233 @@
+//! `halfpower check`: the profile of a disk within a minute or so.
+
+use crate::cli::CheckArgs;
+use crate::failure::UsageError;
+use crate::output::{self, Verdict};
+use crate::progress::Progress;
+use crate::session::{self, RealTarget, Session};
+use anyhow::anyhow;
+use diagnose::Omitted;
+use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
+use model::Characterise;
+use record::{
+    Bytes, CacheMode, EngineName, Finding, FindingCode, Nanos, Profile, Severity, TargetKind,
+    Trial, format_nanos, format_rate,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use store::Store;
+use trial::TrialError;
+
+/// Half-width of the 95 % interval of a cell's rate that counts as precise.
+const TARGET_REL: f64 = 0.05;
+/// Largest request of the plan: a target must hold one.
+const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
+/// Share of time with others' requests in progress above which that is said.
+const BUSY_SHARE: f64 = 0.02;
+
+/// Characterises a target, saves and prints its profile.
+pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    if arguments.budget < MIN_BUDGET {
+        let least = format_nanos(MIN_BUDGET.0 as f64);
+        let text = format!("--budget must be at least {least}, else the matrix does not fit");
+        return Err(UsageError(text).into());
+    }
+    let simulated = session::simulated(&arguments.target)?;
+    let seed = session::seed(arguments.seed, simulated.is_some());
+    let mut progress = Progress::new();
+    let store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let (session, alignment, write) = match simulated {
+        Some(device) => {
+            (Session::simulated(&device, arguments.size, seed, stop), 1, !arguments.no_write)
+        }
+        None => open(arguments, seed, stop, &mut progress)?,
+    };
+    let settings = CheckSettings {
+        area: arguments.size.unwrap_or(session.target.size_bytes).min(session.target.size_bytes),
+        engine: session.engine,
+        alignment,
+        budget: arguments.budget,
+        write,
+        full: arguments.full,
+        target_rel: TARGET_REL,
+        seed,
+    };
+    let plan = CheckPlan::new(settings)
+        .ok_or_else(|| anyhow!("the target is too small for any request of the matrix"))?;
+    let check = Check { arguments, session, plan, store, progress, trials: Vec::new() };
+    check.finish()
+}
+
+/// Opens a real target, says what it is, and writes the test file.
+fn open(
+    arguments: &CheckArgs,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+    progress: &mut Progress,
+) -> anyhow::Result<(Session, u64, bool)> {
+    let path = Path::new(&arguments.target);
+    let access = session::access(false, false);
+    let mut target = RealTarget::open(path, access, arguments.size, LARGEST_REQUEST)?;
+    let write = !arguments.no_write && target.writable();
+    for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
+        target.open_mode(cache, write)?;
+    }
+    let about =
+        report::target_text(target.facts(), Some(target.environment()), &report::Style::default());
+    eprint!("{about}");
+    let busy = busy_finding(&target);
+    if let Some(finding) = &busy {
+        eprintln!("{}", finding.claim);
+    }
+    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
+    if prepared.is_err() {
+        progress.clear();
+    }
+    prepared?;
+    let alignment = target.alignment();
+    let mut session = target.into_session(EngineName::IoUring, seed, stop);
+    session.findings.extend(busy);
+    Ok((session, alignment, write))
+}
+
+/// What others do on the disk right now, if it is worth saying.
+fn busy_finding(target: &RealTarget) -> Option<Finding> {
+    let activity = target.activity()?;
+    (activity.busy_share > BUSY_SHARE).then(|| {
+        Finding::new(
+            FindingCode::ForeignIo,
+            Severity::Info,
+            format!(
+                "Before the measurement others used the disk {:.0} % of the time ({:.0} reads/s, \
+                 {:.0} writes/s, {}).",
+                activity.busy_share * 100.0,
+                activity.reads_per_s,
+                activity.writes_per_s,
+                format_rate(activity.bytes_per_s)
+            ),
+            "If that is not usual, run again when the disk is quiet.",
+        )
+        .with("busy", activity.busy_share, "")
+    })
+}
+
+/// A check under way.
+struct Check<'a> {
+    arguments: &'a CheckArgs,
+    session: Session,
+    plan: CheckPlan,
+    store: Option<Store>,
+    progress: Progress,
+    trials: Vec<Trial>,
+}
+
+impl Check<'_> {
+    /// Runs the plan, then writes the profile; what was measured is kept also if it is cut short.
+    fn finish(mut self) -> anyhow::Result<Verdict> {
+        let (id, time) = self.session.identity("profile");
+        let mut interrupted = false;
+        while let Some(planned) = self.plan.next_trial() {
+            match self.step(&planned) {
+                Ok(()) => {}
+                Err(error) if matches!(error.downcast_ref(), Some(TrialError::Interrupted)) => {
+                    interrupted = true;
+                    break;
+                }
+                Err(error) => {
+                    self.progress.clear();
+                    return Err(error);
+                }
+            }
+        }
+        self.progress.clear();
+        if interrupted && self.trials.is_empty() {
+            return Err(TrialError::Interrupted.into());
+        }
+        let profile = self.profile(id, time, interrupted);
+        if let Some(store) = &mut self.store {
+            let ids: Vec<String> = self.trials.iter().map(|trial| trial.id.clone()).collect();
+            store.add_profile(&profile, &ids)?;
+        }
+        if interrupted {
+            if self.store.is_some() {
+                eprintln!("halfpower: what was measured is kept as profile {}", profile.id);
+            }
+            return Err(TrialError::Interrupted.into());
+        }
+        self.print(&profile)?;
+        let clean = profile.findings.iter().all(|finding| finding.severity < Severity::Invalid);
+        Ok(Verdict::of(clean))
+    }
+
+    fn step(&mut self, planned: &Planned) -> anyhow::Result<()> {
+        let what = session::describe(&planned.workload);
+        let (spent, budget) = (self.plan.spent(), self.arguments.budget);
+        self.progress.measuring(planned.phase.name(), &what, spent, budget);
+        let start = Instant::now();
+        let trial = self.session.trial(&planned.workload, planned.seed, &mut |_| ())?;
+        let spent = if self.session.is_simulated() {
+            planned.workload.ramp_ns.plus(planned.workload.runtime_ns)
+        } else {
+            Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        };
+        self.plan.observe(&trial, spent);
+        if let Some(store) = &mut self.store {
+            store.add_trial(&trial)?;
+        }
+        self.trials.push(trial);
+        Ok(())
+    }
+
+    fn profile(&self, id: String, time: Option<String>, interrupted: bool) -> Profile {
+        let mut profile = model::characterise(Characterise {
+            halfpower_version: session::VERSION.to_owned(),
+            id,
+            time,
+            seed: self.session.seed,
+            simulated: self.session.is_simulated(),
+            target: self.session.target.clone(),
+            environment: self.session.environment.clone(),
+            budget_ns: self.arguments.budget,
+            target_rel: TARGET_REL,
+            trials: &self.trials,
+        });
+        profile.advice = diagnose::advise(&profile);
+        let omitted = Omitted {
+            writes: self.arguments.no_write,
+            points: u32::try_from(self.plan.skipped()).unwrap_or(u32::MAX),
+            interrupted,
+        };
+        profile.findings = diagnose::profile_findings(&profile, &self.trials, omitted);
+        profile.findings.extend(diagnose::trial_findings(&self.trials));
+        profile
+    }
+
+    fn print(&self, profile: &Profile) -> anyhow::Result<()> {
+        if self.arguments.json {
+            return output::print(&output::json(profile)?);
+        }
+        let style = output::style();
+        let mut text = report::profile_text(profile, &style);
+        text.push('\n');
+        text.push_str(&report::next_steps_text(&self.next_steps(profile), &style));
+        output::print(&text)
+    }
+
+    /// Commands that go on from here.
+    fn next_steps(&self, profile: &Profile) -> Vec<String> {
+        let mut steps = Vec::new();
+        let knee = profile.depth_curves.first().and_then(|curve| curve.knee);
+        let target = &self.arguments.target;
+        if let Some(depth) = knee {
+            let offline = profile.target.kind == TargetKind::Simulated;
+            let runtime = if offline { "" } else { " --runtime 30s" };
+            steps.push(format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
+        }
+        if self.store.is_some() {
+            steps.push(format!("halfpower profile show {}", profile.id));
+        }
+        steps
+    }
+}

@@ -1,0 +1,41 @@
+//! `halfpower profile`: what is saved.
+
+use crate::cli::{Keeping, ProfileAction, ProfileArgs};
+use crate::output::{self, Verdict};
+use record::Profile;
+use report::ProfileListRow;
+use store::Store;
+
+/// The word that stands for the newest profile.
+const LAST: &str = "last";
+
+/// Lists or shows saved profiles.
+pub(crate) fn profile(arguments: &ProfileArgs) -> anyhow::Result<Verdict> {
+    let style = output::style();
+    let text = match &arguments.action {
+        ProfileAction::List { keeping, json } => {
+            let store = open(keeping)?;
+            let rows = store.profiles()?;
+            let profiles: Vec<Profile> =
+                rows.iter().map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
+            let rows: Vec<ProfileListRow> = profiles.iter().map(ProfileListRow::from).collect();
+            if *json { output::json(&profiles)? } else { report::profile_list_text(&rows, &style) }
+        }
+        ProfileAction::Show { id, keeping, json } => {
+            let store = open(keeping)?;
+            let newest = (id == LAST).then(|| store.profiles()).transpose()?;
+            let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
+            let profile = store.profile(id)?;
+            if *json { output::json(&profile)? } else { report::profile_text(&profile, &style) }
+        }
+    };
+    output::print(&text)?;
+    Ok(Verdict::Clean)
+}
+
+fn open(keeping: &Keeping) -> anyhow::Result<Store> {
+    Ok(match &keeping.db {
+        Some(path) => Store::open_existing(path)?,
+        None => Store::open_existing(&Store::default_path()?)?,
+    })
+}

@@ -1,0 +1,444 @@
+//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//!
+//! Each entry is tried, not looked up by version: distributions and containers take features away
+//! that the version promises. A missing one says what is lost without it and what brings it back.
+//! Nothing is changed on the machine; the tries make nameless files and close what they open.
+//! Rejected: one score for the machine, which would hide which number suffers.
+
+use crate::cgroup::{io_version, limits};
+use crate::device::device_of_mount;
+use crate::diskstats::{counted_devices, read_lines};
+use crate::environment::{environment, field};
+use crate::extents::extents;
+use crate::filesystem::locate_filesystem;
+use crate::probe::{cpu_split, steal_ns};
+use crate::roots::{Roots, number, text};
+use crate::unsafe_calls::try_io_uring;
+use record::{Bytes, CpuSplit, DeviceFacts, format_bytes};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Resource, geteuid, getrlimit};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Locked memory that a large run registers with the kernel: 256 slots of 1 MiB and the rings.
+const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
+/// `perf_event_paranoid` up to which an ordinary user may count kernel events of own processes.
+const PARANOID_OWN_KERNEL: i64 = 1;
+
+/// One thing that a measurement can rely on, or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capability {
+    /// What it is called.
+    pub name: String,
+    /// Whether it is there.
+    pub available: bool,
+    /// What was found, or what the system said.
+    pub detail: String,
+    /// What is lost without it and what to do; empty where it is there.
+    pub remedy: String,
+}
+
+/// Builds an entry; the remedy is kept only where something is missing.
+fn entry(name: &str, available: bool, detail: impl Into<String>, remedy: &str) -> Capability {
+    Capability {
+        name: name.to_owned(),
+        available,
+        detail: detail.into(),
+        remedy: if available { String::new() } else { remedy.to_owned() },
+    }
+}
+
+/// Everything that `halfpower doctor` tells: of the machine, and of the directory `dir`.
+#[must_use]
+pub fn capabilities(roots: &Roots, dir: &Path) -> Vec<Capability> {
+    let disk = disk_of(roots, dir);
+    let mut list = vec![root()];
+    list.extend(directory(dir));
+    list.extend([
+        device_counters(roots, disk.as_ref()),
+        link_facts(disk.as_ref()),
+        io_uring(roots, try_io_uring()),
+        locked_memory(),
+        clock(roots),
+        split(roots),
+        steal(roots),
+        governor(roots),
+        perf_events(roots),
+        tracepoints(roots),
+        pressure(roots),
+        control_groups(roots, disk.as_ref()),
+        fio(std::env::var_os("PATH").as_deref()),
+    ]);
+    list
+}
+
+/// The disk under a directory.
+fn disk_of(roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(dir, flags, Mode::empty()).ok()?;
+    let (_, mount, numbers) = locate_filesystem(roots, dir, &file).ok()?;
+    device_of_mount(roots, numbers, Some(&mount))
+}
+
+fn root() -> Capability {
+    let is_root = geteuid().is_root();
+    let detail = if is_root { "running as root" } else { "running as an ordinary user" };
+    entry(
+        "root",
+        is_root,
+        detail,
+        "block devices cannot be read, and the block layer cannot be traced: run as root for those",
+    )
+}
+
+/// What a nameless file in the directory can do.
+fn directory(dir: &Path) -> Vec<Capability> {
+    let make = |flags: OFlags| {
+        let flags = flags | OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR)
+    };
+    let said = |outcome: &Result<OwnedFd, Errno>| match outcome {
+        Ok(_) => format!("works in {dir:?}"),
+        Err(cause) => format!("{dir:?}: {cause}"),
+    };
+    let plain = make(OFlags::empty());
+    let nameless = entry(
+        "O_TMPFILE",
+        plain.is_ok(),
+        said(&plain),
+        "the test file is created and unlinked at once instead; it needs write permission",
+    );
+    let direct = make(OFlags::DIRECT);
+    let direct = entry(
+        "O_DIRECT",
+        direct.is_ok(),
+        said(&direct),
+        "reads come from the page cache: name a directory on a disk, or use --cache all",
+    );
+    let map = plain.ok().and_then(|file| extents(&file, Bytes(1)).ok()).flatten();
+    let found = if map.is_some() { "works" } else { "this file system has no map" };
+    let map = entry(
+        "FIEMAP",
+        map.is_some(),
+        format!("{found} in {dir:?}"),
+        "holes and the placement of files stay unknown: name a directory on ext4, XFS or btrfs",
+    );
+    vec![nameless, direct, map]
+}
+
+fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
+    let name = "device counters";
+    let Some(disk) = disk else {
+        return entry(
+            name,
+            false,
+            "no block device is known under the directory",
+            "what the device did cannot be checked: name a directory on a disk",
+        );
+    };
+    if disk.iostats == Some(false) {
+        return entry(
+            name,
+            false,
+            format!("{}: queue/iostats is 0", disk.disk),
+            "write 1 to queue/iostats of the disk in /sys/block",
+        );
+    }
+    let devices = counted_devices(disk);
+    match read_lines(roots, &devices) {
+        Ok(_) => entry(name, true, format!("of {}", devices.join(", ")), ""),
+        Err(error) => entry(name, false, error.to_string(), "check that /proc is mounted"),
+    }
+}
+
+fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
+    let link =
+        disk.and_then(|disk| disk.link.as_ref().map(|link| format!("{}: {link}", disk.disk)));
+    let available = link.is_some();
+    entry(
+        "link facts",
+        available,
+        link.unwrap_or_else(|| "sysfs tells nothing of the link".to_owned()),
+        "the speed of the path to the disk must be known from elsewhere",
+    )
+}
+
+/// `outcome` is what the kernel said to a ring of two entries.
+fn io_uring(roots: &Roots, outcome: Result<(), Errno>) -> Capability {
+    let name = "io_uring";
+    let Err(cause) = outcome else { return entry(name, true, "a ring can be made", "") };
+    let setting = number(&roots.proc.join("sys/kernel/io_uring_disabled"));
+    let (why, remedy) = match (cause, setting) {
+        (Errno::NOSYS, _) => ("the kernel has none", "use Linux 5.1 or newer built with it"),
+        (Errno::PERM, Some(2)) => (
+            "kernel.io_uring_disabled is 2: off for everyone",
+            "set it with 'sysctl kernel.io_uring_disabled=0'",
+        ),
+        (Errno::PERM, Some(1)) => (
+            "kernel.io_uring_disabled is 1: off for ordinary users",
+            "run as root, join the group of kernel.io_uring_group, or set the value to 0",
+        ),
+        (Errno::PERM | Errno::ACCESS, _) => (
+            "a security filter forbids it (seccomp of the container, or a security module)",
+            "allow the io_uring system calls in the container's seccomp profile",
+        ),
+        (Errno::NOMEM, _) => ("no locked memory is left", "raise 'ulimit -l'"),
+        _ => ("the system refuses it", "look at the kernel log"),
+    };
+    entry(
+        name,
+        false,
+        format!("{cause}: {why}"),
+        &format!("{remedy}; until then use --ioengine sync"),
+    )
+}
+
+fn locked_memory() -> Capability {
+    let limit = getrlimit(Resource::Memlock).current;
+    let enough = limit.is_none_or(|bytes| bytes >= MEMLOCK_WANTED_BYTES) || geteuid().is_root();
+    let detail = limit.map_or("unlimited".to_owned(), format_bytes);
+    entry(
+        "locked memory",
+        enough,
+        detail,
+        "large depths cannot register their buffers, which costs some CPU: raise 'ulimit -l'",
+    )
+}
+
+fn clock(roots: &Roots) -> Capability {
+    let source = environment(roots, None).clocksource;
+    let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    let flags = field(&cpuinfo, "flags").unwrap_or_default();
+    let has = |wanted: &str| flags.split_ascii_whitespace().any(|flag| flag == wanted);
+    let invariant = has("constant_tsc") && has("nonstop_tsc");
+    let source = source.unwrap_or_else(|| "unknown".to_owned());
+    let invariance = if invariant { "invariant" } else { "not invariant" };
+    entry(
+        "invariant clock",
+        invariant && source == "tsc",
+        format!("clock source {source}, the processor's counter is {invariance}"),
+        "each reading of the time costs more, which shows at high rates; times stay true",
+    )
+}
+
+fn split(roots: &Roots) -> Capability {
+    let exact = cpu_split(roots) == CpuSplit::Exact;
+    let detail = if exact {
+        "user and system time are measured"
+    } else {
+        "user and system time are sampled by the timer tick; their sum is exact"
+    };
+    entry(
+        "exact CPU split",
+        exact,
+        detail,
+        "trust the sum; for an exact split boot with nohz_full= for the processors in use",
+    )
+}
+
+fn steal(roots: &Roots) -> Capability {
+    let steal = steal_ns(roots);
+    let virtual_machine = environment(roots, None).virtualization;
+    let detail = match (steal, &virtual_machine) {
+        (None, _) => "the kernel has no such counter".to_owned(),
+        (Some(_), None) => "no hypervisor shows, so nothing can be stolen".to_owned(),
+        (Some(0), Some(name)) => format!("{name} has taken nothing since boot, or does not tell"),
+        (Some(ns), Some(name)) => format!("{name} has taken {:.2} s since boot", ns as f64 / 1e9),
+    };
+    entry(
+        "steal time",
+        steal.is_some(),
+        detail,
+        "time that the host takes shows as slow processors: use a newer kernel",
+    )
+}
+
+fn governor(roots: &Roots) -> Capability {
+    let conditions = environment(roots, None);
+    let available = conditions.governor.is_some();
+    let detail = conditions.governor.unwrap_or_else(|| match conditions.virtualization {
+        Some(name) => format!("left to the host ({name})"),
+        None => "the kernel controls no frequency".to_owned(),
+    });
+    entry(
+        "frequency governor",
+        available,
+        detail,
+        "whether the processor clock held still cannot be checked",
+    )
+}
+
+fn perf_events(roots: &Roots) -> Capability {
+    let name = "perf events";
+    let Some(level) = text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
+        .and_then(|level| level.parse::<i64>().ok())
+    else {
+        return entry(name, false, "the kernel has none", "cycles per request stay unknown");
+    };
+    let hardware = roots.sys.join("bus/event_source/devices/cpu").exists();
+    let allowed = level <= PARANOID_OWN_KERNEL || geteuid().is_root();
+    let counters = if hardware { "hardware counters" } else { "no hardware counters" };
+    entry(
+        name,
+        allowed && hardware,
+        format!("perf_event_paranoid is {level}, {counters}"),
+        "cycles per request stay unknown: run as root on hardware, or give the guest a PMU",
+    )
+}
+
+fn tracepoints(roots: &Roots) -> Capability {
+    let mounts = ["kernel/tracing", "kernel/debug/tracing"];
+    let found = mounts.iter().find(|mount| roots.sys.join(mount).join("events/block").exists());
+    entry(
+        "block tracepoints",
+        found.is_some(),
+        found.map_or("no tracefs with block events is visible".to_owned(), |mount| {
+            format!("in /sys/{mount}")
+        }),
+        "queue and device time cannot be told apart per request: as root, 'mount -t tracefs nodev \
+         /sys/kernel/tracing'",
+    )
+}
+
+fn pressure(roots: &Roots) -> Capability {
+    let some = text(&roots.proc.join("pressure/io"));
+    let line = some.as_deref().and_then(|lines| lines.lines().next()).map(str::to_owned);
+    let available = line.is_some();
+    entry(
+        "pressure stall information",
+        available,
+        line.unwrap_or_else(|| "/proc/pressure/io is missing".to_owned()),
+        "stalls above the disk stay invisible: boot with psi=1",
+    )
+}
+
+fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
+    let name = "control group limits";
+    let Some(version) = io_version(roots) else {
+        return entry(
+            name,
+            false,
+            "no control group governs I/O here",
+            "limits set outside of this container cannot be seen",
+        );
+    };
+    let found = disk.map(|disk| limits(roots, disk)).unwrap_or_default();
+    let detail = if found.is_empty() {
+        format!("{version}, no limit on this disk")
+    } else {
+        let all: Vec<String> = found
+            .iter()
+            .map(|limit| format!("{} {} {}/s", limit.group, limit.what, limit.limit_per_s))
+            .collect();
+        format!("{version}, in force: {}", all.join("; "))
+    };
+    entry(name, true, detail, "")
+}
+
+/// `path` is the search path of programs.
+fn fio(path: Option<&OsStr>) -> Capability {
+    let found = path
+        .map(std::env::split_paths)
+        .into_iter()
+        .flatten()
+        .map(|directory| directory.join("fio"))
+        .find(|program| rustix::fs::access(program, rustix::fs::Access::EXEC_OK).is_ok());
+    entry(
+        "fio",
+        found.is_some(),
+        found.map_or("not installed".to_owned(), |program| program.display().to_string()),
+        "comparisons with fio are skipped: install it with the system's package manager",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_forbidden_ring_names_the_setting_that_forbids_it() {
+        let fake = Fake::new();
+        let detail = |setting: &str, cause: Errno| {
+            fake.proc("sys/kernel/io_uring_disabled", setting);
+            io_uring(&fake.roots, Err(cause))
+        };
+        let off = detail("2\n", Errno::PERM);
+        assert!(!off.available && off.detail.contains("for everyone"), "{off:?}");
+        assert!(off.remedy.contains("--ioengine sync"), "{off:?}");
+        assert!(detail("1\n", Errno::PERM).detail.contains("ordinary users"));
+        assert!(detail("0\n", Errno::PERM).detail.contains("seccomp"));
+        assert!(detail("0\n", Errno::NOSYS).detail.contains("kernel has none"));
+        assert!(io_uring(&fake.roots, Ok(())).available);
+    }
+
+    #[test]
+    fn the_clock_is_good_only_with_an_invariant_counter_in_use() {
+        let fake = Fake::new();
+        let current = "devices/system/clocksource/clocksource0/current_clocksource";
+        let good = |flags: &str, source: &str| {
+            fake.proc("cpuinfo", &format!("flags\t\t: {flags}\n"));
+            fake.sys(current, source);
+            clock(&fake.roots).available
+        };
+        assert!(good("fpu constant_tsc nonstop_tsc", "tsc\n"));
+        assert!(!good("fpu constant_tsc", "tsc\n"));
+        assert!(!good("fpu constant_tsc nonstop_tsc", "hpet\n"));
+    }
+
+    #[test]
+    fn a_limit_in_force_is_named() {
+        let fake = Fake::new();
+        let disk = DeviceFacts { major_minor: "8:0".to_owned(), ..DeviceFacts::default() };
+        assert!(!control_groups(&fake.roots, Some(&disk)).available);
+        fake.proc("self/cgroup", "0::/g\n");
+        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
+        assert!(control_groups(&fake.roots, Some(&disk)).detail.contains("no limit"));
+        fake.sys("fs/cgroup/g/io.max", "8:0 riops=50\n");
+        assert!(control_groups(&fake.roots, Some(&disk)).detail.contains("/g riops 50/s"));
+    }
+
+    #[test]
+    fn counters_that_are_switched_off_are_not_available() {
+        let fake = Fake::new();
+        fake.proc("diskstats", "8 0 sda 1 0 8 0 5 0 4 0 0 9 0\n");
+        let disk = |iostats| DeviceFacts {
+            disk: "sda".to_owned(),
+            iostats: Some(iostats),
+            ..DeviceFacts::default()
+        };
+        assert!(device_counters(&fake.roots, Some(&disk(true))).available);
+        assert!(!device_counters(&fake.roots, Some(&disk(false))).available);
+        assert!(!device_counters(&fake.roots, None).available);
+    }
+
+    #[test]
+    fn fio_is_found_along_the_search_path_and_only_if_it_can_be_run() {
+        use std::os::unix::fs::PermissionsExt;
+        let fake = Fake::new();
+        let program = fake.path("fio");
+        let directory = program.parent().unwrap().as_os_str();
+        assert!(!fio(Some(directory)).available);
+        assert!(!fio(None).available);
+        std::fs::write(&program, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(fio(Some(directory)).available);
+    }
+
+    #[test]
+    fn this_machine_gets_each_entry_once_and_a_remedy_exactly_where_something_is_missing() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let list = capabilities(&Roots::default(), directory.path());
+        let names: std::collections::BTreeSet<&str> =
+            list.iter().map(|capability| capability.name.as_str()).collect();
+        assert_eq!(names.len(), list.len());
+        assert_eq!(list.len(), 17);
+        for capability in &list {
+            assert_eq!(capability.available, capability.remedy.is_empty(), "{capability:?}");
+            assert!(!capability.detail.is_empty(), "{capability:?}");
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,177 @@
+//! From trials to cells: all visits of one workload become one row with an interval.
+//!
+//! A visit is one observation. The interval of a cell comes from the variance between its visits,
+//! because what moves a shared disk (neighbours, throttles, its own housekeeping) moves slowly
+//! compared with one trial, and the batch means inside a trial cannot see it. Only where there is
+//! a single visit does the trial's own interval stand in; where it has none either, nothing is
+//! known of the spread and the interval is ±100 %.
+//!
+//! A trial counts if its numbers are what was asked for: no finding calls it invalid (interrupted
+//! windows, reads from the page cache, …), no request failed or fell short, and at least one
+//! completed. Rejected: keeping the good requests of a bad trial. A device that fails some
+//! requests answers the others at a different speed, and a mean over both describes neither.
+//!
+//! Rates are those of both directions together, because a mixed workload is one load on one
+//! device; the response time is the mean over all its requests.
+
+use record::{Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, Trial};
+
+/// Whether a trial's numbers enter a profile: clean, without failed or short requests, and with at
+/// least one that completed.
+#[must_use]
+pub fn counts(trial: &Trial) -> bool {
+    let failures: u64 = directions(trial).map(|direction| direction.errors + direction.short).sum();
+    trial.clean() && failures == 0 && completed(trial) > 0 && trial.result.duration_ns.0 > 0
+}
+
+/// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.
+///
+/// `target_rel` is the asked precision: the half-width of the rate's 95 % interval as a share of
+/// it. A cell is `precise` only with at least [`stats::MIN_VISITS`] visits; fewer cannot show how
+/// the device varies.
+#[must_use]
+pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
+    let mut groups: Vec<Vec<&Trial>> = Vec::new();
+    for trial in trials.iter().filter(|trial| counts(trial)) {
+        match groups.iter_mut().find(|group| group[0].cell == trial.cell) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
+        }
+    }
+    groups.iter().filter_map(|visits| cell(visits, target_rel)).collect()
+}
+
+/// The cell of these visits; `None` without any.
+fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
+    let last = visits.last()?;
+    let within: Vec<Option<f64>> = visits.iter().map(|trial| rate_interval(trial)).collect();
+    let per_visit = |value: fn(&Trial) -> f64, within: &[Option<f64>]| {
+        let values: Vec<f64> = visits.iter().map(|trial| value(trial)).collect();
+        over_visits(&values, within)
+    };
+    let response_within: Vec<Option<f64>> =
+        visits.iter().map(|trial| response_interval(trial)).collect();
+    let iops = per_visit(rate, &within);
+    let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
+    Some(Cell {
+        cell: last.cell.clone(),
+        workload: last.workload.clone(),
+        trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
+        ios: visits.iter().map(|trial| completed(trial)).sum(),
+        iops,
+        bytes_per_s: per_visit(throughput, &within),
+        response_ns: per_visit(response, &response_within),
+        histogram: visits
+            .iter()
+            .flat_map(|trial| directions(trial))
+            .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram)),
+        utilization: utilization(visits),
+        service_ns: service_time(visits, &within),
+        cpu_us_per_io: cpu_per_request(visits),
+        precise,
+    })
+}
+
+/// The mean of one number over the visits. `within_rel` holds the visits' own 95 % half-widths as
+/// shares, where they have one.
+fn over_visits(values: &[f64], within_rel: &[Option<f64>]) -> Estimate {
+    stats::visits_mean(values).unwrap_or_else(|| {
+        let value = values.first().copied().unwrap_or_default();
+        let share = within_rel.first().copied().flatten().unwrap_or(1.0);
+        Estimate::symmetric(value, share * value.abs(), 1)
+    })
+}
+
+fn utilization(visits: &[&Trial]) -> Measured<f64> {
+    all_visits(visits, busy_share).map_or_else(Measured::not, |shares| {
+        Measured::Value(shares.iter().sum::<f64>() / shares.len() as f64)
+    })
+}
+
+/// S = U/X per visit (utilization law, Denning and Buzen 1978), then its mean over visits. A lone
+/// visit inherits the relative interval of its rate.
+fn service_time(visits: &[&Trial], within_rel: &[Option<f64>]) -> Measured<Estimate> {
+    let service = |trial: &Trial| busy_share(trial).map(|share| share * 1e9 / rate(trial));
+    all_visits(visits, service)
+        .map_or_else(Measured::not, |values| Measured::Value(over_visits(&values, within_rel)))
+}
+
+fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {
+    let cost = |trial: &Trial| match &trial.cpu {
+        Measured::Value(cpu) => cpu
+            .lower_us_per_io
+            .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
+        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
+    };
+    all_visits(visits, cost)
+        .map_or_else(Measured::not, |values| Measured::Value(over_visits(&values, &[])))
+}
+
+/// A number of every visit, or the first reason why one has none: a mean over some of the visits
+/// would stand beside rates over all of them.
+fn all_visits(
+    visits: &[&Trial],
+    value: impl Fn(&Trial) -> Result<f64, String>,
+) -> Result<Vec<f64>, String> {
+    visits.iter().map(|trial| value(trial)).collect()
+}
+
+/// Share of the window with a request in progress at the device. The counter has a resolution of
+/// milliseconds and can exceed the window by one: it is cut at 1.
+fn busy_share(trial: &Trial) -> Result<f64, String> {
+    match &trial.device_counters {
+        Measured::Value(counters) => {
+            Ok((counters.busy_ms * 1e6 / trial.result.duration_ns.0 as f64).clamp(0.0, 1.0))
+        }
+        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
+    }
+}
+
+fn directions(trial: &Trial) -> impl Iterator<Item = &DirectionResult> {
+    trial.result.read.iter().chain(trial.result.write.iter())
+}
+
+fn completed(trial: &Trial) -> u64 {
+    directions(trial).map(|direction| direction.ios).sum()
+}
+
+fn rate(trial: &Trial) -> f64 {
+    directions(trial).map(|direction| direction.iops).sum()
+}
+
+fn throughput(trial: &Trial) -> f64 {
+    directions(trial).map(|direction| direction.bytes_per_s).sum()
+}
+
+/// Mean response time over all requests of a trial, in nanoseconds.
+fn response(trial: &Trial) -> f64 {
+    let sum: f64 = directions(trial)
+        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean))
+        .sum();
+    sum / completed(trial) as f64
+}
+
+/// The trial's own interval of its rate, as a share: half-widths of both directions added, which
+/// is right where they move together and wide elsewhere.
+fn rate_interval(trial: &Trial) -> Option<f64> {
+    weighted_interval(trial, |direction| Some((direction.iops, direction.iops_ci95_rel?)))
+}
+
+fn response_interval(trial: &Trial) -> Option<f64> {
+    weighted_interval(trial, |direction| {
+        let summary = direction.response_ns.as_ref()?;
+        Some((direction.ios as f64 * summary.mean, summary.mean_ci95_rel?))
+    })
+}
+
+/// The mean of the directions' relative half-widths, weighted; `None` where one has none.
+fn weighted_interval(
+    trial: &Trial,
+    weight_and_width: impl Fn(&DirectionResult) -> Option<(f64, f64)>,
+) -> Option<f64> {
+    let active = directions(trial).filter(|direction| direction.ios > 0);
+    let pairs: Vec<(f64, f64)> = active.map(weight_and_width).collect::<Option<_>>()?;
+    let total: f64 = pairs.iter().map(|(weight, _)| weight).sum();
+    let sum: f64 = pairs.iter().map(|(weight, width)| weight * width).sum();
+    (total > 0.0).then(|| sum / total)
+}

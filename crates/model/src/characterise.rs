@@ -1,0 +1,76 @@
+//! A profile out of trials.
+//!
+//! Which cell serves which purpose follows from its workload alone, never from the order or the
+//! name of a design, so that a profile can be made of any trials: those of `check`, of a sweep, or
+//! both. Only cells with the file-system cache bypassed and the device's own cache on
+//! (`--cache device`) describe the device:
+//!
+//! - random, smallest request size at several depths: the depth curve of the operation;
+//! - one pattern at one depth over four sizes or more: a size curve;
+//! - depth 1 over three sizes or more: a service-time line;
+//! - the hit pattern: whether a cache answers re-reads.
+//!
+//! Cells of other cache modes stay in the profile for the advice on cache modes. Advice and
+//! findings are empty here: `diagnose` fills them from the finished profile.
+
+use crate::{
+    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, limits, service_time_fits,
+    size_curves,
+};
+use record::{Environment, Nanos, PROFILE_SCHEMA, Profile, Target, Trial};
+
+/// What a profile is made of.
+#[derive(Clone, Debug)]
+pub struct Characterise<'a> {
+    /// Version of the program.
+    pub halfpower_version: String,
+    /// Identity of the profile.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC; `None` for a simulated target.
+    pub time: Option<String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Whether the target was simulated.
+    pub simulated: bool,
+    /// What was measured.
+    pub target: Target,
+    /// Conditions; `None` for a simulated target.
+    pub environment: Option<Environment>,
+    /// Measuring time that was allowed.
+    pub budget_ns: Nanos,
+    /// Asked precision: half-width of a cell's 95 % interval as a share of its rate.
+    pub target_rel: f64,
+    /// All trials, in the order in which they were run.
+    pub trials: &'a [Trial],
+}
+
+/// The profile, without advice and findings.
+#[must_use]
+pub fn characterise(input: Characterise<'_>) -> Profile {
+    let cells = aggregate(input.trials, input.target_rel);
+    let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
+    // Ramps are part of the measuring time: they, too, keep the device from its owner.
+    let measured = input.trials.iter().fold(Nanos(0), |sum, trial| {
+        sum.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns)
+    });
+    Profile {
+        schema: PROFILE_SCHEMA.to_owned(),
+        halfpower_version: input.halfpower_version,
+        id: input.id,
+        time: input.time,
+        seed: input.seed,
+        simulated: input.simulated,
+        target: input.target,
+        environment: input.environment,
+        budget_ns: input.budget_ns,
+        measured_ns: measured,
+        service_time_fits: service_time_fits(&cells),
+        expectations: depth_curves.iter().flat_map(expectations).collect(),
+        depth_curves,
+        size_curves: size_curves(&cells),
+        limits: limits(&cells),
+        cells,
+        advice: Vec::new(),
+        findings: Vec::new(),
+    }
+}

@@ -1,0 +1,239 @@
+//! Queueing formulae: what a device of known service rates does under an open load.
+//!
+//! The one that expectations rest on is the load-dependent station: with n requests present the
+//! device completes mu(n) = X(n) of them per second, X being the closed-loop rate measured at
+//! depth n. That needs no guess at the number of servers, and it turns into M/M/c, and with one
+//! server into M/M/1, where the measured rates say so; the tests hold it to both. The others are
+//! here to be compared with.
+//!
+//! Rejected: load-dependent mean value analysis, which loses all digits near saturation for many
+//! requests (the birth-death form has only positive terms); fitting a number of servers or a
+//! scalability law to the curve, whose misfit would then be invisible.
+//!
+//! Times are in seconds, rates per second. A formula without a finite answer gives `None`.
+
+/// Sums of state weights above this are scaled down: far below overflow, far above underflow.
+const RESCALE_ABOVE: f64 = 1e200;
+
+/// Utilization law, U = X S: the share of time that a server with mean service time `service_s`
+/// works when it completes `rate_per_s`. Denning and Buzen 1978.
+#[must_use]
+pub fn utilization(rate_per_s: f64, service_s: f64) -> f64 {
+    rate_per_s * service_s
+}
+
+/// Little's law, L = X R: the mean number of requests present. Little 1961.
+#[must_use]
+pub fn concurrency(rate_per_s: f64, response_s: f64) -> f64 {
+    rate_per_s * response_s
+}
+
+/// Mean response time of M/M/1: R = S / (1 - rho). Kleinrock 1975, section 3.2.
+///
+/// `None` unless `service_s` is positive and `rho`, the utilization, in 0..1.
+#[must_use]
+pub fn mm1_response(service_s: f64, rho: f64) -> Option<f64> {
+    mg1_response(service_s, 1.0, rho)
+}
+
+/// Mean response time of M/G/1, R = S + rho S (1 + c²) / (2 (1 - rho)), where `service_scv` = c²
+/// is the squared coefficient of variation of the service time: 1 for exponential, 0 for constant.
+/// Pollaczek-Khinchine, Kleinrock 1975, section 5.7.
+///
+/// `None` unless `service_s` is positive, `service_scv` not negative and `rho` in 0..1.
+#[must_use]
+pub fn mg1_response(service_s: f64, service_scv: f64, rho: f64) -> Option<f64> {
+    let valid = service_s > 0.0 && service_scv >= 0.0 && (0.0..1.0).contains(&rho);
+    valid.then(|| service_s * (1.0 + rho * (1.0 + service_scv) / (2.0 * (1.0 - rho))))
+}
+
+/// Mean response time of M/M/c: `servers` equal servers of mean service time `service_s`, Poisson
+/// arrivals at `rate_per_s`. Erlang C from the stable recursion of Erlang B (Erlang 1917;
+/// Kleinrock 1975, section 3.5).
+///
+/// `None` without servers, with a service time that is not positive, and at or above saturation.
+#[must_use]
+pub fn mmc_response(service_s: f64, servers: u32, rate_per_s: f64) -> Option<f64> {
+    let offered = rate_per_s * service_s;
+    let rho = offered / f64::from(servers.max(1));
+    if servers == 0 || service_s <= 0.0 || !(0.0..1.0).contains(&rho) {
+        return None;
+    }
+    let erlang_b = (1..=servers).fold(1.0, |blocking, server| {
+        offered * blocking / (f64::from(server) + offered * blocking)
+    });
+    let waits = erlang_b / (1.0 - rho * (1.0 - erlang_b));
+    Some(service_s + waits * service_s / (f64::from(servers) * (1.0 - rho)))
+}
+
+/// Service rates mu(1), mu(2), … up to the largest measured depth, from pairs of depth and
+/// closed-loop rate in any order.
+///
+/// Between measured depths the rate is interpolated linearly, below the first it falls linearly to
+/// zero at depth zero. The measured rates are first raised to their running maximum: noise on a
+/// plateau must not make more requests look slower, and where a device truly loses rate at great
+/// depth, whoever runs it can stop at the best depth. (Rejected: averaging falling points with
+/// their predecessors. It would put the largest rate below the one that was measured.) Pairs with
+/// depth 0 or a rate that is not positive and finite are ignored; the result is empty without any.
+#[must_use]
+pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
+    let mut points: Vec<(u32, f64)> = measured
+        .iter()
+        .copied()
+        .filter(|&(depth, rate)| depth > 0 && rate > 0.0 && rate.is_finite())
+        .collect();
+    points.sort_by_key(|&(depth, _)| depth);
+    let mut rates = Vec::with_capacity(points.last().map_or(0, |&(depth, _)| depth as usize));
+    let (mut from_depth, mut from_rate) = (0, 0.0);
+    for (depth, rate) in points {
+        let rate = rate.max(from_rate);
+        for between in from_depth + 1..=depth {
+            let share = f64::from(between - from_depth) / f64::from(depth - from_depth);
+            rates.push(from_rate + share * (rate - from_rate));
+        }
+        (from_depth, from_rate) = (depth, rate);
+    }
+    rates
+}
+
+/// Mean response time of Poisson arrivals at `rate_per_s` to a station that completes
+/// `service_rates[n - 1]` requests per second while n are present, and the last of them for any
+/// larger n.
+///
+/// Birth-death chain, Kleinrock 1975, section 3.1: p(n) = p(n-1) lambda / mu(n), beyond the last
+/// measured depth a geometric tail, summed in closed form; then Little's law. At rate zero it is
+/// the time of a lone request, 1 / mu(1). `None` at or above the last service rate, where no mean
+/// exists, and for an empty list or a negative rate.
+#[must_use]
+pub fn birth_death_response(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
+    let (&first, &last) = (service_rates.first()?, service_rates.last()?);
+    if !(0.0..last).contains(&rate_per_s) {
+        return None;
+    }
+    if rate_per_s == 0.0 {
+        return Some(1.0 / first);
+    }
+    // `weight` is p(n)/p(0), `total` the sum of the weights, `present` that of n times the weight.
+    let (mut weight, mut total, mut present) = (1.0, 1.0, 0.0);
+    for (index, mu) in service_rates.iter().enumerate() {
+        weight *= rate_per_s / mu;
+        total += weight;
+        present += (index + 1) as f64 * weight;
+        if total > RESCALE_ABOVE {
+            (weight, present, total) = (weight / total, present / total, 1.0);
+        }
+    }
+    let ratio = rate_per_s / last;
+    let tail = ratio / (1.0 - ratio);
+    let depth = service_rates.len() as f64;
+    total += weight * tail;
+    present += weight * (depth * tail + tail / (1.0 - ratio));
+    Some(present / total / rate_per_s)
+}
+
+/// Mean response time of an open load on a device with this depth curve: [`service_rates`], then
+/// [`birth_death_response`]. `None` at or above the largest measured rate.
+#[must_use]
+pub fn load_dependent_response(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
+    birth_death_response(&service_rates(measured), rate_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVICE_S: f64 = 100e-6;
+
+    fn close(left: f64, right: f64) {
+        assert!((left / right - 1.0).abs() < 1e-6, "{left} against {right}");
+    }
+
+    /// Rates of `servers` equal servers, measured at doubling depths up to `max_depth`.
+    fn servers_curve(servers: u32, max_depth: u32) -> Vec<(u32, f64)> {
+        std::iter::successors(Some(1), |depth| Some(depth * 2))
+            .take_while(|&depth| depth <= max_depth)
+            .map(|depth| (depth, f64::from(depth.min(servers)) / SERVICE_S))
+            .collect()
+    }
+
+    #[test]
+    fn mm1_doubles_the_service_time_at_half_load_and_has_no_answer_at_full_load() {
+        assert_eq!(mm1_response(SERVICE_S, 0.5), Some(2.0 * SERVICE_S));
+        assert_eq!(mm1_response(SERVICE_S, 0.0), Some(SERVICE_S));
+        assert_eq!(mm1_response(SERVICE_S, 1.0), None);
+        assert_eq!(mm1_response(0.0, 0.5), None);
+    }
+
+    #[test]
+    fn constant_service_times_halve_the_queue_time() {
+        for rho in [0.1, 0.5, 0.9] {
+            let queue = |scv| mg1_response(SERVICE_S, scv, rho).unwrap() - SERVICE_S;
+            close(queue(0.0), queue(1.0) / 2.0);
+        }
+    }
+
+    #[test]
+    fn erlang_c_matches_the_textbook_case_of_two_servers() {
+        // M/M/2 in closed form: R = S / (1 - rho²).
+        for rho in [0.2, 0.5, 0.95] {
+            let expected = SERVICE_S / (1.0 - rho * rho);
+            close(mmc_response(SERVICE_S, 2, 2.0 * rho / SERVICE_S).unwrap(), expected);
+        }
+        assert_eq!(mmc_response(SERVICE_S, 2, 2.0 / SERVICE_S), None);
+        assert_eq!(mmc_response(SERVICE_S, 0, 1.0), None);
+    }
+
+    #[test]
+    fn the_load_dependent_model_with_one_server_is_mm1() {
+        for rho in [0.01, 0.25, 0.5, 0.9, 0.999] {
+            let modelled = load_dependent_response(&servers_curve(1, 256), rho / SERVICE_S);
+            close(modelled.unwrap(), mm1_response(SERVICE_S, rho).unwrap());
+        }
+    }
+
+    #[test]
+    fn the_load_dependent_model_with_many_servers_is_mmc() {
+        for servers in [2, 4, 16, 128, 256] {
+            for rho in [0.05, 0.5, 0.75, 0.9, 0.99] {
+                let rate = rho * f64::from(servers) / SERVICE_S;
+                let modelled = load_dependent_response(&servers_curve(servers, 256), rate);
+                close(modelled.unwrap(), mmc_response(SERVICE_S, servers, rate).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn thousands_of_states_neither_overflow_nor_lose_the_answer() {
+        let servers = 4096;
+        let rate = 0.97 * f64::from(servers) / SERVICE_S;
+        let modelled = load_dependent_response(&servers_curve(servers, servers), rate).unwrap();
+        close(modelled, mmc_response(SERVICE_S, servers, rate).unwrap());
+    }
+
+    #[test]
+    fn there_is_no_open_response_at_or_above_the_largest_rate_nor_below_zero() {
+        let curve = [(1, 10e3), (4, 30e3)];
+        assert!(load_dependent_response(&curve, 29_999.0).is_some());
+        assert_eq!(load_dependent_response(&curve, 30e3), None);
+        assert_eq!(load_dependent_response(&curve, -1.0), None);
+        assert_eq!(load_dependent_response(&curve, f64::NAN), None);
+        assert_eq!(load_dependent_response(&[], 1.0), None);
+        close(load_dependent_response(&curve, 0.0).unwrap(), 1e-4);
+    }
+
+    #[test]
+    fn rates_between_depths_are_interpolated_and_never_fall() {
+        let rates = service_rates(&[(8, 39.0), (1, 10.0), (4, 40.0), (0, 7.0), (2, f64::NAN)]);
+        assert_eq!(rates, [10.0, 20.0, 30.0, 40.0, 40.0, 40.0, 40.0, 40.0]);
+        assert_eq!(service_rates(&[(4, 40.0)]), [10.0, 20.0, 30.0, 40.0]);
+    }
+
+    #[test]
+    fn the_laws_of_utilization_and_of_little_agree_on_a_lone_server() {
+        // With one server, U is the probability of not being empty, and L = U / (1 - U).
+        let (rate, service) = (6_000.0, SERVICE_S);
+        let used = utilization(rate, service);
+        let present = concurrency(rate, mm1_response(service, used).unwrap());
+        close(present, used / (1.0 - used));
+    }
+}

@@ -1,0 +1,115 @@
+//! Throughput against request size, the half-power point, and the largest rates.
+//!
+//! A curve is one operation, pattern and depth over at least four request sizes, file-system cache
+//! bypassed; the three sizes of the abbreviated matrix are too few to show a shape. The half-power
+//! point is the papers' goal (Riedel, van Ingen, Gray 1997): the smallest request that reaches
+//! half of the peak. The advertised peak of a disk is rarely known and of a virtual one never, so
+//! half of the largest throughput that was *measured* stands for it, in this direction and pattern
+//! at any size and depth: a curve at depth 1 is held against what the device gives to a deeper
+//! queue, not against its own end.
+//!
+//! Maxima are the largest point estimates. They are a little high, by about one standard error of
+//! a plateau, and say how much by their intervals.
+
+use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
+
+/// Fewest sizes that make a curve.
+const MIN_SIZES: usize = 4;
+
+/// The curves that the cells hold, reads before writes, sequential before random, by rising depth.
+#[must_use]
+pub fn size_curves(cells: &[Cell]) -> Vec<SizeCurve> {
+    let mut curves = Vec::new();
+    for op in [OpKind::Read, OpKind::Write] {
+        for pattern in [Pattern::Sequential, Pattern::Random] {
+            let chosen: Vec<&Cell> = cells
+                .iter()
+                .filter(|cell| direct(cell, op) && cell.workload.pattern == pattern)
+                .collect();
+            let mut depths: Vec<u32> = chosen.iter().map(|cell| cell.workload.depth).collect();
+            depths.sort_unstable();
+            depths.dedup();
+            curves.extend(
+                depths.into_iter().filter_map(|depth| size_curve(&chosen, op, pattern, depth)),
+            );
+        }
+    }
+    curves
+}
+
+/// One curve; `None` with too few sizes. `cells` are all of this operation and pattern.
+fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Option<SizeCurve> {
+    let mut points: Vec<SizePoint> = cells
+        .iter()
+        .filter(|cell| cell.workload.depth == depth)
+        .filter_map(|cell| {
+            Some(SizePoint {
+                bytes: only_size(cell)?,
+                bytes_per_s: cell.bytes_per_s,
+                iops: cell.iops,
+                response_ns: cell.response_ns,
+                cpu_us_per_io: cell.cpu_us_per_io.value().map(|cost| cost.value),
+            })
+        })
+        .collect();
+    // Stable, so that of two cells with one size the first in the design counts.
+    points.sort_by_key(|point| point.bytes);
+    points.dedup_by_key(|point| point.bytes);
+    let half_of_max_bytes_per_s =
+        largest(cells.iter().copied(), |cell| cell.bytes_per_s)?.value / 2.0;
+    let half_power_bytes = points
+        .iter()
+        .find(|point| point.bytes_per_s.value >= half_of_max_bytes_per_s)
+        .map(|point| point.bytes);
+    (points.len() >= MIN_SIZES).then_some(SizeCurve {
+        op,
+        pattern,
+        depth,
+        points,
+        half_of_max_bytes_per_s,
+        half_power_bytes,
+    })
+}
+
+/// The largest rates among the cells that bypass the file-system cache and measure the whole area
+/// (the hit pattern measures a cache, not the device).
+#[must_use]
+pub fn limits(cells: &[Cell]) -> Limits {
+    Limits {
+        read_iops: largest_random_rate(cells, OpKind::Read),
+        write_iops: largest_random_rate(cells, OpKind::Write),
+        read_bytes_per_s: largest_throughput(cells, OpKind::Read),
+        write_bytes_per_s: largest_throughput(cells, OpKind::Write),
+    }
+}
+
+fn largest_random_rate(cells: &[Cell], op: OpKind) -> Option<Estimate> {
+    let random =
+        || cells.iter().filter(|cell| direct(cell, op) && cell.workload.pattern == Pattern::Random);
+    let smallest = random().filter_map(only_size).min()?;
+    largest(random().filter(|cell| only_size(cell) == Some(smallest)), |cell| cell.iops)
+}
+
+fn largest_throughput(cells: &[Cell], op: OpKind) -> Option<Estimate> {
+    let whole_area = cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
+    largest(whole_area.filter(|cell| direct(cell, op)), |cell| cell.bytes_per_s)
+}
+
+fn direct(cell: &Cell, op: OpKind) -> bool {
+    cell.workload.cache == CacheMode::Device && cell.workload.only_op() == Some(op)
+}
+
+fn largest<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+    estimate: impl Fn(&Cell) -> Estimate,
+) -> Option<Estimate> {
+    cells.map(estimate).max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// The request size of a workload that has only one.
+pub(crate) fn only_size(cell: &Cell) -> Option<u64> {
+    match cell.workload.bs.as_slice() {
+        [share] => Some(share.bytes.0),
+        _ => None,
+    }
+}

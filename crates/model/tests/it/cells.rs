@@ -1,0 +1,117 @@
+//! Which trials enter a cell, and what the cell says of them.
+
+use crate::synthetic::{WINDOW_NS, trial, visits, workload};
+use record::{Finding, FindingCode, Measured, OpKind, Pattern, Severity, Trial};
+
+fn random_read() -> record::Workload {
+    workload(OpKind::Read, Pattern::Random, 4096, 1)
+}
+
+#[test]
+fn cells_come_in_order_of_first_appearance_with_all_their_visits() {
+    let (first, second) = (random_read(), workload(OpKind::Write, Pattern::Random, 4096, 1));
+    let trials =
+        [trial(&first, 100.0), trial(&second, 50.0), trial(&first, 110.0), trial(&first, 90.0)];
+    let cells = model::aggregate(&trials, 0.05);
+    assert_eq!(cells.len(), 2);
+    assert_eq!(cells[0].cell, first.cell());
+    assert_eq!(cells[0].trial_ids, [&trials[0].id, &trials[2].id, &trials[3].id].map(Clone::clone));
+    assert!((cells[0].iops.value - 100.0).abs() < 1e-9);
+    assert!((cells[0].bytes_per_s.value - 409_600.0).abs() < 1e-6);
+    assert_eq!(cells[0].ios, 300);
+    assert_eq!(cells[0].histogram.count(), 300);
+    assert!((cells[1].response_ns.value - 20e6).abs() < 1.0);
+}
+
+#[test]
+fn the_interval_covers_the_spread_between_visits() {
+    let cells = model::aggregate(&visits(&random_read(), 1000.0), 0.05);
+    let iops = cells[0].iops;
+    assert!((0.015..0.03).contains(&iops.relative_half_width()), "{iops:?}");
+    assert!(cells[0].precise);
+    assert!(!model::aggregate(&visits(&random_read(), 1000.0), 0.01)[0].precise);
+}
+
+#[test]
+fn a_lone_visit_takes_its_own_interval_and_is_never_called_precise() {
+    let mut only = trial(&random_read(), 1000.0);
+    let cells = model::aggregate(std::slice::from_ref(&only), 0.05);
+    assert!((cells[0].iops.relative_half_width() - 0.02).abs() < 1e-12);
+    assert!((cells[0].response_ns.relative_half_width() - 0.02).abs() < 1e-12);
+    assert!(!cells[0].precise);
+    only.result.read.as_mut().unwrap().iops_ci95_rel = None;
+    let cells = model::aggregate(&[only], 0.05);
+    assert!((cells[0].iops.relative_half_width() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_trial_that_is_not_what_was_asked_for_does_not_count() {
+    let spoil: [fn(&mut Trial); 5] = [
+        |trial| trial.result.read.as_mut().unwrap().errors = 1,
+        |trial| trial.result.read.as_mut().unwrap().short = 1,
+        |trial| trial.result.read.as_mut().unwrap().ios = 0,
+        |trial| trial.result.duration_ns.0 = 0,
+        |trial| {
+            let code = FindingCode::Interrupted;
+            trial.findings.push(Finding::new(code, Severity::Invalid, "interrupted", ""));
+        },
+    ];
+    for (index, spoil) in spoil.iter().enumerate() {
+        let mut bad = trial(&random_read(), 5000.0);
+        assert!(model::counts(&bad));
+        spoil(&mut bad);
+        assert!(!model::counts(&bad), "{index}");
+        let cells = model::aggregate(&[trial(&random_read(), 1000.0), bad], 0.05);
+        assert_eq!(cells[0].trial_ids.len(), 1, "{index}");
+    }
+}
+
+#[test]
+fn a_warning_does_not_keep_a_trial_out() {
+    let mut warned = trial(&random_read(), 1000.0);
+    warned.findings.push(Finding::new(FindingCode::ForeignIo, Severity::Warning, "other", ""));
+    assert!(model::counts(&warned));
+}
+
+#[test]
+fn service_time_follows_from_the_utilization_law() {
+    let mut trials = visits(&random_read(), 1000.0);
+    for trial in &mut trials {
+        if let Measured::Value(counters) = &mut trial.device_counters {
+            counters.busy_ms = 0.25 * WINDOW_NS as f64 / 1e6;
+        }
+    }
+    let cells = model::aggregate(&trials, 0.05);
+    assert_eq!(cells[0].utilization.value(), Some(&0.25));
+    let service = cells[0].service_ns.value().unwrap();
+    assert!((service.value / 250_000.0 - 1.0).abs() < 1e-3, "{service:?}");
+    assert!(service.relative_half_width() > 0.01);
+}
+
+#[test]
+fn what_one_visit_did_not_measure_the_cell_has_not_measured() {
+    let mut trials = visits(&random_read(), 1000.0);
+    trials[1].device_counters = Measured::not("no counters");
+    trials[2].cpu = Measured::not("no clock");
+    let cells = model::aggregate(&trials, 0.05);
+    assert_eq!(cells[0].utilization.reason(), Some("no counters"));
+    assert_eq!(cells[0].service_ns.reason(), Some("no counters"));
+    assert_eq!(cells[0].cpu_us_per_io.reason(), Some("no clock"));
+}
+
+#[test]
+fn a_mixed_load_is_one_load_and_its_response_is_the_mean_over_all_requests() {
+    let mut mixed = random_read();
+    mixed.read_percent = 75;
+    let mut trial = trial(&mixed, 1000.0);
+    // `trial` made writes of it; give it reads three times as many and three times as fast.
+    let mut reads = trial.result.write.clone().unwrap();
+    reads.ios *= 3;
+    reads.iops *= 3.0;
+    reads.response_ns.as_mut().unwrap().mean /= 3.0;
+    trial.result.read = Some(reads);
+    let cells = model::aggregate(&[trial], 0.05);
+    assert!((cells[0].iops.value - 4000.0).abs() < 1e-9);
+    // (3 x 1/3 + 1 x 1) / 4 of the writes' 1 ms.
+    assert!((cells[0].response_ns.value - 0.5e6).abs() < 1.0);
+}

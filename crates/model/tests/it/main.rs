@@ -1,0 +1,10 @@
+//! The model against theory, against devices whose truth is known, and against published tables.
+#![forbid(unsafe_code)]
+
+extern crate halfpower_model as model;
+
+mod cells;
+mod curves;
+mod expect;
+mod fits;
+mod synthetic;

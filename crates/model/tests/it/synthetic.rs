@@ -1,0 +1,200 @@
+//! Trials of devices whose truth is known, without running anything. Used by the tests of `model`
+//! and of `diagnose`.
+//!
+//! A device is a function from a workload to its rate; the response time follows from Little's law
+//! of a closed loop. Each builder gives a trial that counts, and a test changes the one thing that
+//! it is about.
+
+use record::{
+    Arrival, Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
+    EngineName, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Scrub, Series, SizeShare,
+    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
+};
+
+/// Measured window of every synthetic trial.
+pub const WINDOW_NS: u64 = 1_000_000_000;
+
+/// A closed loop of one request size and direction over 1 GiB with `--cache device`.
+pub fn workload(op: OpKind, pattern: Pattern, bs_bytes: u64, depth: u32) -> Workload {
+    Workload {
+        read_percent: if op == OpKind::Read { 100 } else { 0 },
+        pattern,
+        hit_bytes: (pattern == Pattern::Hit).then_some(Bytes(1 << 20)),
+        bs: vec![SizeShare { bytes: Bytes(bs_bytes), percent: 100 }],
+        iodepth: depth,
+        numjobs: 1,
+        depth,
+        cache: CacheMode::Device,
+        engine: EngineName::IoUring,
+        arrival: Arrival::Closed,
+        offset_bytes: Bytes(0),
+        size_bytes: Bytes(1 << 30),
+        scrub: Scrub::None,
+        runtime_ns: Nanos(WINDOW_NS),
+        ramp_ns: Nanos(0),
+    }
+}
+
+/// The same with another cache mode; a buffered one starts on a cold page cache.
+pub fn cached(workload: Workload, cache: CacheMode) -> Workload {
+    let scrub = if cache.direct() { Scrub::None } else { Scrub::Dontneed };
+    Workload { cache, scrub, ..workload }
+}
+
+/// A trial that counts: `iops` requests per second, response time by Little's law, the device busy
+/// all the time.
+pub fn trial(workload: &Workload, iops: f64) -> Trial {
+    let ios = (iops * WINDOW_NS as f64 / 1e9).round() as u64;
+    let result = direction(workload, ios.max(1), iops);
+    let reads = workload.read_percent == 100;
+    Trial {
+        schema: TRIAL_SCHEMA.to_owned(),
+        halfpower_version: "0.0.0".to_owned(),
+        id: format!("{}-{iops}", workload.cell()),
+        time: None,
+        seed: 1,
+        simulated: true,
+        cell: workload.cell(),
+        targets: vec![target()],
+        workload: workload.clone(),
+        result: TrialResult {
+            duration_ns: Nanos(WINDOW_NS),
+            steady: Some(true),
+            read: reads.then(|| result.clone()),
+            write: (!reads).then_some(result),
+            concurrency: f64::from(workload.depth),
+            series: Series::default(),
+        },
+        cpu: Measured::Value(cpu()),
+        device_counters: Measured::Value(counters(ios)),
+        harness: Measured::not("synthetic"),
+        findings: Vec::new(),
+        environment: None,
+    }
+}
+
+fn direction(workload: &Workload, ios: u64, iops: f64) -> DirectionResult {
+    let bytes = workload.max_bs().0;
+    let mean = f64::from(workload.depth) * 1e9 / iops;
+    let bucket = bucket_index(mean as u64) as u32;
+    let summary = TimeSummary {
+        mean,
+        mean_ci95_rel: Some(0.02),
+        stddev: 0.0,
+        min: mean as u64,
+        max: mean as u64,
+        p50: Some(mean),
+        p90: Some(mean),
+        p95: Some(mean),
+        p99: None,
+        p99_9: None,
+        p99_99: None,
+    };
+    DirectionResult {
+        ios,
+        bytes: ios * bytes,
+        iops,
+        bytes_per_s: iops * bytes as f64,
+        iops_ci95_rel: Some(0.02),
+        errors: 0,
+        error_kinds: Vec::new(),
+        short: 0,
+        response_ns: Some(summary.clone()),
+        completion_ns: Some(summary),
+        histogram: HistogramSnapshot { buckets: vec![(bucket, ios)] },
+    }
+}
+
+fn cpu() -> CpuCost {
+    CpuCost {
+        user_ms: 1.0,
+        system_ms: 2.0,
+        workers_ms: 0.0,
+        lower_us_per_io: Some(5.0),
+        upper_us_per_io: None,
+        upper_method: None,
+        ms_per_mib: None,
+        steal_ms: None,
+        split: CpuSplit::Exact,
+    }
+}
+
+fn counters(ios: u64) -> DeviceCounters {
+    DeviceCounters {
+        device: "synthetic".to_owned(),
+        ios,
+        bytes: 0,
+        mean_request_bytes: None,
+        merges: 0,
+        splits: None,
+        busy_ms: WINDOW_NS as f64 / 1e6,
+        concurrency: 1.0,
+        ratio_ios: Some(1.0),
+        ratio_bytes: Some(1.0),
+    }
+}
+
+/// A test file of 1 GiB that fills most of a disk whose rotational flag can be believed.
+pub fn target() -> Target {
+    Target {
+        path: "synthetic".to_owned(),
+        kind: TargetKind::File,
+        size_bytes: Bytes(1 << 30),
+        device: Some(DeviceFacts {
+            name: "synthetic".to_owned(),
+            disk: "synthetic".to_owned(),
+            size_bytes: Bytes(5 << 28),
+            rotational: Some(false),
+            rotational_trusted: true,
+            ..DeviceFacts::default()
+        }),
+        filesystem: None,
+        extents: None,
+    }
+}
+
+/// Three visits whose mean is `iops` and whose 95 % interval is about ±2 % of it.
+pub fn visits(workload: &Workload, iops: f64) -> Vec<Trial> {
+    [0.992, 1.0, 1.008].iter().map(|factor| trial(workload, iops * factor)).collect()
+}
+
+/// Standard normal noise from a seed.
+pub struct Noise(pub u64);
+
+impl Noise {
+    /// The next value.
+    pub fn next(&mut self) -> f64 {
+        // A multiplicative generator (Knuth's MMIX constants); its top bits are good enough here.
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        stats::normal_quantile(((self.0 >> 12) as f64 + 0.5) / (1u64 << 52) as f64)
+    }
+}
+
+/// Rounds of visits of every workload in turn, the rate of each with relative noise of standard
+/// deviation `noise_rel`.
+pub fn rounds(
+    design: &[Workload],
+    rate: impl Fn(&Workload) -> f64,
+    rounds: usize,
+    noise_rel: f64,
+    noise: &mut Noise,
+) -> Vec<Trial> {
+    (0..rounds)
+        .flat_map(|_| design)
+        .map(|workload| trial(workload, rate(workload) * (1.0 + noise_rel * noise.next())))
+        .collect()
+}
+
+/// Random requests of 4 KiB at depths 1, 2, 4, … `max_depth`.
+pub fn depths(op: OpKind, max_depth: u32) -> Vec<Workload> {
+    std::iter::successors(Some(1), |depth| Some(depth * 2))
+        .take_while(|&depth| depth <= max_depth)
+        .map(|depth| workload(op, Pattern::Random, 4096, depth))
+        .collect()
+}
+
+/// Sequential requests of 4 KiB, 8 KiB, … 1 MiB at one depth.
+pub fn sizes(op: OpKind, depth: u32) -> Vec<Workload> {
+    (12..=20).map(|exponent| workload(op, Pattern::Sequential, 1 << exponent, depth)).collect()
+}

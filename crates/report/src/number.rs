@@ -1,0 +1,188 @@
+//! Numbers for a reader: three digits, a unit, and no surprise from a value that is none.
+//!
+//! The formats of the `record` crate do the work; what is added here is the guard around them
+//! (NaN, infinities and magnitudes without meaning appear as short text, never as a wall of
+//! digits that breaks a table), the interval beside a value, and values without a unit for tables
+//! whose header states it. Rejected: absolute intervals in tables, which cannot be compared
+//! between rows; `±2 %` can.
+
+use record::{Estimate, Unit, format_count, format_nanos, format_rate};
+
+/// What stands where there is no number.
+pub(crate) const NONE: &str = "–";
+
+/// Beyond this (eleven days in nanoseconds, a petabyte per second) a value is a defect, and its
+/// magnitude is all that is worth printing.
+const SANE: f64 = 1e15;
+
+/// `format` of a sane value; otherwise text of few columns.
+fn guarded(value: f64, format: impl Fn(f64) -> String) -> String {
+    if !value.is_finite() {
+        NONE.to_owned()
+    } else if value.abs() >= SANE {
+        format!("{value:.0e}")
+    } else {
+        format(value)
+    }
+}
+
+/// A time in nanoseconds: `33.2 µs`.
+pub(crate) fn time(nanos: f64) -> String {
+    guarded(nanos, format_nanos)
+}
+
+/// Bytes per second: `1.23 GB/s`.
+pub(crate) fn rate(bytes_per_s: f64) -> String {
+    guarded(bytes_per_s, format_rate)
+}
+
+/// A count: `31.1 k`.
+pub(crate) fn count(value: f64) -> String {
+    guarded(value, format_count)
+}
+
+/// Requests per second: `31.1 k/s`.
+pub(crate) fn per_second(value: f64) -> String {
+    guarded(value, |value| Unit::PerSecond.format(value))
+}
+
+/// A value of a quantity, in its unit.
+pub(crate) fn in_unit(unit: Unit, value: f64) -> String {
+    guarded(value, |value| unit.format(value))
+}
+
+/// Three significant digits without a unit.
+pub(crate) fn digits(value: f64) -> String {
+    guarded(value, |value| match value.abs() {
+        magnitude if magnitude >= 1e7 => format!("{value:.1e}"),
+        magnitude if magnitude >= 99.95 || magnitude == 0.0 => format!("{value:.0}"),
+        magnitude if magnitude >= 9.995 => format!("{value:.1}"),
+        magnitude if magnitude >= 0.9995 => format!("{value:.2}"),
+        magnitude if magnitude >= 0.000_5 => format!("{value:.3}"),
+        _ => format!("{value:.0e}"),
+    })
+}
+
+/// A share of 0 to 1 as a whole percentage: `98%`.
+pub(crate) fn percent(share: f64) -> String {
+    guarded(share, |share| match share * 100.0 {
+        hundredths if hundredths.abs() >= 99_999.5 => format!("{hundredths:.0e}%"),
+        hundredths => format!("{hundredths:.0}%"),
+    })
+}
+
+/// The same in running text: `10 %`.
+pub(crate) fn percent_text(share: f64) -> String {
+    guarded(share, |share| {
+        let hundredths = (share * 1000.0).round() / 10.0;
+        if hundredths.fract() == 0.0 && hundredths.abs() < 1e7 {
+            format!("{hundredths:.0} %")
+        } else {
+            format!("{} %", digits(hundredths))
+        }
+    })
+}
+
+/// A size in KiB without the unit: `4`, `0.5`.
+pub(crate) fn kib(bytes: u64) -> String {
+    let kib = bytes as f64 / 1024.0;
+    if kib.fract() == 0.0 && kib < 1e7 { format!("{kib:.0}") } else { digits(kib) }
+}
+
+/// Relative half-width of an interval, for a table: `±2%`; `±?` where none is known.
+pub(crate) fn interval(relative: f64) -> String {
+    if !relative.is_finite() {
+        "±?".to_owned()
+    } else if relative > 9.995 {
+        "±>999%".to_owned()
+    } else if relative > 0.0 && relative < 0.005 {
+        "±<1%".to_owned()
+    } else {
+        format!("±{:.0}%", relative * 100.0)
+    }
+}
+
+/// The same for running text: ` ±2 %`, one decimal below 1 %. A leading space, because nothing
+/// is printed where no interval is known.
+pub(crate) fn interval_text(relative: Option<f64>) -> String {
+    match relative {
+        Some(relative) if relative > 9.995 => " ±more than 999 %".to_owned(),
+        Some(relative) if relative >= 0.00995 || relative == 0.0 => {
+            format!(" ±{:.0} %", relative * 100.0)
+        }
+        // Rounded up: an interval is not made to look smaller than it is.
+        Some(relative) if relative > 0.0 => {
+            format!(" ±{:.1} %", (relative * 1000.0).ceil() / 10.0)
+        }
+        _ => String::new(),
+    }
+}
+
+/// The half-width of an estimate as a share of it, in absolute terms.
+pub(crate) fn relative(estimate: &Estimate) -> f64 {
+    estimate.relative_half_width().abs()
+}
+
+/// An estimate in running text: `118 k/s ±2 %`.
+pub(crate) fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
+    let interval = Some(relative(estimate)).filter(|share| share.is_finite());
+    format!("{}{}", format(estimate.value), interval_text(interval))
+}
+
+/// Value and absolute half-width in the unit of `scale` nanoseconds; the half-width has at most as
+/// many decimals as the value, and no more than it is good for.
+pub(crate) fn value_and_half_width(estimate: &Estimate, scale: f64) -> (String, String) {
+    let half_width = ((estimate.high - estimate.low) / 2.0 / scale).abs();
+    let half_width = guarded(half_width, |half_width| match half_width {
+        many if many >= 9.95 => digits(many.round()),
+        some if some >= 0.995 => format!("{some:.1}"),
+        few if few >= 0.0995 => format!("{few:.2}"),
+        least => format!("{least:.3}"),
+    });
+    (digits(estimate.value / scale), format!("±{half_width}"))
+}
+
+/// A point in time of a document (RFC 3339, UTC) to the minute; other text as it is.
+pub(crate) fn when(time: &str) -> String {
+    match (time.get(..10), time.get(10..11), time.get(11..16)) {
+        (Some(date), Some("T"), Some(minute)) if time.ends_with('Z') => {
+            format!("{date} {minute} UTC")
+        }
+        _ => time.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_without_meaning_takes_few_columns() {
+        for value in [f64::NAN, f64::INFINITY, -f64::INFINITY, f64::MAX, f64::MIN, 9e14, 1e-300] {
+            for text in [time(value), rate(value), per_second(value), digits(value)] {
+                assert!(text.chars().count() <= 12, "{value}: {text}");
+            }
+            assert!(percent(value).chars().count() <= 7, "{value}: {}", percent(value));
+            assert!(interval(value).chars().count() <= 6);
+        }
+        assert_eq!(time(f64::NAN), NONE);
+    }
+
+    #[test]
+    fn a_small_interval_is_not_shown_as_none_and_an_unknown_one_not_as_small() {
+        assert_eq!(interval(0.001), "±<1%");
+        assert_eq!(interval(0.021), "±2%");
+        assert_eq!(interval(f64::INFINITY), "±?");
+        assert_eq!(interval_text(Some(0.0011)), " ±0.2 %");
+        assert_eq!(interval_text(Some(0.12)), " ±12 %");
+        assert_eq!(interval_text(Some(f64::NAN)), "");
+        assert_eq!(interval_text(None), "");
+    }
+
+    #[test]
+    fn a_document_time_is_shown_to_the_minute_and_foreign_text_as_it_is() {
+        assert_eq!(when("2026-03-01T14:05:59.1Z"), "2026-03-01 14:05 UTC");
+        assert_eq!(when("yesterday"), "yesterday");
+        assert_eq!(when("ééééééééééé"), "ééééééééééé");
+    }
+}

@@ -1,0 +1,312 @@
+//! Lines of a terminal page: escaped, wrapped, never too wide, painted last.
+//!
+//! Text from outside (device models, paths, mount options, error messages) may hold terminal
+//! escape sequences. A [`Span`] is the only way on to a page and its constructor escapes, so no
+//! rendering can forget it. Colour is applied when the page is finished, after all widths are
+//! settled: a page is therefore the same text with colour and without. Rejected: escaping where
+//! each field is printed (one forgotten call is a hole), and a terminal library that measures
+//! styled strings (widths would depend on the styling).
+
+use crate::Style;
+
+/// Narrowest and widest page: below 80 the tables do not fit, above 100 the eye loses the row.
+const WIDTHS: (usize, usize) = (80, 100);
+
+/// What a piece of text is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// As it is.
+    Plain,
+    /// Headings and answers.
+    Strong,
+    /// Explanations beside the numbers.
+    Faint,
+    /// Needs attention.
+    Warn,
+    /// Not what was asked for.
+    Bad,
+    /// Fine.
+    Good,
+}
+
+impl Tone {
+    /// The "select graphic rendition" parameters (ECMA-48, 8.3.117); empty for plain text.
+    fn parameters(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Faint => "2",
+            Self::Warn => "1;33",
+            Self::Bad => "1;31",
+            Self::Good => "32",
+        }
+    }
+}
+
+/// Escaped text in one tone.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    text: String,
+    tone: Tone,
+}
+
+impl Span {
+    /// Escapes `text`.
+    pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
+        Self { text: escape(text.as_ref()), tone }
+    }
+
+    /// Plain text.
+    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
+        Self::new(text, Tone::Plain)
+    }
+
+    /// Columns that it takes.
+    pub(crate) fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+/// Whether a character could change how a terminal shows what follows: control characters (C0,
+/// DEL, C1), line and paragraph separators, marks that take no column, and those that reverse
+/// the writing direction (Unicode Standard Annex 9), by which one name can look like another.
+fn is_hostile(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Text from outside as it may be printed: characters that could steer a terminal are written as
+/// `\x1b` or `\u{202e}`. Everything else, backslashes too, stays as it is.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if !is_hostile(character) {
+            safe.push(character);
+        } else if u32::from(character) < 0x100 {
+            safe.push_str(&format!("\\x{:02x}", u32::from(character)));
+        } else {
+            safe.push_str(&format!("\\u{{{:x}}}", u32::from(character)));
+        }
+    }
+    safe
+}
+
+/// Words that belong to the number before them.
+const UNITS: [&str; 19] = [
+    "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s", "k", "M",
+    "G", "k/s", "M/s", "IOPS",
+];
+
+/// The words of a text. A number and its unit are one word, so that no line ends between them;
+/// so are a value and its interval (`118 k/s ±2 %`).
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let bare = word.trim_end_matches([',', ';', '.', ':', ')']);
+        match words.last_mut() {
+            Some(last)
+                if bare.starts_with('±')
+                    || (UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit())) =>
+            {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// `text` in pieces of at most `width` columns (the first at most `first`), broken at spaces; a
+/// longer word is cut. Leading and repeated spaces go.
+fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    let (mut used, mut room) = (0, first.max(1));
+    for word in words(text) {
+        let mut rest: Vec<char> = word.chars().collect();
+        if used > 0 && used + 1 + rest.len() > room {
+            lines.push(String::new());
+            (used, room) = (0, width);
+        }
+        while rest.len() > room {
+            let tail = rest.split_off(room);
+            lines.last_mut().into_iter().for_each(|line| line.extend(&rest));
+            lines.push(String::new());
+            (rest, room) = (tail, width);
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.extend(&rest);
+            used += rest.len();
+        }
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// A page under construction.
+#[derive(Debug)]
+pub(crate) struct Page {
+    width: usize,
+    color: bool,
+    lines: Vec<Vec<Span>>,
+}
+
+impl Page {
+    /// An empty page.
+    pub(crate) fn new(style: &Style) -> Self {
+        Self { width: style.width.clamp(WIDTHS.0, WIDTHS.1), color: style.color, lines: Vec::new() }
+    }
+
+    /// Columns of the page.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// An empty line between sections; none at the top, never two.
+    pub(crate) fn blank(&mut self) {
+        if self.lines.last().is_some_and(|line| !line.is_empty()) {
+            self.lines.push(Vec::new());
+        }
+    }
+
+    /// One line; what is too long for the page is cut.
+    pub(crate) fn line(&mut self, spans: Vec<Span>) {
+        self.lines.push(spans);
+    }
+
+    /// A section's heading, with a remark in the same paragraph.
+    pub(crate) fn heading(&mut self, title: &str, remark: &str) {
+        self.blank();
+        if remark.is_empty() {
+            return self.line(vec![Span::new(title, Tone::Strong)]);
+        }
+        let title = Span::new(format!("{title}: "), Tone::Strong);
+        self.flowing(vec![title], 2, remark, Tone::Faint);
+    }
+
+    /// Wrapped text. The first line begins with `lead`, the others with as many spaces.
+    pub(crate) fn hanging(&mut self, lead: Vec<Span>, text: &str, tone: Tone) {
+        let indent = lead.iter().map(Span::width).sum();
+        self.flowing(lead, indent, text, tone);
+    }
+
+    /// Wrapped text. The first line begins with `lead`, the others with `indent` spaces.
+    pub(crate) fn flowing(&mut self, lead: Vec<Span>, indent: usize, text: &str, tone: Tone) {
+        let used: usize = lead.iter().map(Span::width).sum();
+        let first = self.width.saturating_sub(used);
+        let mut lead = lead;
+        for text in wrap(&escape(text), first, self.width.saturating_sub(indent)) {
+            lead.push(Span { text, tone });
+            self.line(lead);
+            lead = vec![Span::plain(" ".repeat(indent))];
+        }
+    }
+
+    /// Wrapped text, indented.
+    pub(crate) fn paragraph(&mut self, indent: usize, text: &str, tone: Tone) {
+        self.hanging(vec![Span::plain(" ".repeat(indent))], text, tone);
+    }
+
+    /// Wrapped text after a label that is padded to `column`.
+    pub(crate) fn labelled(&mut self, label: &str, column: usize, text: &str) {
+        let label = Span::plain(format!("  {label:<0$}", column.saturating_sub(2)));
+        self.hanging(vec![label], text, Tone::Plain);
+    }
+
+    /// The page as text; every line ends with a newline.
+    pub(crate) fn finish(self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            for span in trimmed(line, self.width) {
+                let parameters = span.tone.parameters();
+                if self.color && !parameters.is_empty() && !span.text.trim().is_empty() {
+                    text.push_str(&format!("\x1b[{parameters}m{}\x1b[0m", span.text));
+                } else {
+                    text.push_str(&span.text);
+                }
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The spans of a line without trailing spaces, cut to `width` columns.
+fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
+    let mut room = width;
+    let total: usize = line.iter().map(Span::width).sum();
+    let mut kept: Vec<Span> = Vec::new();
+    for span in line {
+        let text: String = if total > width && span.width() >= room {
+            // The last column says that something is missing.
+            let cut: String = span.text.chars().take(room.saturating_sub(1)).collect();
+            if room > 0 { cut + "…" } else { String::new() }
+        } else {
+            span.text.clone()
+        };
+        room = room.saturating_sub(text.chars().count());
+        kept.push(Span { text, tone: span.tone });
+    }
+    while let Some(last) = kept.last_mut() {
+        last.text.truncate(last.text.trim_end_matches(' ').len());
+        if !last.text.is_empty() {
+            break;
+        }
+        kept.pop();
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STYLE: Style = Style { color: false, width: 80 };
+
+    #[test]
+    fn what_could_steer_a_terminal_is_written_out() {
+        assert_eq!(escape("a\x1b[31mb\n\u{9b}c"), "a\\x1b[31mb\\x0a\\x9bc");
+        assert_eq!(escape("x\u{202e}y\u{200b}"), "x\\u{202e}y\\u{200b}");
+        assert_eq!(escape("Größe 4 KiB ± µs \\ ok"), "Größe 4 KiB ± µs \\ ok");
+    }
+
+    #[test]
+    fn words_are_kept_whole_and_only_longer_ones_are_cut() {
+        assert_eq!(wrap("one two  three", 7, 7), ["one two", "three"]);
+        assert_eq!(wrap("ab cdefghij k", 2, 4), ["ab", "cdef", "ghij", "k"]);
+        assert_eq!(wrap("", 4, 4), Vec::<String>::new());
+        assert_eq!(wrap("at 118 k/s ±2 %, or", 10, 18), ["at", "118 k/s ±2 %, or"]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_ends_in_an_ellipsis_at_the_edge() {
+        let mut page = Page::new(&STYLE);
+        page.line(vec![Span::plain("a".repeat(60)), Span::plain("b".repeat(60))]);
+        page.line(vec![Span::plain("c".repeat(80)), Span::plain("d")]);
+        page.line(vec![Span::plain("e".repeat(80)), Span::plain("   ")]);
+        let text = page.finish();
+        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
+        assert_eq!(widths, [80, 80, 80]);
+        let ends: Vec<bool> = text.lines().map(|line| line.ends_with('…')).collect();
+        assert_eq!(ends, [true, true, true]);
+    }
+
+    #[test]
+    fn the_first_line_of_a_heading_leaves_room_for_its_title() {
+        let mut page = Page::new(&STYLE);
+        page.heading("Title", &"word ".repeat(40));
+        let text = page.finish();
+        assert!(text.starts_with("Title: word word"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(text.matches("word").count(), 40);
+    }
+}

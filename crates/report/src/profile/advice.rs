@@ -1,0 +1,93 @@
+//! What to expect under load, and what to use.
+//!
+//! The load-dependent model is the answer; M/M/1 stands beside it with its error, because readers
+//! know it, compute it themselves, and on a parallel device are misled by it.
+
+use super::OPERATIONS;
+use crate::number;
+use crate::page::{Page, Span, Tone};
+use crate::table::{Column, Entry, Table};
+use record::{Expectation, OpKind, Profile, format_bytes};
+
+/// Response times at shares of the maximum rate; nothing without a model.
+pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
+    let all = &profile.expectations;
+    let Some(first) = all.first() else { return };
+    let size = if all.iter().all(|expectation| expectation.bs_bytes == first.bs_bytes) {
+        format!(" {}", format_bytes(first.bs_bytes))
+    } else {
+        String::new()
+    };
+    page.heading(
+        "What to expect",
+        &format!("random{size} arriving independently, at shares of the maximum"),
+    );
+    let present = |op: &OpKind| all.iter().any(|expectation| expectation.op == *op);
+    let operations: Vec<OpKind> = OPERATIONS.into_iter().filter(present).collect();
+    let mut columns = vec![Column::right(2)];
+    let mut titles = vec!["load"];
+    let mut groups = Vec::new();
+    for op in &operations {
+        groups.push((format!("{}s", op.name()), columns.len(), columns.len() + 4));
+        columns.extend([
+            Column::right(2),
+            Column::right(2),
+            Column::left(1),
+            Column::right(2).expendable(1),
+            Column::right(1).expendable(1),
+        ]);
+        titles.extend(["rate/s", "R mean", "", "M/M/1", "error"]);
+    }
+    let mut table = Table::new(columns);
+    table.groups(groups);
+    table.titles(&titles);
+    let mut saturations: Vec<f64> = all.iter().map(|expectation| expectation.saturation).collect();
+    saturations.sort_by(f64::total_cmp);
+    saturations.dedup_by(|a, b| a.total_cmp(b).is_eq());
+    for saturation in saturations {
+        let mut entries = vec![Entry::text(number::percent(saturation))];
+        for op in &operations {
+            let same =
+                |e: &&Expectation| e.op == *op && e.saturation.total_cmp(&saturation).is_eq();
+            entries.extend(expectation_entries(all.iter().find(same)));
+        }
+        table.row(entries);
+    }
+    table.print(page);
+    let note = "R: load-dependent model. M/M/1 (one server, S = 1/max) only to show its error.";
+    page.paragraph(2, note, Tone::Faint);
+}
+
+fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
+    let Some(expectation) = expectation else { return vec![Entry::Empty; 5] };
+    let error = number::percent(expectation.mm1_error_rel);
+    let error = if expectation.mm1_error_rel > 0.0 { format!("+{error}") } else { error };
+    vec![
+        Entry::text(number::count(expectation.iops)),
+        Entry::toned(number::time(expectation.response_ns.value), Tone::Strong),
+        Entry::text(number::interval(number::relative(&expectation.response_ns))),
+        Entry::toned(number::time(expectation.mm1_response_ns), Tone::Faint),
+        Entry::toned(error, Tone::Faint),
+    ]
+}
+
+/// What to use, each with its reason; nothing without advice.
+pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
+    if profile.advice.is_empty() {
+        return;
+    }
+    page.heading("What to use", "");
+    for advice in &profile.advice {
+        let subject = Span::plain(format!("  {}: ", advice.subject));
+        page.hanging(vec![subject], &advice.use_this, Tone::Strong);
+        let mut more = |label: &str, text: &str| {
+            if !text.trim().is_empty() {
+                let lead = vec![Span::plain(format!("    {label}: "))];
+                page.flowing(lead, 6, text, Tone::Plain);
+            }
+        };
+        more("because", &advice.because);
+        more("next best", &advice.next_best);
+        more("against", advice.against_rule.as_deref().unwrap_or_default());
+    }
+}

@@ -1,0 +1,161 @@
+//! Service times by request size and pattern, laid out like Table 4 of Friedman, "A simplified
+//! approach to Windows disk tuning".
+//!
+//! Friedman prints S = 1/X and calls it the service time. Here U is measured, so S = U/X, and the
+//! mean response time R stands beside it: where the device works on several requests at once, S is
+//! only the spacing of completions, and a reader who took it for the time of a request would
+//! expect the impossible. All times share one unit, stated once, so that rows can be compared.
+
+use super::{OPERATIONS, not_measured, parallelism};
+use crate::number;
+use crate::page::{Page, Tone};
+use crate::table::{Column, Entry, Table};
+use record::{Cell, OpKind, Pattern, Profile};
+use std::collections::BTreeSet;
+
+/// Request sizes of the abbreviated matrix, in bytes.
+const MATRIX_SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
+/// From this response time (in nanoseconds) on the table is in milliseconds.
+const MILLISECONDS_FROM: f64 = 1e7;
+/// A gain with depth beyond which the device is called parallel: one server gains nothing.
+const PARALLEL_FROM: f64 = 1.5;
+
+/// What a row shows: pattern, depth, request size in bytes.
+type Key = (Pattern, u32, u64);
+
+/// The table with its notes; nothing without cells of the matrix.
+pub(crate) fn print(page: &mut Page, profile: &Profile) {
+    let keys = keys(&profile.cells);
+    if keys.is_empty() {
+        return;
+    }
+    let shown = |cell: &&Cell| key(cell).is_some_and(|key| keys.contains(&key));
+    let cells: Vec<&Cell> = profile.cells.iter().filter(shown).collect();
+    let slowest = cells.iter().map(|cell| cell.response_ns.value).fold(0.0, f64::max);
+    let (scale, unit) = if slowest >= MILLISECONDS_FROM { (1e6, "ms") } else { (1e3, "µs") };
+    let with_service = cells.iter().any(|cell| cell.service_ns.value().is_some());
+    let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
+    page.heading("Service times", &format!("in {unit}, ± at 95 %; R mean response{service}"));
+    let mut table = table(&cells, with_service);
+    let mut before = None;
+    for key in &keys {
+        let (pattern, depth, bytes) = *key;
+        let name = if before == Some((pattern, depth)) { "" } else { pattern.name() };
+        let depth_text = if name.is_empty() { String::new() } else { depth.to_string() };
+        before = Some((pattern, depth));
+        let size = number::kib(bytes);
+        let mut entries = vec![Entry::text(name), Entry::text(depth_text), Entry::text(size)];
+        for op in OPERATIONS.into_iter().filter(|op| measured(&cells, *op)) {
+            let cell = cells.iter().find(|cell| is(cell, op, key));
+            entries.extend(direction(cell.copied(), scale, with_service));
+        }
+        table.row(entries);
+    }
+    table.print(page);
+    for op in OPERATIONS.into_iter().filter(|op| !measured(&cells, *op)) {
+        page.paragraph(2, &format!("{}s {}.", op.name(), not_measured(profile, op)), Tone::Plain);
+    }
+    notes(page, profile, &cells, with_service);
+}
+
+fn key(cell: &Cell) -> Option<Key> {
+    cell.workload.only_op()?;
+    Some((cell.workload.pattern, cell.workload.depth, cell.workload.max_bs().0))
+}
+
+fn is(cell: &Cell, op: OpKind, wanted: &Key) -> bool {
+    cell.workload.only_op() == Some(op) && key(cell).as_ref() == Some(wanted)
+}
+
+fn measured(cells: &[&Cell], op: OpKind) -> bool {
+    cells.iter().any(|cell| cell.workload.only_op() == Some(op))
+}
+
+/// The rows: sequential at depth 1, random at 1 and 4, hits; in the sizes of the matrix and those
+/// that were also measured as hits (the full matrix). The other cells belong to the curves.
+fn keys(cells: &[Cell]) -> BTreeSet<Key> {
+    let all: Vec<Key> = cells.iter().filter_map(key).collect();
+    let in_matrix = |&(pattern, depth, bytes): &Key| {
+        let size = MATRIX_SIZES.contains(&bytes)
+            || all.iter().any(|other| other.0 == Pattern::Hit && other.2 == bytes);
+        let depth = match pattern {
+            Pattern::Sequential => depth == 1,
+            Pattern::Random => depth == 1 || depth == 4,
+            Pattern::Hit => true,
+        };
+        size && depth
+    };
+    all.iter().copied().filter(in_matrix).collect()
+}
+
+fn table(cells: &[&Cell], with_service: bool) -> Table {
+    let mut columns = vec![Column::left(2), Column::right(1), Column::right(1)];
+    let mut titles = vec!["pattern", "depth", "KiB"];
+    let mut groups = Vec::new();
+    for op in OPERATIONS.into_iter().filter(|op| measured(cells, *op)) {
+        let first = columns.len();
+        columns.extend([Column::right(2), Column::left(1)]);
+        titles.extend(["R", ""]);
+        if with_service {
+            columns.extend([
+                Column::right(2),
+                Column::left(1).expendable(2),
+                Column::right(1).expendable(1),
+            ]);
+            titles.extend(["S", "", "U"]);
+        }
+        groups.push((format!("{}s", op.name()), first, columns.len() - 1));
+    }
+    let mut table = Table::new(columns);
+    table.groups(groups);
+    table.titles(&titles);
+    table
+}
+
+fn direction(cell: Option<&Cell>, scale: f64, with_service: bool) -> Vec<Entry> {
+    let columns = if with_service { 5 } else { 2 };
+    let Some(cell) = cell else { return vec![Entry::Empty; columns] };
+    let value = |estimate: &record::Estimate| {
+        [
+            Entry::text(number::digits(estimate.value / scale)),
+            Entry::text(number::interval(number::relative(estimate))),
+        ]
+    };
+    let mut entries = value(&cell.response_ns).to_vec();
+    if with_service {
+        match cell.service_ns.value() {
+            Some(service) => entries.extend(value(service)),
+            None => entries.extend([Entry::text(number::NONE), Entry::Empty]),
+        }
+        let share = cell.utilization.value().map_or(number::NONE.into(), |u| number::percent(*u));
+        entries.push(Entry::text(share));
+    }
+    entries
+}
+
+fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool) {
+    let reason = cells.iter().find_map(|cell| cell.service_ns.reason());
+    if let Some(reason) = reason {
+        let which = if with_service { "S and U of some cells" } else { "S and U" };
+        page.paragraph(2, &format!("{which} not measured: {reason}."), Tone::Plain);
+    }
+    if !with_service {
+        return;
+    }
+    let meaning = match parallelism(profile) {
+        Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
+            "Caution: the device is parallel ({}s are {} times faster at depth {} than at 1), so S \
+             is the spacing of completions, not the time that one takes.",
+            curve.op.name(),
+            number::digits(gain),
+            curve.max_depth
+        ),
+        Some(_) => {
+            "The device works on one request at a time: S is service, R - S is queueing.".to_owned()
+        }
+        None => "Where a device works on several requests at once, S is the spacing of \
+                 completions, not the time that one takes."
+            .to_owned(),
+    };
+    page.paragraph(2, &meaning, Tone::Faint);
+}

@@ -1,0 +1,224 @@
+//! What was found under the target: everything that changes what a number can mean.
+//!
+//! Facts are printed as the kernel states them, and where the kernel's word is worth nothing (a
+//! virtual disk's rotational flag) that is said in the same place. A fact that is not known is
+//! left out; a list of question marks helps nobody.
+
+use crate::page::{Page, Span, Tone};
+use crate::{Style, number};
+use record::{
+    DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, Unit, format_bytes, format_count,
+};
+
+/// Column at which the facts begin.
+const FACTS: usize = 16;
+
+/// What lies under a target: file system, device, queue, layers and limits.
+#[must_use]
+pub fn target_text(target: &Target, environment: Option<&Environment>, style: &Style) -> String {
+    let mut page = Page::new(style);
+    print(&mut page, target, environment);
+    page.finish()
+}
+
+/// The same, on a page.
+pub(crate) fn print(page: &mut Page, target: &Target, environment: Option<&Environment>) {
+    page.hanging(
+        vec![Span::new("Target: ", Tone::Strong)],
+        &format!("{}, {}", target.path, what_it_is(target)),
+        Tone::Plain,
+    );
+    if let Some(filesystem) = &target.filesystem {
+        page.labelled("file system", FACTS, &filesystem_line(filesystem, target.device.is_none()));
+    }
+    match &target.device {
+        Some(device) => {
+            page.labelled("device", FACTS, &device_line(device));
+            page.labelled("rotational", FACTS, &rotational_line(device));
+            let queue = queue_line(device);
+            if !queue.is_empty() {
+                page.labelled("queue", FACTS, &queue);
+            }
+            if !device.layers.is_empty() || device.leaves.len() > 1 {
+                page.labelled("layers", FACTS, &layers_line(device));
+            }
+        }
+        None if target.kind != TargetKind::Simulated => {
+            page.labelled("device", FACTS, "none: nothing here reaches a block device");
+        }
+        None => {}
+    }
+    let limits = environment.map(limits_line).unwrap_or_default();
+    if !limits.is_empty() {
+        page.labelled("I/O limits", FACTS, &limits);
+    }
+}
+
+/// A target in a few words: `/data on vda (virtual disk, 64 GiB), ext4`.
+pub(crate) fn summary(target: &Target) -> String {
+    let mut text = target.path.clone();
+    if target.kind == TargetKind::Simulated {
+        return format!("{text} (simulated, {})", format_bytes(target.size_bytes.0));
+    }
+    if let Some(device) = &target.device {
+        let kind = device_kind(device);
+        text.push_str(&format!(
+            " on {} ({kind}, {})",
+            device.disk,
+            format_bytes(device.size_bytes.0)
+        ));
+    }
+    if let Some(filesystem) = &target.filesystem {
+        text.push_str(&format!(", {}", filesystem.kind));
+    }
+    text
+}
+
+fn what_it_is(target: &Target) -> String {
+    let size = format_bytes(target.size_bytes.0);
+    let kind = match target.kind {
+        TargetKind::Directory => format!("a directory; temporary test file of {size}"),
+        TargetKind::File => format!("an existing file of {size}"),
+        TargetKind::BlockDevice => format!("a block device of {size}"),
+        TargetKind::Simulated => format!("a SIMULATED device of {size} in virtual time"),
+    };
+    match &target.extents {
+        Some(extents) if extents.count != 1 => {
+            format!("{kind} in {} extents", format_count(extents.count as f64))
+        }
+        Some(_) => format!("{kind} in 1 extent"),
+        None => kind,
+    }
+}
+
+/// The source of the mount is named only where no device is, which says the same and more.
+fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
+    let source = if with_source { format!(" from {}", filesystem.source) } else { String::new() };
+    let mut parts = vec![
+        format!("{} at {}{source}", filesystem.kind, filesystem.mount_point),
+        format!(
+            "{} free of {}",
+            format_bytes(filesystem.free_bytes.0),
+            format_bytes(filesystem.size_bytes.0)
+        ),
+    ];
+    if filesystem.in_memory {
+        parts.push("lives in memory".to_owned());
+    }
+    if filesystem.compresses {
+        parts.push("compresses".to_owned());
+    }
+    if !filesystem.options.is_empty() {
+        parts.push(filesystem.options.clone());
+    }
+    parts.join("; ")
+}
+
+/// `virtual disk`, `SSD`, `rotating disk` or `disk`, by what can be believed.
+fn device_kind(device: &DeviceFacts) -> &'static str {
+    match (device.virtual_disk, device.rotational, device.rotational_trusted) {
+        (true, ..) => "virtual disk",
+        (false, Some(true), true) => "rotating disk",
+        (false, Some(false), true) => "solid state",
+        _ => "disk",
+    }
+}
+
+fn device_line(device: &DeviceFacts) -> String {
+    let known = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
+    let name = if device.name == device.disk || device.name.is_empty() {
+        device.disk.clone()
+    } else {
+        format!("{} on {}", device.name, device.disk)
+    };
+    let model: Vec<String> =
+        [known(&device.vendor), known(&device.model)].into_iter().flatten().collect();
+    let mut parts = vec![device_kind(device).to_owned(), format_bytes(device.size_bytes.0)];
+    if !model.is_empty() {
+        parts.insert(0, model.join(" "));
+    }
+    parts.extend(known(&device.serial).map(|serial| format!("serial {serial}")));
+    parts.extend(known(&device.firmware).map(|firmware| format!("firmware {firmware}")));
+    // A link that repeats the driver's name (`virtio`, `virtio_blk`) is one fact, not two.
+    match (known(&device.link), known(&device.driver)) {
+        (Some(link), Some(driver)) if !driver.starts_with(&link) => {
+            parts.extend([link, format!("driver {driver}")]);
+        }
+        (_, Some(driver)) => parts.push(format!("driver {driver}")),
+        (Some(link), None) => parts.push(link),
+        (None, None) => {}
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+fn rotational_line(device: &DeviceFacts) -> String {
+    let flag = match device.rotational {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => return "the kernel does not say".to_owned(),
+    };
+    match (device.rotational_trusted, device.virtual_disk) {
+        (true, _) => flag.to_owned(),
+        (false, true) => {
+            format!("\"{flag}\" says the kernel, which cannot know it of a virtual disk")
+        }
+        (false, false) => format!("\"{flag}\" says the kernel; not to be trusted here"),
+    }
+}
+
+fn queue_line(device: &DeviceFacts) -> String {
+    let bytes = |bytes: u64| number::in_unit(Unit::Bytes, bytes as f64);
+    let mut parts = Vec::new();
+    parts.extend(device.scheduler.as_ref().map(|name| format!("scheduler {name}")));
+    parts.extend(device.write_cache.as_ref().map(|mode| format!("write cache {mode}")));
+    match (device.logical_block_bytes, device.physical_block_bytes) {
+        (Some(logical), Some(physical)) => {
+            parts.push(format!("blocks of {} (physical {})", bytes(logical), bytes(physical)));
+        }
+        (Some(block), None) | (None, Some(block)) => {
+            parts.push(format!("blocks of {}", bytes(block)));
+        }
+        (None, None) => {}
+    }
+    match (device.nr_requests, device.max_request_bytes) {
+        (Some(requests), Some(size)) => {
+            parts.push(format!("{requests} requests of at most {}", bytes(size)));
+        }
+        (Some(requests), None) => parts.push(format!("{requests} requests")),
+        (None, Some(size)) => parts.push(format!("requests of at most {}", bytes(size))),
+        (None, None) => {}
+    }
+    // Merging is the rule; only its absence is worth a word.
+    match device.nomerges {
+        Some(0) | None => {}
+        Some(1) => parts.push("merging partly off".to_owned()),
+        Some(_) => parts.push("merging off".to_owned()),
+    }
+    if device.iostats == Some(false) {
+        parts.push("counters switched off".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn layers_line(device: &DeviceFacts) -> String {
+    let mut parts = device.layers.clone();
+    if device.leaves.len() > 1 {
+        parts.push(format!("built of {}", device.leaves.join(", ")));
+    }
+    parts.join("; ")
+}
+
+fn limits_line(environment: &Environment) -> String {
+    let limits = environment.cgroup_limits.iter().map(|limit| {
+        let rate = limit.limit_per_s as f64;
+        let text = match limit.what.as_str() {
+            "rbps" => format!("reads {}", number::rate(rate)),
+            "wbps" => format!("writes {}", number::rate(rate)),
+            "riops" => format!("reads {}", number::per_second(rate)),
+            "wiops" => format!("writes {}", number::per_second(rate)),
+            other => format!("{other} {}", number::per_second(rate)),
+        };
+        format!("{text} on {} by control group {}", limit.major_minor, limit.group)
+    });
+    limits.collect::<Vec<_>>().join("; ")
+}

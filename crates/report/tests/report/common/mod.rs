@@ -1,0 +1,60 @@
+//! Sample records, made by hand from a small closed-form device, so that every snapshot shows
+//! numbers that hang together.
+
+mod facts;
+mod profile;
+mod trial;
+
+pub use facts::{rotating_disk, target};
+pub use profile::{fast_profile, read_only_simulated_profile, slow_profile};
+pub use trial::{clean_trial, failing_trial, trial_without_device};
+
+use record::{
+    Arrival, Bytes, CacheMode, EngineName, HistogramSnapshot, Nanos, OpKind, Pattern, Scrub,
+    SizeShare, Workload, bucket_index,
+};
+
+const KIB: u64 = 1024;
+const GIB: u64 = 1 << 30;
+
+pub fn histogram(mean_ns: f64) -> HistogramSnapshot {
+    // Shares of the mean and how many requests took so long: a body, a shoulder, a far tail.
+    let shape = [
+        (0.61, 310),
+        (0.70, 4_100),
+        (0.78, 21_000),
+        (0.86, 52_000),
+        (0.93, 61_000),
+        (1.0, 47_000),
+        (1.1, 23_000),
+        (1.25, 9_400),
+        (1.5, 4_800),
+        (1.9, 1_900),
+        (2.6, 610),
+        (4.0, 140),
+        (9.0, 14),
+        (21.0, 2),
+    ];
+    let at = |share: f64, count| (bucket_index((mean_ns * share) as u64) as u32, count);
+    HistogramSnapshot { buckets: shape.map(|(share, count)| at(share, count)).to_vec() }
+}
+
+pub fn workload(op: OpKind, pattern: Pattern, bytes: u64, depth: u32) -> Workload {
+    Workload {
+        read_percent: if op == OpKind::Read { 100 } else { 0 },
+        pattern,
+        hit_bytes: (pattern == Pattern::Hit).then_some(Bytes(1 << 20)),
+        bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
+        iodepth: depth,
+        numjobs: 1,
+        depth,
+        cache: CacheMode::Device,
+        engine: EngineName::IoUring,
+        arrival: Arrival::Closed,
+        offset_bytes: Bytes(0),
+        size_bytes: Bytes(2 * GIB),
+        scrub: Scrub::None,
+        runtime_ns: Nanos(400_000_000),
+        ramp_ns: Nanos(0),
+    }
+}

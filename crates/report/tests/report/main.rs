@@ -1,0 +1,15 @@
+//! What the pages look like, byte for byte, and what they never do.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the exemption for tests does not reach the helpers that they share"
+)]
+
+use halfpower_report as report;
+
+mod common;
+mod properties;
+mod snapshots;
+
+/// Plain text, 80 columns: a log file.
+const LOG: report::Style = report::Style { color: false, width: 80 };

@@ -1,0 +1,299 @@
+//! What holds of every page, whatever the record: no line too wide, nothing that steers a
+//! terminal, no panic.
+
+use crate::report::{self, CapabilityRow, ProfileListRow, Style};
+use crate::{LOG, common};
+use record::{Estimate, Measured, Profile, Trial};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A name that clears the screen, sets the title, moves the cursor, reverses the writing direction
+/// and is long.
+const HOSTILE: &str =
+    "\x1b[2J\x1b]0;owned\x07\r\n\tdrop \u{9b}31m \u{202e}dwoc\u{2066} \u{0}\u{7f}";
+
+/// Xorshift64 (Marsaglia 2003): a fixed sequence of choices.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// All pages that can be made of a profile and a trial.
+fn pages(profile: &Profile, trial: &Trial, style: &Style) -> Vec<String> {
+    let row = ProfileListRow::from(profile);
+    let capability = CapabilityRow {
+        name: profile.target.path.clone(),
+        available: profile.simulated,
+        detail: profile.id.clone(),
+        remedy: profile.halfpower_version.clone(),
+    };
+    vec![
+        report::profile_text(profile, style),
+        report::trial_text(trial, style),
+        report::target_text(&profile.target, profile.environment.as_ref(), style),
+        report::findings_text(&trial.findings, style),
+        report::profile_list_text(&[row.clone(), row], style),
+        report::capabilities_text(&[capability.clone(), capability], style),
+        report::next_steps_text(&[profile.target.path.clone(), profile.id.clone()], style),
+    ]
+}
+
+fn assert_proper(page: &str, width: usize) {
+    for line in page.lines() {
+        assert!(line.chars().count() <= width, "{} columns: {line}", line.chars().count());
+        assert!(!line.ends_with(' '), "trailing space: {line}");
+        let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
+        let steers = |c: char| c.is_control() || turns(c) || ('\u{2060}'..='\u{206f}').contains(&c);
+        assert!(!line.contains(steers), "steers a terminal: {line:?}");
+    }
+    assert!(page.is_empty() || page.ends_with('\n'));
+}
+
+/// Pointers to all values in a document (RFC 6901).
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{at}/{i}"), found));
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(k, v)| pointers(v, &format!("{at}/{k}"), found));
+        }
+        _ => {}
+    }
+    found.push(at.to_owned());
+}
+
+/// What a value may become: an extreme of its own kind.
+fn extreme(value: &Value, choices: &mut Choices) -> Value {
+    match value {
+        Value::Number(number) if number.is_u64() => {
+            [0, 1, 7, 12_345, 1 << 20, u64::from(u32::MAX), u64::MAX][choices.below(7)].into()
+        }
+        Value::Number(_) => {
+            [0.0, -1.0, 1e-30, 0.5, 1.0, 999.5, 1e6, 1e12, 1e300][choices.below(9)].into()
+        }
+        Value::String(_) => ["", " ", "x", HOSTILE, &"word ".repeat(60), &"longname".repeat(30)]
+            [choices.below(6)]
+        .into(),
+        Value::Bool(yes) => (!yes).into(),
+        Value::Array(items) => match choices.below(3) {
+            0 => Value::Array(Vec::new()),
+            1 => Value::Array(items.iter().take(1).cloned().collect()),
+            _ => Value::Array(items.iter().chain(items).cloned().collect()),
+        },
+        _ => Value::Null,
+    }
+}
+
+/// The record with up to `count` values changed; a change that the types refuse is taken back.
+fn distorted<T: Serialize + DeserializeOwned>(
+    record: &T,
+    count: usize,
+    choices: &mut Choices,
+) -> T {
+    let mut value = serde_json::to_value(record).unwrap();
+    for _ in 0..count {
+        let mut places = Vec::new();
+        pointers(&value, "", &mut places);
+        let place = &places[choices.below(places.len())];
+        let mut changed = value.clone();
+        let target = changed.pointer_mut(place).unwrap();
+        *target = extreme(target, choices);
+        if serde_json::from_value::<T>(changed.clone()).is_ok() {
+            value = changed;
+        }
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+/// The record with every text replaced that may be any text.
+fn with_all_texts<T: Serialize + DeserializeOwned>(record: &T, text: &str) -> T {
+    let mut value = serde_json::to_value(record).unwrap();
+    let mut places = Vec::new();
+    pointers(&value, "", &mut places);
+    for place in places {
+        if value.pointer(&place).is_some_and(Value::is_string) {
+            let before = value.pointer(&place).cloned().unwrap();
+            *value.pointer_mut(&place).unwrap() = text.into();
+            if serde_json::from_value::<T>(value.clone()).is_err() {
+                *value.pointer_mut(&place).unwrap() = before;
+            }
+        }
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn no_page_of_a_distorted_record_is_too_wide_or_panics() {
+    let mut choices = Choices(0x9e37_79b9_7f4a_7c15);
+    let profiles =
+        [common::fast_profile(), common::slow_profile(), common::read_only_simulated_profile()];
+    let trials = [common::clean_trial(), common::failing_trial(), common::trial_without_device()];
+    for round in 0..60 {
+        let count = choices.below(24);
+        let profile = distorted(&profiles[round % 3], count, &mut choices);
+        let trial = distorted(&trials[round % 3], count, &mut choices);
+        let width = [0, 80, 91, 100, 250][choices.below(5)];
+        for page in pages(&profile, &trial, &Style { color: false, width }) {
+            assert_proper(&page, width.clamp(80, 100));
+        }
+    }
+}
+
+#[test]
+fn text_from_outside_cannot_steer_the_terminal() {
+    let profile = with_all_texts(&common::slow_profile(), HOSTILE);
+    let trial = with_all_texts(&common::failing_trial(), HOSTILE);
+    assert_eq!(profile.target.path, HOSTILE);
+    let device = profile.target.device.as_ref().unwrap();
+    assert_eq!(device.model.as_deref(), Some(HOSTILE));
+    for page in pages(&profile, &trial, &LOG) {
+        assert_proper(&page, 80);
+    }
+    let painted = pages(&profile, &trial, &Style { color: true, width: 80 }).concat();
+    assert!(!painted.contains("\x1b[2J") && !painted.contains("\x1b]"));
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let (profile, trial) = (common::fast_profile(), common::failing_trial());
+    let plain = pages(&profile, &trial, &LOG);
+    let painted = pages(&profile, &trial, &Style { color: true, width: 80 });
+    for (plain, painted) in plain.iter().zip(&painted) {
+        assert!(!plain.contains('\x1b'));
+        let mut stripped = String::new();
+        for (position, part) in painted.split("\x1b[").enumerate() {
+            stripped.push_str(if position == 0 { part } else { part.split_once('m').unwrap().1 });
+        }
+        assert_eq!(&stripped, plain);
+    }
+    assert!(painted[0].contains("\x1b[1m"), "headings are painted");
+}
+
+#[test]
+fn a_number_that_is_none_breaks_no_page() {
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, f64::MAX, 5e-324] {
+        let (profile, trial) = poisoned(value);
+        for page in pages(&profile, &trial, &LOG) {
+            assert_proper(&page, 80);
+            let nonsense = ["NaN", "inf"].iter().any(|word| page.contains(word));
+            assert!(!nonsense, "{value}: {page}");
+        }
+    }
+}
+
+/// Records in which every estimate and most plain numbers are `value`.
+fn poisoned(value: f64) -> (Profile, Trial) {
+    let bad = Estimate { value, low: value, high: value, se: value, n: 0 };
+    let mut profile = common::fast_profile();
+    for cell in &mut profile.cells {
+        (cell.iops, cell.bytes_per_s, cell.response_ns) = (bad, bad, bad);
+        cell.utilization = Measured::Value(value);
+        cell.service_ns = Measured::Value(bad);
+        cell.cpu_us_per_io = Measured::Value(bad);
+    }
+    for fit in &mut profile.service_time_fits {
+        (fit.intercept_ns, fit.slope_ns_per_byte) = (bad, bad);
+        (fit.reduced_chi_square, fit.max_residual_rel) = (value, value);
+        fit.left_out.iter_mut().for_each(|p| (p.measured_ns, p.residual_ns) = (value, value));
+    }
+    for curve in &mut profile.depth_curves {
+        (curve.max_iops, curve.knee_gain) = (bad, value);
+        for point in &mut curve.points {
+            (point.iops, point.response_ns) = (bad, bad);
+            (point.p99_ns, point.cpu_us_per_io) = (Some(value), Some(value));
+        }
+    }
+    for curve in &mut profile.size_curves {
+        curve.half_of_max_bytes_per_s = value;
+        curve.points.iter_mut().for_each(|point| point.bytes_per_s = bad);
+    }
+    for expectation in &mut profile.expectations {
+        (expectation.saturation, expectation.iops, expectation.response_ns) = (value, value, bad);
+        (expectation.mm1_response_ns, expectation.mm1_error_rel) = (value, value);
+    }
+    let limits = &mut profile.limits;
+    for limit in [&mut limits.read_iops, &mut limits.write_iops, &mut limits.read_bytes_per_s] {
+        *limit = Some(bad);
+    }
+    for finding in &mut profile.findings {
+        finding.evidence.iter_mut().for_each(|evidence| evidence.value = value);
+    }
+    (profile, poisoned_trial(value))
+}
+
+fn poisoned_trial(value: f64) -> Trial {
+    let mut trial = common::failing_trial();
+    let result = &mut trial.result;
+    result.concurrency = value;
+    for direction in [&mut result.read, &mut result.write].into_iter().flatten() {
+        (direction.iops, direction.bytes_per_s) = (value, value);
+        direction.iops_ci95_rel = Some(value);
+        if let Some(times) = &mut direction.response_ns {
+            (times.mean, times.mean_ci95_rel, times.p50) = (value, Some(value), Some(value));
+        }
+    }
+    if let Measured::Value(cpu) = &mut trial.cpu {
+        (cpu.user_ms, cpu.system_ms, cpu.workers_ms) = (value, value, value);
+        (cpu.lower_us_per_io, cpu.ms_per_mib) = (Some(value), Some(value));
+        cpu.steal_ms = Some(value);
+    }
+    if let Measured::Value(device) = &mut trial.device_counters {
+        (device.busy_ms, device.concurrency) = (value, value);
+        (device.ratio_ios, device.ratio_bytes) = (Some(value), Some(value));
+        device.mean_request_bytes = Some(value);
+    }
+    if let Measured::Value(harness) = &mut trial.harness {
+        (harness.ceiling_iops, harness.clock_cost_ns) = (value, value);
+    }
+    trial
+}
+
+#[test]
+fn without_busy_counters_the_service_times_are_missing_with_their_reason() {
+    let measured = report::profile_text(&common::fast_profile(), &LOG);
+    assert!(measured.contains("S is the spacing of completions"), "{measured}");
+    let mut profile = common::fast_profile();
+    for cell in &mut profile.cells {
+        cell.utilization = Measured::not("the kernel keeps no counters");
+        cell.service_ns = Measured::not("the kernel keeps no counters");
+    }
+    let text = report::profile_text(&profile, &LOG);
+    assert!(text.contains("S and U not measured: the kernel keeps no counters."), "{text}");
+    assert!(!text.contains("spacing of completions"), "{text}");
+    assert_proper(&text, 80);
+}
+
+#[test]
+fn empty_records_make_short_pages() {
+    let mut profile = common::fast_profile();
+    profile.cells.clear();
+    profile.service_time_fits.clear();
+    profile.depth_curves.clear();
+    profile.size_curves.clear();
+    profile.expectations.clear();
+    profile.advice.clear();
+    profile.findings.clear();
+    profile.environment = None;
+    (profile.limits.read_iops, profile.limits.write_iops) = (None, None);
+    (profile.limits.read_bytes_per_s, profile.limits.write_bytes_per_s) = (None, None);
+    let text = report::profile_text(&profile, &LOG);
+    assert_proper(&text, 80);
+    assert_eq!(text.matches("not measured").count(), 6, "{text}");
+    let mut trial = common::clean_trial();
+    trial.targets.clear();
+    trial.result.read = None;
+    let text = report::trial_text(&trial, &LOG);
+    assert_proper(&text, 80);
+    assert!(text.contains("Nothing was measured."), "{text}");
+    assert_eq!(report::findings_text(&[], &LOG), "");
+    assert_eq!(report::next_steps_text(&[], &LOG), "");
+    assert_eq!(report::capabilities_text(&[], &LOG), "");
+}

@@ -1,0 +1,102 @@
+//! The whole pages against committed files. `HALFPOWER_BLESS=1` rewrites them; read the
+//! difference as a user would before committing it.
+
+use crate::report::{self, CapabilityRow, ProfileListRow};
+use crate::{LOG, common};
+
+/// Compares with a committed file, or rewrites it when blessed.
+fn assert_is_committed(path: &str, text: &str) {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{path} differs; HALFPOWER_BLESS=1 cargo test -p halfpower-report rewrites it. Now:\n{text}"
+    );
+}
+
+fn assert_snapshot(name: &str, text: &str) {
+    assert_is_committed(&format!("tests/snapshots/{name}.txt"), text);
+}
+
+#[test]
+fn a_full_profile_of_a_fast_virtual_disk_stays_below_116_lines() {
+    let text = report::profile_text(&common::fast_profile(), &LOG);
+    assert_snapshot("profile_fast", &text);
+    assert!(text.lines().count() < 116, "{} lines", text.lines().count());
+}
+
+#[test]
+fn a_wide_terminal_gives_longer_bars_and_the_same_numbers() {
+    let style = report::Style { color: false, width: 100 };
+    assert_snapshot("profile_fast_wide", &report::profile_text(&common::fast_profile(), &style));
+}
+
+#[test]
+fn a_slow_disk_has_fewer_points_and_times_in_milliseconds() {
+    assert_snapshot("profile_slow", &report::profile_text(&common::slow_profile(), &LOG));
+}
+
+#[test]
+fn a_read_only_simulated_profile_says_both() {
+    let text = report::profile_text(&common::read_only_simulated_profile(), &LOG);
+    assert_snapshot("profile_simulated_read_only", &text);
+}
+
+#[test]
+fn a_clean_trial() {
+    assert_snapshot("trial_clean", &report::trial_text(&common::clean_trial(), &LOG));
+}
+
+#[test]
+fn a_trial_with_errors_says_first_that_it_is_not_valid() {
+    assert_snapshot("trial_errors", &report::trial_text(&common::failing_trial(), &LOG));
+}
+
+#[test]
+fn a_trial_without_a_device_says_why_counters_are_missing() {
+    assert_snapshot("trial_no_device", &report::trial_text(&common::trial_without_device(), &LOG));
+}
+
+#[test]
+fn lists_and_steps() {
+    let rows: Vec<ProfileListRow> = [common::fast_profile(), common::read_only_simulated_profile()]
+        .iter()
+        .map(Into::into)
+        .collect();
+    let row = |name: &str, available, detail: &str, remedy: &str| CapabilityRow {
+        name: name.into(),
+        available,
+        detail: detail.into(),
+        remedy: remedy.into(),
+    };
+    let capabilities = [
+        row("io_uring", true, "kernel 6.8: single issuer, deferred task run", ""),
+        row(
+            "device counters",
+            false,
+            "/sys/block/vda/stat shows no requests: the kernel keeps no counters for this disk",
+            "echo 1 > /sys/block/vda/queue/iostats (as root)",
+        ),
+    ];
+    let steps = [
+        "halfpower run /data/db --rw randread --bs 4k --iodepth 32 --runtime 60s".to_owned(),
+        "halfpower check /data/db --full --budget 300s --size 20g --db /var/lib/halfpower/a.db"
+            .into(),
+    ];
+    let text = [
+        report::profile_list_text(&rows, &LOG),
+        report::profile_list_text(&[], &LOG),
+        report::capabilities_text(&capabilities, &LOG),
+        report::next_steps_text(&steps, &LOG),
+        report::target_text(&common::target(Some(common::rotating_disk())), None, &LOG),
+    ];
+    assert_snapshot("lists", &text.join("\n"));
+}
+
+#[test]
+fn the_page_of_quantities_is_that_of_the_table() {
+    assert_is_committed("../../docs/quantities.md", &report::quantities_markdown());
+}

@@ -1,0 +1,67 @@
+//! Random data from a seed: SplitMix64 (Steele, Lea, Flood 2014), and the processes made of it.
+
+use libm::{cos, log, sqrt};
+
+/// A stream of random numbers.
+pub struct Source(u64);
+
+impl Source {
+    /// The stream of a seed; neighbouring seeds give unrelated streams.
+    pub fn new(seed: u64) -> Self {
+        let mut source = Self(seed);
+        source.0 = source.bits() ^ 0x0068_616c_6670_6f77;
+        source
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in (0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Exponential of mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -log(self.uniform())
+    }
+
+    /// Standard normal (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        sqrt(2.0 * self.exponential()) * cos(2.0 * std::f64::consts::PI * self.uniform())
+    }
+
+    /// A stationary first-order autoregressive series of mean 0 and standard deviation 1.
+    pub fn autoregressive(&mut self, coefficient: f64, length: usize) -> Vec<f64> {
+        let innovation = sqrt(1.0 - coefficient * coefficient);
+        let mut value = self.normal();
+        let mut next = || {
+            let now = value;
+            value = coefficient * value + innovation * self.normal();
+            now
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    /// Means of `per_slice` successive response times of a stationary M/M/1 queue of service time
+    /// 1; their expectation is 1 / (1 - load) (Lindley's recursion, started in steady state).
+    pub fn mm1_responses(&mut self, load: f64, length: usize, per_slice: usize) -> Vec<f64> {
+        let busy = self.uniform() < load;
+        let mut wait = if busy { self.exponential() / (1.0 - load) } else { 0.0 };
+        let mut slice = || {
+            let mut sum = 0.0;
+            for _ in 0..per_slice {
+                let response = wait + self.exponential();
+                sum += response;
+                wait = (response - self.exponential() / load).max(0.0);
+            }
+            sum / per_slice as f64
+        };
+        (0..length).map(|_| slice()).collect()
+    }
+}

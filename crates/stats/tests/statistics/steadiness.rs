@@ -1,0 +1,104 @@
+//! False alarms and detections of the steadiness test, and the warm-up cut.
+
+use crate::source::Source;
+use crate::{assert_share, share};
+use halfpower_stats::{steadiness, warm_up_cut};
+use libm::exp;
+
+/// A series around 100 with autoregressive noise; `noise` is its relative standard deviation and
+/// `shape` gives the relative change at a position in 0..1.
+fn series(
+    source: &mut Source,
+    coefficient: f64,
+    noise: f64,
+    length: usize,
+    shape: impl Fn(f64) -> f64,
+) -> Vec<f64> {
+    let wander = source.autoregressive(coefficient, length);
+    let value = |(i, w): (usize, &f64)| 100.0 * (1.0 + shape(i as f64 / length as f64) + noise * w);
+    wander.iter().enumerate().map(value).collect()
+}
+
+/// Noise whose mean over the window has a standard deviation of 2 %, so that changes above 5 % come
+/// by chance in most series and the p-value alone has to hold the false alarms down.
+fn loud(coefficient: f64, length: usize) -> f64 {
+    0.02 * (length as f64 * (1.0 - coefficient) / (1.0 + coefficient)).sqrt()
+}
+
+/// Asserts that chance changes above 5 % are common in these series, and false alarms below 2 %.
+fn assert_few_false_alarms(name: &str, make: impl Fn(&mut Source) -> Vec<f64>) {
+    let verdict = |source: &mut Source| steadiness(&make(source)).unwrap();
+    let large = share(|source| {
+        let verdict = verdict(source);
+        verdict.trend_rel.abs().max(verdict.level_rel) > 0.05
+    });
+    assert_share(&format!("chance change above 5 %: {name}"), large, 0.3..=1.0);
+    assert_share(&format!("false alarm: {name}"), share(|s| !verdict(s).steady), 0.0..=0.0199);
+}
+
+#[test]
+fn stationary_series_raise_a_false_alarm_in_less_than_two_percent() {
+    for coefficient in [0.0, 0.5, 0.9] {
+        for length in [200, 1_000] {
+            let noise = loud(coefficient, length);
+            assert_few_false_alarms(&format!("{coefficient}, {length} slices"), |source| {
+                series(source, coefficient, noise, length, |_| 0.0)
+            });
+        }
+    }
+    assert_few_false_alarms("queue", |source| source.mm1_responses(0.5, 500, 10));
+}
+
+#[test]
+fn a_change_of_a_fifth_is_detected() {
+    for (coefficient, noise) in [(0.0, 0.10), (0.5, 0.10), (0.9, 0.05)] {
+        let ramp = share(|source| {
+            let values = series(source, coefficient, noise, 1_000, |at| 0.2 * at);
+            !steadiness(&values).unwrap().steady
+        });
+        assert_share(&format!("ramp of 20 %, {coefficient}"), ramp, 0.95..=1.0);
+        let step = share(|source| {
+            let fall = |at| if at > 0.6 { -0.2 } else { 0.0 };
+            !steadiness(&series(source, coefficient, noise, 1_000, fall)).unwrap().steady
+        });
+        assert_share(&format!("step of 20 %, {coefficient}"), step, 0.95..=1.0);
+    }
+}
+
+#[test]
+fn a_transient_is_cut_and_little_else() {
+    // Starts 50 % high and decays with a time constant of 40 slices: 1 % is left after 156.
+    let mut cuts: Vec<usize> = (0..500)
+        .map(|seed| {
+            let shape = |at: f64| 0.5 * exp(-at * 1_000.0 / 40.0);
+            warm_up_cut(&series(&mut Source::new(seed), 0.5, 0.05, 1_000, shape))
+        })
+        .collect();
+    cuts.sort_unstable();
+    assert!((60..=300).contains(&cuts[25]), "5th percentile {}", cuts[25]);
+    assert!((80..=200).contains(&cuts[250]), "median {}", cuts[250]);
+    assert!(cuts[475] <= 400, "95th percentile {}", cuts[475]);
+}
+
+#[test]
+fn the_cut_removes_the_bias_of_a_transient() {
+    let (mut before, mut after) = (0.0f64, 0.0f64);
+    for seed in 0..500 {
+        let shape = |at: f64| 0.5 * exp(-at * 1_000.0 / 40.0);
+        let values = series(&mut Source::new(seed), 0.5, 0.05, 1_000, shape);
+        let kept = &values[warm_up_cut(&values)..];
+        before += values.iter().sum::<f64>() / values.len() as f64 / 500.0;
+        after += kept.iter().sum::<f64>() / kept.len() as f64 / 500.0;
+    }
+    assert!(before > 101.9, "{before}");
+    assert!((after - 100.0).abs() < 0.2, "{after}");
+}
+
+#[test]
+fn a_steady_series_is_kept_almost_whole() {
+    let mut cuts: Vec<usize> = (0..500)
+        .map(|seed| warm_up_cut(&series(&mut Source::new(seed), 0.5, 0.05, 1_000, |_| 0.0)))
+        .collect();
+    cuts.sort_unstable();
+    assert!(cuts[250] <= 50, "median {}", cuts[250]);
+}

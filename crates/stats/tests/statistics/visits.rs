@@ -1,0 +1,145 @@
+//! Intervals through the stopping rule of `check`.
+
+use crate::source::Source;
+use crate::{assert_share, covers, share};
+use halfpower_stats::{Look, MIN_VISITS, look, student_t_quantile, visits_mean};
+use libm::sqrt;
+use record::Estimate;
+
+/// Visits after which the rule gives up.
+const VISITS_MAX: usize = 24;
+/// Slices of one visit.
+const SLICES: usize = 100;
+/// Asked half-width as a share of the mean.
+const TARGET_REL: f64 = 0.05;
+/// The level of every simulated cell.
+const TRUTH: f64 = 1_000.0;
+
+/// How a visit's mean comes about.
+#[derive(Clone, Copy)]
+enum Process {
+    /// Mean of an autoregressive chunk; a share of the variance is a level that moves between
+    /// visits.
+    Autoregressive { coefficient: f64, between: f64 },
+    /// Mean of a chunk of response times at half load, ten per slice: skewed.
+    Queue,
+}
+
+impl Process {
+    /// The mean of one visit, with relative standard deviation `noise`.
+    fn visit(self, source: &mut Source, noise: f64) -> f64 {
+        let deviation = match self {
+            Self::Autoregressive { coefficient, between } => {
+                let chunk = source.autoregressive(coefficient, SLICES);
+                let within = chunk.iter().sum::<f64>() / SLICES as f64;
+                sqrt(between) * source.normal()
+                    + sqrt(1.0 - between) * within / chunk_deviation(coefficient)
+            }
+            Self::Queue => {
+                let chunk = source.mm1_responses(0.5, SLICES, 10);
+                // Asymptotic variance of the mean response at load one half: 28 per request.
+                (chunk.iter().sum::<f64>() / SLICES as f64 - 2.0)
+                    / sqrt(28.0 / (10 * SLICES) as f64)
+            }
+        };
+        TRUTH * (1.0 + noise * deviation)
+    }
+}
+
+/// Standard deviation of the mean of a chunk of a unit autoregressive series, exactly.
+fn chunk_deviation(coefficient: f64) -> f64 {
+    let n = SLICES as f64;
+    let mut power = 1.0;
+    let mut sum = 1.0;
+    for lag in 1..SLICES {
+        power *= coefficient;
+        sum += 2.0 * (1.0 - lag as f64 / n) * power;
+    }
+    sqrt(sum / n)
+}
+
+/// Visits a cell until the rule is content or gives up.
+fn visit_until_precise(source: &mut Source, process: Process, noise: f64) -> Estimate {
+    let mut visits = Vec::new();
+    loop {
+        visits.push(process.visit(source, noise));
+        match look(&visits, TARGET_REL) {
+            Look::NotYet => {}
+            Look::Wider(_) if visits.len() < VISITS_MAX => {}
+            Look::Precise | Look::Wider(_) => return visits_mean(&visits).unwrap(),
+        }
+    }
+}
+
+const PROCESSES: [(&str, Process); 4] = [
+    ("independent", Process::Autoregressive { coefficient: 0.0, between: 0.5 }),
+    ("correlated", Process::Autoregressive { coefficient: 0.9, between: 0.5 }),
+    ("within only", Process::Autoregressive { coefficient: 0.9, between: 0.0 }),
+    ("queue", Process::Queue),
+];
+
+#[test]
+fn the_interval_covers_the_mean_through_the_stopping_rule() {
+    for (name, process) in PROCESSES {
+        for noise in [0.01, 0.03, 0.05, 0.07, 0.10] {
+            let covered =
+                share(|source| covers(&visit_until_precise(source, process, noise), TRUTH));
+            assert_share(&format!("{name}, noise {noise}"), covered, 0.90..=0.97);
+        }
+    }
+}
+
+#[test]
+fn looking_after_every_visit_fails_the_same_requirement() {
+    let covered = share(|source| {
+        let mut visits = Vec::new();
+        loop {
+            visits.push(PROCESSES[0].1.visit(source, 0.10));
+            let Some(estimate) = visits_mean(&visits) else { continue };
+            // The plain 95 % interval, taken as soon as it is narrow.
+            let df = visits.len() as f64 - 1.0;
+            let plain = student_t_quantile(0.975, df) / student_t_quantile(0.98, df);
+            let half_width = plain * (estimate.high - estimate.value);
+            if half_width <= TARGET_REL * estimate.value || visits.len() >= VISITS_MAX {
+                return (estimate.value - TRUTH).abs() <= half_width;
+            }
+        }
+    });
+    assert_share("peeking", covered, 0.70..=0.895);
+}
+
+#[test]
+fn a_number_of_visits_fixed_beforehand_is_covered_as_stated() {
+    for count in [2, 3, 5, 10] {
+        let covered = share(|source| {
+            let process = PROCESSES[1].1;
+            let visits: Vec<f64> = (0..count).map(|_| process.visit(source, 0.05)).collect();
+            covers(&visits_mean(&visits).unwrap(), TRUTH)
+        });
+        assert_share(&format!("{count} visits"), covered, 0.945..=0.972);
+    }
+}
+
+#[test]
+fn quiet_cells_stop_at_the_first_look_and_noisy_ones_do_not() {
+    let first_look = |noise| {
+        share(|source| visit_until_precise(source, PROCESSES[1].1, noise).n == MIN_VISITS as u32)
+    };
+    assert_share("1 % noise stops at once", first_look(0.01), 0.93..=1.0);
+    assert_share("10 % noise does not", first_look(0.10), 0.0..=0.05);
+}
+
+#[test]
+fn two_runs_of_one_cell_differ_by_more_than_their_intervals_in_under_a_tenth() {
+    let agree = |shift: f64, noise| {
+        share(|source| {
+            let one = visit_until_precise(source, PROCESSES[1].1, noise);
+            let two = visit_until_precise(source, PROCESSES[1].1, noise).scaled(1.0 + shift);
+            (one.value - two.value).abs() <= 1.96 * libm::hypot(one.se, two.se)
+        })
+    };
+    for noise in [0.01, 0.03, 0.05, 0.10] {
+        assert_share(&format!("the same device, noise {noise}"), agree(0.0, noise), 0.92..=1.0);
+    }
+    assert_share("a device 10 % faster, noise 0.03", agree(0.10, 0.03), 0.0..=0.2);
+}

@@ -1,0 +1,189 @@
+//! What can go wrong with the file, each as one message: what was tried, on which file, what the
+//! system said, and what to do.
+//!
+//! SQLite's own texts ("database is locked", "file is not a database") name neither the file nor a
+//! way out, so each code that a user can meet has a variant of its own here. What remains goes
+//! into [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through,
+//! which would make every caller translate, and each one differently.
+
+use crate::schema::SCHEMA_VERSION;
+use rusqlite::ErrorCode;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// `SQLITE_IOERR_SHMSIZE`: the shared-memory file of WAL mode could not grow, which a full file
+/// system causes (<https://www.sqlite.org/rescode.html#ioerr_shmsize>).
+const IOERR_SHMSIZE: i32 = 4874;
+
+/// Why the store could not do what was asked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no place for the default database.
+    #[error(
+        "no place for the database: neither XDG_DATA_HOME nor HOME is set to an absolute path; \
+         name a file with --db or HALFPOWER_DB"
+    )]
+    NoDefaultPath,
+    /// The file is to be read, and is not there.
+    #[error(
+        "no database at {}: nothing has been saved there yet; run `halfpower check` first, or \
+         name another file with --db or HALFPOWER_DB", .0.display()
+    )]
+    Missing(PathBuf),
+    /// The folder of a new database could not be made.
+    #[error(
+        "cannot make the folder {} for the database: {cause}; check its permissions, or name \
+         another file with --db", .folder.display()
+    )]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// The system does not let us open the file.
+    #[error("cannot open the database {}: {cause}; check the path and its permissions, or name \
+             another file with --db", .path.display())]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// What the system or SQLite said.
+        cause: String,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is not a halfpower database: {what}; nothing in it was changed; name another file \
+         with --db", .path.display()
+    )]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// The file was written by a later version of the program.
+    #[error(
+        "{} was written by a newer halfpower: schema {found}, this program knows \
+         {SCHEMA_VERSION}; update halfpower or use another --db", .path.display()
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// The schema version in it.
+        found: u32,
+    },
+    /// Somebody else holds the file for longer than we wait.
+    #[error(
+        "the database {} is locked by another process; wait until the other halfpower has ended, \
+         or use another --db", .0.display()
+    )]
+    Locked(PathBuf),
+    /// The file or its file system does not take writes.
+    #[error(
+        "the database {} cannot be written: it, its folder or its file system is read-only; name \
+         a writable file with --db, or use --no-save", .0.display()
+    )]
+    ReadOnly(PathBuf),
+    /// The file system is full.
+    #[error(
+        "no space left for the database {}; what was saved before is kept; free some space, or \
+         name a file on another file system with --db", .0.display()
+    )]
+    NoSpace(PathBuf),
+    /// The file is one of ours, and broken.
+    #[error(
+        "the database {} is damaged: {what}; copy it away, rescue what is readable with \
+         `sqlite3 FILE .recover`, and go on with another --db", .path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// No document has such an id.
+    #[error("no {kind} {id:?} in {}; `halfpower profile list` shows what is there", .path.display())]
+    NotFound {
+        /// `trial` or `profile`.
+        kind: &'static str,
+        /// The id or prefix asked for.
+        id: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Several documents have ids that begin so.
+    #[error("{id:?} stands for more than one {kind} in {}: {}; give more of the id",
+            .path.display(), .candidates.join(", "))]
+    Ambiguous {
+        /// `trial` or `profile`.
+        kind: &'static str,
+        /// The prefix asked for.
+        id: String,
+        /// Some of the ids that it begins.
+        candidates: Vec<String>,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A measured document with this id is there already, with other content.
+    #[error("{kind} {id} is in {} already, with other content; it was not replaced", .path.display())]
+    Duplicate {
+        /// `trial` or `profile`.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The document cannot be written as JSON that reads back, or does not read.
+    #[error("{kind} {id}: {cause}; the document of {} does not fit this program: update \
+             halfpower, or report this", .path.display())]
+    Document {
+        /// `trial` or `profile`.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+        /// The file.
+        path: PathBuf,
+        /// What the reader of JSON said.
+        cause: serde_json::Error,
+    },
+    /// Anything else that SQLite reports.
+    #[error("the database {}: {cause}; check the disk, or use another --db", .path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        cause: rusqlite::Error,
+    },
+}
+
+impl StoreError {
+    /// The variant that fits what SQLite said about `path`.
+    pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
+        let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {
+            return Self::Sqlite { path: path.to_owned(), cause };
+        };
+        let words = words.clone().unwrap_or_else(|| failure.to_string());
+        let path = path.to_owned();
+        match failure.code {
+            ErrorCode::NotADatabase => {
+                Self::NotADatabase { path, what: "it is no SQLite file".to_owned() }
+            }
+            ErrorCode::DatabaseCorrupt => Self::Damaged { path, what: words },
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked(path),
+            ErrorCode::ReadOnly => Self::ReadOnly(path),
+            ErrorCode::DiskFull => Self::NoSpace(path),
+            _ if failure.extended_code == IOERR_SHMSIZE => Self::NoSpace(path),
+            ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+                Self::CannotOpen { cause: system_words(&path).unwrap_or(words), path }
+            }
+            _ => Self::Sqlite { path, cause },
+        }
+    }
+}
+
+/// What the system says when the file is opened; SQLite keeps only "unable to open".
+fn system_words(path: &Path) -> Option<String> {
+    std::fs::File::open(path).err().map(|error| error.to_string())
+}

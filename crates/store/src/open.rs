@@ -1,0 +1,155 @@
+//! Opening the file: where it is by default, what is made when it is missing, and how it is read
+//! where it cannot be written.
+//!
+//! A file is first made sure to be ours, and only then put into WAL mode: changing the mode writes
+//! the header, and a file of another program is not ours to write to. Reading from a place that
+//! cannot be written (a read-only mount, a backup) needs SQLite's `immutable` mode, since WAL
+//! keeps its index in a file beside; that is safe only while no log with content is there.
+
+use crate::{Store, StoreError, schema};
+use rusqlite::{Connection, OpenFlags};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long to wait for another process. Its longest transaction is one document and a flush,
+/// which takes seconds on a very busy disk.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Store {
+    /// `halfpower/halfpower.db` under `XDG_DATA_HOME`, or under `~/.local/share` (XDG Base
+    /// Directory Specification: relative paths in the variable are ignored).
+    ///
+    /// # Errors
+    /// If neither `XDG_DATA_HOME` nor `HOME` is an absolute path.
+    pub fn default_path() -> Result<PathBuf, StoreError> {
+        place(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+            .ok_or(StoreError::NoDefaultPath)
+    }
+
+    /// Opens the database for reading and adding; makes it, and its folder, where they are
+    /// missing, and migrates an older one.
+    ///
+    /// # Errors
+    /// If the folder or file cannot be made or opened, is not ours, or is newer than we are.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)
+                .map_err(|cause| StoreError::Folder { folder: folder.to_owned(), cause })?;
+        }
+        if path.exists() {
+            refuse_other_kinds(path)?;
+        }
+        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens a database that is there; makes none. Where the file cannot be written it can still
+    /// be read.
+    ///
+    /// # Errors
+    /// If there is none, or as [`Store::open`].
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        match path.try_exists() {
+            Ok(true) => refuse_other_kinds(path)?,
+            Ok(false) => return Err(StoreError::Missing(path.to_owned())),
+            Err(cause) => {
+                let cause = cause.to_string();
+                return Err(StoreError::CannotOpen { path: path.to_owned(), cause });
+            }
+        }
+        let first = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        match first {
+            Err(StoreError::ReadOnly(_) | StoreError::CannotOpen { .. }) if no_log(path) => {
+                // The first error is the one to tell: the second only says that this failed too.
+                connect_immutable(path).or(first)
+            }
+            other => other,
+        }
+    }
+}
+
+/// The default file, given the two variables.
+fn place(data_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|it| it.is_absolute());
+    absolute(data_home)
+        .or_else(|| absolute(home).map(|home| home.join(".local/share")))
+        .map(|data| data.join("halfpower/halfpower.db"))
+}
+
+/// SQLite would wait on a FIFO and treat a device as an empty file.
+fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
+    let cannot = |cause: std::io::Error| StoreError::CannotOpen {
+        path: path.to_owned(),
+        cause: cause.to_string(),
+    };
+    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = if kind.is_dir() { "it is a directory" } else { "it is not a regular file" };
+    Err(StoreError::NotADatabase { path: path.to_owned(), what: what.to_owned() })
+}
+
+/// Opens the file, makes sure that it is ours, and brings it to the present schema.
+fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+    let failed = |cause| StoreError::from_sqlite(path, cause);
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    schema::migrate(&mut connection, path)?;
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
+    if mode != "wal" && !connection.is_readonly("main").map_err(failed)? {
+        // A file system without shared memory keeps the old mode, which is as safe and slower.
+        connection
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+            .map_err(failed)?;
+    }
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+    Ok(Store { connection, path: path.to_owned() })
+}
+
+/// Opens a file that nobody can write, without the index file that WAL needs beside it.
+fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
+    let failed = |cause| StoreError::from_sqlite(path, cause);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{}?immutable=1", uri_path(path)?);
+    let mut connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
+    schema::migrate(&mut connection, path)?;
+    Ok(Store { connection, path: path.to_owned() })
+}
+
+/// The path with the characters escaped that a URI gives a meaning
+/// (<https://www.sqlite.org/uri.html>).
+fn uri_path(path: &Path) -> Result<String, StoreError> {
+    let text = path.to_str().ok_or_else(|| StoreError::CannotOpen {
+        path: path.to_owned(),
+        cause: "its path is not UTF-8".to_owned(),
+    })?;
+    Ok(text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))
+}
+
+/// Whether no write-ahead log with content lies beside the file.
+fn no_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).map_or(true, |facts| facts.len() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_file_follows_the_data_home_then_the_home_and_no_relative_path() {
+        let place = |data_home: &str, home: &str| place(Some(data_home.into()), Some(home.into()));
+        assert_eq!(place("/d", "/h"), Some("/d/halfpower/halfpower.db".into()));
+        assert_eq!(place("d", "/h"), Some("/h/.local/share/halfpower/halfpower.db".into()));
+        assert_eq!(place("", "/h"), Some("/h/.local/share/halfpower/halfpower.db".into()));
+        assert_eq!(place("d", "h"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! All DDL, as a list of steps, and the walk from a file's version to ours.
+//!
+//! Step `n` takes a file of schema `n` to schema `n + 1`; a file's version is SQLite's
+//! `user_version`. Steps are only ever appended: a released step is what files in the world have
+//! gone through, and a committed file of each past version is a test. All steps that a file lacks
+//! run in one exclusive transaction, so that a kill in the middle leaves the old file, and two
+//! processes that open a new file together do not both make its tables.
+//!
+//! Rejected: `CREATE TABLE IF NOT EXISTS` at each opening, which cannot change a table and cannot
+//! tell whose file it is looking at.
+
+use crate::StoreError;
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+
+/// SQLite's `application_id` of our files: the letters `hpow`.
+pub const APPLICATION_ID: i32 = i32::from_be_bytes(*b"hpow");
+
+/// The steps, oldest first.
+///
+/// `document` is the JSON text. The other columns repeat parts of it for lists and searches:
+/// `time` (RFC 3339 in UTC, null where simulated), `target` (the path as the user named it),
+/// `kind` (of the target, as in JSON), `device` (the whole disk's kernel name), `clean` (no
+/// finding makes the numbers invalid). `rowid` is the order in which documents were saved.
+const STEPS: [&str; 1] = ["
+    CREATE TABLE trial (
+        id TEXT NOT NULL UNIQUE,
+        time TEXT,
+        cell TEXT NOT NULL,
+        target TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        device TEXT,
+        simulated INTEGER NOT NULL,
+        clean INTEGER NOT NULL,
+        document TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX trial_by_cell ON trial (cell);
+    CREATE TABLE profile (
+        id TEXT NOT NULL UNIQUE,
+        time TEXT,
+        target TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        device TEXT,
+        model TEXT,
+        simulated INTEGER NOT NULL,
+        document TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE profile_trial (
+        profile_id TEXT NOT NULL REFERENCES profile (id),
+        position INTEGER NOT NULL,
+        trial_id TEXT NOT NULL REFERENCES trial (id),
+        PRIMARY KEY (profile_id, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX profile_trial_by_trial ON profile_trial (trial_id);
+"];
+
+/// The schema version that this program writes.
+pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;
+
+/// What a file turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+enum Condition {
+    /// Nothing in it yet.
+    Empty,
+    /// One of ours, of this schema version.
+    Ours(u32),
+}
+
+/// Looks at the file without changing it.
+fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreError> {
+    let failed = |cause| StoreError::from_sqlite(path, cause);
+    let number =
+        |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(failed);
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    if application == APPLICATION_ID {
+        return match u32::try_from(version) {
+            Ok(found) if found > SCHEMA_VERSION => {
+                Err(StoreError::NewerSchema { path: path.to_owned(), found })
+            }
+            Ok(found) if found > 0 => Ok(Condition::Ours(found)),
+            _ => Err(StoreError::Damaged {
+                path: path.to_owned(),
+                what: format!("it claims schema {version}"),
+            }),
+        };
+    }
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    if application == 0 && version == 0 && tables == 0 {
+        return Ok(Condition::Empty);
+    }
+    Err(StoreError::NotADatabase {
+        path: path.to_owned(),
+        what: "it is a SQLite file of another program".to_owned(),
+    })
+}
+
+/// Takes the file to [`SCHEMA_VERSION`], if it is not there yet.
+///
+/// # Errors
+/// If the file is not ours, is newer than we are, or cannot be changed.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    if condition(connection, path)? == Condition::Ours(SCHEMA_VERSION) {
+        return Ok(());
+    }
+    let failed = |cause| StoreError::from_sqlite(path, cause);
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
+    // Looked at again under the lock: another process may have done the work while we waited.
+    let from = match condition(&transaction, path)? {
+        Condition::Empty => {
+            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+            0
+        }
+        Condition::Ours(version) => version,
+    };
+    for step in &STEPS[from as usize..] {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}

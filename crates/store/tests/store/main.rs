@@ -1,0 +1,127 @@
+//! The store from outside: what is kept, what is refused, and what a kill leaves behind.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod documents;
+mod durability;
+mod migration;
+mod refusals;
+
+use record::{
+    Arrival, Bytes, CacheMode, DeviceFacts, EngineName, HistogramSnapshot, Limits, Measured, Nanos,
+    PROFILE_SCHEMA, Pattern, Profile, Scrub, Series, SizeShare, TRIAL_SCHEMA, Target, TargetKind,
+    Trial, TrialResult, Workload,
+};
+
+/// A workload of one simple cell.
+fn workload() -> Workload {
+    Workload {
+        read_percent: 100,
+        pattern: Pattern::Random,
+        hit_bytes: None,
+        bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
+        iodepth: 1,
+        numjobs: 1,
+        depth: 1,
+        cache: CacheMode::Device,
+        engine: EngineName::IoUring,
+        arrival: Arrival::Closed,
+        offset_bytes: Bytes(0),
+        size_bytes: Bytes(1 << 30),
+        scrub: Scrub::None,
+        runtime_ns: Nanos(1_000_000_000),
+        ramp_ns: Nanos(0),
+    }
+}
+
+/// A disk under a directory.
+fn target() -> Target {
+    let device = DeviceFacts {
+        name: "sda1".to_owned(),
+        disk: "sda".to_owned(),
+        model: Some("EXAMPLE 1000".to_owned()),
+        ..DeviceFacts::default()
+    };
+    Target {
+        path: "/mnt/data".to_owned(),
+        kind: TargetKind::Directory,
+        size_bytes: Bytes(1 << 30),
+        device: Some(device),
+        filesystem: None,
+        extents: None,
+    }
+}
+
+/// A measured trial with floats that a careless reader would round.
+fn trial(id: &str) -> Trial {
+    let direction = record::DirectionResult {
+        ios: 30_000,
+        bytes: 30_000 * 4096,
+        iops: 30_000.0 / 0.999_999_7,
+        bytes_per_s: 0.1 + 0.2,
+        iops_ci95_rel: Some(1.0 / 3.0),
+        errors: 0,
+        error_kinds: Vec::new(),
+        short: 0,
+        response_ns: None,
+        completion_ns: None,
+        histogram: HistogramSnapshot { buckets: vec![(700, 29_000), (701, 1_000)] },
+    };
+    Trial {
+        schema: TRIAL_SCHEMA.to_owned(),
+        halfpower_version: "0.1.0".to_owned(),
+        id: id.to_owned(),
+        time: Some("2026-01-02T03:04:05.678Z".to_owned()),
+        seed: u64::MAX,
+        simulated: false,
+        cell: workload().cell(),
+        targets: vec![target()],
+        workload: workload(),
+        result: TrialResult {
+            duration_ns: Nanos(999_999_700),
+            steady: Some(true),
+            read: Some(direction),
+            write: None,
+            concurrency: 0.999_2,
+            series: Series::default(),
+        },
+        cpu: Measured::not("this document was made by hand"),
+        device_counters: Measured::not("this document was made by hand"),
+        harness: Measured::not("this document was made by hand"),
+        findings: Vec::new(),
+        environment: None,
+    }
+}
+
+/// The same trial on a simulated target.
+fn simulated_trial(id: &str) -> Trial {
+    Trial { simulated: true, time: None, ..trial(id) }
+}
+
+/// A profile without cells.
+fn profile(id: &str) -> Profile {
+    Profile {
+        schema: PROFILE_SCHEMA.to_owned(),
+        halfpower_version: "0.1.0".to_owned(),
+        id: id.to_owned(),
+        time: Some("2026-01-02T03:04:05Z".to_owned()),
+        seed: 7,
+        simulated: false,
+        target: target(),
+        environment: None,
+        budget_ns: Nanos(60_000_000_000),
+        measured_ns: Nanos(59_000_000_000),
+        cells: Vec::new(),
+        service_time_fits: Vec::new(),
+        depth_curves: Vec::new(),
+        size_curves: Vec::new(),
+        limits: Limits {
+            read_iops: Some(record::Estimate::symmetric(31_234.567, 89.1, 5)),
+            write_iops: None,
+            read_bytes_per_s: None,
+            write_bytes_per_s: None,
+        },
+        expectations: Vec::new(),
+        advice: Vec::new(),
+        findings: Vec::new(),
+    }
+}

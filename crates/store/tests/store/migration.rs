@@ -1,0 +1,81 @@
+//! Files of every version so far are read by the present program.
+//!
+//! `HALFPOWER_BLESS=1` makes the file of the present version where it is missing. A file that a
+//! released program wrote is never made again: it stands for the files in the world.
+
+use crate::{profile, trial};
+use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
+use std::path::{Path, PathBuf};
+use tempfile::tempdir;
+
+const TRIAL_ID: &str = "019b7c1f-3f2e-7000-8000-000000000001";
+const PROFILE_ID: &str = "019b7c1f-3f2e-7000-8000-000000000002";
+
+/// The committed file of a version.
+fn committed(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
+}
+
+/// Makes the file of the present version, without a log beside it.
+fn bless() {
+    let path = committed(SCHEMA_VERSION);
+    if path.exists() {
+        return;
+    }
+    let mut store = Store::open(&path).unwrap();
+    store.add_trial(&trial(TRIAL_ID)).unwrap();
+    store.add_profile(&profile(PROFILE_ID), &[TRIAL_ID.to_owned()]).unwrap();
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).unwrap();
+    connection.execute_batch("VACUUM").unwrap();
+}
+
+#[test]
+fn a_file_of_every_past_version_gives_back_its_trial_and_its_profile() {
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        bless();
+    }
+    for version in 1..=SCHEMA_VERSION {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("copy.db");
+        std::fs::copy(committed(version), &path).unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.trial(TRIAL_ID).unwrap(), trial(TRIAL_ID), "version {version}");
+        assert_eq!(store.profile(PROFILE_ID).unwrap(), profile(PROFILE_ID), "version {version}");
+        assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
+        assert_eq!(store.profiles().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_refused_and_not_touched() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    drop(Store::open(&path).unwrap());
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    drop(connection);
+    let before = std::fs::read(&path).unwrap();
+    for result in [Store::open(&path), Store::open_existing(&path)] {
+        let refused = result.unwrap_err();
+        assert!(matches!(refused, StoreError::NewerSchema { .. }), "{refused}");
+        let words = format!(
+            "was written by a newer halfpower: schema {}, this program knows {SCHEMA_VERSION}; \
+             update halfpower or use another --db",
+            SCHEMA_VERSION + 1
+        );
+        assert!(refused.to_string().contains(&words), "{refused}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn an_empty_file_that_a_kill_left_behind_is_used() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    std::fs::write(&path, b"").unwrap();
+    assert_eq!(Store::open_existing(&path).unwrap().profiles().unwrap(), []);
+    let mut store = Store::open(&path).unwrap();
+    store.add_trial(&trial("1")).unwrap();
+}

@@ -1,0 +1,132 @@
+//! Each thing that can be wrong with the file has its own message, with the path and a way out,
+//! and nothing that is not ours is changed.
+
+use crate::trial;
+use halfpower_store::{Store, StoreError};
+use std::path::Path;
+use tempfile::tempdir;
+use testkit::{Tmpfs, requires};
+
+/// The message names the file and a way out, in one line.
+fn check_message(error: &StoreError, path: &Path) {
+    let words = error.to_string();
+    assert!(words.contains(&path.display().to_string()), "{words}");
+    assert!(words.contains(';'), "no advice: {words}");
+    assert!(!words.contains('\n') && !words.contains("  "), "{words:?}");
+}
+
+#[test]
+fn reading_creates_nothing_where_there_is_no_database() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("sub/x.db");
+    let missing = Store::open_existing(&path).unwrap_err();
+    assert!(matches!(missing, StoreError::Missing(_)), "{missing}");
+    check_message(&missing, &path);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_text_file_and_another_programs_database_are_refused_unchanged() {
+    let folder = tempdir().unwrap();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "these are my notes, and they are no database. ".repeat(100)).unwrap();
+    let foreign = folder.path().join("theirs.db");
+    rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .execute_batch("CREATE TABLE trial (document TEXT)")
+        .unwrap();
+    for path in [&text, &foreign] {
+        let before = std::fs::read(path).unwrap();
+        for result in [Store::open(path), Store::open_existing(path)] {
+            let refused = result.unwrap_err();
+            assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
+            check_message(&refused, path);
+        }
+        assert_eq!(std::fs::read(path).unwrap(), before);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "a file was left beside");
+}
+
+#[test]
+fn a_directory_and_a_device_are_no_databases() {
+    let folder = tempdir().unwrap();
+    for path in [folder.path(), Path::new("/dev/null")] {
+        let refused = Store::open(path).unwrap_err();
+        assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
+        check_message(&refused, path);
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let refused = Store::open(&file.join("sub/x.db")).unwrap_err();
+    assert!(matches!(refused, StoreError::Folder { .. }), "{refused}");
+    check_message(&refused, &file.join("sub"));
+}
+
+#[test]
+fn a_damaged_file_is_called_damaged() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut store = Store::open(&path).unwrap();
+    for number in 0..50 {
+        store.add_trial(&trial(&format!("{number:x}"))).unwrap();
+    }
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Behind the header page and the pages of the schema.
+    bytes[12_288..].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+    let store = Store::open(&path).unwrap();
+    let damaged = (0..50).find_map(|n| store.trial(&format!("{n:x}")).err()).unwrap();
+    assert!(matches!(damaged, StoreError::Damaged { .. }), "{damaged}");
+    check_message(&damaged, &path);
+}
+
+#[test]
+fn a_file_that_another_process_holds_is_called_locked() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let mut store = Store::open(&path).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let locked = store.add_trial(&trial("1")).unwrap_err();
+    assert!(matches!(locked, StoreError::Locked(_)), "{locked}");
+    check_message(&locked, &path);
+    other.execute_batch("ROLLBACK").unwrap();
+    store.add_trial(&trial("1")).unwrap();
+}
+
+#[test]
+fn a_database_on_a_read_only_file_system_can_be_read_and_not_added_to() {
+    requires!(Mount);
+    let disk = Tmpfs::new(8 << 20).unwrap();
+    // Characters that a URI gives a meaning must not lead elsewhere.
+    let path = disk.path().join("a?b#c%20.db");
+    Store::open(&path).unwrap().add_trial(&trial("1")).unwrap();
+    disk.make_read_only().unwrap();
+    assert_eq!(Store::open_existing(&path).unwrap().trial("1").unwrap(), trial("1"));
+    let read_only = Store::open_existing(&path).unwrap().add_trial(&trial("2")).unwrap_err();
+    assert!(matches!(read_only, StoreError::ReadOnly(_)), "{read_only}");
+    check_message(&read_only, &path);
+    let new = disk.path().join("new.db");
+    let refused = Store::open(&new).unwrap_err();
+    check_message(&refused, &new);
+}
+
+#[test]
+fn a_full_file_system_is_called_full_and_keeps_what_was_saved() {
+    requires!(Mount);
+    let disk = Tmpfs::new(512 << 10).unwrap();
+    let path = disk.path().join("x.db");
+    let mut store = Store::open(&path).unwrap();
+    let full = (0u32..)
+        .find_map(|number| store.add_trial(&trial(&format!("{number:04x}"))).err())
+        .unwrap();
+    assert!(matches!(full, StoreError::NoSpace(_)), "{full}");
+    check_message(&full, &path);
+    assert_eq!(store.trial("0000").unwrap(), trial("0000"));
+}

@@ -1,0 +1,175 @@
+//! Block devices and file systems that a test makes, and that go away with the value.
+//!
+//! All are driven through the system's own programs and sysfs files, so that this crate needs no
+//! unsafe code. A test that is killed leaves its device behind; one that fails does not.
+
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A loop device over a sparse temporary file.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl LoopDevice {
+    /// Makes one of so many bytes with a logical block of 512 bytes.
+    ///
+    /// # Errors
+    /// If the file or the device cannot be made.
+    pub fn new(bytes: u64) -> Result<Self> {
+        Self::with_logical_block(bytes, 512)
+    }
+
+    /// Makes one with another logical block: a power of two from 512 to 4096.
+    ///
+    /// # Errors
+    /// If the file or the device cannot be made.
+    pub fn with_logical_block(bytes: u64, logical_block_bytes: u32) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("halfpower-loop-").tempdir()?;
+        let file = folder.path().join("disk");
+        std::fs::File::create(&file)?.set_len(bytes)?;
+        let name = run(Command::new("losetup")
+            .args(["--find", "--show", "--sector-size"])
+            .arg(logical_block_bytes.to_string())
+            .arg(&file))?;
+        Ok(Self { path: PathBuf::from(name.trim()), _folder: folder })
+    }
+
+    /// The device (`/dev/loopN`).
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let detached = run(Command::new("losetup").arg("--detach").arg(&self.path));
+        report_left_over("loop device", &self.path, detached);
+    }
+}
+
+/// A RAM block device.
+#[derive(Debug)]
+pub struct Zram {
+    number: u32,
+    path: PathBuf,
+}
+
+impl Zram {
+    /// Makes one of so many bytes. It is empty: reads of it are zeros that cost almost nothing
+    /// until it is written full with data that does not compress.
+    ///
+    /// # Errors
+    /// If the kernel makes none.
+    pub fn new(bytes: u64) -> Result<Self> {
+        let number = std::fs::read_to_string("/sys/class/zram-control/hot_add")?
+            .trim()
+            .parse()
+            .map_err(Error::other)?;
+        // Made before the size is set, so that it is removed if that fails.
+        let device = Self { number, path: PathBuf::from(format!("/dev/zram{number}")) };
+        device.set("disksize", bytes)?;
+        Ok(device)
+    }
+
+    /// The device (`/dev/zramN`).
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn set(&self, attribute: &str, value: u64) -> Result<()> {
+        let file = format!("/sys/block/zram{}/{attribute}", self.number);
+        std::fs::write(file, value.to_string())
+    }
+
+    /// Frees the memory and removes the device. It is busy for a moment after its last user.
+    fn remove(&self) -> Result<()> {
+        const TRIES: u32 = 50;
+        const PAUSE: Duration = Duration::from_millis(20);
+        let mut tries = 0;
+        while let Err(error) = self.set("reset", 1) {
+            tries += 1;
+            if tries == TRIES {
+                return Err(error);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        std::fs::write("/sys/class/zram-control/hot_remove", self.number.to_string())
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        report_left_over("zram device", &self.path, self.remove());
+    }
+}
+
+/// A mounted RAM file system.
+#[derive(Debug)]
+pub struct Tmpfs {
+    folder: TempDir,
+}
+
+impl Tmpfs {
+    /// Mounts one of so many bytes.
+    ///
+    /// # Errors
+    /// If mounting is not allowed.
+    pub fn new(bytes: u64) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("halfpower-tmpfs-").tempdir()?;
+        run(Command::new("mount")
+            .args(["-t", "tmpfs", "-o"])
+            .arg(format!("size={bytes}"))
+            .arg("halfpower-test")
+            .arg(folder.path()))?;
+        Ok(Self { folder })
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Makes it read-only.
+    ///
+    /// # Errors
+    /// If the kernel refuses, as where a file on it is open for writing.
+    pub fn make_read_only(&self) -> Result<()> {
+        run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.path())).map(drop)
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        // Lazily, because a test that failed may still hold a file on it.
+        let unmounted = run(Command::new("umount").arg("--lazy").arg(self.path()));
+        report_left_over("mount", self.path(), unmounted);
+    }
+}
+
+/// Runs a command; its standard output, or an error with its words.
+fn run(command: &mut Command) -> Result<String> {
+    let output = command
+        .output()
+        .map_err(|error| Error::new(error.kind(), format!("{command:?}: {error}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    Err(Error::other(format!("{command:?}: {}", words.trim())))
+}
+
+/// A drop cannot fail, and must not panic in a test that is failing already.
+fn report_left_over<T>(what: &str, path: &Path, outcome: Result<T>) {
+    if let Err(error) = outcome {
+        eprintln!("the {what} {} was left behind: {error}", path.display());
+    }
+}

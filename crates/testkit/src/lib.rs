@@ -1,0 +1,39 @@
+//! What tests need of a machine: whether it has something, who uses it now, and devices that go
+//! away again.
+//!
+//! A test that needs root, a loop device or fio begins with [`requires!`]. Where the machine
+//! lacks it, the test ends there, and says so on the real standard error, past the test harness's
+//! capture, and in the file that `HALFPOWER_SKIP_LOG` names: `SKIP name: reason`. A skip that
+//! nobody sees is a test that nobody has, so `cargo xtask ci` counts them, and fails where a
+//! machine should have had what was missing. Rejected: `#[ignore]` (says nothing of the reason
+//! and is decided when the test is built), and passing in silence.
+//!
+//! Tests that make devices or mounts hold one lock across all processes, because they share what
+//! a machine has once: the next free loop number, memory, the disk below.
+#![forbid(unsafe_code)]
+
+mod device;
+mod probe;
+mod skip;
+
+pub use device::{LoopDevice, Tmpfs, Zram};
+pub use probe::Capability;
+pub use skip::{SKIP_LOG, TestLock, enter};
+
+/// Ends the test that it stands in, with a counted skip, unless the machine has everything named;
+/// `requires!(Root, Loop)` with the names of [`Capability`].
+///
+/// Where one of them is a device or a mount, the rest of the block holds the lock of all tests
+/// that use devices: use it once per test, and at its beginning.
+#[macro_export]
+macro_rules! requires {
+    ($($capability:ident),+ $(,)?) => {
+        fn here() {}
+        let Some(_lock) = $crate::enter(
+            ::std::any::type_name_of_val(&here),
+            &[$($crate::Capability::$capability),+],
+        ) else {
+            return;
+        };
+    };
+}

@@ -1,0 +1,47 @@
+//! Flags of the verbs: a switch is there or not, a value follows its name. Four verbs with a
+//! handful of flags need no parser library, whose build would be most of this crate's.
+
+use crate::USAGE;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// The flags of one verb.
+pub(crate) struct Arguments {
+    given: BTreeMap<String, Option<String>>,
+}
+
+impl Arguments {
+    /// Reads them, allowing these switches and these flags with a value.
+    pub(crate) fn read(words: &[String], switches: &[&str], values: &[&str]) -> Result<Self> {
+        let mut given = BTreeMap::new();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if switches.contains(&word.as_str()) {
+                given.insert(word.clone(), None);
+            } else if values.contains(&word.as_str()) {
+                let value = words.next().with_context(|| format!("{word} needs a value"))?;
+                given.insert(word.clone(), Some(value.clone()));
+            } else {
+                bail!("unknown argument {word:?}\n{USAGE}");
+            }
+        }
+        Ok(Self { given })
+    }
+
+    /// Whether the switch is there.
+    pub(crate) fn has(&self, switch: &str) -> bool {
+        self.given.contains_key(switch)
+    }
+
+    /// The flag's value, if it is there.
+    pub(crate) fn value<T: FromStr>(&self, flag: &str) -> Result<Option<T>> {
+        let Some(Some(text)) = self.given.get(flag) else {
+            return Ok(None);
+        };
+        match text.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => bail!("{flag} does not take {text:?}\n{USAGE}"),
+        }
+    }
+}

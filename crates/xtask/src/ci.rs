@@ -1,0 +1,199 @@
+//! Everything that a change must pass, in order, with the time of each step, and one summary.
+//!
+//! A failed step does not end the run: one run tells all that is wrong. The test totals are read
+//! from cargo's own lines, the skips from the file to which the tests append them, because the
+//! test harness swallows what a passing test prints. The last line stands alone, for scripts:
+//! `N passed, N failed, N skipped`. A step that is no test counts as one failure, so that the line
+//! never says "0 failed" where something did.
+
+use crate::{bench, peers, place};
+use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What root on a machine of a CI service has. Where a test is skipped for the lack of one of
+/// these, the machine is set up wrongly and the gate is not worth its name.
+const ROOT_HAS: [&str; 4] = ["Root", "Loop", "Mount", "Fio"];
+
+/// Tests as cargo counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+}
+
+/// One step that was run.
+struct Step {
+    name: &'static str,
+    good: bool,
+    took: Duration,
+    totals: Totals,
+}
+
+/// Runs all steps; whether all passed.
+pub(crate) fn run() -> Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let skip_log = folder.path().join("skips");
+    let test = |arguments: &'static [&'static str]| {
+        let log = skip_log.clone();
+        move || tests(place::cargo().args(arguments).env(testkit::SKIP_LOG, log))
+    };
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let mut docs = place::cargo();
+    docs.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+
+    let steps = [
+        step("format", || plain(place::cargo().args(["fmt", "--all", "--check"]))),
+        step("clippy", || plain(place::cargo().args(clippy))),
+        step("tests", test(&["test", "--no-fail-fast"])),
+        step("tests of xtask", test(&["test", "--no-fail-fast", "--package", "xtask"])),
+        step("docs", || plain(&mut docs)),
+        step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
+        step("bench smoke", || Ok((bench::run(&bench::Options::smoke())?, Totals::default()))),
+        step("peers smoke", || Ok((peers::run(&peers::Options::smoke())?, Totals::default()))),
+    ];
+    Ok(summary(&steps, &read_skips(&skip_log)?, must_have_all()))
+}
+
+/// Runs one step and prints how it went. A step that cannot be run has failed.
+fn step(name: &'static str, work: impl FnOnce() -> Result<(bool, Totals)>) -> Step {
+    println!("\n== {name}");
+    let begin = Instant::now();
+    let (good, totals) = work().unwrap_or_else(|error| {
+        println!("{error:#}");
+        (false, Totals::default())
+    });
+    let took = begin.elapsed();
+    println!("== {name}: {} in {:.1} s", if good { "ok" } else { "FAILED" }, took.as_secs_f64());
+    Step { name, good, took, totals }
+}
+
+/// A command that succeeds or not.
+fn plain(command: &mut Command) -> Result<(bool, Totals)> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    Ok((status.success(), Totals::default()))
+}
+
+/// A `cargo test`: its output is passed on and read.
+fn tests(command: &mut Command) -> Result<(bool, Totals)> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    let mut totals = Totals::default();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            totals = totals.plus(parse_result(&line));
+            println!("{line}");
+        }
+    }
+    Ok((child.wait()?.success(), totals))
+}
+
+impl Totals {
+    fn plus(self, other: Self) -> Self {
+        Self { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
+}
+
+/// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; none in
+/// any other line.
+fn parse_result(line: &str) -> Totals {
+    let mut totals = Totals::default();
+    let Some(rest) = line.strip_prefix("test result: ") else {
+        return totals;
+    };
+    let words: Vec<&str> = rest.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+    for pair in words.windows(2) {
+        match (pair[0].parse::<u64>(), pair[1]) {
+            (Ok(number), "passed") => totals.passed += number,
+            (Ok(number), "failed") => totals.failed += number,
+            _ => {}
+        }
+    }
+    totals
+}
+
+/// The lines that tests appended; no file means no skips.
+fn read_skips(log: &Path) -> Result<Vec<String>> {
+    if !log.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(log).context("cannot read the skip log")?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Whether this is root under a CI service, which sets `CI`.
+fn must_have_all() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+        && testkit::Capability::Root.missing().is_none()
+}
+
+/// The capabilities that a skip names and that must not be missing.
+fn unexcused(skip: &str) -> bool {
+    ROOT_HAS.iter().any(|name| skip.contains(&format!("needs {name}:")))
+}
+
+/// Prints the end of the run; whether all is well.
+fn summary(steps: &[Step], skips: &[String], strict: bool) -> bool {
+    println!("\n== summary");
+    for step in steps {
+        let word = if step.good { "ok" } else { "FAILED" };
+        println!("{:<16} {word:<6} {:>7.1} s", step.name, step.took.as_secs_f64());
+    }
+    for skip in skips {
+        let excuse = if strict && unexcused(skip) { "  (this machine must have it)" } else { "" };
+        println!("{skip}{excuse}");
+    }
+    let (totals, failures) = count(steps, skips, strict);
+    println!("{} passed, {failures} failed, {} skipped", totals.passed, skips.len());
+    failures == 0
+}
+
+/// Test totals, and failures of all kinds. A skipped test ran, returned and was counted as
+/// passed, which it is not.
+fn count(steps: &[Step], skips: &[String], strict: bool) -> (Totals, u64) {
+    let mut totals = steps.iter().fold(Totals::default(), |sum, step| sum.plus(step.totals));
+    totals.passed = totals.passed.saturating_sub(skips.len() as u64);
+    let bad_steps = steps.iter().filter(|step| !step.good && step.totals.failed == 0).count();
+    let bad_skips = skips.iter().filter(|skip| strict && unexcused(skip)).count();
+    (totals, totals.failed + bad_steps as u64 + bad_skips as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_come_from_cargos_own_lines_and_from_no_others() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 2 filtered \
+                    out; finished in 0.52s";
+        assert_eq!(parse_result(line), Totals { passed: 12, failed: 3 });
+        assert_eq!(parse_result("test a_test_that_says_5 passed ... ok"), Totals::default());
+        assert_eq!(parse_result("test result: no numbers here"), Totals::default());
+    }
+
+    fn step_of(good: bool, passed: u64, failed: u64) -> Step {
+        Step { name: "x", good, took: Duration::ZERO, totals: Totals { passed, failed } }
+    }
+
+    #[test]
+    fn a_failed_step_without_failed_tests_counts_as_one_failure() {
+        assert_eq!(count(&[step_of(true, 5, 0)], &[], true).1, 0);
+        assert_eq!(count(&[step_of(false, 0, 0), step_of(false, 7, 2)], &[], true).1, 3);
+    }
+
+    #[test]
+    fn a_skip_is_not_a_pass_and_is_a_failure_where_root_in_ci_should_have_had_it() {
+        let skips = [
+            "SKIP a: needs Loop: losetup failed".to_owned(),
+            "SKIP b: needs Zram: the kernel has no zram".to_owned(),
+        ];
+        let (totals, failures) = count(&[step_of(true, 5, 0)], &skips, true);
+        assert_eq!((totals.passed, failures), (3, 1));
+        assert_eq!(count(&[step_of(true, 5, 0)], &skips, false).1, 0);
+    }
+}

@@ -1,0 +1,310 @@
+//! The commands and outputs in the documentation are real.
+//!
+//! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must be one that the
+//! binary knows: its own `--help` is asked. Every command in a `console` block is run, and what it
+//! prints must be what the page shows, byte by byte; such blocks hold simulated targets only,
+//! whose results are the same on every machine. Output of a real disk stands in `text` blocks.
+//! `cargo xtask tidy --bless` writes the true output into the page.
+
+use crate::VERBS;
+use crate::tidy::{File, PageLine, Problem, list, prose_and_fences};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How the documentation starts the program.
+const STARTS: [&str; 2] = ["cargo run --release -- ", "halfpower "];
+
+/// Checks all pages of the repository.
+pub(crate) fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
+    let mut shell = Shell::new(root, binary)?;
+    let mut problems = Vec::new();
+    for file in list(root)?.iter().filter(|file| file.path.ends_with(".md")) {
+        check_flags(&mut shell, file, &mut problems)?;
+        check_outputs(&shell, root, file, bless, &mut problems)?;
+    }
+    Ok(problems)
+}
+
+/// Runs commands of the documentation, away from the user's own database.
+struct Shell {
+    root: PathBuf,
+    binary: PathBuf,
+    /// Holds a link to the binary, so that it has its name, and the database.
+    folder: tempfile::TempDir,
+    /// Help texts by the words before the first flag; `None` where the binary refuses them.
+    helps: BTreeMap<String, Option<String>>,
+}
+
+impl Shell {
+    fn new(root: &Path, binary: &Path) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        std::os::unix::fs::symlink(binary, folder.path().join("halfpower"))?;
+        let (root, binary) = (root.to_owned(), binary.to_owned());
+        Ok(Self { root, binary, folder, helps: BTreeMap::new() })
+    }
+
+    /// What `halfpower WORDS --help` prints.
+    fn help(&mut self, words: &str) -> Result<Option<&str>> {
+        if !self.helps.contains_key(words) {
+            let output = Command::new(&self.binary)
+                .args(words.split_whitespace())
+                .arg("--help")
+                .output()
+                .with_context(|| format!("cannot run {}", self.binary.display()))?;
+            let text = output
+                .status
+                .success()
+                .then(|| String::from_utf8_lossy(&output.stdout).into_owned());
+            self.helps.insert(words.to_owned(), text);
+        }
+        Ok(self.helps.get(words).and_then(Option::as_deref))
+    }
+
+    /// What a shell command prints on standard output, at 80 columns and without colour.
+    fn output(&self, command: &str) -> Result<String> {
+        let command = command.replace(STARTS[0], STARTS[1]);
+        let mut path = self.folder.path().as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let output = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(&self.root)
+            .env("PATH", path)
+            .env("HALFPOWER_DB", self.folder.path().join("halfpower.db"))
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "80")
+            .output()
+            .context("cannot run sh")?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// Asks the binary for every command of a page.
+fn check_flags(shell: &mut Shell, file: &File, problems: &mut Vec<Problem>) -> Result<()> {
+    for line in prose_and_fences(&file.text) {
+        for command in commands(&line) {
+            if let Some(what) = command_problem(shell, command)? {
+                problems.push(Problem { file: file.path.clone(), line: line.number, what });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The commands in a line: the line itself in a block, behind a prompt where the block shows
+/// output too; each inline code in prose.
+fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
+    let text = line.text.trim();
+    let candidates: Vec<&str> = match line.fence {
+        Some("console" | "text") => text.strip_prefix("$ ").into_iter().collect(),
+        Some(_) => vec![text.trim_start_matches("$ ")],
+        None => line.text.split('`').skip(1).step_by(2).collect(),
+    };
+    candidates
+        .into_iter()
+        .filter(|text| STARTS.iter().chain(&["cargo xtask "]).any(|start| text.starts_with(start)))
+        .collect()
+}
+
+/// What is wrong with one command.
+fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
+    // What follows belongs to the shell, or is a remark.
+    let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
+    if let Some(rest) = command.strip_prefix("cargo xtask ") {
+        let verb = rest.split_whitespace().next().unwrap_or_default();
+        let known = VERBS.contains(&verb) || verb.chars().all(char::is_uppercase);
+        return Ok((!known).then(|| format!("cargo xtask knows no {verb}")));
+    }
+    let rest = STARTS.iter().find_map(|start| command.strip_prefix(start)).unwrap_or_default();
+    let (verb, flags) = parts(rest);
+    // A placeholder such as VERB stands for any.
+    if verb.chars().any(char::is_uppercase) {
+        return Ok(None);
+    }
+    let Some(help) = shell.help(&verb)? else {
+        return Ok(Some(format!("halfpower knows no `{verb}`")));
+    };
+    let unknown = flags.iter().find(|flag| !knows(help, flag));
+    Ok(unknown.map(|flag| format!("`halfpower {verb}` knows no {flag}")))
+}
+
+/// The verb (with its second part, as in `profile list`) and the long flags of a command.
+fn parts(rest: &str) -> (String, Vec<String>) {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let verbs = if words.first() == Some(&"profile") { 2 } else { 1 };
+    let verb: Vec<&str> =
+        words.iter().take(verbs).take_while(|word| !word.starts_with('-')).copied().collect();
+    let flags = words
+        .iter()
+        .filter(|word| word.starts_with("--") && word.len() > 2)
+        .map(|word| word.split('=').next().unwrap_or(word))
+        .map(|word| word.trim_end_matches([',', '.', ']', ')', ':']).to_owned())
+        .collect();
+    (verb.join(" "), flags)
+}
+
+/// Whether a help text lists a flag, by itself and not as the beginning of another.
+fn knows(help: &str, flag: &str) -> bool {
+    help.match_indices(flag).any(|(at, _)| {
+        let after = help[at + flag.len()..].chars().next();
+        after.is_none_or(|letter| !letter.is_alphanumeric() && letter != '-')
+    })
+}
+
+/// Runs the commands of a page's console blocks and compares, or rewrites, what they print.
+fn check_outputs(
+    shell: &Shell,
+    root: &Path,
+    file: &File,
+    bless: bool,
+    problems: &mut Vec<Problem>,
+) -> Result<()> {
+    let mut page = file.text.clone();
+    for session in sessions(&file.text) {
+        let mut problem = |what: String| {
+            problems.push(Problem { file: file.path.clone(), line: session.line, what });
+        };
+        if !session.command.contains(" sim:") {
+            problem("a console block holds simulated targets only: use a text block".to_owned());
+            continue;
+        }
+        let truth = shell.output(&session.command)?;
+        if truth == session.shown {
+            continue;
+        }
+        if bless {
+            let old = format!("$ {}\n{}", session.command, session.shown);
+            page = page.replace(&old, &format!("$ {}\n{truth}", session.command));
+        } else {
+            let difference = first_difference(&session.shown, &truth);
+            problem(format!(
+                "`{}` prints something else now: {difference}; cargo xtask tidy --bless updates it",
+                session.command
+            ));
+        }
+    }
+    if page != file.text {
+        std::fs::write(root.join(&file.path), page)
+            .with_context(|| format!("cannot write {}", file.path))?;
+    }
+    Ok(())
+}
+
+/// A command of a console block and the output shown below it.
+struct Session {
+    line: usize,
+    command: String,
+    shown: String,
+}
+
+/// The sessions of a page.
+fn sessions(page: &str) -> Vec<Session> {
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut last = 0;
+    for line in prose_and_fences(page).iter().filter(|line| line.fence == Some("console")) {
+        if let Some(command) = line.text.strip_prefix("$ ") {
+            let (command, shown) = (command.to_owned(), String::new());
+            sessions.push(Session { line: line.number, command, shown });
+        } else if let Some(session) = sessions.last_mut()
+            && line.number == last + 1
+        {
+            session.shown.push_str(line.text);
+            session.shown.push('\n');
+        }
+        last = line.number;
+    }
+    sessions
+}
+
+/// The first line in which two texts differ.
+fn first_difference(shown: &str, truth: &str) -> String {
+    let (mut shown, mut truth) = (shown.lines(), truth.lines());
+    let mut number = 0;
+    loop {
+        number += 1;
+        match (shown.next(), truth.next()) {
+            (None, None) => return "white space at the end".to_owned(),
+            (a, b) if a == b => {}
+            (a, b) => {
+                let quoted =
+                    |line: Option<&str>| line.map_or("nothing".into(), |l| format!("{l:?}"));
+                return format!("line {number} shows {}, is {}", quoted(a), quoted(b));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A stand-in for the binary: knows `run --bs` and `profile list`, and answers `sim:`.
+    const BINARY: &str = "#!/bin/sh
+case \"$*\" in
+  'run --help') echo '  --bs SIZE  --iodepth N';;
+  'profile list --help') echo '  --json';;
+  '--help') echo '  --version';;
+  'run sim:a --bs 4k') echo 'one'; echo 'two';;
+  *) exit 2;;
+esac
+";
+
+    /// What a page gives, and what it is afterwards.
+    fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("stand-in");
+        std::fs::write(&binary, BINARY).unwrap();
+        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let git = Command::new("git").args(["init", "-q"]).current_dir(folder.path()).status();
+        assert!(git.unwrap().success());
+        let path = folder.path().join("page.md");
+        std::fs::write(&path, page).unwrap();
+        let problems = check(folder.path(), &binary, bless).unwrap();
+        let lines = problems.iter().map(|it| format!("{} {}", it.line, it.what)).collect();
+        (lines, std::fs::read_to_string(path).unwrap())
+    }
+
+    #[test]
+    fn true_commands_and_outputs_pass() {
+        let page = "Use `halfpower run --bs 4k | head`, `halfpower --version`, `halfpower VERB`,\n\
+                    `halfpower profile list --json` or `cargo xtask ci`.\n\
+                    ```sh\ncargo run --release -- run --iodepth=4  # --remark\n```\n\
+                    ```console\n$ cargo run --release -- run sim:a --bs 4k\none\ntwo\n```\n\
+                    ```text\n$ halfpower run --bs 4k .\nhalfpower says hello\n```\n";
+        assert_eq!(checked(page, false), (vec![], page.to_owned()));
+    }
+
+    #[test]
+    fn a_flag_or_verb_that_the_binary_does_not_know_is_found() {
+        let page = "Use `halfpower run --b 4k`\nor\n```sh\nhalfpower walk\n$ halfpower run --bsd\n\
+                    ```\nor `cargo xtask dance`.\n";
+        let expected = [
+            "1 `halfpower run` knows no --b",
+            "4 halfpower knows no `walk`",
+            "5 `halfpower run` knows no --bsd",
+            "7 cargo xtask knows no dance",
+        ];
+        assert_eq!(checked(page, false).0, expected);
+    }
+
+    #[test]
+    fn an_output_that_is_no_longer_true_is_found_and_rewritten_on_request() {
+        let page =
+            |output| format!("a\n```console\n$ halfpower run sim:a --bs 4k\n{output}```\nb\n");
+        let (problems, unchanged) = checked(&page("one\n2\n"), false);
+        assert_eq!(unchanged, page("one\n2\n"));
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains("line 2 shows \"2\", is \"two\""), "{problems:?}");
+        assert_eq!(checked(&page("one\n2\n"), true), (vec![], page("one\ntwo\n")));
+    }
+
+    #[test]
+    fn a_console_block_with_a_real_target_is_found() {
+        let (problems, _) = checked("```console\n$ halfpower run --bs 4k .\nx\n```\n", false);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("2 a console block"), "{problems:?}");
+    }
+}

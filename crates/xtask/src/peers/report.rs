@@ -1,0 +1,113 @@
+//! One row of the table of peers.
+
+use super::Load;
+use crate::pairs::{Ratio, Verdict};
+
+/// What the pairs of one load came to. Ratios are of the second side over the first.
+pub(super) struct Line {
+    pub(super) pairs: usize,
+    pub(super) iops_means: (f64, f64),
+    pub(super) iops: Ratio,
+    pub(super) response: Ratio,
+    /// Processor time per request, in µs.
+    pub(super) cpu_means: (f64, f64),
+    pub(super) cpu: Ratio,
+}
+
+impl Line {
+    /// Whether more pairs could change nothing.
+    pub(super) fn decided(&self) -> bool {
+        self.iops.verdict() != Verdict::Undecided && self.response.verdict() != Verdict::Undecided
+    }
+
+    /// The verdict on rate and response time together: equivalent only if both are.
+    pub(super) fn verdict(&self) -> Verdict {
+        match (self.iops.verdict(), self.response.verdict()) {
+            (Verdict::Equivalent, Verdict::Equivalent) => Verdict::Equivalent,
+            (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
+            _ => Verdict::Undecided,
+        }
+    }
+
+    /// "Not above" is a one-sided claim, so it needs no margin.
+    fn cpu_verdict(&self) -> &'static str {
+        if self.cpu.high <= 1.0 {
+            "not above"
+        } else if self.cpu.low > 1.0 {
+            "above"
+        } else {
+            "undecided"
+        }
+    }
+
+    pub(super) fn heading() -> String {
+        format!(
+            "{:<25} {:>5}  {:>9} {:>9}  {:<32} {:<32} {:>6} {:>6}  {}",
+            "load",
+            "pairs",
+            "IOPS",
+            "IOPS",
+            "IOPS ratio",
+            "response ratio",
+            "µs/IO",
+            "µs/IO",
+            "processor ratio"
+        )
+    }
+
+    pub(super) fn row(&self, label: &str) -> String {
+        let judged = |ratio: &Ratio| format!("{ratio} {}", ratio.verdict());
+        format!(
+            "{label:<25} {:>5}  {:>9.0} {:>9.0}  {:<32} {:<32} {:>6.2} {:>6.2}  {} {}",
+            self.pairs,
+            self.iops_means.0,
+            self.iops_means.1,
+            judged(&self.iops),
+            judged(&self.response),
+            self.cpu_means.0,
+            self.cpu_means.1,
+            self.cpu,
+            self.cpu_verdict(),
+        )
+    }
+}
+
+/// `randread 4k x 32`.
+pub(super) fn label(load: &Load) -> String {
+    format!("{} {} x {}", load.rw, load.bs, load.iodepth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(iops: f64, response: f64, cpu: f64, half_width: f64) -> Line {
+        let ratio = |value| Ratio {
+            value,
+            low: value * (1.0 - half_width),
+            high: value * (1.0 + half_width),
+        };
+        Line {
+            pairs: 5,
+            iops_means: (1e5, 1e5 * iops),
+            iops: ratio(iops),
+            response: ratio(response),
+            cpu_means: (2.0, 2.0 * cpu),
+            cpu: ratio(cpu),
+        }
+    }
+
+    #[test]
+    fn a_load_is_equivalent_only_if_rate_and_response_time_both_are() {
+        assert_eq!(line(1.0, 1.0, 1.0, 0.01).verdict(), Verdict::Equivalent);
+        assert_eq!(line(1.0, 1.2, 1.0, 0.01).verdict(), Verdict::Different);
+        assert_eq!(line(1.0, 1.05, 1.0, 0.01).verdict(), Verdict::Undecided);
+    }
+
+    #[test]
+    fn processor_time_is_not_above_only_if_the_whole_interval_is() {
+        assert!(line(1.0, 1.0, 0.9, 0.05).row("x").ends_with(" not above"));
+        assert!(line(1.0, 1.0, 1.1, 0.05).row("x").ends_with(" above"));
+        assert!(line(1.0, 1.0, 0.99, 0.05).row("x").ends_with(" undecided"));
+    }
+}

@@ -1,0 +1,38 @@
+//! The text files of the repository.
+
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::Command;
+
+/// One text file.
+pub(crate) struct File {
+    /// Path from the root of the repository.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is
+/// no text.
+pub(crate) fn list(root: &Path) -> Result<Vec<File>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+        .current_dir(root)
+        .output()
+        .context("cannot run git")?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git ls-files: {}", words.trim());
+    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let mut files = Vec::new();
+    for name in names.split_terminator('\0') {
+        let full = root.join(name);
+        // A tracked file may be deleted and not yet committed.
+        if !full.is_file() {
+            continue;
+        }
+        let bytes = std::fs::read(&full).with_context(|| format!("cannot read {name}"))?;
+        if let Ok(text) = String::from_utf8(bytes) {
+            files.push(File { path: name.to_owned(), text });
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,133 @@
+//! Rules for Markdown: each link into the repository leads somewhere, headings included. Also the
+//! split of a page into prose and fenced blocks, which the check of documented commands needs.
+
+use super::{File, Problem};
+use std::path::Path;
+
+/// A line of a page, and the language of the fenced block that it is in; the fences are neither.
+pub(crate) struct PageLine<'a> {
+    /// From 1.
+    pub(crate) number: usize,
+    pub(crate) text: &'a str,
+    /// `None` in prose, `Some("")` in a block without a language.
+    pub(crate) fence: Option<&'a str>,
+}
+
+/// The lines of a page, without its fences.
+pub(crate) fn prose_and_fences(page: &str) -> Vec<PageLine<'_>> {
+    let mut lines = Vec::new();
+    let mut open: Option<(&str, &str)> = None;
+    for (index, text) in page.lines().enumerate() {
+        let trimmed = text.trim_start();
+        let ticks = trimmed.len() - trimmed.trim_start_matches('`').len();
+        match open {
+            Some((fence, _)) if ticks >= fence.len() && trimmed[ticks..].trim().is_empty() => {
+                open = None;
+            }
+            None if ticks >= 3 => open = Some((&trimmed[..ticks], trimmed[ticks..].trim())),
+            _ => {
+                let fence = open.map(|(_, language)| language);
+                lines.push(PageLine { number: index + 1, text, fence });
+            }
+        }
+    }
+    lines
+}
+
+/// Checks one page.
+pub(super) fn check(root: &Path, file: &File, problems: &mut Vec<Problem>) {
+    let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
+    for line in prose_and_fences(&file.text).iter().filter(|line| line.fence.is_none()) {
+        for link in targets(line.text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            if let Some(what) = link_problem(&root.join(folder), &file.text, link) {
+                problems.push(Problem { file: file.path.clone(), line: line.number, what });
+            }
+        }
+    }
+}
+
+/// What is wrong with a link from a page in `folder`.
+fn link_problem(folder: &Path, page: &str, link: &str) -> Option<String> {
+    let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = folder.join(path);
+    if !path.is_empty() && !target.exists() {
+        return Some(format!("the link {link} leads nowhere"));
+    }
+    if heading.is_empty() || !(path.is_empty() || path.ends_with(".md")) {
+        return None;
+    }
+    let other = if path.is_empty() {
+        page.to_owned()
+    } else {
+        std::fs::read_to_string(target).unwrap_or_default()
+    };
+    let found = prose_and_fences(&other).iter().any(|line| {
+        line.fence.is_none() && line.text.starts_with('#') && anchor(line.text) == heading
+    });
+    (!found).then(|| format!("the link {link} names no heading"))
+}
+
+/// The targets of the links in a line of prose: what stands in `](...)`, outside inline code.
+fn targets(line: &str) -> Vec<&str> {
+    // Every second part between back-ticks is code.
+    line.split('`')
+        .step_by(2)
+        .flat_map(|prose| prose.split("](").skip(1))
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.split(' ').next().unwrap_or(target))
+        .collect()
+}
+
+/// The anchor that GitHub gives a heading: lower case, punctuation dropped, blanks to hyphens.
+fn anchor(heading: &str) -> String {
+    heading
+        .trim_start_matches('#')
+        .trim()
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter))
+        .map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(page: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("other.md"), "# One: `two`\n").unwrap();
+        let mut found = Vec::new();
+        let file = File { path: "page.md".into(), text: page.into() };
+        check(folder.path(), &file, &mut found);
+        found.into_iter().map(|problem| format!("{} {}", problem.line, problem.what)).collect()
+    }
+
+    #[test]
+    fn links_to_files_headings_and_the_web_pass() {
+        let page = "# My page\n[a](other.md) [b](other.md#one-two \"title\") [c](#my-page)\n\
+                    [d](https://example.com/none.md) `[e](none.md)`\n```\n[f](none.md)\n```\n";
+        assert_eq!(problems(page), [""; 0]);
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_found_in_its_line() {
+        assert_eq!(problems("\n[a](none.md)\n"), ["2 the link none.md leads nowhere"]);
+        assert_eq!(
+            problems("[a](other.md#three)\n"),
+            ["1 the link other.md#three names no heading"]
+        );
+        assert_eq!(problems("[a](#three)\n"), ["1 the link #three names no heading"]);
+    }
+
+    #[test]
+    fn a_fence_ends_only_with_one_as_long() {
+        let page = "a\n````console\n```\nb\n````\nc\n";
+        let lines: Vec<_> =
+            prose_and_fences(page).iter().map(|line| (line.text, line.fence)).collect();
+        let fence = Some("console");
+        assert_eq!(lines, [("a", None), ("```", fence), ("b", fence), ("c", None)]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The project's own lint: what no compiler checks and every reader notices.
+//!
+//! It reads the files that git knows or would know, so that a new file is checked before it is
+//! added. Each rule is a function from a file's text to problems; each has a test with a fault
+//! planted. Rejected: clippy plug-ins (tied to a compiler version) and regular expressions over
+//! whole files (they find words in strings and comments).
+
+mod code;
+mod files;
+mod links;
+mod source;
+mod text;
+
+pub(crate) use files::{File, list};
+pub(crate) use links::{PageLine, prose_and_fences};
+
+use anyhow::Result;
+use std::fmt::{Display, Formatter};
+use std::path::Path;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Path from the root of the repository.
+    pub file: String,
+    /// Line, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub what: String,
+}
+
+impl Display for Problem {
+    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+/// All problems of the files below `root`, in the order of files and lines.
+///
+/// # Errors
+/// If the files cannot be listed or read.
+pub fn check(root: &Path) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for file in list(root)? {
+        text::check(&file, &mut problems);
+        if file.path.ends_with(".rs") {
+            source::check(&file, &mut problems);
+        }
+        if file.path.ends_with(".md") {
+            links::check(root, &file, &mut problems);
+        }
+    }
+    for needed in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
+        if !root.join(needed).is_file() {
+            problems.push(Problem { file: needed.to_owned(), line: 0, what: "is missing".into() });
+        }
+    }
+    problems.sort();
+    Ok(problems)
+}

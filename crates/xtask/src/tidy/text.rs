@@ -1,0 +1,87 @@
+//! Rules for every text file: no path of one machine, no trailing blanks, no notes to self.
+
+use super::{File, Problem};
+
+/// Folders that exist on one machine or for one user, in two halves so that this file passes.
+const MACHINE_PATHS: [(&str, &str); 3] = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/")];
+/// Marks of unfinished work, likewise.
+const MARKS: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("XX", "X")];
+
+/// Checks one file.
+pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
+    // Generated, and full of hashes that nobody chose.
+    if file.path == "Cargo.lock" {
+        return;
+    }
+    for (index, line) in file.text.split('\n').enumerate() {
+        let mut problem = |what: String| {
+            problems.push(Problem { file: file.path.clone(), line: index + 1, what });
+        };
+        if line.ends_with([' ', '\t', '\r']) {
+            problem("ends in white space".to_owned());
+        }
+        for (first, second) in MACHINE_PATHS {
+            let path = [first, second].concat();
+            if has_root_path(line, &path) {
+                problem(format!("names {path}, a path of one machine: use a relative one"));
+            }
+        }
+        for (first, second) in MARKS {
+            let mark = [first, second].concat();
+            if has_word(line, &mark) {
+                problem(format!("{mark}: do it, or write down why it is as it is"));
+            }
+        }
+    }
+    if !file.text.is_empty() && !file.text.ends_with('\n') {
+        let what = "does not end with a line feed".to_owned();
+        problems.push(Problem { file: file.path.clone(), line: file.text.lines().count(), what });
+    }
+}
+
+/// Whether the path stands in the line from the root on, not within a longer path or an address.
+fn has_root_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|letter| !letter.is_alphanumeric() && !"._-~}/".contains(letter))
+    })
+}
+
+/// Whether the word stands by itself in the line.
+fn has_word(line: &str, word: &str) -> bool {
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    line.match_indices(word)
+        .any(|(at, _)| !line[..at].ends_with(part) && !line[at + word.len()..].starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        check(&File { path: "a.txt".into(), text: text.into() }, &mut found);
+        found.into_iter().map(|problem| format!("{} {}", problem.line, problem.what)).collect()
+    }
+
+    #[test]
+    fn a_clean_text_passes() {
+        let text = "see ~/.local/share\nsource/work/x, https://example.com/home/page\n\
+                    mastodon and todos are words\n";
+        assert_eq!(problems(text), Vec::<String>::new());
+        assert_eq!(problems(""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_path_of_this_machine_a_mark_and_trailing_blanks_are_each_found() {
+        for (first, second) in MACHINE_PATHS {
+            assert_eq!(problems(&format!("fine\nin `{first}{second}main`\n")).len(), 1, "{second}");
+        }
+        for (first, second) in MARKS {
+            assert_eq!(problems(&format!("// {first}{second}: later\n")).len(), 1, "{second}");
+        }
+        assert_eq!(problems("a \n"), ["1 ends in white space"]);
+        assert_eq!(problems("a\r\n"), ["1 ends in white space"]);
+        assert_eq!(problems("a\nb"), ["2 does not end with a line feed"]);
+    }
+}
