@@ -294,12 +294,20 @@ impl CheckPlan {
             .clamp(MIN_VISIT.0 as f64, 1e9);
         let mandatory = check_cells(self.settings.full, self.settings.write).len() as f64;
         let longest = (budget * ROUNDS_SHARE / (visits * mandatory)).max(base);
-        let rates = &self.cells[index].rates;
-        let wanted = match rates.first() {
-            Some(rate) if *rate > 0.0 => VISIT_REQUESTS / rate * 1e9,
+        let wanted = match self.expected_rate(index) {
+            Some(rate) if rate > 0.0 => VISIT_REQUESTS / rate * 1e9,
             _ => base,
         };
         Nanos(wanted.clamp(base, longest) as u64)
+    }
+
+    /// Rate of a cell as first seen; for a cell not yet visited, the lowest of its operation, so
+    /// that a slow device is not promised more points than it has time for.
+    fn expected_rate(&self, index: usize) -> Option<f64> {
+        let cell = &self.cells[index];
+        let alike = self.cells.iter().filter(|other| other.spec.op == cell.spec.op);
+        let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
+        cell.rates.first().copied().or_else(lowest)
     }
 
     /// Time that the visits cost which every known cell is still owed.
