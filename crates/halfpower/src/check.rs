@@ -76,10 +76,10 @@ fn open(
     }
     let about =
         report::target_text(target.facts(), Some(target.environment()), &report::Style::default());
-    eprint!("{about}");
+    output::say(about.trim_end());
     let busy = busy_finding(&target);
     if let Some(finding) = &busy {
-        eprintln!("{}", finding.claim);
+        output::say(&finding.claim);
     }
     let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
     if prepared.is_err() {
@@ -152,7 +152,10 @@ impl Check<'_> {
         }
         if interrupted {
             if self.store.is_some() {
-                eprintln!("halfpower: what was measured is kept as profile {}", profile.id);
+                output::say(&format!(
+                    "halfpower: what was measured is kept as profile {}",
+                    profile.id
+                ));
             }
             return Err(TrialError::Interrupted.into());
         }

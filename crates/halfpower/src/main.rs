@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Ok(output::Verdict::NotClean) => ExitCode::from(1),
         Err(error) => {
             let code = failure::exit_code(&error);
-            eprintln!("halfpower: {}", report::escape(&format!("{error:#}")));
+            output::say(&format!("halfpower: {}", report::escape(&format!("{error:#}"))));
             ExitCode::from(code)
         }
     }

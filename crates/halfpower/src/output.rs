@@ -43,46 +43,68 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A file for the result, made before anything is measured, so that a bad path fails at once.
-/// What was there before is replaced only when the result is complete.
+/// Writes a line to standard error; a reader that has gone away is no error there either, which
+/// `eprintln!` would make a panic of.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A place for the result, tried before anything is measured, so that a bad path fails at once.
+/// What was there before is replaced only when the result is complete, and nothing is left beside
+/// it however the program ends: the trial of the place is deleted again at once.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
-    partial: PathBuf,
-    file: File,
+    /// A device or a pipe, which is written and not replaced.
+    open: Option<File>,
 }
 
 impl OutputFile {
-    /// Makes the file under a temporary name next to its place.
+    /// Makes sure that the file can be made.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        let name = path.file_name().ok_or_else(|| anyhow!("--output {path:?} names no file"))?;
-        if path.is_dir() {
-            return Err(anyhow!("--output {path:?} is a directory; name a file in it"));
+        path.file_name().ok_or_else(|| anyhow!("--output {path:?} names no file"))?;
+        let cannot = || format!("cannot make the file of --output {path:?}; check its folder");
+        match std::fs::metadata(path) {
+            Ok(facts) if facts.is_dir() => {
+                return Err(anyhow!("--output {path:?} is a directory; name a file in it"));
+            }
+            Ok(facts) if !facts.is_file() => {
+                let file = File::options().write(true).open(path).with_context(cannot)?;
+                return Ok(Self { path: path.to_owned(), open: Some(file) });
+            }
+            // A link stays one: what it points to is replaced.
+            Ok(_) | Err(_) => {}
         }
-        let partial = path.with_file_name(format!(
-            ".{}.{}.partial",
-            name.to_string_lossy(),
-            std::process::id()
-        ));
-        let file = File::create(&partial)
-            .with_context(|| format!("cannot make the file of --output {path:?}"))?;
-        Ok(Self { path: path.to_owned(), partial, file })
+        let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let output = Self { path: place, open: None };
+        let partial = output.partial();
+        File::create(&partial)
+            .and_then(|_| std::fs::remove_file(&partial))
+            .with_context(cannot)?;
+        Ok(output)
     }
 
     /// Writes the result and puts it in its place.
-    pub(crate) fn finish(mut self, text: &str) -> anyhow::Result<()> {
-        self.file
-            .write_all(text.as_bytes())
-            .and_then(|()| self.file.sync_all())
-            .and_then(|()| std::fs::rename(&self.partial, &self.path))
-            .with_context(|| format!("cannot write the result to {:?}", self.path))
+    pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write the result to {:?}", self.path);
+        if let Some(mut file) = self.open.as_ref() {
+            return file.write_all(text.as_bytes()).with_context(cannot);
+        }
+        let partial = self.partial();
+        let written = File::create(&partial)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| std::fs::rename(&partial, &self.path));
+        if written.is_err() {
+            // The first error is the one to tell.
+            let _ = std::fs::remove_file(&partial);
+        }
+        written.with_context(cannot)
     }
-}
 
-impl Drop for OutputFile {
-    fn drop(&mut self) {
-        // Gone already where the result was complete.
-        let _ = std::fs::remove_file(&self.partial);
+    /// A temporary name next to the file's own.
+    fn partial(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        self.path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
     }
 }
 

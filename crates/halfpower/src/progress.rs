@@ -1,5 +1,6 @@
 //! What is going on, on standard error: a bar on a terminal, a line per phase elsewhere.
 
+use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use record::{Nanos, format_bytes};
 use std::io::IsTerminal;
@@ -40,7 +41,7 @@ impl Progress {
                 bar.set_message(report::escape(remark));
                 bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
             }
-            None if changed => eprintln!("halfpower: {phase} ..."),
+            None if changed => output::say(&format!("halfpower: {phase} ...")),
             None => {}
         }
     }

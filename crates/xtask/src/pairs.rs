@@ -31,6 +31,9 @@ pub(crate) struct Ratio {
 
 impl Display for Ratio {
     fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        if !self.value.is_finite() {
+            return write!(out, "not measured");
+        }
         write!(out, "{:.3} [{:.3}, {:.3}]", self.value, self.low, self.high)
     }
 }

@@ -26,6 +26,10 @@ pub(super) fn run(
         .arg(format!("--rw={}", load.rw))
         .arg(format!("--bs={}", load.bs))
         .arg(format!("--iodepth={}", load.iodepth))
+        // All that can be submitted in one call, and all that is done out of one look, as
+        // halfpower does; fio by itself makes a system call per request, which memory shows.
+        .arg(format!("--iodepth_batch_submit={}", load.iodepth))
+        .arg(format!("--iodepth_batch_complete_max={}", load.iodepth))
         .arg(format!("--runtime={}ms", runtime.as_millis()))
         .arg(format!("--registerfiles={}", got("registered file")))
         .arg(format!("--fixedbufs={}", got("registered buffers")));

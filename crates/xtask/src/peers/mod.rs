@@ -2,8 +2,9 @@
 //!
 //! Both do the same requests on the same prepared file or device for the same time; what each
 //! reports as IOPS and mean response time is compared as [`crate::pairs`] describes. fio gets the
-//! same help from the kernel (registered file and buffers) that halfpower says it got, because
-//! the question is whether the two measure alike, not who asked for more.
+//! same help from the kernel (registered file and buffers) that halfpower says it got, and hands
+//! over as many requests per system call, because the question is whether the two measure alike,
+//! not who asked for more.
 //!
 //! Before anything is believed, the gate shows on each target what it can tell: fio against fio,
 //! which must not come out as different, and fio against a halfpower that is really slowed by a
