@@ -1,12 +1,13 @@
 //! The memory that requests read into and write from.
 //!
 //! One contiguous anonymous mapping per job, a stride per slot, so that one registration with
-//! io_uring covers all of it. For writes it is filled once with random data; before each write
-//! the slot's data is combined with a fresh random word (exclusive or), so that no two blocks that
-//! reach a device are equal and no run of bytes repeats: nothing below can deduplicate or compress
-//! them. That costs a pass over the data (about 0.1 µs for 4 KiB) before the request's clock starts.
-//! Rejected: drawing all data anew (several times that), and stamping a few bytes of each block,
-//! which a compressor with a window of several blocks sees through.
+//! io_uring covers all of it. For writes it is filled once with random data. Before each write the
+//! slot's data is renewed, so that nothing below can deduplicate or compress it: requests below
+//! 64 KiB are combined as a whole with a fresh random word (exclusive or), because a compressor
+//! sees several of them at once; in larger ones, which fill a compressor's window by themselves,
+//! a word of every sector is. That is 0.05 µs for 4 KiB and 0.1 µs for 64 KiB, before the
+//! request's clock starts. Rejected: drawing all data anew (twenty times that), and a few bytes of
+//! each block at every size, which a window of several blocks sees through.
 
 use crate::{EngineError, Setup};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -14,6 +15,11 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
+/// Requests from this size on are renewed by sectors: the windows of compressors that work on
+/// storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to 32 KiB) hold no two of them.
+const WINDOW_BYTES: usize = 64 << 10;
+/// Words of a sector of 512 bytes, the unit in which the finest deduplication compares.
+const SECTOR_WORDS: usize = 64;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
 const PAGE_BYTES: u64 = 4_096;
 
@@ -105,15 +111,38 @@ impl Buffers {
     /// Makes the first `bytes` of a slot's buffer differ from all data written before.
     #[inline]
     pub fn renew(&mut self, slot: u32, bytes: u32) {
-        let words = (bytes as usize).min(self.stride).div_ceil(8);
+        let bytes = (bytes as usize).min(self.stride);
         let key = self.keys.next_u64();
         // SAFETY: the range lies in the slot, whose length is a multiple of eight; it is aligned
         // and initialised, and the slot has no request in flight while it is renewed.
-        let data = unsafe { std::slice::from_raw_parts_mut(self.slot(slot).cast::<u64>(), words) };
-        for word in data {
-            *word ^= key;
+        let data = unsafe {
+            std::slice::from_raw_parts_mut(self.slot(slot).cast::<u64>(), bytes.div_ceil(8))
+        };
+        if bytes >= WINDOW_BYTES {
+            for word in data.iter_mut().step_by(SECTOR_WORDS) {
+                *word ^= key;
+            }
+        } else if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, as just detected.
+            unsafe { combine_avx2(data, key) };
+        } else {
+            combine(data, key);
         }
     }
+}
+
+/// Combines every word with `key`.
+#[inline(always)]
+fn combine(data: &mut [u64], key: u64) {
+    for word in data {
+        *word ^= key;
+    }
+}
+
+/// The same, compiled for wide registers: twice as fast as the baseline's.
+#[target_feature(enable = "avx2")]
+fn combine_avx2(data: &mut [u64], key: u64) {
+    combine(data, key);
 }
 
 impl Drop for Buffers {

@@ -4,37 +4,20 @@ use crate::cli::DoctorArgs;
 use crate::output::{self, Verdict};
 use anyhow::anyhow;
 use host::Roots;
-use report::CapabilityRow;
+
+/// The `schema` value of the document.
+const DOCTOR_SCHEMA: &str = "halfpower/doctor/1";
 
 /// Prints the capabilities.
 pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     if !arguments.directory.is_dir() {
         return Err(anyhow!("{:?} is not a directory; name one", arguments.directory));
     }
-    let rows: Vec<CapabilityRow> = host::capabilities(&Roots::default(), &arguments.directory)
-        .into_iter()
-        .map(|found| CapabilityRow {
-            name: found.name,
-            available: found.available,
-            detail: found.detail,
-            remedy: found.remedy,
-        })
-        .collect();
+    let found = host::capabilities(&Roots::default(), &arguments.directory);
     let text = if arguments.json {
-        let rows: Vec<serde_json::Value> = rows
-            .iter()
-            .map(|row| {
-                serde_json::json!({
-                    "name": row.name,
-                    "available": row.available,
-                    "detail": row.detail,
-                    "remedy": row.remedy,
-                })
-            })
-            .collect();
-        output::json(&serde_json::json!({ "schema": "halfpower/doctor/1", "capabilities": rows }))?
+        output::json(&serde_json::json!({ "schema": DOCTOR_SCHEMA, "capabilities": found }))?
     } else {
-        report::capabilities_text(&rows, &output::style())
+        report::capabilities_text(&found, &output::style())
     };
     output::print(&text)?;
     Ok(Verdict::Clean)

@@ -14,7 +14,7 @@ use crate::filesystem::locate_filesystem;
 use crate::probe::{cpu_split, steal_ns};
 use crate::roots::{Roots, number, text};
 use crate::unsafe_calls::try_io_uring;
-use record::{Bytes, CpuSplit, DeviceFacts, format_bytes};
+use record::{Bytes, Capability, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -26,19 +26,6 @@ use std::path::Path;
 const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
 /// `perf_event_paranoid` up to which an ordinary user may count kernel events of own processes.
 const PARANOID_OWN_KERNEL: i64 = 1;
-
-/// One thing that a measurement can rely on, or not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Capability {
-    /// What it is called.
-    pub name: String,
-    /// Whether it is there.
-    pub available: bool,
-    /// What was found, or what the system said.
-    pub detail: String,
-    /// What is lost without it and what to do; empty where it is there.
-    pub remedy: String,
-}
 
 /// Builds an entry; the remedy is kept only where something is missing.
 fn entry(name: &str, available: bool, detail: impl Into<String>, remedy: &str) -> Capability {

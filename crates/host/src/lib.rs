@@ -34,7 +34,7 @@ mod unsafe_calls;
 mod fake;
 
 pub use activity::{Activity, device_in_flight_activity};
-pub use capabilities::{Capability, capabilities};
+pub use capabilities::capabilities;
 pub use device::device_of;
 pub use diskstats::{DiskstatsLine, TransferCounters, parse_diskstats};
 pub use environment::{environment, environment_findings};

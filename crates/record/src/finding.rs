@@ -75,7 +75,7 @@ pub enum FindingCode {
     FitPoor,
     /// Throughput still grew at the largest depth tried.
     KneeNotReached,
-    /// Write cells were left out at the user's wish.
+    /// Write cells were left out: at the user's wish, or because the target is only read.
     WritesSkipped,
     /// The measured area is a small part of the device.
     SmallArea,

@@ -10,6 +10,7 @@
 //! and [`Measured::NotMeasured`] with a reason where a reader would ask why.
 #![forbid(unsafe_code)]
 
+mod capability;
 mod estimate;
 mod facts;
 mod finding;
@@ -21,6 +22,7 @@ mod trial;
 mod units;
 mod workload;
 
+pub use capability::Capability;
 pub use estimate::{Estimate, Measured};
 pub use facts::{
     CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,

@@ -62,18 +62,19 @@ pub struct Cell {
     pub trial_ids: Vec<String>,
     /// Requests completed in all visits.
     pub ios: u64,
-    /// Requests per second: mean over visits, interval from the variance between them.
+    /// Requests per second: mean over visits, interval from the variance between them. Where all
+    /// visits warmed up alike, without the warm-up (MSER-5); so are throughput and response time.
     pub iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
     /// Mean response time, likewise.
     pub response_ns: Estimate,
-    /// Response times of all visits.
+    /// Response times of all visits, warm-up included.
     pub histogram: HistogramSnapshot,
     /// Share of time with a request in progress at the device (its own counter), 0 to 1.
     pub utilization: Measured<f64>,
-    /// `utilization / iops`: Friedman's service time by the utilization law. On a device that
-    /// works in parallel it is the mean spacing of completions while busy.
+    /// `utilization / iops`, both of the whole window: Friedman's service time by the utilization
+    /// law. On a device that works in parallel it is the mean spacing of completions while busy.
     pub service_ns: Measured<Estimate>,
     /// Processor time charged to us per request.
     pub cpu_us_per_io: Measured<Estimate>,
@@ -94,8 +95,9 @@ pub struct ServiceTimeFit {
     pub slope_ns_per_byte: Estimate,
     /// Request sizes that the line was fitted to.
     pub sizes_bytes: Vec<u64>,
-    /// Chi-square per degree of freedom with the cells' own variances: near 1 where the line
-    /// holds.
+    /// Chi-square per degree of freedom. The variance of a point is that of its cell plus that of
+    /// the line as a model (3 % of the time, one standard deviation): near 1 or below where the
+    /// line holds.
     pub reduced_chi_square: f64,
     /// Largest relative distance of a fitted point from the line.
     pub max_residual_rel: f64,

@@ -22,9 +22,7 @@ mod target;
 mod trial;
 
 pub use finding::findings_text;
-pub use list::{
-    CapabilityRow, ProfileListRow, capabilities_text, next_steps_text, profile_list_text,
-};
+pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
 pub use page::escape;
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;

@@ -2,7 +2,7 @@
 
 use crate::page::{Page, Span, Tone};
 use crate::{Style, number, target};
-use record::Profile;
+use record::{Capability, Profile};
 
 /// One saved profile in a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,19 +41,6 @@ impl From<&Profile> for ProfileListRow {
     }
 }
 
-/// One thing that this machine can or cannot measure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CapabilityRow {
-    /// What it is.
-    pub name: String,
-    /// Whether it works here.
-    pub available: bool,
-    /// What was found, or why it does not work.
-    pub detail: String,
-    /// What to do about it; empty where nothing needs doing.
-    pub remedy: String,
-}
-
 /// The saved profiles, in the given order: identifier, time and target, then the largest rates.
 #[must_use]
 pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
@@ -84,7 +71,7 @@ pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
 
 /// What this machine can measure and what not, with the reason and the remedy.
 #[must_use]
-pub fn capabilities_text(rows: &[CapabilityRow], style: &Style) -> String {
+pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     let mut page = Page::new(style);
     // A name of unreasonable length may push its own line aside, not everybody's.
     let names = rows.iter().map(|row| Span::plain(&row.name).width()).max().unwrap_or(0).min(28);

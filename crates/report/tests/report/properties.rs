@@ -1,9 +1,9 @@
 //! What holds of every page, whatever the record: no line too wide, nothing that steers a
 //! terminal, no panic.
 
-use crate::report::{self, CapabilityRow, ProfileListRow, Style};
+use crate::report::{self, ProfileListRow, Style};
 use crate::{LOG, common};
-use record::{Estimate, Measured, Profile, Trial};
+use record::{Capability, Estimate, Measured, Profile, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,7 +28,7 @@ impl Choices {
 /// All pages that can be made of a profile and a trial.
 fn pages(profile: &Profile, trial: &Trial, style: &Style) -> Vec<String> {
     let row = ProfileListRow::from(profile);
-    let capability = CapabilityRow {
+    let capability = Capability {
         name: profile.target.path.clone(),
         available: profile.simulated,
         detail: profile.id.clone(),

@@ -1,8 +1,9 @@
 //! The whole pages against committed files. `HALFPOWER_BLESS=1` rewrites them; read the
 //! difference as a user would before committing it.
 
-use crate::report::{self, CapabilityRow, ProfileListRow};
+use crate::report::{self, ProfileListRow};
 use crate::{LOG, common};
+use record::Capability;
 
 /// Compares with a committed file, or rewrites it when blessed.
 fn assert_is_committed(path: &str, text: &str) {
@@ -66,7 +67,7 @@ fn lists_and_steps() {
         .iter()
         .map(Into::into)
         .collect();
-    let row = |name: &str, available, detail: &str, remedy: &str| CapabilityRow {
+    let row = |name: &str, available, detail: &str, remedy: &str| Capability {
         name: name.into(),
         available,
         detail: detail.into(),
