@@ -35,8 +35,13 @@ const ROUNDS_SHARE: f64 = 0.6;
 const PROMISE_SHARE: f64 = 0.9;
 /// Shortest visit: the kernel's counters have a resolution of a millisecond.
 const MIN_VISIT: Nanos = Nanos(50_000_000);
-/// Requests that a visit should see.
+/// Requests that a visit should see at least.
 const VISIT_REQUESTS: f64 = 64.0;
+/// And rounds of its whole depth: some devices complete all requests in flight together, and the
+/// edges of the window then cut a round.
+const VISIT_ROUNDS: f64 = 16.0;
+/// Visits without a single completion after which a cell is given up.
+const MAX_STALLS: u32 = 3;
 /// Share of a visit that is run before it counts.
 const RAMP_SHARE: u64 = 10;
 /// What a visit costs beside its run: opening an engine, starting a thread.
@@ -111,7 +116,9 @@ struct CellState {
     workload: Workload,
     /// Rates of the visits so far.
     rates: Vec<f64>,
-    /// Visits asked for and not yet seen; a trial that does not count as a visit clears them.
+    /// Visits in which nothing completed.
+    stalls: u32,
+    /// Whether requests failed: repeating that characterises nothing.
     failed: bool,
 }
 
@@ -215,9 +222,11 @@ impl CheckPlan {
         if model::counts(trial) {
             let directions = trial.result.read.iter().chain(&trial.result.write);
             cell.rates.push(directions.map(|direction| direction.iops).sum());
-        } else {
-            cell.failed = true;
+            return;
         }
+        let mut directions = trial.result.read.iter().chain(&trial.result.write);
+        cell.stalls += 1;
+        cell.failed = cell.stalls >= MAX_STALLS || directions.any(|d| d.errors + d.short > 0);
     }
 
     fn phase(&self) -> Phase {
@@ -237,7 +246,7 @@ impl CheckPlan {
         }
         let CheckSettings { area, engine, alignment, .. } = self.settings;
         let workload = spec.workload(area, engine, alignment)?;
-        self.cells.push(CellState { spec, workload, rates: Vec::new(), failed: false });
+        self.cells.push(CellState { spec, workload, rates: Vec::new(), stalls: 0, failed: false });
         Some(self.cells.len() - 1)
     }
 
@@ -295,7 +304,10 @@ impl CheckPlan {
         let mandatory = check_cells(self.settings.full, self.settings.write).len() as f64;
         let longest = (budget * ROUNDS_SHARE / (visits * mandatory)).max(base);
         let wanted = match self.expected_rate(index) {
-            Some(rate) if rate > 0.0 => VISIT_REQUESTS / rate * 1e9,
+            Some(rate) if rate > 0.0 => {
+                let rounds = VISIT_ROUNDS * f64::from(self.cells[index].workload.depth);
+                rounds.max(VISIT_REQUESTS) / rate * 1e9
+            }
             _ => base,
         };
         Nanos(wanted.clamp(base, longest) as u64)
@@ -403,8 +415,8 @@ impl CheckPlan {
         self.shuffled(added)
     }
 
-    /// The visits of the next refinement: for the widest cells, as many as they have had, as long
-    /// as that fits the budget.
+    /// The visits of the next refinement: for the widest cells, as many as bring them to the next
+    /// look, as long as that fits the budget. A cell that missed visits comes first.
     fn wanted_visits(&self) -> Vec<usize> {
         let mut wide: Vec<(f64, usize)> = self
             .cells
@@ -413,14 +425,15 @@ impl CheckPlan {
             .filter(|(_, cell)| !cell.failed)
             .filter_map(|(index, cell)| match look(&cell.rates, self.settings.target_rel) {
                 Look::Wider(estimate) => Some((estimate.relative_half_width(), index)),
-                Look::Precise | Look::NotYet => None,
+                Look::NotYet => Some((f64::INFINITY, index)),
+                Look::Precise => None,
             })
             .collect();
         wide.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut left = self.settings.budget.since(self.spent);
         let mut visits = Vec::new();
         for (_, index) in wide {
-            let count = self.cells[index].rates.len();
+            let count = missing_visits(self.cells[index].rates.len());
             let cost = Nanos(count as u64 * self.visit_time(index).plus(VISIT_OVERHEAD).0);
             if cost <= left {
                 left = left.since(cost);
@@ -429,4 +442,13 @@ impl CheckPlan {
         }
         visits
     }
+}
+
+/// Visits from `count` to the next number at which the rule looks.
+fn missing_visits(count: usize) -> usize {
+    let mut next = MIN_VISITS;
+    while next <= count {
+        next *= 2;
+    }
+    next - count
 }

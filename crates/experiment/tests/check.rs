@@ -167,3 +167,13 @@ fn cells_that_do_not_fit_the_alignment_are_left_out() {
     assert_eq!(first.workload.max_bs().0 % (16 << 10), 0);
     assert!(CheckPlan::new(CheckSettings { area: Bytes(1024), ..settings(20) }).is_none());
 }
+
+#[test]
+fn a_device_that_completes_nothing_in_a_visit_ends_with_the_budget() {
+    let (trials, ..) = run("md1,service=3s", settings(10));
+    assert!(trials.len() >= check_cells(false, true).len(), "the matrix was tried");
+    let spent: u64 = trials.iter().map(|t| t.workload.runtime_ns.0 + t.workload.ramp_ns.0).sum();
+    assert!(spent <= 10_000_000_000);
+    let most = visits(&trials).values().copied().max();
+    assert!(most <= Some(3), "cells are given up: {most:?}");
+}
