@@ -9,7 +9,9 @@
 mod advice;
 mod drift;
 mod findings;
+mod trials;
 mod words;
 
 pub use advice::advise;
-pub use findings::{Omitted, overlap_note, profile_findings, trial_findings};
+pub use findings::{Omitted, profile_findings};
+pub use trials::trial_findings;

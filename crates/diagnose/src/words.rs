@@ -5,7 +5,7 @@
 //! none of a percentage from ten on; a sentence is read for its order of magnitude and its
 //! direction, and the exact numbers are in the document.
 
-use record::{Estimate, format_count};
+use record::{CacheMode, Estimate, Workload, format_bytes, format_count};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -26,7 +26,7 @@ pub(crate) fn percent(share: f64) -> String {
 /// `+12 %`, `-3.4 %`: a change from one value to another.
 pub(crate) fn change(from: f64, to: f64) -> String {
     let text = percent(to / from - 1.0);
-    if text.starts_with(['-', '0']) { text } else { format!("+{text}") }
+    if text.starts_with('-') || text == "0 %" { text } else { format!("+{text}") }
 }
 
 /// `±2.1 %`: the half-width of an interval.
@@ -51,6 +51,24 @@ pub(crate) fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
     difference > NORMAL_95 * se && difference > MATTERS_REL * smaller.value
 }
 
+/// `random 4 KiB reads at depth 8`, with the cache mode where it is not the usual one.
+pub(crate) fn described(workload: &Workload) -> String {
+    let op = match workload.only_op() {
+        Some(op) => format!("{}s", op.name()),
+        None => "mixed requests".to_owned(),
+    };
+    let cache = match workload.cache {
+        CacheMode::Device => String::new(),
+        other => format!(" with --cache {}", other.name()),
+    };
+    format!(
+        "{} {} {op} at depth {}{cache}",
+        workload.pattern.name(),
+        format_bytes(workload.max_bs().0),
+        workload.depth
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +88,7 @@ mod tests {
         assert_eq!(percent(0.456), "46 %");
         assert_eq!(change(2.0, 1.0), "-50 %");
         assert_eq!(change(1.0, 1.034), "+3.4 %");
+        assert_eq!(change(1.0, 1.008), "+0.8 %");
         assert_eq!(change(1.0, 0.9999), "0 %");
         assert_eq!(change(1.0, 1.0001), "0 %");
         assert_eq!(times(1.94), "1.9 times");

@@ -1,11 +1,10 @@
 //! `halfpower check`: the profile of a disk within a minute or so.
 
 use crate::cli::CheckArgs;
-use crate::failure::UsageError;
+use crate::failure::{self, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTarget, Session};
-use anyhow::anyhow;
 use diagnose::Omitted;
 use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
 use model::Characterise;
@@ -55,7 +54,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         seed,
     };
     let plan = CheckPlan::new(settings)
-        .ok_or_else(|| anyhow!("the target is too small for any request of the matrix"))?;
+        .ok_or_else(|| UsageError("the target is too small for any request of the matrix; name a larger one, or a larger --size".to_owned()))?;
     let check = Check { arguments, session, plan, store, progress, trials: Vec::new() };
     check.finish()
 }
@@ -79,7 +78,8 @@ fn open(
     output::say(about.trim_end());
     let busy = busy_finding(&target);
     if let Some(finding) = &busy {
-        output::say(&finding.claim);
+        let finding = std::slice::from_ref(finding);
+        output::say(report::findings_text(finding, &report::Style::default()).trim_end());
     }
     let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
     if prepared.is_err() {
@@ -145,6 +145,9 @@ impl Check<'_> {
         if interrupted && self.trials.is_empty() {
             return Err(TrialError::Interrupted.into());
         }
+        if let Some(error) = failure::nothing_completed(&self.trials) {
+            return Err(error);
+        }
         let profile = self.profile(id, time, interrupted);
         if let Some(store) = &mut self.store {
             let ids: Vec<String> = self.trials.iter().map(|trial| trial.id.clone()).collect();
@@ -202,8 +205,12 @@ impl Check<'_> {
             points: u32::try_from(self.plan.skipped()).unwrap_or(u32::MAX),
             interrupted,
         };
-        profile.findings = diagnose::profile_findings(&profile, &self.trials, omitted);
-        profile.findings.extend(diagnose::trial_findings(&self.trials));
+        let target = &self.session.findings;
+        let mut findings = target.clone();
+        findings.extend(diagnose::profile_findings(&profile, &self.trials, omitted));
+        findings.extend(diagnose::trial_findings(&self.trials, target));
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        profile.findings = findings;
         profile
     }
 

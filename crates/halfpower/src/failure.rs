@@ -1,8 +1,11 @@
 //! From an error to the exit code of the program's contract.
 
+use anyhow::anyhow;
 use engine::EngineError;
 use host::HostError;
+use record::Trial;
 use simdisk::SpecError;
+use std::collections::BTreeSet;
 use store::StoreError;
 use trial::TrialError;
 use workload::BuildError;
@@ -25,6 +28,30 @@ impl std::fmt::Display for UsageError {
 }
 
 impl std::error::Error for UsageError {}
+
+/// The error for trials of which no request at all came back well, as where a device is gone:
+/// what failed is kept, but there is no result to print.
+pub(crate) fn nothing_completed(trials: &[Trial]) -> Option<anyhow::Error> {
+    let directions =
+        || trials.iter().flat_map(|trial| trial.result.read.iter().chain(&trial.result.write));
+    let failed: u64 = directions().map(|direction| direction.errors).sum();
+    let short: u64 = directions().map(|direction| direction.short).sum();
+    if failed + short == 0 || directions().any(|direction| direction.ios > 0) {
+        return None;
+    }
+    let target = trials.first().and_then(|trial| trial.targets.first());
+    let path = target.map_or("the target", |target| &target.path);
+    let kinds: BTreeSet<&str> = directions()
+        .flat_map(|direction| &direction.error_kinds)
+        .map(|kind| kind.message.as_str())
+        .collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    Some(anyhow!(
+        "no request to {path:?} completed: {failed} failed{what} and {short} transferred less than \
+         asked; it is broken, gone or was truncated: look at the kernel log (dmesg)"
+    ))
+}
 
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {

@@ -78,9 +78,7 @@ impl OutputFile {
         let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let output = Self { path: place, open: None };
         let partial = output.partial();
-        File::create(&partial)
-            .and_then(|_| std::fs::remove_file(&partial))
-            .with_context(cannot)?;
+        File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).with_context(cannot)?;
         Ok(output)
     }
 

@@ -4,6 +4,7 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use record::{Nanos, format_bytes};
 use std::io::IsTerminal;
+use std::time::Instant;
 
 /// Steps of a bar.
 const STEPS: u64 = 1_000;
@@ -13,6 +14,8 @@ const STEPS: u64 = 1_000;
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     phase: String,
+    /// When the present phase began, for the time left.
+    since: Instant,
 }
 
 impl Progress {
@@ -26,7 +29,7 @@ impl Progress {
             }
             bar
         });
-        Self { bar, phase: String::new() }
+        Self { bar, phase: String::new(), since: Instant::now() }
     }
 
     /// Shows phase, share done (0 to 1) and a remark.
@@ -34,6 +37,7 @@ impl Progress {
         let changed = self.phase != phase;
         if changed {
             phase.clone_into(&mut self.phase);
+            self.since = Instant::now();
         }
         match &self.bar {
             Some(bar) => {
@@ -49,7 +53,14 @@ impl Progress {
     /// Shows how far the test file is.
     pub(crate) fn preparing(&mut self, done: u64, total: u64) {
         let share = done as f64 / total.max(1) as f64;
-        let remark = format!("{} of {}", format_bytes(done), format_bytes(total));
+        let written = format!("{} of {}", format_bytes(done), format_bytes(total));
+        let elapsed = self.since.elapsed().as_secs_f64();
+        // Before a twentieth is written, the rate so far says little.
+        let remark = if share > 0.05 {
+            format!("{:.0} s left  {written}", elapsed / share * (1.0 - share))
+        } else {
+            written
+        };
         self.show("write test file", share, &remark);
     }
 

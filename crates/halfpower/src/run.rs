@@ -1,7 +1,7 @@
-//! `halfpower run`: one trial.
+//! `halfpower run`: one trial, from its flags to its document.
 
 use crate::cli::RunArgs;
-use crate::failure::UsageError;
+use crate::failure::{self, UsageError};
 use crate::output::{self, OutputFile, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTarget, Session};
@@ -52,6 +52,9 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let json = output::json(&trial)?;
     if let Some(file) = file {
         file.finish(&json)?;
+    }
+    if let Some(error) = failure::nothing_completed(std::slice::from_ref(&trial)) {
+        return Err(error);
     }
     let text = if arguments.json { json } else { report::trial_text(&trial, &output::style()) };
     output::print(&text)?;

@@ -69,11 +69,11 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
         FindingCode::CgroupLimit,
         Severity::Warning,
         format!(
-            "the control group {:?} limits {what} on device {} to {rate}: a rate near it is the \
-             limit's, not the disk's",
+            "The control group {:?} limits {what} on device {} to {rate}: a rate near it is the \
+             limit's, not the disk's.",
             limit.group, limit.major_minor
         ),
-        "run outside of this control group, or raise the limit (io.max, blkio.throttle.*)",
+        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).",
     )
     .with("limit", per_s, unit)
 }

@@ -103,12 +103,12 @@ pub(crate) fn findings(extents: &Extents, size: Bytes, unwritten: Severity) -> V
                 FindingCode::UnwrittenExtents,
                 unwritten,
                 format!(
-                    "{} of {} were never written: they read as zeros, without the device",
+                    "{} of {} were never written: they read as zeros, without the device.",
                     format_bytes(absent),
                     format_bytes(size.0)
                 ),
-                "copy the file with 'cp --sparse=never' and measure the copy, or name a directory \
-                 to get a test file that is written in full",
+                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory \
+                 to get a test file that is written in full.",
             )
             .with("holes", extents.hole_bytes.0 as f64, "bytes")
             .with("unwritten extents", extents.unwritten_bytes.0 as f64, "bytes")
@@ -122,12 +122,12 @@ pub(crate) fn findings(extents: &Extents, size: Bytes, unwritten: Severity) -> V
                 FindingCode::Fragmented,
                 Severity::Info,
                 format!(
-                    "the file lies in {} pieces of {} on average: sequential requests jump on \
-                     the device",
+                    "The file lies in {} pieces of {} on average: sequential requests jump on \
+                     the device.",
                     extents.count,
                     format_bytes(mapped / extents.count)
                 ),
-                "measure a file written in one go to see the device without the fragmentation",
+                "Measure a file written in one go to see the device without the fragmentation.",
             )
             .with("extents", extents.count as f64, ""),
         );

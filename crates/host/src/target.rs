@@ -250,10 +250,10 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
                 FindingCode::NoDevice,
                 Severity::Warning,
                 format!(
-                    "{} lives in memory: there is no device, and the numbers are those of memory",
+                    "The {} lives in memory: there is no device, and the numbers are those of memory.",
                     filesystem.kind
                 ),
-                "name a directory on a disk",
+                "Name a directory on a disk.",
             ));
         }
         if filesystem.compresses {
@@ -261,11 +261,11 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
                 FindingCode::CompressedFilesystem,
                 Severity::Warning,
                 format!(
-                    "{} compresses data (mount options {}): fewer bytes reach the device than \
-                     are written",
+                    "The {} compresses data (mount options {}): fewer bytes reach the device than \
+                     are written.",
                     filesystem.kind, filesystem.options
                 ),
-                "name a directory that is not compressed",
+                "Name a directory that is not compressed.",
             ));
         }
     }
@@ -277,13 +277,12 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
             FindingCode::RotationalUntrusted,
             Severity::Info,
             format!(
-                "the kernel calls {} {}, but whoever presents this disk ({}) decides what that \
-                 flag says",
+                "The kernel calls {} {}: with {} that says nothing.",
                 device.disk,
                 if rotational { "rotational" } else { "not rotational" },
-                device.driver.as_deref().unwrap_or("unknown driver"),
+                device.driver.as_deref().unwrap_or("an unknown driver"),
             ),
-            "judge by the measured times, not by the flag",
+            "Judge by the measured times.",
         ));
     }
     findings

@@ -12,8 +12,10 @@
 //! requests answers the others at a different speed, and a mean over both describes neither.
 //!
 //! Rates are those of both directions together, because a mixed workload is one load on one
-//! device; the response time is the mean over all its requests.
+//! device; the response time is the mean over all its requests. The warm-up that the visits of a
+//! cell share is cut from both (see [`crate::visit`]); everything else is of the whole window.
 
+use crate::visit::{Visit, completed, directions, settled};
 use record::{Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, Trial};
 
 /// Whether a trial's numbers enter a profile: clean, without failed or short requests, and with at
@@ -45,13 +47,14 @@ pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
 fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let last = visits.last()?;
     let within: Vec<Option<f64>> = visits.iter().map(|trial| rate_interval(trial)).collect();
-    let per_visit = |value: fn(&Trial) -> f64, within: &[Option<f64>]| {
-        let values: Vec<f64> = visits.iter().map(|trial| value(trial)).collect();
+    let settled = settled(visits);
+    let per_visit = |value: fn(&Visit) -> f64, within: &[Option<f64>]| {
+        let values: Vec<f64> = settled.iter().map(value).collect();
         over_visits(&values, within)
     };
     let response_within: Vec<Option<f64>> =
         visits.iter().map(|trial| response_interval(trial)).collect();
-    let iops = per_visit(rate, &within);
+    let iops = per_visit(|visit| visit.iops, &within);
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
     Some(Cell {
         cell: last.cell.clone(),
@@ -59,8 +62,8 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
         ios: visits.iter().map(|trial| completed(trial)).sum(),
         iops,
-        bytes_per_s: per_visit(throughput, &within),
-        response_ns: per_visit(response, &response_within),
+        bytes_per_s: per_visit(|visit| visit.bytes_per_s, &within),
+        response_ns: per_visit(|visit| visit.response_ns, &response_within),
         histogram: visits
             .iter()
             .flat_map(|trial| directions(trial))
@@ -88,8 +91,8 @@ fn utilization(visits: &[&Trial]) -> Measured<f64> {
     })
 }
 
-/// S = U/X per visit (utilization law, Denning and Buzen 1978), then its mean over visits. A lone
-/// visit inherits the relative interval of its rate.
+/// S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, then its
+/// mean over visits. A lone visit inherits the relative interval of its rate.
 fn service_time(visits: &[&Trial], within_rel: &[Option<f64>]) -> Measured<Estimate> {
     let service = |trial: &Trial| busy_share(trial).map(|share| share * 1e9 / rate(trial));
     all_visits(visits, service)
@@ -127,28 +130,9 @@ fn busy_share(trial: &Trial) -> Result<f64, String> {
     }
 }
 
-fn directions(trial: &Trial) -> impl Iterator<Item = &DirectionResult> {
-    trial.result.read.iter().chain(trial.result.write.iter())
-}
-
-fn completed(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.ios).sum()
-}
-
+/// Requests per second over the whole window, which is that of the device's counters.
 fn rate(trial: &Trial) -> f64 {
     directions(trial).map(|direction| direction.iops).sum()
-}
-
-fn throughput(trial: &Trial) -> f64 {
-    directions(trial).map(|direction| direction.bytes_per_s).sum()
-}
-
-/// Mean response time over all requests of a trial, in nanoseconds.
-fn response(trial: &Trial) -> f64 {
-    let sum: f64 = directions(trial)
-        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean))
-        .sum();
-    sum / completed(trial) as f64
 }
 
 /// The trial's own interval of its rate, as a share: half-widths of both directions added, which

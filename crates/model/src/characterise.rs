@@ -7,7 +7,7 @@
 //!
 //! - random, smallest request size at several depths: the depth curve of the operation;
 //! - one pattern at one depth over four sizes or more: a size curve;
-//! - depth 1 over three sizes or more: a service-time line;
+//! - depth 1 over five sizes or more: a service-time line;
 //! - the hit pattern: whether a cache answers re-reads.
 //!
 //! Cells of other cache modes stay in the profile for the advice on cache modes. Advice and

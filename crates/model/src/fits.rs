@@ -12,12 +12,13 @@
 //! *Which sizes.* A line that fits small requests stops fitting where another limit takes over (a
 //! split into several device requests, a throttle, the medium), and that happens from some size
 //! upwards. So the longest run of sizes, counted from the smallest, that passes a chi-square test
-//! at 1 % is fitted; at least five sizes, or three where fewer than five were measured. What lies
-//! above is kept in `left_out` with its residual, because the sign tells the reason: Friedman left
+//! at 1 % is fitted, and at least five sizes. What lies above is kept in `left_out` with its residual, because the sign tells the reason: Friedman left
 //! his 64 KB point out as saturated, yet it lies *below* his line, where saturation cannot put it.
 //! If no run passes, all sizes are fitted and the bad chi-square says so: see [`fit_is_poor`].
-//! Rejected: dropping the worst point wherever it is (a fit that chooses its data proves
-//! anything), and a two-piece line (needs more sizes than a minute allows).
+//! Rejected: lines through three or four sizes (with one or two degrees of freedom left, Student's
+//! t makes their intervals meaningless: an intercept of 22 ±55 µs was seen), dropping the worst
+//! point wherever it is (a fit that chooses its data proves anything), and a two-piece line (needs
+//! more sizes than a minute allows).
 
 use crate::size::only_size;
 use record::{CacheMode, Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
@@ -25,17 +26,14 @@ use record::{CacheMode, Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
 /// Relative error of a straight line as a model of a device, one standard deviation.
 pub const MODEL_ERROR_REL: f64 = 0.03;
 
-/// Sizes that a line keeps where that many were measured.
-const MIN_SIZES: usize = 5;
-
-/// Sizes that a line needs at all: with two there is nothing left to judge it by.
-const MIN_SIZES_OF_SHORT_TABLE: usize = 3;
+/// Fewest request sizes that a line is fitted to.
+pub const MIN_FIT_SIZES: usize = 5;
 
 /// A good line fails its test this rarely.
 const FALSE_ALARM_SHARE: f64 = 0.01;
 
-/// One fit per operation and pattern with at least three request sizes at depth 1 and the
-/// file-system cache bypassed; reads before writes, sequential, random, hit.
+/// One fit per operation and pattern with at least [`MIN_FIT_SIZES`] request sizes at depth 1 and
+/// the file-system cache bypassed; reads before writes, sequential, random, hit.
 #[must_use]
 pub fn service_time_fits(cells: &[Cell]) -> Vec<ServiceTimeFit> {
     let mut fits = Vec::new();
@@ -95,15 +93,14 @@ fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::
 
 /// How many of the points, from the smallest size, the line is fitted to; `None` with too few.
 fn fitted_count(points: &[stats::Point]) -> Option<usize> {
-    let least = if points.len() < MIN_SIZES { MIN_SIZES_OF_SHORT_TABLE } else { MIN_SIZES };
-    if points.len() < least {
+    if points.len() < MIN_FIT_SIZES {
         return None;
     }
     let passes = |&count: &usize| {
         stats::weighted_line(&points[..count])
             .is_some_and(|line| line.reduced_chi_square <= chi_square_limit(count - 2))
     };
-    Some((least..=points.len()).rev().find(passes).unwrap_or(points.len()))
+    Some((MIN_FIT_SIZES..=points.len()).rev().find(passes).unwrap_or(points.len()))
 }
 
 /// Whether the points of a fit scatter more than their variances and the model error explain.

@@ -17,10 +17,13 @@ mod expect;
 mod fits;
 pub mod queueing;
 mod size;
+mod visit;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
 pub use depth::{DEFAULT_KNEE_GAIN, depth_curves};
 pub use expect::{SATURATIONS, expectations};
-pub use fits::{ExactLine, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits};
+pub use fits::{
+    ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
+};
 pub use size::{limits, size_curves};

@@ -79,7 +79,7 @@ pub enum FindingCode {
     WritesSkipped,
     /// The measured area is a small part of the device.
     SmallArea,
-    /// Points were left out because the device is slow for the budget.
+    /// Points of the curves were left out because they did not fit the budget.
     PointsSkipped,
     /// Another limit than the device is in force (a control group's).
     CgroupLimit,

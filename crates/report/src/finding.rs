@@ -1,12 +1,16 @@
 //! Findings: what is wrong or worth knowing, on which numbers it rests, what to do about it.
 //!
-//! The worst come first. The code of a finding is printed, because it is what one searches for in
+//! The worst come first. The code of a finding is printed at its end, because it is what one searches for in
 //! the documentation and in other people's logs. The remedy has a line of its own: a reader in a
-//! hurry looks for arrows.
+//! hurry looks for arrows. Of the numbers behind a finding two are printed, and none that its claim
+//! states already: the document has them all.
 
 use crate::page::{Page, Span, Tone};
 use crate::{Style, number};
 use record::{Confidence, Evidence, Finding, Severity};
+
+/// Numbers that are printed behind a claim.
+const NUMBERS: usize = 2;
 
 /// Findings, the most severe first; empty text without any.
 #[must_use]
@@ -28,10 +32,14 @@ pub(crate) fn print(page: &mut Page, findings: &[Finding]) {
         };
         let lead =
             vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
-        page.hanging(lead, &supported(finding), Tone::Plain);
-        if !finding.remedy.trim().is_empty() {
+        let code = format!("[{}]", finding.code.name());
+        let (claim, remedy) = (supported(finding), finding.remedy.trim());
+        if remedy.is_empty() {
+            page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
+        } else {
+            page.hanging(lead, &claim, Tone::Plain);
             let arrow = Span::plain(format!("{:11}→ ", ""));
-            page.hanging(vec![arrow], &finding.remedy, Tone::Plain);
+            page.hanging(vec![arrow], &format!("{remedy} {code}"), Tone::Plain);
         }
     }
 }
@@ -53,9 +61,10 @@ pub(crate) fn print_verdict(page: &mut Page, findings: &[Finding]) {
     }
 }
 
-/// The claim with its support and its code: `It drifted. (likely; change: 12 %) [drift]`.
+/// The claim with its support: `It drifted. (likely; change: 12 %)`.
 fn supported(finding: &Finding) -> String {
-    let numbers: Vec<String> = finding.evidence.iter().map(evidence).collect();
+    let new = finding.evidence.iter().filter(|evidence| !states(&finding.claim, evidence));
+    let numbers: Vec<String> = new.take(NUMBERS).map(evidence).collect();
     let sure = match finding.confidence {
         Confidence::Certain => None,
         Confidence::Likely => Some("likely".to_owned()),
@@ -65,13 +74,32 @@ fn supported(finding: &Finding) -> String {
     let support: Vec<String> = [sure, numbers].into_iter().flatten().collect();
     let support =
         if support.is_empty() { String::new() } else { format!(" ({})", support.join("; ")) };
-    format!("{}{support} [{}]", finding.claim.trim(), finding.code.name())
+    format!("{}{support}", finding.claim.trim())
 }
 
-/// One number with its unit; units that have a format of their own get it.
+/// Whether a claim holds a number: as it would be printed here, or, for counts and shares, rounded
+/// to the digits that the claim gives; without its sign, which a claim puts in words.
+fn states(claim: &str, evidence: &Evidence) -> bool {
+    let plain = match evidence.unit.as_str() {
+        "share" => evidence.value.abs() * 100.0,
+        "" => evidence.value.abs(),
+        _ => return claim.contains(&number_text(evidence)),
+    };
+    let numbers = claim.split(|c: char| !c.is_ascii_digit() && c != '.');
+    numbers.map(|text| text.trim_matches('.')).filter(|text| !text.is_empty()).any(|text| {
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        format!("{plain:.decimals$}") == text
+    })
+}
+
 fn evidence(evidence: &Evidence) -> String {
+    format!("{}: {}", evidence.what, number_text(evidence))
+}
+
+/// A number with its unit; units that have a format of their own get it.
+fn number_text(evidence: &Evidence) -> String {
     let value = evidence.value;
-    let text = match evidence.unit.as_str() {
+    match evidence.unit.as_str() {
         "ns" => number::time(value),
         "us" | "µs" => number::time(value * 1e3),
         "ms" => number::time(value * 1e6),
@@ -80,8 +108,37 @@ fn evidence(evidence: &Evidence) -> String {
         "bytes/s" | "B/s" | "bytes_per_s" => number::rate(value),
         "/s" | "1/s" | "per_s" | "per s" | "IOPS" | "iops" => number::per_second(value),
         "share" => number::percent_text(value),
+        "" if value > 0.0 && value < 0.0005 => "<0.001".to_owned(),
         "" => number::count(value),
         unit => format!("{} {unit}", number::count(value)),
-    };
-    format!("{}: {text}", evidence.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::FindingCode;
+
+    fn support(claim: &str, numbers: &[(f64, &str)]) -> String {
+        let finding = Finding::new(FindingCode::Drift, Severity::Info, claim, "");
+        let finding =
+            numbers.iter().fold(finding, |finding, (value, unit)| finding.with("n", *value, unit));
+        supported(&finding)
+    }
+
+    #[test]
+    fn a_number_that_the_claim_states_is_not_repeated() {
+        let claim = "It became 7.9 % faster, 64 of 67 cells, 2 GiB, ±14 %.";
+        let stated = [(-0.0794, "share"), (64.0, ""), (67.0, ""), (0.138, "share")];
+        assert_eq!(support(claim, &stated), claim);
+        assert_eq!(support(claim, &[((2u64 << 30) as f64, "bytes")]), claim);
+        assert_eq!(support(claim, &[(6.0, "")]), format!("{claim} (n: 6)"), "not a part of 64");
+        assert_eq!(support(claim, &[(0.123, "share")]), format!("{claim} (n: 12.3 %)"));
+    }
+
+    #[test]
+    fn at_most_two_numbers_are_printed() {
+        let numbers = [(1.0, ""), (2.0, ""), (3.0, "")];
+        assert_eq!(support("So.", &numbers), "So. (n: 1, n: 2)");
+    }
 }

@@ -54,6 +54,8 @@ pub(crate) fn in_unit(unit: Unit, value: f64) -> String {
 /// Three significant digits without a unit.
 pub(crate) fn digits(value: f64) -> String {
     guarded(value, |value| match value.abs() {
+        // The rounding error of a zero.
+        magnitude if magnitude < 1e-9 => "0".to_owned(),
         magnitude if magnitude >= 1e7 => format!("{value:.1e}"),
         magnitude if magnitude >= 99.95 || magnitude == 0.0 => format!("{value:.0}"),
         magnitude if magnitude >= 9.995 => format!("{value:.1}"),

@@ -17,12 +17,18 @@ const FACTS: usize = 16;
 #[must_use]
 pub fn target_text(target: &Target, environment: Option<&Environment>, style: &Style) -> String {
     let mut page = Page::new(style);
-    print(&mut page, target, environment);
+    print(&mut page, target, environment, true);
     page.finish()
 }
 
-/// The same, on a page.
-pub(crate) fn print(page: &mut Page, target: &Target, environment: Option<&Environment>) {
+/// The same, on a page; `rotational` is whether to say what the rotational flag is worth, which a
+/// page with a finding on it need not.
+pub(crate) fn print(
+    page: &mut Page,
+    target: &Target,
+    environment: Option<&Environment>,
+    rotational: bool,
+) {
     page.hanging(
         vec![Span::new("Target: ", Tone::Strong)],
         &format!("{}, {}", target.path, what_it_is(target)),
@@ -34,7 +40,9 @@ pub(crate) fn print(page: &mut Page, target: &Target, environment: Option<&Envir
     match &target.device {
         Some(device) => {
             page.labelled("device", FACTS, &device_line(device));
-            page.labelled("rotational", FACTS, &rotational_line(device));
+            if rotational {
+                page.labelled("rotational", FACTS, &rotational_line(device));
+            }
             let queue = queue_line(device);
             if !queue.is_empty() {
                 page.labelled("queue", FACTS, &queue);

@@ -12,6 +12,9 @@ use workload::{Request, Rng, derive_seed};
 
 /// Blocks by which the device's cache keeps data.
 const CACHE_BLOCK_BYTES: u64 = 4_096;
+/// Where a service time that shrinks ends, as a share of the first: at zero, virtual time would
+/// stand still.
+const FASTEST: f64 = 0.01;
 /// The error number of a failed request: EIO.
 const EIO: i32 = 5;
 
@@ -63,7 +66,7 @@ impl QueueDevice {
         }
         let transfer = f64::from(request.bytes) * self.ns_per_byte;
         let grown = 1.0 + self.spec.drift_per_min * now.as_secs_f64() / 60.0;
-        let mean = (self.spec.service.0 as f64 + transfer) * grown.max(0.0);
+        let mean = (self.spec.service.0 as f64 + transfer) * grown.max(FASTEST);
         let factor = if self.spec.exponential { -libm::log(self.rng.unit()) } else { 1.0 };
         // At least a nanosecond, so that virtual time always passes.
         Nanos((mean * factor) as u64).max(Nanos(1))

@@ -9,11 +9,14 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// Name of a loop device's file in its folder.
+const BACKING: &str = "disk";
+
 /// A loop device over a sparse temporary file.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl LoopDevice {
@@ -30,14 +33,29 @@ impl LoopDevice {
     /// # Errors
     /// If the file or the device cannot be made.
     pub fn with_logical_block(bytes: u64, logical_block_bytes: u32) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("halfpower-loop-").tempdir()?;
-        let file = folder.path().join("disk");
+        Self::within(&std::env::temp_dir(), bytes, logical_block_bytes)
+    }
+
+    /// Makes one whose backing file lies in `folder`. On a small file system, that is a disk that
+    /// promises more than it has.
+    ///
+    /// # Errors
+    /// If the file or the device cannot be made.
+    pub fn within(folder: &Path, bytes: u64, logical_block_bytes: u32) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("halfpower-loop-").tempdir_in(folder)?;
+        let file = folder.path().join(BACKING);
         std::fs::File::create(&file)?.set_len(bytes)?;
         let name = run(Command::new("losetup")
             .args(["--find", "--show", "--sector-size"])
             .arg(logical_block_bytes.to_string())
             .arg(&file))?;
-        Ok(Self { path: PathBuf::from(name.trim()), _folder: folder })
+        Ok(Self { path: PathBuf::from(name.trim()), folder })
+    }
+
+    /// The file below it. What is cut off it is gone from the device: reads fail there.
+    #[must_use]
+    pub fn backing_file(&self) -> PathBuf {
+        self.folder.path().join(BACKING)
     }
 
     /// The device (`/dev/loopN`).
@@ -89,18 +107,9 @@ impl Zram {
         std::fs::write(file, value.to_string())
     }
 
-    /// Frees the memory and removes the device. It is busy for a moment after its last user.
+    /// Frees the memory and removes the device.
     fn remove(&self) -> Result<()> {
-        const TRIES: u32 = 50;
-        const PAUSE: Duration = Duration::from_millis(20);
-        let mut tries = 0;
-        while let Err(error) = self.set("reset", 1) {
-            tries += 1;
-            if tries == TRIES {
-                return Err(error);
-            }
-            std::thread::sleep(PAUSE);
-        }
+        patiently(|| self.set("reset", 1))?;
         std::fs::write("/sys/class/zram-control/hot_remove", self.number.to_string())
     }
 }
@@ -156,7 +165,7 @@ impl Drop for Tmpfs {
 }
 
 /// Runs a command; its standard output, or an error with its words.
-fn run(command: &mut Command) -> Result<String> {
+pub(crate) fn run(command: &mut Command) -> Result<String> {
     let output = command
         .output()
         .map_err(|error| Error::new(error.kind(), format!("{command:?}: {error}")))?;
@@ -167,8 +176,22 @@ fn run(command: &mut Command) -> Result<String> {
     Err(Error::other(format!("{command:?}: {}", words.trim())))
 }
 
+/// Tries again for a second: what a process used is busy for a moment after its end, because the
+/// kernel gives up the files of a ring, for one, in its own time.
+pub(crate) fn patiently<T>(attempt: impl Fn() -> Result<T>) -> Result<T> {
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(20);
+    for _ in 1..TRIES {
+        if let Ok(done) = attempt() {
+            return Ok(done);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    attempt()
+}
+
 /// A drop cannot fail, and must not panic in a test that is failing already.
-fn report_left_over<T>(what: &str, path: &Path, outcome: Result<T>) {
+pub(crate) fn report_left_over<T>(what: &str, path: &Path, outcome: Result<T>) {
     if let Err(error) = outcome {
         eprintln!("the {what} {} was left behind: {error}", path.display());
     }

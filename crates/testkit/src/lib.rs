@@ -13,10 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod device;
+mod mounted;
 mod probe;
 mod skip;
 
 pub use device::{LoopDevice, Tmpfs, Zram};
+pub use mounted::{Mounted, disk_folder};
 pub use probe::Capability;
 pub use skip::{SKIP_LOG, TestLock, enter};
 

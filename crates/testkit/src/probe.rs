@@ -3,9 +3,17 @@
 //! A loop device may be listed and still be refused by a container, so each probe does the
 //! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
 
-use crate::Tmpfs;
+use crate::device::run;
+use crate::{Tmpfs, disk_folder};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
+
+/// `O_DIRECT` of Linux on x86_64 (open(2); asm-generic/fcntl.h).
+const O_DIRECT: i32 = 0o40000;
+/// Room for the test files of all tests that run at the same time.
+const ROOM_BYTES: u64 = 4 << 30;
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +28,16 @@ pub enum Capability {
     Mount,
     /// The program fio.
     Fio,
+    /// The folder of the tests takes `O_DIRECT` and has room for test files.
+    Disk,
+    /// ext4 file systems can be made (mkfs.ext4).
+    Ext4,
+    /// Another program's system calls can be watched and made to fail (strace).
+    Strace,
+    /// A program can be run as another user (setpriv, as root).
+    Setpriv,
+    /// A program can be run on a terminal of its own (script).
+    Terminal,
 }
 
 impl Capability {
@@ -43,6 +61,15 @@ impl Capability {
             Self::Zram => zram_missing(),
             Self::Mount => Tmpfs::new(1 << 20).err().map(|error| error.to_string()),
             Self::Fio => failure(Command::new("fio").arg("--version")),
+            Self::Disk => disk_missing(),
+            Self::Ext4 => failure(Command::new("mkfs.ext4").arg("-V")),
+            Self::Strace => failure(Command::new("strace").args(["-o", "/dev/null", "true"])),
+            Self::Setpriv => failure(
+                Command::new("setpriv")
+                    .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+                    .arg("true"),
+            ),
+            Self::Terminal => failure(Command::new("script").args(["-qec", "true", "/dev/null"])),
         }
     }
 }
@@ -77,4 +104,25 @@ fn zram_missing() -> Option<String> {
     }
     (!Path::new("/sys/class/zram-control/hot_add").exists())
         .then(|| "the kernel has no zram (try modprobe zram)".to_owned())
+}
+
+/// Test files need `O_DIRECT`, and what halfpower leaves free (5 %, 1 GiB at least) beside them.
+fn disk_missing() -> Option<String> {
+    let outcome = disk_folder().and_then(|folder| {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .custom_flags(O_DIRECT)
+            .open(folder.path().join("probe"))?;
+        let mut df = Command::new("df");
+        run(df.args(["--block-size=1", "--output=size,avail"]).arg(folder.path()))
+    });
+    let text = match outcome {
+        Ok(text) => text,
+        Err(error) => return Some(format!("the folder of the tests cannot be used: {error}")),
+    };
+    let mut numbers = text.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+    let (size, free) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let needed = ROOM_BYTES + (size / 20).max(1 << 30);
+    (free < needed).then(|| format!("{free} bytes are free for the tests, {needed} are needed"))
 }

@@ -1,7 +1,7 @@
 //! The devices are real and go away; the skips are written down; the lock excludes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use halfpower_testkit::{Capability, LoopDevice, Tmpfs, Zram, requires};
+use halfpower_testkit::{Capability, LoopDevice, Mounted, Tmpfs, Zram, requires};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -35,6 +35,30 @@ fn a_loop_device_has_the_size_and_block_asked_for_and_is_detached_at_the_end() {
     check_keeps_data(&path);
     drop(device);
     assert!(!Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists());
+}
+
+#[test]
+fn a_file_system_on_a_device_is_mounted_and_goes_before_the_device() {
+    requires!(Root, Loop, Mount, Ext4);
+    let device = LoopDevice::new(16 << 20).unwrap();
+    let mounted = Mounted::ext4(device.path()).unwrap();
+    let path = mounted.path().to_owned();
+    std::fs::write(path.join("small"), "x").unwrap();
+    let table = || std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let line = format!("{} {} ext4", device.path().display(), path.display());
+    assert!(table().contains(&line), "{}", table());
+    drop(mounted);
+    assert!(!table().contains(&line) && !path.exists());
+}
+
+#[test]
+fn a_loop_device_fails_where_its_file_was_cut_off() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(1 << 20).unwrap();
+    let file = std::fs::File::options().write(true).open(device.backing_file()).unwrap();
+    file.set_len(0).unwrap();
+    let error = std::fs::read(device.path()).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(5), "{error}");
 }
 
 #[test]

@@ -1,18 +1,28 @@
 //! Which caches to use, from pairs of cells that differ in nothing but the cache mode.
 //!
+//! One piece of advice for reads and one for writes, over all request sizes that were measured in
+//! both modes. A difference counts if the intervals can separate it and it is 5 % or more;
+//! otherwise it is "no measurable difference".
+//!
 //! *Reads*: buffered on a cold page cache against direct. Read-ahead and the copy out of the page
-//! cache pull in opposite directions, so only the measurement can tell. Where both are equally
-//! fast, the one that costs less processor time is advised. The papers' rule: the file-system cache
-//! for small requests (below 8 KB in Riedel, van Ingen, Gray 1997), bypassed above 64 KB.
+//! cache pull in opposite directions, so only the measurement can tell. Where there is no
+//! measurable difference, the mode that costs less processor time is advised, and where that
+//! differs neither, the direct one, which leaves the page cache to others. The papers' rule: the
+//! file-system cache for small requests (below 8 KB in Riedel, van Ingen, Gray 1997), bypassed
+//! above 64 KB.
 //!
 //! *Writes*: the device's own cache against writing through it. That is not a question of speed
-//! alone: what stands in the device's cache may be lost when the power fails. The advice therefore
-//! states the price of durability, and advises durability itself where it costs nothing. How
-//! durable a virtual disk's "written through" is, no measurement of speed can tell.
+//! alone: a write that completed into the device's cache is lost when the power fails before a
+//! flush. The advice therefore names the risk and the price of durability, and advises durability
+//! itself where it has no measurable price. A size whose interval is too wide to exclude a price of
+//! a quarter follows the sizes that were decided. How durable a virtual disk's "written through"
+//! is, no measurement of speed can tell.
 
-use crate::words::{MATTERS_REL, change, exceeds, plus_minus, rate, times};
+use super::sizes::{Choice, by_size};
+use crate::words::{NORMAL_95, change, exceeds, plus_minus, rate, times};
 use record::{
-    Advice, CacheMode, Cell, OpKind, Scrub, Workload, format_bytes, format_nanos, format_rate,
+    Advice, CacheMode, Cell, Estimate, OpKind, Scrub, Workload, format_bytes, format_count,
+    format_rate,
 };
 
 /// Requests above this size should bypass the file-system cache, by the rule of thumb.
@@ -21,33 +31,63 @@ const RULE_BYPASS_ABOVE_BYTES: u64 = 64 << 10;
 /// Requests below this size should use it.
 const RULE_BUFFER_BELOW_BYTES: u64 = 8 << 10;
 
-/// One piece of advice for each buffered cold read cell with a direct twin.
-pub(super) fn read_advice(cells: &[Cell]) -> Vec<Advice> {
-    pairs(cells, OpKind::Read, CacheMode::All)
-        .filter(|(buffered, _)| buffered.workload.scrub == Scrub::Dontneed)
-        .map(|(buffered, direct)| read_choice(buffered, direct))
-        .collect()
+/// A price of durability below this share of the rate is small enough to be called none, if the
+/// interval excludes more.
+const PRICE_EXCLUDED_REL: f64 = 0.25;
+
+/// Two cells that ask the same of the device in two cache modes.
+struct Pair<'a> {
+    /// The one with the other cache mode.
+    cached: &'a Cell,
+    /// The one with `--cache device`.
+    device: &'a Cell,
+    /// Whether `device` is advised.
+    use_device: bool,
+    /// Whether the rates differ measurably.
+    decided: bool,
 }
 
-/// One piece of advice for each written-through cell with a twin that uses the device's cache.
-pub(super) fn write_advice(cells: &[Cell]) -> Vec<Advice> {
-    pairs(cells, OpKind::Write, CacheMode::None)
-        .map(|(durable, cached)| write_choice(durable, cached))
-        .collect()
+impl<'a> Pair<'a> {
+    fn bytes(&self) -> u64 {
+        self.device.workload.max_bs().0
+    }
+
+    /// The advised cell and the other one.
+    fn chosen(&self) -> (&'a Cell, &'a Cell) {
+        if self.use_device { (self.device, self.cached) } else { (self.cached, self.device) }
+    }
+
+    fn choice(&self) -> Choice {
+        let mode = self.chosen().0.workload.cache.name();
+        Choice { bytes: self.bytes(), text: format!("--cache {mode}") }
+    }
 }
 
-/// Cells of one cache mode, each with the cell of mode `device` that asks the same of the device.
-fn pairs(cells: &[Cell], op: OpKind, cache: CacheMode) -> impl Iterator<Item = (&Cell, &Cell)> {
-    cells
-        .iter()
-        .filter(move |cell| cell.workload.cache == cache && cell.workload.only_op() == Some(op))
-        .filter_map(|cell| {
-            let twin = cells.iter().find(|other| {
+/// Cells of one cache mode, each with the cell of mode `device` that asks the same of the device,
+/// by rising request size.
+fn pairs<'a>(
+    cells: &'a [Cell],
+    op: OpKind,
+    cache: CacheMode,
+    choose: impl Fn(&Cell, &Cell) -> (bool, bool),
+) -> Vec<Pair<'a>> {
+    let of_mode = cells.iter().filter(|cell| {
+        cell.workload.cache == cache
+            && cell.workload.only_op() == Some(op)
+            && (cache.direct() || cell.workload.scrub == Scrub::Dontneed)
+    });
+    let mut pairs: Vec<Pair> = of_mode
+        .filter_map(|cached| {
+            let device = cells.iter().find(|other| {
                 other.workload.cache == CacheMode::Device
-                    && without_cache(&other.workload) == without_cache(&cell.workload)
+                    && without_cache(&other.workload) == without_cache(&cached.workload)
             })?;
-            Some((cell, twin))
+            let (use_device, decided) = choose(cached, device);
+            Some(Pair { cached, device, use_device, decided })
         })
+        .collect();
+    pairs.sort_by_key(Pair::bytes);
+    pairs
 }
 
 /// What a workload asks, the cache mode and what goes with it set aside. The engine is set aside
@@ -56,84 +96,141 @@ fn without_cache(workload: &Workload) -> (u8, record::Pattern, Vec<record::SizeS
     (workload.read_percent, workload.pattern, workload.bs.clone(), workload.depth)
 }
 
-fn read_choice(buffered: &Cell, direct: &Cell) -> Advice {
-    let buffered_faster = exceeds(&buffered.bytes_per_s, &direct.bytes_per_s);
-    let direct_faster = exceeds(&direct.bytes_per_s, &buffered.bytes_per_s);
-    let use_buffered = buffered_faster || (!direct_faster && costs_less(buffered, direct));
-    let (chosen, other) = if use_buffered { (buffered, direct) } else { (direct, buffered) };
-    let bytes = direct.workload.max_bs().0;
-    let against_rule = if buffered_faster && bytes > RULE_BYPASS_ABOVE_BYTES {
-        Some("rule of thumb: bypass the file-system cache above 64 KiB; here that is slower")
-    } else if direct_faster && bytes < RULE_BUFFER_BELOW_BYTES {
-        Some("rule of thumb: use the file-system cache below 8 KiB; here that is slower")
+/// The advice for reads; `None` without a buffered cold cell that has a direct twin.
+pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
+    let pairs = pairs(cells, OpKind::Read, CacheMode::All, |buffered, direct| {
+        let buffered_faster = exceeds(&buffered.bytes_per_s, &direct.bytes_per_s);
+        let direct_faster = exceeds(&direct.bytes_per_s, &buffered.bytes_per_s);
+        let use_buffered = buffered_faster || (!direct_faster && costs_less(buffered, direct));
+        (!use_buffered, buffered_faster || direct_faster)
+    });
+    let first = pairs.first()?;
+    let against: Vec<String> = pairs.iter().filter_map(against_read_rule).collect();
+    Some(Advice {
+        subject: "read cache mode".to_owned(),
+        use_this: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
+        because: format!("{}: {}", asked(first), list(&pairs, read_reason)),
+        next_best: alternatives(&pairs, read_alternative),
+        against_rule: (!against.is_empty())
+            .then(|| format!("rule of thumb: {}", against.join("; "))),
+    })
+}
+
+fn read_reason(pair: &Pair) -> String {
+    let throughput = &pair.chosen().0.bytes_per_s;
+    let size = format_bytes(pair.bytes());
+    format!("{size} {} {}", format_rate(throughput.value), plus_minus(throughput))
+}
+
+fn read_alternative(pair: &Pair) -> String {
+    let (chosen, other) = pair.chosen();
+    let throughput = if pair.decided {
+        change(chosen.bytes_per_s.value, other.bytes_per_s.value) + " throughput"
+    } else {
+        "no measurable difference".to_owned()
+    };
+    let separable = costs_less(chosen, other) || costs_less(other, chosen);
+    let cost = cpu_ratio(other, chosen).filter(|_| separable);
+    let cost = cost.map_or(String::new(), |cost| format!(", {} the CPU", times(cost)));
+    format!("{throughput}{cost}")
+}
+
+fn against_read_rule(pair: &Pair) -> Option<String> {
+    let (bytes, direct) = (pair.bytes(), pair.use_device);
+    if pair.decided && !direct && bytes > RULE_BYPASS_ABOVE_BYTES {
+        Some("no file-system cache above 64 KiB; here that is slower".to_owned())
+    } else if pair.decided && direct && bytes < RULE_BUFFER_BELOW_BYTES {
+        Some("the file-system cache below 8 KiB; here that is slower".to_owned())
     } else {
         None
-    };
-    let mut next_best = format!(
-        "--cache {}: {} throughput",
-        other.workload.cache.name(),
-        change(chosen.bytes_per_s.value, other.bytes_per_s.value)
-    );
-    if let Some(cost) = cpu_ratio(other, chosen).filter(|cost| (cost - 1.0).abs() > MATTERS_REL) {
-        next_best.push_str(&format!(", {} the CPU time per request", times(cost)));
-    }
-    Advice {
-        subject: "read cache mode".to_owned(),
-        use_this: format!("--cache {}", chosen.workload.cache.name()),
-        because: format!(
-            "{}: buffered, cold {} {}, direct {} {}",
-            described(direct),
-            format_rate(buffered.bytes_per_s.value),
-            plus_minus(&buffered.bytes_per_s),
-            format_rate(direct.bytes_per_s.value),
-            plus_minus(&direct.bytes_per_s),
-        ),
-        next_best,
-        against_rule: against_rule.map(str::to_owned),
     }
 }
 
-fn write_choice(durable: &Cell, cached: &Cell) -> Advice {
-    let costs = exceeds(&cached.iops, &durable.iops);
-    let use_this = if costs {
-        "--cache device; --cache none where each write must survive a power failure"
+/// The advice for writes; `None` without a written-through cell that has a cached twin.
+pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
+    let mut pairs = pairs(cells, OpKind::Write, CacheMode::None, |durable, cached| {
+        let costs = exceeds(&cached.iops, &durable.iops);
+        (costs, costs || price_excluded(durable, cached))
+    });
+    if pairs.iter().any(|pair| pair.use_device) {
+        pairs.iter_mut().filter(|pair| !pair.decided).for_each(|pair| pair.use_device = true);
+    }
+    if pairs.is_empty() {
+        return None;
+    }
+    let risky = pairs.iter().any(|pair| pair.use_device);
+    let modes = by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>());
+    let use_this = if risky {
+        format!("{modes}; a power failure may lose unflushed writes")
     } else {
-        "--cache none: written through to the medium, at no measurable cost"
+        format!("{modes}: written through, at no measurable cost")
     };
-    let (chosen, other) = if costs { (cached, durable) } else { (durable, cached) };
-    Advice {
+    Some(Advice {
         subject: "write cache mode".to_owned(),
-        use_this: use_this.to_owned(),
-        because: format!(
-            "{}: {} with the device's cache, {} written through",
-            described(cached),
-            rate(&cached.iops),
-            rate(&durable.iops),
-        ),
-        next_best: format!(
-            "--cache {}: {} rate, {} instead of {} per write{}",
-            other.workload.cache.name(),
-            change(chosen.iops.value, other.iops.value),
-            format_nanos(other.response_ns.value),
-            format_nanos(chosen.response_ns.value),
-            if costs { "" } else { "; the last writes may be lost" },
-        ),
-        against_rule: (!costs).then(|| {
-            "rule of thumb: small writes need the device's write cache; here they do not".to_owned()
+        use_this,
+        because: format!("1 write at a time: {}", list(&pairs, write_reason)),
+        next_best: alternatives(&pairs, write_alternative),
+        against_rule: (!risky && pairs.iter().all(|pair| pair.decided)).then(|| {
+            "rule of thumb: small writes need the device's cache; here they do not".to_owned()
         }),
+    })
+}
+
+/// Whether the 95 % interval of the gain by the device's cache ends below
+/// [`PRICE_EXCLUDED_REL`].
+fn price_excluded(durable: &Cell, cached: &Cell) -> bool {
+    let se = |estimate: &Estimate| estimate.se * estimate.se;
+    let gain = cached.iops.value - durable.iops.value;
+    let highest = gain + NORMAL_95 * (se(&cached.iops) + se(&durable.iops)).sqrt();
+    highest < PRICE_EXCLUDED_REL * durable.iops.value
+}
+
+fn write_reason(pair: &Pair) -> String {
+    let iops = &pair.chosen().0.iops;
+    let pattern = pair.device.workload.pattern.name();
+    format!("{} {pattern} {}/s", format_bytes(pair.bytes()), format_count(iops.value))
+}
+
+fn write_alternative(pair: &Pair) -> String {
+    let (chosen, other) = pair.chosen();
+    let effect = if exceeds(&chosen.iops, &other.iops) || exceeds(&other.iops, &chosen.iops) {
+        format!("{} ({})", change(chosen.iops.value, other.iops.value), rate(&other.iops))
+    } else if pair.decided {
+        "no measurable difference".to_owned()
+    } else {
+        format!("undecided ({})", rate(&other.iops))
+    };
+    let risk = if pair.use_device { "" } else { ", unflushed writes at risk" };
+    format!("{effect}{risk}")
+}
+
+/// `sequential, 1 deep`, which all pairs of a design share.
+fn asked(pair: &Pair) -> String {
+    let workload = &pair.device.workload;
+    format!("{}, {} deep", workload.pattern.name(), workload.depth)
+}
+
+/// What the other mode would change at each size; what is the same for all sizes is said once.
+fn alternatives(pairs: &[Pair], effect: fn(&Pair) -> String) -> String {
+    let mode = |pair: &Pair| pair.chosen().1.workload.cache.name();
+    let size = |pair: &Pair| format_bytes(pair.bytes());
+    let texts =
+        |text: &dyn Fn(&Pair) -> String| pairs.iter().map(text).collect::<Vec<String>>().join("; ");
+    match pairs {
+        [first, rest @ ..] if rest.iter().all(|pair| mode(pair) == mode(first)) => {
+            let effects = if rest.iter().all(|pair| effect(pair) == effect(first)) {
+                effect(first)
+            } else {
+                texts(&|pair| format!("{} {}", size(pair), effect(pair)))
+            };
+            format!("--cache {}: {effects}", mode(first))
+        }
+        _ => texts(&|pair| format!("{} --cache {}: {}", size(pair), mode(pair), effect(pair))),
     }
 }
 
-/// `sequential 64 KiB reads, 1 deep`.
-fn described(cell: &Cell) -> String {
-    let workload = &cell.workload;
-    format!(
-        "{} {} {}s, {} deep",
-        workload.pattern.name(),
-        format_bytes(workload.max_bs().0),
-        if workload.writes() { "write" } else { "read" },
-        workload.depth,
-    )
+fn list(pairs: &[Pair], text: fn(&Pair) -> String) -> String {
+    pairs.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
 /// Processor time per request of one over that of the other, where both were measured.

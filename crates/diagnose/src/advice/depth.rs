@@ -1,81 +1,103 @@
-//! How many random requests to keep outstanding: the knee of the depth curve.
+//! How many random requests to keep outstanding.
+//!
+//! Depth buys rate with response time, and who buys decides. The knee is where the price jumps: it
+//! is the answer for whoever waits for each request. But a curve that creeps or wobbles behind its
+//! knee may still end far above it (a knee at 8 with 65 % of the rate of depth 128 was seen), and
+//! for whoever only wants work done the knee alone would then be wrong advice. So where the knee
+//! gives less than 80 % of the largest rate, the smallest depth that does is named beside it, each
+//! for its purpose. Where the knee itself gives 80 %, one depth serves both: by the definition of
+//! the knee, the rest would cost response time nearly in proportion. Rejected: the depth of the
+//! largest rate (on a plateau that is noise, at any depth), and one compromise for both purposes.
 //!
 //! The rule of thumb is two to four deep (Riedel, van Ingen, Gray 1997; Chung and others 2000: "no
 //! gain beyond four"). It is contradicted where the knee lies deeper, and where even two requests
 //! only wait for each other.
 
-use crate::words::{change, percent, rate, times};
-use record::{Advice, DepthCurve, DepthPoint, format_count, format_nanos};
+use crate::words::{change, percent, rate};
+use record::{Advice, DepthCurve, DepthPoint, format_nanos};
 
 /// Depths that the rule of thumb allows.
 const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
 
+/// Share of the largest rate that is enough for throughput.
+const ENOUGH: f64 = 0.8;
+
 pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
-    let wanted = curve.knee.unwrap_or(curve.max_depth);
-    let index = curve.points.iter().position(|point| point.depth == wanted)?;
-    let chosen = &curve.points[index];
-    let shallower = index.checked_sub(1).and_then(|index| curve.points.get(index));
-    let deeper = curve.points.get(index + 1);
+    let at = |depth| curve.points.iter().position(|point| point.depth == depth);
+    let quick = at(curve.knee.unwrap_or(curve.points.last()?.depth))?;
+    let least = ENOUGH * curve.max_iops.value;
+    let busy = curve.points.iter().position(|point| point.iops.value >= least)?.max(quick);
+    let (first, last) = (&curve.points[quick], &curve.points[busy]);
     Some(Advice {
         subject: format!("{} depth", curve.op.name()),
-        use_this: use_this(curve, chosen),
-        because: because(curve, chosen, deeper),
-        next_best: next_best(chosen, shallower.or(deeper)?),
-        against_rule: against_rule(curve, chosen),
+        use_this: use_this(curve, first.depth, last.depth),
+        because: because(curve, first, last),
+        next_best: next_best(&curve.points, quick, busy)?,
+        against_rule: against_rule(curve, first),
     })
 }
 
-fn use_this(curve: &DepthCurve, chosen: &DepthPoint) -> String {
-    match (curve.knee, chosen.depth) {
-        (None, depth) => format!("{depth} requests outstanding or more; no deeper ones were tried"),
-        (Some(_), 1) => "1 request outstanding".to_owned(),
-        (Some(_), depth) => format!("{depth} requests outstanding"),
+fn use_this(curve: &DepthCurve, quick: u32, busy: u32) -> String {
+    if curve.knee.is_none() {
+        format!("{quick} requests outstanding or more; no deeper ones were tried")
+    } else if quick < busy {
+        format!("{quick} requests outstanding; {busy} where only throughput counts")
+    } else if quick == 1 {
+        "1 request outstanding".to_owned()
+    } else {
+        format!("{quick} requests outstanding")
     }
 }
 
-fn because(curve: &DepthCurve, chosen: &DepthPoint, deeper: Option<&DepthPoint>) -> String {
-    let mut text = format!(
-        "{} deep gives {} at {}, {} of the largest rate",
-        chosen.depth,
-        rate(&chosen.iops),
-        format_nanos(chosen.response_ns.value),
-        percent(chosen.iops.value / curve.max_iops.value),
-    );
-    match deeper {
-        Some(point) => text.push_str(&format!(
-            "; {} deep changes the rate by {} and takes {} as long",
-            point.depth,
-            change(chosen.iops.value, point.iops.value),
-            times(point.response_ns.value / chosen.response_ns.value),
-        )),
-        None => text.push_str("; it still grew there"),
+fn because(curve: &DepthCurve, quick: &DepthPoint, busy: &DepthPoint) -> String {
+    let at = |point: &DepthPoint| {
+        let response = format_nanos(point.response_ns.value);
+        format!("{} deep: {} at {response}", point.depth, rate(&point.iops))
+    };
+    if quick.depth < busy.depth {
+        return format!("{}; {}", at(quick), at(busy));
     }
-    text
+    let growing = if curve.knee.is_none() { ", and it still grew" } else { "" };
+    let share = percent(quick.iops.value / curve.max_iops.value);
+    format!("{}, {share} of the largest rate{growing}", at(quick))
 }
 
-fn next_best(chosen: &DepthPoint, other: &DepthPoint) -> String {
-    format!(
-        "{} deep: {} rate, {} response time ({}/s, {})",
-        other.depth,
-        change(chosen.iops.value, other.iops.value),
-        change(chosen.response_ns.value, other.response_ns.value),
-        format_count(other.iops.value),
-        format_nanos(other.response_ns.value),
-    )
+/// The depth before the first of the advised points and the one behind the last, each against the
+/// advised point beside it. `None` for a lone point.
+fn next_best(points: &[DepthPoint], quick: usize, busy: usize) -> Option<String> {
+    let shallower = quick.checked_sub(1).map(|index| (&points[quick], &points[index]));
+    let deeper = points.get(busy + 1).map(|point| (&points[busy], point));
+    let neighbours = shallower.into_iter().chain(deeper);
+    let texts: Vec<String> = neighbours
+        .enumerate()
+        .map(|(position, (from, to))| {
+            let words = if position == 0 { [" rate", " response time"] } else { ["", ""] };
+            format!(
+                "{} deep: {}{}, {}{}",
+                to.depth,
+                change(from.iops.value, to.iops.value),
+                words[0],
+                change(from.response_ns.value, to.response_ns.value),
+                words[1],
+            )
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 fn against_rule(curve: &DepthCurve, chosen: &DepthPoint) -> Option<String> {
     let by_rule = curve.points.iter().rev().find(|point| RULE_DEPTHS.contains(&point.depth))?;
     if chosen.depth > *RULE_DEPTHS.end() {
+        let share = percent(by_rule.iops.value / chosen.iops.value);
+        let depth = chosen.depth;
         return Some(format!(
-            "rule of thumb: 2 to 4 deep; here {} deep gives only {} of that rate",
-            by_rule.depth,
-            percent(by_rule.iops.value / chosen.iops.value),
+            "rule of thumb: 2 to 4 deep; {} deep gives {share} of the rate at {depth}",
+            by_rule.depth
         ));
     }
     (chosen.depth < *RULE_DEPTHS.start()).then(|| {
         format!(
-            "rule of thumb: 2 to 4 deep; here {} deep changes the rate by {} only",
+            "rule of thumb: 2 to 4 deep; here {} deep changes the rate by {}",
             by_rule.depth,
             change(chosen.iops.value, by_rule.iops.value),
         )

@@ -4,12 +4,13 @@
 //! so that a reader with another goal can choose otherwise. The papers' rules of thumb (two to four
 //! requests deep, 64 KiB requests, no file-system cache above 64 KiB, the drive's write cache for
 //! speed) were found on the disks of 1997 and 2000; they are tested here, not applied. Where
-//! following one would cost something on this device, `against_rule` says what. Each field is kept
-//! short enough for three lines of a terminal.
+//! following one would cost something on this device, `against_rule` says what. There is one entry
+//! per subject, and each of its fields is kept to a line or two of a terminal.
 
 mod cache;
 mod depth;
 mod size;
+mod sizes;
 
 use record::{Advice, Profile};
 

@@ -28,21 +28,26 @@ fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
     let chosen = enough(curve)?;
     Some(Advice {
         subject: format!("sequential {} size", op.name()),
-        use_this: format!("{} requests, {} outstanding", format_bytes(chosen.bytes), curve.depth),
+        use_this: use_this(curve, chosen),
         because: because(curve, chosen, best),
         next_best: next_best(&sequential, curve, chosen)?,
         against_rule: against_rule(curve, chosen),
     })
 }
 
+fn use_this(curve: &SizeCurve, chosen: &SizePoint) -> String {
+    let last = curve.points.last().is_some_and(|point| point.bytes == chosen.bytes);
+    let tried = if last { " (the largest tried)" } else { "" };
+    format!("{} requests{tried}, {} outstanding", format_bytes(chosen.bytes), curve.depth)
+}
+
 fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
     let half_power = curve
         .half_power_bytes
-        .map_or(String::new(), |bytes| format!("; {} give half of it", format_bytes(bytes)));
+        .filter(|bytes| *bytes < chosen.bytes)
+        .map_or(String::new(), |bytes| format!("; {} give half", format_bytes(bytes)));
     format!(
-        "{} at {} deep give {} {}, {} of the largest throughput{half_power}",
-        format_bytes(chosen.bytes),
-        curve.depth,
+        "{} {}, {} of the largest throughput{half_power}",
         format_rate(chosen.bytes_per_s.value),
         plus_minus(&chosen.bytes_per_s),
         percent(chosen.bytes_per_s.value / best),
@@ -63,7 +68,7 @@ fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Op
         .chain(same_depth)
         .max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
     Some(format!(
-        "{} requests, {depth} outstanding: {} throughput ({})",
+        "{}, {depth} outstanding: {} throughput ({})",
         format_bytes(other.bytes),
         change(chosen.bytes_per_s.value, other.bytes_per_s.value),
         format_rate(other.bytes_per_s.value),
@@ -74,7 +79,7 @@ fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
     let by_rule = curve.points.iter().find(|point| point.bytes == RULE_BYTES)?;
     exceeds(&chosen.bytes_per_s, &by_rule.bytes_per_s).then(|| {
         format!(
-            "rule of thumb: 64 KiB requests; here they give only {} of that throughput",
+            "rule of thumb: 64 KiB requests; here they give {} of that",
             percent(by_rule.bytes_per_s.value / chosen.bytes_per_s.value),
         )
     })

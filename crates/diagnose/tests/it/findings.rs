@@ -2,11 +2,8 @@
 
 use crate::synthetic::{Noise, depths, rounds, sizes, target, trial, visits, workload};
 use crate::{profile, profile_of};
-use diagnose::{Omitted, overlap_note, profile_findings, trial_findings};
-use record::{
-    Bytes, FilesystemFacts, Finding, FindingCode, OpKind, Pattern, Severity, Target, TargetKind,
-    Trial, Workload,
-};
+use diagnose::{Omitted, profile_findings};
+use record::{Bytes, Finding, FindingCode, OpKind, Pattern, Target, TargetKind, Trial, Workload};
 
 fn findings(trials: &[Trial]) -> Vec<Finding> {
     profile_findings(&profile(trials), trials, Omitted::default())
@@ -17,7 +14,8 @@ fn codes(trials: &[Trial]) -> Vec<FindingCode> {
 }
 
 fn codes_on(target: Target) -> Vec<FindingCode> {
-    let trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, 1), 1000.0);
+    let mut trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, 1), 1000.0);
+    trials.extend(visits(&workload(OpKind::Write, Pattern::Random, 4096, 1), 1000.0));
     let profile = profile_of(target, &trials);
     let findings = profile_findings(&profile, &trials, Omitted::default());
     findings.iter().map(|finding| finding.code).collect()
@@ -45,7 +43,7 @@ fn faster_rereads_are_a_cache_and_equal_ones_are_none() {
     let seen = find(&hit_and_random(5000.0, 1000.0), FindingCode::CacheSeen);
     assert!(seen.claim.contains("5.0 times as fast"), "{}", seen.claim);
     assert!((seen.evidence[0].value - 5.0).abs() < 1e-9);
-    assert!(seen.evidence[1].value < 5.0 && seen.evidence[2].value > 5.0);
+    assert!((0.1..0.5).contains(&seen.evidence[1].value), "{:?}", seen.evidence);
     let none = find(&hit_and_random(1000.0, 1000.0), FindingCode::NoCacheSeen);
     assert!(none.claim.contains("no cache seen"), "{}", none.claim);
 }
@@ -164,27 +162,6 @@ fn a_rate_that_still_grows_is_not_called_the_limit() {
 }
 
 #[test]
-fn overlapping_requests_are_noted_and_serial_ones_are_not() {
-    let note = overlap_note(&profile(&served_by(8))).unwrap();
-    assert!(note.contains("spacing of completions"), "{note}");
-    assert!(note.contains("8.0 times"), "{note}");
-    assert_eq!(overlap_note(&profile(&served_by(1))), None);
-    assert_eq!(overlap_note(&profile(&[])), None);
-}
-
-#[test]
-fn a_rotational_flag_that_cannot_be_believed_is_pointed_out() {
-    let untrusted = |rotational| {
-        let mut target = target();
-        let device = target.device.as_mut().unwrap();
-        (device.rotational, device.rotational_trusted) = (rotational, false);
-        codes_on(target)
-    };
-    assert_eq!(untrusted(Some(true)), [FindingCode::RotationalUntrusted]);
-    assert_eq!(untrusted(None), []);
-}
-
-#[test]
 fn an_area_that_is_a_small_part_of_the_device_is_pointed_out() {
     let on = |device_bytes| {
         let mut target = target();
@@ -197,25 +174,27 @@ fn an_area_that_is_a_small_part_of_the_device_is_pointed_out() {
 }
 
 #[test]
-fn a_target_without_a_device_is_pointed_out_unless_it_is_simulated() {
-    let without = |kind| codes_on(Target { kind, device: None, ..target() });
-    assert_eq!(without(TargetKind::Directory), [FindingCode::NoDevice]);
-    assert_eq!(without(TargetKind::Simulated), []);
-    let filesystem = FilesystemFacts {
-        kind: "tmpfs".to_owned(),
-        mount_point: "/dev/shm".to_owned(),
-        options: String::new(),
-        source: "tmpfs".to_owned(),
-        size_bytes: Bytes(1 << 30),
-        free_bytes: Bytes(1 << 30),
-        block_bytes: Bytes(4096),
-        in_memory: true,
-        compresses: false,
+fn what_was_found_when_the_target_was_opened_is_not_found_again() {
+    let in_memory = Target { kind: TargetKind::Directory, device: None, ..target() };
+    assert_eq!(codes_on(in_memory), []);
+    let mut virtual_disk = target();
+    let device = virtual_disk.device.as_mut().unwrap();
+    (device.rotational, device.rotational_trusted) = (Some(true), false);
+    assert_eq!(codes_on(virtual_disk), []);
+}
+
+#[test]
+fn a_file_that_is_only_read_says_why_there_are_no_writes() {
+    let with = |op, kind| {
+        let trials = visits(&workload(op, Pattern::Random, 4096, 1), 1000.0);
+        let profile = profile_of(Target { kind, ..target() }, &trials);
+        profile_findings(&profile, &trials, Omitted::default())
     };
-    let on_disk = FilesystemFacts { in_memory: false, ..filesystem.clone() };
-    let on = |filesystem| codes_on(Target { filesystem: Some(filesystem), ..target() });
-    assert_eq!(on(filesystem), [FindingCode::NoDevice]);
-    assert_eq!(on(on_disk), []);
+    let found = with(OpKind::Read, TargetKind::File);
+    assert_eq!(found[0].code, FindingCode::WritesSkipped);
+    assert!(found[0].claim.contains("only reads an existing file"), "{}", found[0].claim);
+    assert!(with(OpKind::Write, TargetKind::File).is_empty());
+    assert!(with(OpKind::Read, TargetKind::Directory).is_empty());
 }
 
 #[test]
@@ -232,26 +211,4 @@ fn what_was_left_out_is_said() {
     );
     assert!(with(omitted)[1].claim.contains("test file itself was written"));
     assert!(with(Omitted::default()).is_empty());
-}
-
-#[test]
-fn findings_of_trials_are_counted_by_kind_and_the_gravest_is_kept() {
-    let cell = workload(OpKind::Read, Pattern::Random, 4096, 1);
-    let mut trials = visits(&cell, 1000.0);
-    let foreign =
-        |severity| Finding::new(FindingCode::ForeignIo, severity, "Others wrote.", "Wait.");
-    trials[0].findings.push(foreign(Severity::Info));
-    trials[2].findings.push(foreign(Severity::Warning));
-    trials[2].findings.push(foreign(Severity::Info));
-    trials[1].findings.push(Finding::new(
-        FindingCode::IoErrors,
-        Severity::Invalid,
-        "1 failed.",
-        "",
-    ));
-    let found = trial_findings(&trials);
-    let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
-    assert_eq!(claims, ["In 1 of 3 trials: 1 failed.", "In 2 of 3 trials: Others wrote."]);
-    assert_eq!(found[1].severity, Severity::Warning);
-    assert!(trial_findings(&visits(&cell, 1000.0)).is_empty());
 }

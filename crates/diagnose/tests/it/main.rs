@@ -7,6 +7,7 @@ mod advice;
 mod findings;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;
+mod trials;
 
 use record::{Nanos, Profile, Target, Trial};
 

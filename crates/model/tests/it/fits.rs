@@ -83,7 +83,7 @@ fn other_depths_patterns_and_cache_modes_do_not_enter_a_line() {
     ));
     let trials = rounds(&design, linear, 3, 0.01, &mut Noise(3));
     let fits = model::service_time_fits(&model::aggregate(&trials, 0.05));
-    assert_eq!(fits.len(), 1, "two random sizes are no line");
+    assert_eq!(fits.len(), 1, "two random sizes make no line");
     assert_eq!(fits[0].sizes_bytes.len(), 9);
 }
 
@@ -126,19 +126,11 @@ fn two_points_of_one_size_make_no_line() {
 }
 
 #[test]
-fn a_weighted_line_through_friedmans_three_sizes_is_called_poor() {
-    // One cell per size with the table's service time; three sizes are too few to leave one out.
-    for op in [OpKind::Read, OpKind::Write] {
-        let points = table_4(op.name(), "sequential");
-        let time_ns = |bytes: u64| {
-            let kb = bytes as f64 / 1024.0;
-            points.iter().find(|point| point.0 == kb).unwrap().1 * 1e6
-        };
-        let design = [12, 14, 16].map(|bits| workload(op, Pattern::Sequential, 1 << bits, 1));
-        let rate = |workload: &Workload| 1e9 / time_ns(workload.max_bs().0);
-        let trials = rounds(&design, rate, 3, 0.001, &mut Noise(1));
-        let fits = model::service_time_fits(&model::aggregate(&trials, 0.05));
-        assert_eq!(fits[0].sizes_bytes.len(), 3);
-        assert!(model::fit_is_poor(&fits[0]), "{:?}", fits[0]);
-    }
+fn fewer_than_five_sizes_make_no_fit_and_five_make_one() {
+    let fits = |count: usize| {
+        let design = &sizes(OpKind::Read, 1)[..count];
+        let trials = rounds(design, linear, 3, 0.01, &mut Noise(1));
+        model::service_time_fits(&model::aggregate(&trials, 0.05)).len()
+    };
+    assert_eq!([2, 3, 4, 5].map(fits), [0, 0, 0, 1]);
 }

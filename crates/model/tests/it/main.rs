@@ -8,3 +8,4 @@ mod curves;
 mod expect;
 mod fits;
 mod synthetic;
+mod warm_up;

@@ -138,7 +138,7 @@ fn counters(ios: u64) -> DeviceCounters {
 pub fn target() -> Target {
     Target {
         path: "synthetic".to_owned(),
-        kind: TargetKind::File,
+        kind: TargetKind::Directory,
         size_bytes: Bytes(1 << 30),
         device: Some(DeviceFacts {
             name: "synthetic".to_owned(),

@@ -1,18 +1,22 @@
 //! What to expect under load, and what to use.
 //!
 //! The load-dependent model is the answer; M/M/1 stands beside it with its error, because readers
-//! know it, compute it themselves, and on a parallel device are misled by it.
+//! know it, compute it themselves, and on a parallel device are misled by it. Advice is a line for
+//! each of: what to use, why, what else there is and what that costs, and where a rule of thumb says
+//! otherwise.
 
-use super::OPERATIONS;
+use super::{OPERATIONS, not_measured};
 use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
 use record::{Expectation, OpKind, Profile, format_bytes};
 
-/// Response times at shares of the maximum rate; nothing without a model.
+/// Response times at shares of the maximum rate.
 pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     let all = &profile.expectations;
-    let Some(first) = all.first() else { return };
+    let Some(first) = all.first() else {
+        return page.heading("What to expect", "no model without a depth curve");
+    };
     let size = if all.iter().all(|expectation| expectation.bs_bytes == first.bs_bytes) {
         format!(" {}", format_bytes(first.bs_bytes))
     } else {
@@ -20,12 +24,12 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     };
     page.heading(
         "What to expect",
-        &format!("random{size} arriving independently, at shares of the maximum"),
+        &format!("random{size} arriving independently; err: M/M/1 against R"),
     );
     let present = |op: &OpKind| all.iter().any(|expectation| expectation.op == *op);
     let operations: Vec<OpKind> = OPERATIONS.into_iter().filter(present).collect();
     let mut columns = vec![Column::right(2)];
-    let mut titles = vec!["load"];
+    let mut titles = vec!["of max"];
     let mut groups = Vec::new();
     for op in &operations {
         groups.push((format!("{}s", op.name()), columns.len(), columns.len() + 4));
@@ -33,10 +37,10 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
             Column::right(2),
             Column::right(2),
             Column::left(1),
-            Column::right(2).expendable(1),
+            Column::right(2).expendable(2),
             Column::right(1).expendable(1),
         ]);
-        titles.extend(["rate/s", "R mean", "", "M/M/1", "error"]);
+        titles.extend(["rate/s", "R mean", "", "M/M/1", "err"]);
     }
     let mut table = Table::new(columns);
     table.groups(groups);
@@ -54,14 +58,13 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
         table.row(entries);
     }
     table.print(page);
-    let note = "R: load-dependent model. M/M/1 (one server, S = 1/max) only to show its error.";
-    page.paragraph(2, note, Tone::Faint);
 }
 
 fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
     let Some(expectation) = expectation else { return vec![Entry::Empty; 5] };
     let error = number::percent(expectation.mm1_error_rel);
-    let error = if expectation.mm1_error_rel > 0.0 { format!("+{error}") } else { error };
+    let signed = error.starts_with('-') || error == "0%" || error == number::NONE;
+    let error = if signed { error } else { format!("+{error}") };
     vec![
         Entry::text(number::count(expectation.iops)),
         Entry::toned(number::time(expectation.response_ns.value), Tone::Strong),
@@ -71,10 +74,10 @@ fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
     ]
 }
 
-/// What to use, each with its reason; nothing without advice.
+/// What to use, each with its reason.
 pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
     if profile.advice.is_empty() {
-        return;
+        return page.heading("What to use", not_measured(profile, None));
     }
     page.heading("What to use", "");
     for advice in &profile.advice {
@@ -82,12 +85,12 @@ pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
         page.hanging(vec![subject], &advice.use_this, Tone::Strong);
         let mut more = |label: &str, text: &str| {
             if !text.trim().is_empty() {
-                let lead = vec![Span::plain(format!("    {label}: "))];
-                page.flowing(lead, 6, text, Tone::Plain);
+                let lead = vec![Span::new(format!("    {label:<4}  "), Tone::Faint)];
+                page.hanging(lead, text, Tone::Plain);
             }
         };
-        more("because", &advice.because);
-        more("next best", &advice.next_best);
-        more("against", advice.against_rule.as_deref().unwrap_or_default());
+        more("why", &advice.because);
+        more("else", &advice.next_best);
+        more("but", advice.against_rule.as_deref().unwrap_or_default());
     }
 }

@@ -3,6 +3,7 @@
 //! Each row carries the numbers and a bar, so the shape is seen and the values can be quoted. The
 //! bars of a direction share one scale: its largest rate fills the room.
 
+use super::{OPERATIONS, not_measured};
 use crate::number;
 use crate::page::{Page, Tone};
 use crate::table::{Column, Entry, Table};
@@ -18,7 +19,9 @@ const CURVES_ABREAST: usize = 4;
 pub(crate) fn print_depth(page: &mut Page, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
-    let Some(first) = curves.first() else { return };
+    let Some(first) = curves.first() else {
+        return page.heading("Depth curve", not_measured(profile, None));
+    };
     let same_size = curves.iter().all(|curve| curve.bs_bytes == first.bs_bytes);
     let size = if same_size { format!(" {}", format_bytes(first.bs_bytes)) } else { String::new() };
     let remark = format!(
@@ -53,6 +56,11 @@ pub(crate) fn print_depth(page: &mut Page, profile: &Profile) {
         }
     }
     table.print(page);
+    if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
+        let note = "p99 –: fewer than ten requests took longer, too few to say.";
+        page.paragraph(2, note, Tone::Faint);
+    }
+    missing_directions(page, profile, |op| curves.iter().any(|curve| curve.op == op));
     if let Some(note) = cpu_note(profile, &curves) {
         page.paragraph(2, &note, Tone::Faint);
     }
@@ -101,13 +109,16 @@ fn cpu_note(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
         let reason = profile.cells.iter().find_map(|cell| cell.cpu_us_per_io.reason())?;
         return Some(format!("CPU per request: not measured: {reason}."));
     }
-    Some(format!("CPU: lower bound per request; in all {} CPUs busy.", busy.join(", ")))
+    Some(format!("CPU per request is a lower bound; in all {} CPUs.", busy.join(", ")))
 }
 
 /// The size curves: those of one pattern side by side.
 pub(crate) fn print_size(page: &mut Page, profile: &Profile) {
     let all: Vec<&SizeCurve> =
         profile.size_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
+    if all.is_empty() {
+        return page.heading("Size curve", not_measured(profile, None));
+    }
     let patterns: BTreeSet<Pattern> = all.iter().map(|curve| curve.pattern).collect();
     for pattern in patterns {
         let curves: Vec<&SizeCurve> =
@@ -118,6 +129,15 @@ pub(crate) fn print_size(page: &mut Page, profile: &Profile) {
             size_table(abreast, &curves).print(page);
         }
         half_power_note(page, &curves);
+    }
+    missing_directions(page, profile, |op| all.iter().any(|curve| curve.op == op));
+}
+
+/// Why a direction has no curve.
+fn missing_directions(page: &mut Page, profile: &Profile, present: impl Fn(OpKind) -> bool) {
+    for op in OPERATIONS.into_iter().filter(|op| !present(*op)) {
+        let reason = not_measured(profile, Some(op));
+        page.paragraph(2, &format!("{}s {reason}.", op.name()), Tone::Plain);
     }
 }
 

@@ -3,18 +3,22 @@
 //! The slope is a time per size. Friedman calls m "the data transfer rate", which it is the
 //! inverse of; both are printed. Intervals of a line are absolute, because an intercept near zero
 //! has no useful relative one. Points that were left out keep the sign of their distance: a point
-//! below the line is faster than predicted, and so is no sign of saturation.
+//! below the line is faster than predicted, and so is no sign of saturation. A line takes five
+//! sizes; which rows of the service times have none for want of sizes is said.
 
+use super::OPERATIONS;
 use crate::number;
 use crate::page::{Page, Tone};
 use crate::table::{Column, Entry, Table};
-use record::{Profile, ServiceTimeFit, format_bytes};
+use record::{CacheMode, OpKind, Pattern, Profile, ServiceTimeFit, format_bytes};
 
-/// The fits; nothing without any.
+/// The fits.
 pub(crate) fn print_fits(page: &mut Page, profile: &Profile) {
     let fits = &profile.service_time_fits;
+    let without = without_line(profile);
     if fits.is_empty() {
-        return;
+        let reason = format!("no line, which takes five request sizes at depth 1: {without}");
+        return page.heading("Fits", reason.trim_end_matches([':', ' ']));
     }
     page.heading(
         "Fits",
@@ -40,6 +44,38 @@ pub(crate) fn print_fits(page: &mut Page, profile: &Profile) {
     if !left_out.is_empty() {
         page.paragraph(2, &format!("Not on the line: {}.", left_out.join("; ")), Tone::Plain);
     }
+    if !without.is_empty() {
+        let note = format!("No line (takes five sizes): {without}.");
+        page.paragraph(2, &note, Tone::Faint);
+    }
+}
+
+/// What was measured at depth 1 past the file-system cache and has no line; a pattern stands for
+/// both directions where neither has one.
+fn without_line(profile: &Profile) -> String {
+    let fitted = |op, pattern| {
+        profile.service_time_fits.iter().any(|fit| fit.op == op && fit.pattern == pattern)
+    };
+    let measured = |op, pattern| {
+        profile.cells.iter().map(|cell| &cell.workload).any(|workload| {
+            workload.only_op() == Some(op)
+                && workload.pattern == pattern
+                && workload.depth == 1
+                && workload.cache == CacheMode::Device
+        })
+    };
+    let name = |pattern: Pattern| {
+        let lacks = |op: &OpKind| measured(*op, pattern) && !fitted(*op, pattern);
+        match OPERATIONS.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
+            [] => None,
+            [op] if OPERATIONS.into_iter().any(|op| fitted(op, pattern)) => {
+                Some(format!("{} {}s", pattern.name(), op.name()))
+            }
+            _ => Some(pattern.name().to_owned()),
+        }
+    };
+    let patterns = [Pattern::Sequential, Pattern::Random, Pattern::Hit];
+    patterns.into_iter().filter_map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn fit_row(fit: &ServiceTimeFit) -> Vec<Entry> {

@@ -1,10 +1,10 @@
 //! What `halfpower check` and `profile show` print: the one screen.
 //!
-//! The order is that of a reader's questions: how fast is it, what is it, why do you say so, what
-//! will I see under load, what should I set, what is wrong. Reads stand left of writes in every
-//! table that has both. A section without numbers is left out, except where a reader would ask
-//! why: then the reason is printed. Rejected: a page per section behind flags, because the
-//! engineer who needs the reason for a number rarely knows the flag for it.
+//! The order is that of a reader's questions: how fast is it, what is it, what should I set, what
+//! will I see under load, why do you say so, what is wrong. Reads stand left of writes in every
+//! table that has both. A section without numbers keeps its heading and says why. Rejected: a page
+//! per section behind flags, because the engineer who needs the reason for a number rarely knows
+//! the flag for it.
 
 mod advice;
 mod curve;
@@ -15,25 +15,28 @@ use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
 use crate::{Style, finding, number, target};
 use record::{
-    Cell, DepthCurve, Environment, Estimate, FindingCode, OpKind, Pattern, Profile, format_bytes,
+    Cell, DepthCurve, Environment, Estimate, Finding, FindingCode, OpKind, Pattern, Profile,
+    TargetKind, format_bytes,
 };
 
 /// Reads stand left.
 const OPERATIONS: [OpKind; 2] = [OpKind::Read, OpKind::Write];
 
-/// A profile: the answer, the target, the evidence, what to expect, what to use, findings.
+/// A profile: the answer, the target, what to use, what to expect, the tables behind it, findings.
 #[must_use]
 pub fn profile_text(profile: &Profile, style: &Style) -> String {
     let mut page = Page::new(style);
     headline(&mut page, profile);
     page.blank();
-    target::print(&mut page, &profile.target, profile.environment.as_ref());
+    let said = |finding: &Finding| finding.code == FindingCode::RotationalUntrusted;
+    let rotational = !profile.findings.iter().any(said);
+    target::print(&mut page, &profile.target, profile.environment.as_ref(), rotational);
+    advice::print_advice(&mut page, profile);
+    advice::print_expectations(&mut page, profile);
     service::print(&mut page, profile);
     curve::print_depth(&mut page, profile);
     curve::print_size(&mut page, profile);
     line::print_fits(&mut page, profile);
-    advice::print_expectations(&mut page, profile);
-    advice::print_advice(&mut page, profile);
     if !profile.findings.is_empty() {
         page.heading("Findings", "");
         finding::print(&mut page, &profile.findings);
@@ -47,9 +50,9 @@ pub fn profile_text(profile: &Profile, style: &Style) -> String {
 fn headline(page: &mut Page, profile: &Profile) {
     let mut lead = vec![Span::new("Profile: ", Tone::Strong)];
     if profile.simulated {
-        lead.push(Span::new("SIMULATED, no real disk was measured: ", Tone::Warn));
+        lead.push(Span::new("SIMULATED, no real disk: ", Tone::Warn));
     }
-    page.hanging(lead, &target::summary(&profile.target), Tone::Plain);
+    page.flowing(lead, 2, &target::summary(&profile.target), Tone::Plain);
     finding::print_verdict(page, &profile.findings);
     page.blank();
     let table = answers(profile, true);
@@ -81,7 +84,7 @@ fn answers(profile: &Profile, places: bool) -> Table {
     let mut row = |label: &str, answer: &dyn Fn(OpKind) -> Option<String>| {
         let entry = |op| match answer(op) {
             Some(text) => Entry::toned(text, Tone::Strong),
-            None => Entry::toned(not_measured(profile, op), Tone::Faint),
+            None => Entry::toned(not_measured(profile, Some(op)), Tone::Faint),
         };
         table.row([vec![Entry::text(label)], OPERATIONS.map(entry).to_vec()].concat());
     };
@@ -99,13 +102,20 @@ fn of<T>(op: OpKind, read: T, write: T) -> T {
     }
 }
 
-/// Why a direction has no numbers.
-fn not_measured(profile: &Profile, op: OpKind) -> &'static str {
-    let skipped = |code| profile.findings.iter().any(|finding| finding.code == code);
-    if op == OpKind::Write && skipped(FindingCode::WritesSkipped) {
+/// That something has no numbers, and why; `op` for one direction of it.
+fn not_measured(profile: &Profile, op: Option<OpKind>) -> &'static str {
+    let found = |code| profile.findings.iter().any(|finding| finding.code == code);
+    let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
+    if op == Some(OpKind::Write) && only_read {
+        "not measured (only read)"
+    } else if op == Some(OpKind::Write) && found(FindingCode::WritesSkipped) {
         "not measured (--no-write)"
+    } else if found(FindingCode::Interrupted) {
+        "not measured (interrupted)"
+    } else if found(FindingCode::PointsSkipped) {
+        "not measured (short budget)"
     } else {
-        "not measured"
+        "not measured (no valid trial)"
     }
 }
 
@@ -180,6 +190,6 @@ fn conditions(page: &mut Page, profile: &Profile) {
     let lead = vec![Span::new("Conditions: ", Tone::Strong)];
     page.hanging(lead, &parts.join("; "), Tone::Plain);
     let (id, seed, version) = (&profile.id, profile.seed, &profile.halfpower_version);
-    let lead = vec![Span::new("Profile id: ", Tone::Strong)];
+    let lead = vec![Span::new("Id: ", Tone::Strong)];
     page.hanging(lead, &format!("{id}, seed {seed}, halfpower {version}"), Tone::Plain);
 }

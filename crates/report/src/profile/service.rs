@@ -23,11 +23,11 @@ const PARALLEL_FROM: f64 = 1.5;
 /// What a row shows: pattern, depth, request size in bytes.
 type Key = (Pattern, u32, u64);
 
-/// The table with its notes; nothing without cells of the matrix.
+/// The table with its notes.
 pub(crate) fn print(page: &mut Page, profile: &Profile) {
     let keys = keys(&profile.cells);
     if keys.is_empty() {
-        return;
+        return page.heading("Service times", not_measured(profile, None));
     }
     let shown = |cell: &&Cell| key(cell).is_some_and(|key| keys.contains(&key));
     let cells: Vec<&Cell> = profile.cells.iter().filter(shown).collect();
@@ -53,7 +53,11 @@ pub(crate) fn print(page: &mut Page, profile: &Profile) {
     }
     table.print(page);
     for op in OPERATIONS.into_iter().filter(|op| !measured(&cells, *op)) {
-        page.paragraph(2, &format!("{}s {}.", op.name(), not_measured(profile, op)), Tone::Plain);
+        page.paragraph(
+            2,
+            &format!("{}s {}.", op.name(), not_measured(profile, Some(op))),
+            Tone::Plain,
+        );
     }
     notes(page, profile, &cells, with_service);
 }
@@ -144,11 +148,9 @@ fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool
     }
     let meaning = match parallelism(profile) {
         Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
-            "Caution: the device is parallel ({}s are {} times faster at depth {} than at 1), so S \
-             is the spacing of completions, not the time that one takes.",
-            curve.op.name(),
+            "Caution: S is the spacing of completions, as depth {} is {} times faster.",
+            curve.max_depth,
             number::digits(gain),
-            curve.max_depth
         ),
         Some(_) => {
             "The device works on one request at a time: S is service, R - S is queueing.".to_owned()
@@ -157,5 +159,5 @@ fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool
                  completions, not the time that one takes."
             .to_owned(),
     };
-    page.paragraph(2, &meaning, Tone::Faint);
+    page.paragraph(2, &meaning, Tone::Plain);
 }

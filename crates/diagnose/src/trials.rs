@@ -1,0 +1,177 @@
+//! What the findings of many trials amount to in a profile.
+//!
+//! A trial reports on itself as if it were the only one. In a profile it is a short visit among
+//! hundreds, and its interval comes from the differences between visits; a warning that is right
+//! for a run of its own would be noise there. So each kind is either rolled up (the gravest of its
+//! kind, and in how many trials) or judged again over all trials:
+//!
+//! - *not steady*: the test raises a false alarm in 1 to 2 % of steady windows, so some alarms are
+//!   expected; above 10 % it is a note, because what it says is in the intervals already;
+//! - *too few requests*: counts per cell, over all its visits;
+//! - *steal*: counts over all trials together.
+//!
+//! What was found on the target before any trial stands in the profile by itself and is skipped
+//! here, as are a trial's words on the same fact of the target.
+
+use crate::words::{described, percent};
+use record::{Confidence, Finding, FindingCode, Severity, Trial, Workload};
+
+/// Share of trials that must have moved before it is said.
+const UNSTEADY_SHARE: f64 = 0.1;
+
+/// Share of processor time lost to the host above which times are suspect.
+const STEAL_SHARE: f64 = 0.05;
+
+/// Requests in all visits below which a cell is called thin.
+const FEW_REQUESTS: u64 = 100;
+
+/// Thin cells that are named.
+const CELLS_NAMED: usize = 3;
+
+/// Kinds that are judged over all trials.
+const JUDGED_AGAIN: [FindingCode; 3] =
+    [FindingCode::NotSteady, FindingCode::TooFewRequests, FindingCode::StealTime];
+
+/// Kinds that state a fact of the target, the same in every trial, in whatever words.
+const FACTS: [FindingCode; 2] = [FindingCode::CgroupLimit, FindingCode::CompressedFilesystem];
+
+/// What the trials' own findings amount to, gravest first. `already` is what the profile says
+/// anyway: findings with the code and claim of one of those are skipped.
+#[must_use]
+pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
+    let mut findings = rolled_up(trials, already);
+    findings.extend([unsteady(trials), thin_cells(trials), steal(trials)].into_iter().flatten());
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    findings
+}
+
+/// One finding for each code: the gravest of its kind and in how many trials it occurs.
+fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
+    let known = |finding: &Finding| {
+        already.iter().any(|other| {
+            other.code == finding.code
+                && (other.claim == finding.claim || FACTS.contains(&finding.code))
+        })
+    };
+    let mut kinds: Vec<(Finding, usize)> = Vec::new();
+    for trial in trials {
+        let mut seen: Vec<FindingCode> = Vec::new();
+        for finding in &trial.findings {
+            if JUDGED_AGAIN.contains(&finding.code) || known(finding) {
+                continue;
+            }
+            let first_here = !seen.contains(&finding.code);
+            seen.push(finding.code);
+            match kinds.iter_mut().find(|(kind, _)| kind.code == finding.code) {
+                Some((worst, count)) => {
+                    *count += usize::from(first_here);
+                    if finding.severity > worst.severity {
+                        *worst = finding.clone();
+                    }
+                }
+                None => kinds.push((finding.clone(), 1)),
+            }
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(mut finding, count)| {
+            finding.claim = format!("In {count} of {} trials: {}", trials.len(), finding.claim);
+            if let Some(remedy) = remedy_in_profile(finding.code) {
+                finding.remedy = remedy.to_owned();
+            }
+            finding
+        })
+        .collect()
+}
+
+/// What to do about a finding in a profile, where a trial of its own has flags that `check` has not.
+fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
+    match code {
+        FindingCode::PageCacheServed => Some("There --cache all looks faster than it is."),
+        FindingCode::HarnessLimit => Some("Rates near that limit may be the program's own."),
+        _ => None,
+    }
+}
+
+fn unsteady(trials: &[Trial]) -> Option<Finding> {
+    let judged = trials.iter().filter(|trial| trial.result.steady.is_some()).count();
+    let moved = trials.iter().filter(|trial| trial.result.steady == Some(false)).count();
+    let share = moved as f64 / judged.max(1) as f64;
+    (share > UNSTEADY_SHARE).then(|| {
+        Finding::new(
+            FindingCode::NotSteady,
+            Severity::Info,
+            format!(
+                "In {moved} of {judged} visits ({}) the rate moved by more than 5 %; chance \
+                 explains 1 to 2 %.",
+                percent(share)
+            ),
+            "The intervals include it. A larger --budget makes visits longer.",
+        )
+        .with("visits that moved", share, "share")
+        .confidence(Confidence::Likely)
+    })
+}
+
+fn thin_cells(trials: &[Trial]) -> Option<Finding> {
+    let mut cells: Vec<(&str, &Workload, u64)> = Vec::new();
+    for trial in trials {
+        let directions = trial.result.read.iter().chain(&trial.result.write);
+        let ios: u64 = directions.map(|direction| direction.ios).sum();
+        match cells.iter_mut().find(|(cell, ..)| *cell == trial.cell) {
+            Some((_, _, sum)) => *sum += ios,
+            None => cells.push((&trial.cell, &trial.workload, ios)),
+        }
+    }
+    let measured = cells.len();
+    cells.retain(|(_, _, ios)| *ios < FEW_REQUESTS);
+    cells.sort_by_key(|(_, _, ios)| *ios);
+    let (_, _, fewest) = cells.first()?;
+    let names = cells.iter().take(CELLS_NAMED);
+    let mut names: Vec<String> =
+        names.map(|(_, workload, ios)| format!("{} ({ios})", described(workload))).collect();
+    if cells.len() > CELLS_NAMED {
+        names.push(format!("{} more", cells.len() - CELLS_NAMED));
+    }
+    // Without a single request there is no number at all.
+    let severity = if *fewest == 0 { Severity::Invalid } else { Severity::Warning };
+    Some(
+        Finding::new(
+            FindingCode::TooFewRequests,
+            severity,
+            format!(
+                "{} of {measured} cells saw fewer than {FEW_REQUESTS} requests in all visits: {}.",
+                cells.len(),
+                names.join(", ")
+            ),
+            "Allow more time with --budget.",
+        )
+        .with("fewest requests", *fewest as f64, ""),
+    )
+}
+
+fn steal(trials: &[Trial]) -> Option<Finding> {
+    let of = |trial: &Trial| {
+        let stolen_ms = trial.cpu.value()?.steal_ms?;
+        let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
+        Some((stolen_ms, trial.result.duration_ns.as_secs_f64() * 1e3 * cpus))
+    };
+    let known: Vec<(f64, f64)> = trials.iter().filter_map(of).collect();
+    let stolen_ms: f64 = known.iter().map(|(stolen, _)| stolen).sum();
+    let all_ms: f64 = known.iter().map(|(_, all)| all).sum();
+    let share = stolen_ms / all_ms.max(1e-9);
+    (share > STEAL_SHARE).then(|| {
+        Finding::new(
+            FindingCode::StealTime,
+            Severity::Warning,
+            format!(
+                "The host took {} of the processor time over all visits; times include the wait.",
+                percent(share)
+            ),
+            "Run again when the host is quiet.",
+        )
+        .with("share of processor time", share, "share")
+        .with("steal", stolen_ms, "ms")
+    })
+}

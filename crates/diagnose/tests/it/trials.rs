@@ -1,0 +1,105 @@
+//! What the findings of many trials amount to, each rule against its opposite.
+
+use crate::synthetic::{trial, visits, workload};
+use diagnose::trial_findings;
+use record::{
+    Environment, Finding, FindingCode, Measured, OpKind, Pattern, Severity, Trial, Workload,
+};
+
+fn random_read(depth: u32) -> Workload {
+    workload(OpKind::Read, Pattern::Random, 4096, depth)
+}
+
+fn one(code: FindingCode, severity: Severity, claim: &str) -> Finding {
+    Finding::new(code, severity, claim, "Wait.")
+}
+
+#[test]
+fn findings_are_counted_by_kind_and_the_gravest_is_kept() {
+    let mut trials = visits(&random_read(1), 1000.0);
+    let foreign = |severity| one(FindingCode::ForeignIo, severity, "Others wrote.");
+    trials[0].findings.push(foreign(Severity::Info));
+    trials[2].findings.push(foreign(Severity::Warning));
+    trials[2].findings.push(foreign(Severity::Info));
+    trials[1].findings.push(one(FindingCode::IoErrors, Severity::Invalid, "1 failed."));
+    let found = trial_findings(&trials, &[]);
+    let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
+    assert_eq!(claims, ["In 1 of 3 trials: 1 failed.", "In 2 of 3 trials: Others wrote."]);
+    assert_eq!(found[1].severity, Severity::Warning);
+    assert!(trial_findings(&visits(&random_read(1), 1000.0), &[]).is_empty());
+}
+
+#[test]
+fn what_the_profile_says_already_is_not_said_again() {
+    let mut trials = visits(&random_read(1), 1000.0);
+    let before = one(FindingCode::ForeignIo, Severity::Info, "Before, others were busy.");
+    let limit = one(FindingCode::CgroupLimit, Severity::Warning, "The group limits reads.");
+    for trial in &mut trials {
+        trial.findings.extend([before.clone(), limit.clone()]);
+        let words = "The same limit in other words.";
+        trial.findings.push(one(FindingCode::CgroupLimit, Severity::Warning, words));
+    }
+    trials[1].findings.push(one(FindingCode::ForeignIo, Severity::Warning, "Others wrote."));
+    let found = trial_findings(&trials, &[before, limit]);
+    let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
+    assert_eq!(claims, ["In 1 of 3 trials: Others wrote."]);
+    assert_eq!(trial_findings(&trials, &[]).len(), 2, "without them all is new");
+}
+
+#[test]
+fn a_rate_that_moved_is_a_note_and_only_above_the_rate_of_false_alarms() {
+    let with = |moved: usize| {
+        let mut trials: Vec<Trial> = (0..40).map(|_| trial(&random_read(1), 1000.0)).collect();
+        for trial in &mut trials[..moved] {
+            trial.result.steady = Some(false);
+            trial.findings.push(one(FindingCode::NotSteady, Severity::Warning, "It moved."));
+        }
+        trial_findings(&trials, &[])
+    };
+    assert!(with(4).is_empty());
+    let found = with(10);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Info));
+    assert!(found[0].claim.starts_with("In 10 of 40 visits (25 %)"), "{}", found[0].claim);
+    assert!(found[0].remedy.contains("--budget") && !found[0].remedy.contains("--runtime"));
+}
+
+#[test]
+fn requests_are_counted_over_all_visits_of_a_cell_and_thin_cells_are_named() {
+    let few = |trial: &mut Trial| {
+        let finding = one(FindingCode::TooFewRequests, Severity::Warning, "Only 44 requests.");
+        trial.findings.push(finding);
+    };
+    let mut enough = visits(&random_read(1), 44.0);
+    enough.iter_mut().for_each(few);
+    assert!(trial_findings(&enough, &[]).is_empty(), "three times 44 are enough");
+    let mut trials = visits(&random_read(1), 1000.0);
+    trials.extend(visits(&random_read(2), 20.0));
+    trials.iter_mut().for_each(few);
+    let found = trial_findings(&trials, &[]);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+    let claim = &found[0].claim;
+    assert!(claim.starts_with("1 of 2 cells") && claim.contains("depth 2 (60)"), "{claim}");
+    let mut none = trial(&random_read(4), 1.0);
+    none.result.read.as_mut().unwrap().ios = 0;
+    trials.push(none);
+    assert_eq!(trial_findings(&trials, &[])[0].severity, Severity::Invalid);
+}
+
+#[test]
+fn stolen_time_counts_over_all_visits_together() {
+    let with = |stolen_ms: [f64; 3]| {
+        let mut trials = visits(&random_read(1), 1000.0);
+        for (trial, stolen_ms) in trials.iter_mut().zip(stolen_ms) {
+            trial.environment = Some(Environment { cpus: 2, ..Environment::default() });
+            let Measured::Value(cpu) = &mut trial.cpu else { panic!("synthetic trials have it") };
+            cpu.steal_ms = Some(stolen_ms);
+            trial.findings.push(one(FindingCode::StealTime, Severity::Warning, "Stolen."));
+        }
+        trial_findings(&trials, &[])
+    };
+    // Two processors for three seconds.
+    assert!(with([290.0, 0.0, 0.0]).is_empty(), "one bad visit of three");
+    let found = with([200.0, 200.0, 200.0]);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].claim.contains("10 %"), "{}", found[0].claim);
+}

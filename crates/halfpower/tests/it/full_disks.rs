@@ -1,0 +1,66 @@
+//! Disks that are full, or become full: a message, exit code 4, and what was there is kept.
+
+use crate::program::{halfpower, halfpower_in, names, program_under, run};
+use testkit::{LoopDevice, Mounted, Tmpfs, disk_folder, requires};
+
+#[test]
+fn a_disk_that_fills_up_while_the_test_file_is_written_is_named_and_no_file_is_left() {
+    requires!(Root, Loop, Mount, Ext4);
+    // The file system promises 4 GiB on a device that has 24 MiB: thin provisioning.
+    let memory = Tmpfs::new(24 << 20).unwrap();
+    let device = LoopDevice::within(memory.path(), 4 << 30, 512).unwrap();
+    let disk = Mounted::ext4(device.path()).unwrap();
+    let before = names(disk.path());
+    for verb in ["run", "check"] {
+        halfpower_in(disk.path(), &format!("{verb} . --size 64m --no-save"))
+            .refuses(4, &["no space for the test file", "64 MiB", "free some space"]);
+        assert_eq!(names(disk.path()), before);
+    }
+}
+
+#[test]
+fn a_quota_that_forbids_the_test_file_is_named() {
+    requires!(Disk, Strace);
+    let folder = disk_folder().unwrap();
+    let mut command = program_under(
+        "strace -f -qq -o /dev/null -e trace=fallocate -e inject=fallocate:error=EDQUOT",
+    );
+    command.current_dir(folder.path());
+    run(command, "run . --size 64m --no-save")
+        .refuses(4, &["no space for the test file", "quota exceeded", "--size"]);
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_full_disk_below_the_database_is_named_and_what_was_saved_before_is_kept() {
+    requires!(Mount);
+    let disk = Tmpfs::new(512 << 10).unwrap();
+    let path = disk.path().join("kept.db");
+    let save = |seed: u32| {
+        let words = format!("check sim:mdc,service=1ms --no-write --budget 5s --seed {seed}");
+        halfpower(&format!("{words} --db {}", path.display()))
+    };
+    let mut saved = 0;
+    let failed = loop {
+        let ended = save(saved);
+        if ended.code != Some(0) {
+            break ended;
+        }
+        saved += 1;
+        assert!(saved < 50, "a disk of 512 KiB never becomes full");
+    };
+    failed.refuses(4, &["no space left", "kept.db", "--db"]);
+    let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
+    let profiles: Vec<record::Profile> = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(profiles.len(), saved as usize);
+}
+
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = crate::program::program();
+    command.args(["run", "sim:mm1", "--no-save"]).stdout(full);
+    command.stderr(std::process::Stdio::null());
+    let ended = crate::program::Running::start_as_set(command).end();
+    assert_eq!(ended.code, Some(4));
+}

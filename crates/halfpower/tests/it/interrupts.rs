@@ -1,0 +1,108 @@
+//! Signals at any moment: what had finished is kept, nothing else is left.
+
+use crate::program::{Running, found, halfpower, names, program};
+use record::{FindingCode, Profile};
+use std::path::Path;
+use std::time::Duration;
+use store::{Store, StoreError};
+use tempfile::TempDir;
+use testkit::{disk_folder, requires};
+
+/// Starts in a folder, with a database outside of it.
+fn start(folder: &Path, database: &TempDir, words: &str) -> Running {
+    let mut command = program();
+    command.current_dir(folder).args(words.split_whitespace());
+    command.arg("--db").arg(database.path().join("kept.db"));
+    Running::start(command)
+}
+
+/// Interrupts a command once it has said `moment` and some time has passed; checks the exit code,
+/// the message and that nothing is left in the folder. The folder of the database.
+fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> TempDir {
+    let (folder, database) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
+    let mut running = start(folder.path(), &database, words);
+    running.wait_for(moment);
+    std::thread::sleep(later);
+    running.signal(signal);
+    let ended = running.end().expect(130);
+    assert_eq!(ended.stdout, "", "{ended:?}");
+    assert!(ended.stderr.lines().last().unwrap().contains("interrupted"), "{ended:?}");
+    assert_eq!(names(folder.path()), [""; 0]);
+    database
+}
+
+#[test]
+fn an_interrupt_while_the_test_file_is_written_leaves_no_file() {
+    requires!(Disk);
+    for signal in ["INT", "TERM"] {
+        for verb in ["run", "check"] {
+            interrupted(&format!("{verb} . --size 2g"), signal, "write test file", Duration::ZERO);
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_in_the_middle_of_a_run_leaves_no_file_and_no_half_trial() {
+    requires!(Disk);
+    for signal in ["INT", "TERM", "HUP"] {
+        let words = "run . --size 64m --runtime 20s --iodepth 4 --numjobs 2";
+        let later = Duration::from_millis(100);
+        let database = interrupted(words, signal, "measure ...", later);
+        let path = database.path().join("kept.db");
+        let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
+        assert_eq!(listed.stdout.trim(), "[]");
+    }
+}
+
+#[test]
+fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no_file() {
+    requires!(Disk);
+    for (signal, milliseconds) in [("INT", 0), ("TERM", 300)] {
+        let words = "check . --size 256m --budget 5s";
+        let later = Duration::from_millis(milliseconds);
+        let database = interrupted(words, signal, "repeats ...", later);
+        let path = database.path().join("kept.db");
+        let shown = halfpower(&format!("profile show last --json --db {}", path.display()));
+        let profile: Profile = shown.expect(0).profile();
+        assert!(found(&profile.findings, FindingCode::Interrupted));
+        let trials = Store::open_existing(&path).unwrap().trials_of_profile(&profile.id).unwrap();
+        // The whole matrix was measured before the first cell was visited again.
+        let first: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
+        assert!(first >= 21 && trials.len() >= first, "{first} of {} trials", trials.len());
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_simulation_too() {
+    let mut command = program();
+    let words = "run sim:md1,service=1ns --runtime 24h --no-save";
+    command.args(words.split_whitespace());
+    let running = Running::start(command);
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal("INT");
+    running.end().refuses(130, &["interrupted"]);
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_a_database_that_opens_and_no_file() {
+    requires!(Disk);
+    let (folder, database) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
+    let path = database.path().join("kept.db");
+    for milliseconds in [3, 30, 100, 250, 500, 900] {
+        let words = "check . --size 64m --budget 5s";
+        let mut running = start(folder.path(), &database, words);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        running.kill();
+        assert_eq!(running.end().code, None, "it had ended before the kill");
+        assert_eq!(names(folder.path()), [""; 0]);
+        match Store::open_existing(&path) {
+            Ok(store) => assert!(store.profiles().unwrap().is_empty()),
+            Err(StoreError::Missing(_)) => {}
+            Err(other) => panic!("after {milliseconds} ms: {other}"),
+        }
+    }
+    // And it goes on to be used.
+    let words = "check sim:mdc,service=1ms --budget 5s";
+    start(folder.path(), &database, words).end().expect(0);
+    assert_eq!(Store::open_existing(&path).unwrap().profiles().unwrap().len(), 1);
+}

@@ -1,0 +1,25 @@
+//! The program from outside: command line in; exit code, standard output, standard error, files
+//! and database out.
+//!
+//! Nothing here looks into the program. Simulated targets show whether its numbers are true,
+//! because their truth is known; files, loop devices and mounts show what it does to a machine.
+//! What a machine lacks is skipped, and the skip is counted (see the crate `testkit`).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod cache_modes;
+mod closed_pipes;
+mod documents;
+mod findings;
+mod full_disks;
+mod interrupts;
+mod no_result;
+mod output_files;
+mod pages;
+mod profiles;
+mod program;
+mod refusals;
+mod sequence;
+mod simulated_checks;
+mod simulated_runs;
+mod usage;
+mod vanishing;

@@ -1,0 +1,144 @@
+//! `profile list`, `profile show` and `doctor`.
+
+use crate::program::{Outcome, halfpower, names, program, run};
+use record::Profile;
+use std::path::Path;
+use store::Store;
+use tempfile::TempDir;
+
+/// A database with two profiles of simulated devices, the second the newer.
+fn two_profiles() -> (TempDir, [Profile; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let profiles = ["mm1", "mdc"].map(|kind| {
+        let words = format!("check sim:{kind},service=1ms --budget 5s --json");
+        with_database(folder.path(), &words).expect(0).profile()
+    });
+    (folder, profiles)
+}
+
+fn with_database(folder: &Path, words: &str) -> Outcome {
+    halfpower(&format!("{words} --db {}", folder.join("kept.db").display()))
+}
+
+#[test]
+fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
+    let (folder, profiles) = two_profiles();
+    let page = with_database(folder.path(), "profile list").expect(0).stdout;
+    let places: Vec<usize> =
+        ["sim:mm1", "sim:mdc"].iter().map(|target| page.find(target).unwrap()).collect();
+    assert!(places[0] < places[1], "{page}");
+    let json = with_database(folder.path(), "profile list --json").expect(0).stdout;
+    let listed: Vec<Profile> = serde_json::from_str(&json).unwrap();
+    assert_eq!(listed, profiles);
+}
+
+#[test]
+fn a_profile_is_shown_by_its_id_by_the_beginning_of_it_and_as_the_last() {
+    let (folder, [first, second]) = two_profiles();
+    let show = |id: &str| {
+        with_database(folder.path(), &format!("profile show {id} --json")).expect(0).profile()
+    };
+    assert_eq!(show(&first.id), first);
+    assert_eq!(show(&first.id[..8]), first);
+    assert_eq!(show(&second.id), second);
+    assert_eq!(show("last"), second);
+}
+
+#[test]
+fn a_profile_is_shown_as_the_page_that_check_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let checked = with_database(folder.path(), "check sim:mmc,service=1ms").expect(0).stdout;
+    let shown = with_database(folder.path(), "profile show last").expect(0).stdout;
+    assert!(checked.starts_with(&shown), "{shown}\n---\n{checked}");
+}
+
+#[test]
+fn an_id_that_nothing_has_is_refused_with_the_way_to_see_what_is_there() {
+    let (folder, _) = two_profiles();
+    with_database(folder.path(), "profile show zzzz")
+        .refuses(4, &["zzzz", "kept.db", "profile list"]);
+}
+
+#[test]
+fn the_beginning_of_several_ids_is_refused_with_the_candidates() {
+    let (folder, [first, _]) = two_profiles();
+    let mut store = Store::open(&folder.path().join("kept.db")).unwrap();
+    for id in ["abc1", "abc2"] {
+        store.add_profile(&Profile { id: id.to_owned(), ..first.clone() }, &[]).unwrap();
+    }
+    drop(store);
+    with_database(folder.path(), "profile show abc")
+        .refuses(4, &["abc", "more than one", "abc1", "abc2"]);
+    assert_eq!(
+        with_database(folder.path(), "profile show abc1 --json").expect(0).profile().id,
+        "abc1"
+    );
+}
+
+#[test]
+fn a_missing_database_is_refused_with_how_to_make_one_and_is_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in ["profile list", "profile show last"] {
+        with_database(folder.path(), words).refuses(4, &["no database", "halfpower check"]);
+    }
+    assert!(!folder.path().join("kept.db").exists());
+}
+
+#[test]
+fn the_database_is_the_flags_else_the_variables_else_that_of_the_users_data_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = |flags: &str| {
+        let mut command = program();
+        command.env("HALFPOWER_DB", folder.path().join("variable.db"));
+        run(command, &format!("run sim:mm1 {flags}")).expect(0);
+    };
+    save(&format!("--db {}", folder.path().join("flag.db").display()));
+    assert_eq!(names(folder.path()), ["flag.db"]);
+    save("");
+    assert_eq!(names(folder.path()), ["flag.db", "variable.db"]);
+    save("--no-save");
+    let mut command = program();
+    command.env("XDG_DATA_HOME", folder.path());
+    run(command, "run sim:mm1").expect(0);
+    assert_eq!(names(folder.path()), ["flag.db", "halfpower", "variable.db"]);
+    assert_eq!(names(&folder.path().join("halfpower")), ["halfpower.db"]);
+}
+
+#[test]
+fn without_a_place_for_the_database_nothing_is_measured_and_the_way_out_is_named() {
+    let mut command = program();
+    command.env_remove("XDG_DATA_HOME").env_remove("HOME");
+    run(command, "run sim:mm1").refuses(4, &["no place for the database", "--db", "--no-save"]);
+    halfpower("check sim:mm1").refuses(4, &["/proc/none", "--db", "--no-save"]);
+}
+
+#[test]
+fn the_last_of_no_profiles_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    with_database(folder.path(), "run sim:mm1").expect(0);
+    with_database(folder.path(), "profile show last").refuses(4, &["kept.db", "profile"]);
+    let json = with_database(folder.path(), "profile list --json").expect(0).stdout;
+    assert_eq!(json.trim(), "[]");
+}
+
+#[test]
+fn the_doctor_says_what_can_be_measured_in_text_and_json() {
+    let page = halfpower("doctor").expect(0).stdout;
+    assert!(page.contains("io_uring") && page.contains("O_DIRECT"), "{page}");
+    let json = halfpower("doctor --json").expect(0).stdout;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["schema"], "halfpower/doctor/1");
+    let rows = document["capabilities"].as_array().unwrap();
+    for row in rows {
+        assert!(row["available"].is_boolean() && !row["name"].as_str().unwrap().is_empty());
+        // What is missing says what would help.
+        let helps = row["available"] == true || !row["remedy"].as_str().unwrap_or("").is_empty();
+        assert!(helps, "{row}");
+    }
+    assert!(rows.len() > 5);
+}
+
+#[test]
+fn the_doctor_of_a_missing_directory_has_no_result() {
+    halfpower("doctor no/such/place").refuses(4, &["no/such/place", "not a directory"]);
+}

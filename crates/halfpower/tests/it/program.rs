@@ -1,0 +1,202 @@
+//! The program as a child process: started, watched, signalled, ended if it hangs.
+
+use record::{Finding, FindingCode, Profile, Trial};
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longer than any command here takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a child is looked at.
+const POLL: Duration = Duration::from_millis(2);
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Exit code; `None` if a signal killed it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    /// The same, if it ended with this code.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Checks that it failed as bad input should: this code, one message with all these words,
+    /// nothing on standard output.
+    #[track_caller]
+    pub(crate) fn refuses(self, code: i32, words: &[&str]) {
+        let ended = self.expect(code);
+        assert_eq!(ended.stdout, "", "{ended:#?}");
+        let is_message = |line: &&str| {
+            line.starts_with("error: ")
+                || line.starts_with("halfpower: ") && !line.ends_with(" ...")
+        };
+        let messages: Vec<&str> = ended.stderr.lines().filter(is_message).collect();
+        assert_eq!(messages.len(), 1, "{ended:#?}");
+        for word in words {
+            assert!(messages[0].contains(word), "{word:?} is not in {:?}", messages[0]);
+        }
+    }
+
+    /// The trial that was printed as JSON.
+    #[track_caller]
+    pub(crate) fn trial(&self) -> Trial {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// The profile that was printed as JSON.
+    #[track_caller]
+    pub(crate) fn profile(&self) -> Profile {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// The program, free of what the user of the tests has set.
+pub(crate) fn program() -> Command {
+    cleaned(Command::new(env!("CARGO_BIN_EXE_halfpower")))
+}
+
+/// The program under another one, such as strace, whose words come first.
+pub(crate) fn program_under(words: &str) -> Command {
+    let mut parts = words.split_whitespace();
+    let mut command = cleaned(Command::new(parts.next().unwrap()));
+    command.args(parts).arg(env!("CARGO_BIN_EXE_halfpower"));
+    command
+}
+
+fn cleaned(mut command: Command) -> Command {
+    for name in ["HALFPOWER_DB", "NO_COLOR", "COLUMNS", "TERM"] {
+        command.env_remove(name);
+    }
+    // No folder can be made there: a test that names no database fails and leaves none.
+    command.env("XDG_DATA_HOME", "/proc/none").stdin(Stdio::null());
+    command
+}
+
+/// Runs the program with these words.
+pub(crate) fn halfpower(words: &str) -> Outcome {
+    run(program(), words)
+}
+
+/// Runs the program in a folder.
+pub(crate) fn halfpower_in(folder: &Path, words: &str) -> Outcome {
+    let mut command = program();
+    command.current_dir(folder);
+    run(command, words)
+}
+
+/// Runs a command with these words.
+pub(crate) fn run(mut command: Command, words: &str) -> Outcome {
+    command.args(words.split_whitespace());
+    Running::start(command).end()
+}
+
+/// A command on its way. Its streams go to files, so that it never waits for a reader.
+pub(crate) struct Running {
+    child: Child,
+    streams: TempDir,
+}
+
+impl Running {
+    /// Starts it.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let streams = tempfile::tempdir().unwrap();
+        let file = |name: &str| File::create(streams.path().join(name)).unwrap();
+        command.stdout(file("stdout")).stderr(file("stderr"));
+        Self { child: command.spawn().unwrap(), streams }
+    }
+
+    /// Starts it with streams that the caller has set.
+    pub(crate) fn start_as_set(mut command: Command) -> Self {
+        Self { child: command.spawn().unwrap(), streams: tempfile::tempdir().unwrap() }
+    }
+
+    fn stream(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.streams.path().join(name)).unwrap_or_default();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// Waits until it has said something on standard error.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, words: &str) {
+        let start = Instant::now();
+        while !self.stream("stderr").contains(words) {
+            let ended = self.child.try_wait().unwrap();
+            let said = self.stream("stderr");
+            assert!(ended.is_none() || said.contains(words), "it never said {words:?}: {said}");
+            assert!(start.elapsed() < PATIENCE, "it has not said {words:?}: {said}");
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Sends a signal, by its name without `SIG`.
+    pub(crate) fn signal(&self, name: &str) {
+        let command = format!("kill -s {name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success());
+    }
+
+    /// Kills it at once, as SIGKILL does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Outcome {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it hangs: {}", self.stream("stderr"));
+            std::thread::sleep(POLL);
+        };
+        let (stdout, stderr) = (self.stream("stdout"), self.stream("stderr"));
+        Outcome { code: status.code(), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    /// A test that fails leaves no process behind.
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A trial that was saved nowhere, with these words after `run`; its exit code must be this.
+#[track_caller]
+pub(crate) fn trial(code: i32, words: &str) -> Trial {
+    halfpower(&format!("run {words} --no-save --json")).expect(code).trial()
+}
+
+/// A profile that was saved nowhere, with these words after `check`.
+#[track_caller]
+pub(crate) fn profile(code: i32, words: &str) -> Profile {
+    halfpower(&format!("check {words} --no-save --json")).expect(code).profile()
+}
+
+/// Whether one of the findings is of this kind.
+pub(crate) fn found(findings: &[Finding], code: FindingCode) -> bool {
+    findings.iter().any(|finding| finding.code == code)
+}
+
+/// The names in a folder.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,46 @@
+//! One seed, one sequence of requests, whatever carries them out.
+//!
+//! What a run wrote into a file of holes shows which requests it made. All blocks of a run that
+//! ended early must be among those of a run that went further, if both follow one sequence; two
+//! sequences of hundreds of random blocks among thousands never nest by chance.
+
+use crate::program::trial;
+use std::collections::BTreeSet;
+use testkit::{disk_folder, requires};
+
+const BLOCK_BYTES: usize = 4096;
+const FILE_BYTES: u64 = 256 << 20;
+
+/// The blocks that a run with these flags writes, of a file that was all zeros.
+fn blocks_written(flags: &str) -> BTreeSet<usize> {
+    let folder = disk_folder().unwrap();
+    let file = folder.path().join("data");
+    std::fs::File::create(&file).unwrap().set_len(FILE_BYTES).unwrap();
+    let words = format!(
+        "{} --rw randwrite --overwrite --cache all --runtime 200ms {flags}",
+        file.display()
+    );
+    assert!(trial(0, &words).result.write.unwrap().ios > 100);
+    let bytes = std::fs::read(&file).unwrap();
+    let blocks = bytes.chunks(BLOCK_BYTES).enumerate();
+    let written = blocks.filter(|(_, block)| block.iter().any(|&byte| byte != 0));
+    let written: BTreeSet<usize> = written.map(|(index, _)| index).collect();
+    assert!(written.len() < bytes.len() / BLOCK_BYTES, "the whole file: nothing can be told");
+    written
+}
+
+fn nested(a: &BTreeSet<usize>, b: &BTreeSet<usize>) -> bool {
+    a.is_subset(b) || b.is_subset(a)
+}
+
+#[test]
+fn the_same_seed_makes_the_same_requests_on_both_engines_and_another_seed_others() {
+    requires!(Disk);
+    let ring = blocks_written("--seed 7 --ioengine io_uring");
+    let deep = blocks_written("--seed 7 --ioengine io_uring --iodepth 8");
+    let sync = blocks_written("--seed 7 --ioengine sync");
+    let other = blocks_written("--seed 8 --ioengine sync");
+    assert!(nested(&ring, &sync), "the engines differ");
+    assert!(nested(&ring, &deep) && nested(&deep, &sync), "depth changes the sequence");
+    assert!(!nested(&sync, &other), "the seed changes nothing");
+}

@@ -1,0 +1,65 @@
+//! File systems that a test mounts, and a folder on the disk that the tests run from.
+//!
+//! The temporary directory of a system is often memory, so what a test needs of a disk it gets
+//! beside the test's own program, which cargo built on one.
+
+use crate::device::{patiently, report_left_over, run};
+use std::ffi::OsStr;
+use std::io::Result;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A mounted file system, unmounted when it is dropped.
+#[derive(Debug)]
+pub struct Mounted {
+    folder: TempDir,
+}
+
+impl Mounted {
+    /// Mounts `source` (a device, or any word for a file system that has none) as `kind`.
+    ///
+    /// # Errors
+    /// If mounting is not allowed, or the kernel does not know the kind.
+    pub fn new(kind: &str, source: impl AsRef<OsStr>) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("halfpower-mount-").tempdir()?;
+        run(Command::new("mount").args(["-t", kind]).arg(source).arg(folder.path()))?;
+        Ok(Self { folder })
+    }
+
+    /// Makes an ext4 on a device and mounts it. It has no journal and puts off what can be put
+    /// off, so that an empty one writes little.
+    ///
+    /// # Errors
+    /// If it cannot be made or mounted.
+    pub fn ext4(device: &Path) -> Result<Self> {
+        run(Command::new("mkfs.ext4")
+            .args(["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=1"])
+            .arg(device))?;
+        Self::new("ext4", device)
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Not lazily: a device below it is to be free when this returns.
+        let unmount = || run(Command::new("umount").arg(self.path()));
+        report_left_over("mount", self.path(), patiently(unmount));
+    }
+}
+
+/// A temporary folder beside the running program, which is on a disk.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn disk_folder() -> Result<TempDir> {
+    let program = std::env::current_exe()?;
+    let folder = program.parent().unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix("halfpower-disk-").tempdir_in(folder)
+}
