@@ -29,8 +29,12 @@ const DEPTH_CURVE_BYTES: u64 = 4 << 10;
 const LADDER_GAIN: f64 = 0.1;
 /// Cells of a whole plan, for the length of a visit.
 const EXPECTED_CELLS: u64 = 70;
-/// Share of the budget for the three rounds.
-const ROUNDS_SHARE: f64 = 0.6;
+/// Share of the budget for the three rounds on a fast device. Small, so that what is left doubles
+/// the visits twice: noise that comes and goes within seconds averages out over many short visits
+/// far apart, not over a few long ones.
+const ROUNDS_SHARE: f64 = 0.2;
+/// Share of the budget for the three rounds of the matrix on a slow device.
+const MATRIX_SHARE: f64 = 0.6;
 /// Share of the budget that may be promised to the rounds when points are added.
 const PROMISE_SHARE: f64 = 0.9;
 /// Shortest visit: the kernel's counters have a resolution of a millisecond.
@@ -302,7 +306,7 @@ impl CheckPlan {
         let base = (budget * ROUNDS_SHARE / (visits * EXPECTED_CELLS as f64))
             .clamp(MIN_VISIT.0 as f64, 1e9);
         let mandatory = check_cells(self.settings.full, self.settings.write).len() as f64;
-        let longest = (budget * ROUNDS_SHARE / (visits * mandatory)).max(base);
+        let longest = (budget * MATRIX_SHARE / (visits * mandatory)).max(base);
         let wanted = match self.expected_rate(index) {
             Some(rate) if rate > 0.0 => {
                 let rounds = VISIT_ROUNDS * f64::from(self.cells[index].workload.depth);
@@ -310,7 +314,12 @@ impl CheckPlan {
             }
             _ => base,
         };
-        Nanos(wanted.clamp(base, longest) as u64)
+        // A visit in which nothing completed was too short, whatever the plan: the matrix stays
+        // whole, and other visits pay for it.
+        let stalls = self.cells[index].stalls;
+        let stretch =
+            if self.cells[index].rates.is_empty() { 4f64.powi(stalls as i32) } else { 1.0 };
+        Nanos((wanted.clamp(base, longest) * stretch) as u64)
     }
 
     /// Rate of a cell as first seen; for a cell not yet visited, the lowest of its operation, so

@@ -372,17 +372,21 @@ pub fn reopen(handle: &TargetHandle, cache: CacheMode, write: bool) -> Result<Ow
     if missing.is_empty() { Ok(file) } else { Err(HostError::FlagsIgnored { path, missing }) }
 }
 
+/// The system's O_DSYNC. That of rustix 1.1 is O_SYNC on its raw backend, which also commits the
+/// times of change: a dearer write than the one asked for.
+const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
+
 /// The open flags of a cache mode.
 fn cache_flags(cache: CacheMode) -> OFlags {
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, cache.direct());
-    flags.set(OFlags::DSYNC, cache.synchronous());
+    flags.set(DSYNC, cache.synchronous());
     flags
 }
 
 /// The names of the wanted flags that a descriptor does not have.
 fn missing_flags(wanted: OFlags, got: OFlags) -> String {
-    [(OFlags::DIRECT, "O_DIRECT"), (OFlags::DSYNC, "O_DSYNC")]
+    [(OFlags::DIRECT, "O_DIRECT"), (DSYNC, "O_DSYNC")]
         .iter()
         .filter(|(flag, _)| wanted.contains(*flag) && !got.contains(*flag))
         .map(|(_, name)| *name)

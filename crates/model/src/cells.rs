@@ -54,7 +54,8 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     };
     let response_within: Vec<Option<f64>> =
         visits.iter().map(|trial| response_interval(trial)).collect();
-    let iops = per_visit(|visit| visit.iops, &within);
+    let floor = counting_error(visits);
+    let iops = widened(per_visit(|visit| visit.iops, &within), floor);
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
     Some(Cell {
         cell: last.cell.clone(),
@@ -62,7 +63,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
         ios: visits.iter().map(|trial| completed(trial)).sum(),
         iops,
-        bytes_per_s: per_visit(|visit| visit.bytes_per_s, &within),
+        bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
         response_ns: per_visit(|visit| visit.response_ns, &response_within),
         histogram: visits
             .iter()
@@ -83,6 +84,23 @@ fn over_visits(values: &[f64], within_rel: &[Option<f64>]) -> Estimate {
         let share = within_rel.first().copied().flatten().unwrap_or(1.0);
         Estimate::symmetric(value, share * value.abs(), 1)
     })
+}
+
+/// A window cuts off part of a request: each visit's count is right to one, which matters where
+/// the visits agree better than that (a device without variance). As a share of the rate.
+fn counting_error(visits: &[&Trial]) -> f64 {
+    let requests: u64 = visits.iter().map(|trial| completed(trial)).sum();
+    visits.len() as f64 / requests.max(1) as f64
+}
+
+/// The estimate with an interval of at least this half-width, as a share.
+fn widened(estimate: Estimate, least_rel: f64) -> Estimate {
+    let least = least_rel * estimate.value.abs();
+    let half_width = (estimate.high - estimate.low) / 2.0;
+    if half_width >= least {
+        return estimate;
+    }
+    Estimate::symmetric(estimate.value, least, estimate.n)
 }
 
 fn utilization(visits: &[&Trial]) -> Measured<f64> {

@@ -7,10 +7,11 @@
 //! be a migration, and nothing here computes on them), and one JSON file per trial (a directory
 //! of thousands of files has no order, no search and no atomic "profile with its trials").
 //!
-//! Durability: each document is committed, with `synchronous = FULL` in WAL mode, before the call
-//! that adds it returns. A process that is killed loses the trial in progress and nothing else; a
-//! machine that loses power keeps what the disk said it had kept. The cost is one or two flushes
-//! per trial, between measurements and never during one.
+//! Durability: each document is committed, with `synchronous = NORMAL` in WAL mode, before the call
+//! that adds it returns. A process that is killed loses the trial in progress and nothing else. The
+//! disk is flushed when the database is closed and not per trial, because the database often lies
+//! on the very disk that is being measured, and a flush there would change what the next trial
+//! finds: a power failure may therefore lose the last minutes, but not the database.
 //!
 //! The file carries an application id, so that another program's SQLite file is told apart from
 //! one of ours before anything in it is touched, and a schema version, so that a file of a newer

@@ -106,7 +106,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
             .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
             .map_err(failed)?;
     }
-    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
     Ok(Store { connection, path: path.to_owned() })
 }

@@ -160,17 +160,20 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     }
     let risky = pairs.iter().any(|pair| pair.use_device);
     let modes = by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>());
+    let decided = pairs.iter().all(|pair| pair.decided);
     let use_this = if risky {
         format!("{modes}; a power failure may lose unflushed writes")
-    } else {
+    } else if decided {
         format!("{modes}: written through, at no measurable cost")
+    } else {
+        format!("undecided; {modes} is the safe one, a larger --budget can price it")
     };
     Some(Advice {
         subject: "write cache mode".to_owned(),
         use_this,
         because: format!("1 write at a time: {}", list(&pairs, write_reason)),
         next_best: alternatives(&pairs, write_alternative),
-        against_rule: (!risky && pairs.iter().all(|pair| pair.decided)).then(|| {
+        against_rule: (!risky && decided).then(|| {
             "rule of thumb: small writes need the device's cache; here they do not".to_owned()
         }),
     })

@@ -3,17 +3,23 @@
 use super::{Load, Outcome, target::Target};
 use crate::child::{self, Plant};
 use anyhow::{Context, Result, ensure};
-use record::{Severity, Trial};
+use record::{FindingCode, Severity, Trial};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+
+/// Findings that a target in memory gives on purpose.
+const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
 
 /// What a run says besides its numbers.
 pub(super) struct Notes {
     /// What the engine got from the kernel.
     pub(super) features: Vec<String>,
-    /// Findings that say more than "worth knowing".
+    /// Findings that say more than "worth knowing", but for those that the choice of a target in
+    /// memory explains.
     pub(super) findings: Vec<String>,
+    /// Requests that the device itself counted over ours; `None` without such counters.
+    pub(super) counted_ratio: Option<f64>,
 }
 
 /// Runs one load.
@@ -67,7 +73,9 @@ fn notes(trial: &Trial) -> Notes {
             .findings
             .iter()
             .filter(|finding| finding.severity > Severity::Info)
+            .filter(|finding| !EXPECTED.contains(&finding.code))
             .map(|finding| finding.claim.clone())
             .collect(),
+        counted_ratio: trial.device_counters.value().and_then(|counters| counters.ratio_ios),
     }
 }

@@ -1,7 +1,7 @@
 //! One row of the table of peers.
 
 use super::Load;
-use crate::pairs::{Ratio, Verdict};
+use crate::pairs::{MARGIN, Ratio, Verdict};
 
 /// What the pairs of one load came to. Ratios are of the second side over the first.
 pub(super) struct Line {
@@ -20,13 +20,10 @@ impl Line {
         self.iops.verdict() != Verdict::Undecided && self.response.verdict() != Verdict::Undecided
     }
 
-    /// The verdict on rate and response time together: equivalent only if both are.
-    pub(super) fn verdict(&self) -> Verdict {
-        match (self.iops.verdict(), self.response.verdict()) {
-            (Verdict::Equivalent, Verdict::Equivalent) => Verdict::Equivalent,
-            (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
-            _ => Verdict::Undecided,
-        }
+    /// Whether halfpower is surely not behind fio by more than the margin, in rate and response
+    /// time: equivalent or ahead.
+    pub(super) fn agrees_or_leads(&self) -> bool {
+        self.iops.low >= 1.0 / MARGIN && self.response.high <= MARGIN
     }
 
     /// "Not above" is a one-sided claim, so it needs no margin.
@@ -56,14 +53,21 @@ impl Line {
     }
 
     pub(super) fn row(&self, label: &str) -> String {
-        let judged = |ratio: &Ratio| format!("{ratio} {}", ratio.verdict());
+        let judged = |ratio: &Ratio, more_is_better: bool| {
+            let verdict = match ratio.verdict() {
+                Verdict::Different if (ratio.value > 1.0) == more_is_better => "ahead".to_owned(),
+                Verdict::Different => "behind".to_owned(),
+                other => other.to_string(),
+            };
+            format!("{ratio} {verdict}")
+        };
         format!(
             "{label:<25} {:>5}  {:>9.0} {:>9.0}  {:<32} {:<32} {:>6.2} {:>6.2}  {} {}",
             self.pairs,
             self.iops_means.0,
             self.iops_means.1,
-            judged(&self.iops),
-            judged(&self.response),
+            judged(&self.iops, true),
+            judged(&self.response, false),
             self.cpu_means.0,
             self.cpu_means.1,
             self.cpu,
@@ -98,10 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_equivalent_only_if_rate_and_response_time_both_are() {
-        assert_eq!(line(1.0, 1.0, 1.0, 0.01).verdict(), Verdict::Equivalent);
-        assert_eq!(line(1.0, 1.2, 1.0, 0.01).verdict(), Verdict::Different);
-        assert_eq!(line(1.0, 1.05, 1.0, 0.01).verdict(), Verdict::Undecided);
+    fn a_load_passes_only_if_it_is_surely_behind_in_neither() {
+        assert!(line(1.0, 1.0, 1.0, 0.01).agrees_or_leads());
+        assert!(line(1.3, 0.8, 1.0, 0.01).agrees_or_leads());
+        assert!(!line(1.0, 1.2, 1.0, 0.01).agrees_or_leads());
+        assert!(!line(0.9, 1.0, 1.0, 0.01).agrees_or_leads());
+        assert!(!line(1.0, 1.05, 1.0, 0.01).agrees_or_leads(), "not sure enough");
+    }
+
+    #[test]
+    fn what_differs_is_called_ahead_or_behind() {
+        let faster = line(1.3, 0.7, 1.0, 0.01).row("x");
+        assert_eq!(faster.matches(" ahead").count(), 2, "{faster}");
+        let slower = line(0.7, 1.3, 1.0, 0.01).row("x");
+        assert_eq!(slower.matches(" behind").count(), 2, "{slower}");
     }
 
     #[test]
