@@ -4,7 +4,7 @@
 //! The three traits below are all that the runner in `trial` knows of a machine. Each has a twin
 //! in `simdisk`, so that the whole program, from command line to verdict, runs in virtual time
 //! against devices whose truth is known. Engine and clock are chosen once per job, through the
-//! table in [`table`], and are static types from there on: the loop of a job holds no `dyn`.
+//! table that [`visit_engine`] is made from, and are static types from there on: the loop of a job holds no `dyn`.
 //!
 //! Rejected: async runtimes (a scheduler between the request and its clock), and one engine
 //! shared by several jobs (rings belong to the thread that made them).

@@ -120,10 +120,10 @@ fn the_way_without_tmpfile_leaves_no_name_either() {
 #[test]
 fn the_flags_of_a_cache_mode_are_those_of_the_design_and_are_missed_when_absent() {
     assert_eq!(cache_flags(CacheMode::All), OFlags::empty());
-    assert_eq!(cache_flags(CacheMode::Fs), OFlags::DSYNC);
+    assert_eq!(cache_flags(CacheMode::Fs), DSYNC);
     assert_eq!(cache_flags(CacheMode::Device), OFlags::DIRECT);
-    assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | OFlags::DSYNC);
-    let both = OFlags::DIRECT | OFlags::DSYNC;
+    assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | DSYNC);
+    let both = OFlags::DIRECT | DSYNC;
     assert_eq!(missing_flags(both, OFlags::RDWR), "O_DIRECT and O_DSYNC");
     assert_eq!(missing_flags(both, OFlags::DIRECT), "O_DSYNC");
     assert_eq!(missing_flags(OFlags::DIRECT, both), "");
@@ -143,7 +143,7 @@ fn a_descriptor_carries_the_flags_of_its_cache_mode() {
         };
         let flags = rustix::fs::fcntl_getfl(&file).unwrap();
         assert_eq!(flags.contains(OFlags::DIRECT), cache.direct(), "{}", cache.name());
-        assert_eq!(flags.contains(OFlags::DSYNC), cache.synchronous(), "{}", cache.name());
+        assert_eq!(flags.contains(DSYNC), cache.synchronous(), "{}", cache.name());
     }
 }
 

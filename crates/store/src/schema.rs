@@ -100,10 +100,16 @@ fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreErr
 /// # Errors
 /// If the file is not ours, is newer than we are, or cannot be changed.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    if condition(connection, path)? == Condition::Ours(SCHEMA_VERSION) {
+    let failed = |cause| StoreError::from_sqlite(path, cause);
+    // In one transaction, which sees one state of the file: between single statements another
+    // process may make its tables, and a file with tables but without our id is another program's.
+    let look =
+        connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(failed)?;
+    let found = condition(&look, path)?;
+    look.finish().map_err(failed)?;
+    if found == Condition::Ours(SCHEMA_VERSION) {
         return Ok(());
     }
-    let failed = |cause| StoreError::from_sqlite(path, cause);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
     // Looked at again under the lock: another process may have done the work while we waited.

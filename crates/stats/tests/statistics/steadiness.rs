@@ -19,6 +19,26 @@ fn series(
     wander.iter().enumerate().map(value).collect()
 }
 
+/// Completions in each of 1,000 slices of a closed loop at depth 1 whose services are exponential;
+/// `services` of them would fit the window at the rate 1, and `rate` gives the rate at a position
+/// in 0..1.
+fn completions(source: &mut Source, services: f64, rate: impl Fn(f64) -> f64) -> Vec<f64> {
+    let mut counts = vec![0.0; 1_000];
+    let mut at = 0.0;
+    loop {
+        at += source.exponential() / rate(at) / services;
+        match counts.get_mut((at * 1_000.0) as usize) {
+            Some(count) => *count += 1.0,
+            None => return counts,
+        }
+    }
+}
+
+/// The rate at a position in 0..1 of a device whose service time grows evenly `factor`-fold.
+fn slowing(factor: f64) -> impl Fn(f64) -> f64 {
+    move |at| 1.0 / (1.0 + (factor - 1.0) * at)
+}
+
 /// Noise whose mean over the window has a standard deviation of 2 %, so that changes above 5 % come
 /// by chance in most series and the p-value alone has to hold the false alarms down.
 fn loud(coefficient: f64, length: usize) -> f64 {
@@ -47,6 +67,21 @@ fn stationary_series_raise_a_false_alarm_in_less_than_two_percent() {
         }
     }
     assert_few_false_alarms("queue", |source| source.mm1_responses(0.5, 500, 10));
+    assert_few_false_alarms("closed loop", |source| completions(source, 2_500.0, |_| 1.0));
+}
+
+#[test]
+fn rare_stalls_of_a_steady_device_raise_few_false_alarms() {
+    // Two stalls to a window on average, each of 4 % of it.
+    let alarms = share(|source| {
+        let mut rates: Vec<f64> = Vec::new();
+        while rates.len() < 1_024 {
+            let stalled = source.uniform() < 0.002;
+            rates.extend(if stalled { vec![0.0; 40] } else { vec![100.0 + source.normal()] });
+        }
+        !steadiness(&rates[..1_024]).unwrap().steady
+    });
+    assert_share("false alarm: stalls", alarms, 0.0..=0.0199);
 }
 
 #[test]
@@ -62,6 +97,38 @@ fn a_change_of_a_fifth_is_detected() {
             !steadiness(&series(source, coefficient, noise, 1_000, fall)).unwrap().steady
         });
         assert_share(&format!("step of 20 %, {coefficient}"), step, 0.95..=1.0);
+    }
+}
+
+#[test]
+fn a_curved_fall_is_detected_however_loud_or_quiet_the_noise_is() {
+    for factor in [1.5, 2.0, 4.0, 10.0] {
+        let loud = share(|source| {
+            !steadiness(&completions(source, 5_000.0, slowing(factor))).unwrap().steady
+        });
+        assert_share(&format!("fall to 1/{factor}, 5,000 services"), loud, 0.99..=1.0);
+        // A standard deviation of 1 % to a slice: ten million services.
+        for coefficient in [0.0, 0.9] {
+            let quiet = share(|source| {
+                let shape = |at| slowing(factor)(at) - 1.0;
+                !steadiness(&series(source, coefficient, 0.01, 1_000, shape)).unwrap().steady
+            });
+            assert_share(&format!("fall to 1/{factor}, quiet {coefficient}"), quiet, 0.99..=1.0);
+        }
+    }
+}
+
+#[test]
+fn a_large_step_is_detected_wherever_it_is_however_loud_or_quiet_the_noise_is() {
+    for place in [0.15, 0.44, 0.60, 0.81] {
+        let rate = |at| if at < place { 1.0 } else { 0.4 };
+        let loud = share(|source| !steadiness(&completions(source, 5_000.0, rate)).unwrap().steady);
+        assert_share(&format!("step at {place}, 5,000 services"), loud, 0.99..=1.0);
+        let quiet = share(|source| {
+            let values = series(source, 0.0, 0.01, 1_000, |at| rate(at) - 1.0);
+            !steadiness(&values).unwrap().steady
+        });
+        assert_share(&format!("step at {place}, quiet"), quiet, 0.99..=1.0);
     }
 }
 
