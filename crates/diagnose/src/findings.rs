@@ -83,23 +83,37 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let wide: Vec<&Cell> = profile.cells.iter().filter(|cell| !cell.precise).collect();
     let width = |cell: &Cell| cell.iops.relative_half_width();
     let widest = wide.iter().max_by(|a, b| width(a).total_cmp(&width(b)))?;
+    let cells = profile.cells.len();
+    let name = described(&widest.workload);
+    let most = percent(width(widest));
+    let mut widths: Vec<f64> = profile.cells.iter().map(width).collect();
+    widths.sort_by(f64::total_cmp);
+    let median = widths[cells / 2];
+    let widest_text = if wide.len() * 2 > cells {
+        // One number cannot stand for most of a page.
+        format!("the median is ±{}, the widest ±{most} ({name})", percent(median))
+    } else {
+        format!("widest: {name}, ±{most}")
+    };
+    // Neither a simulated device nor memory has neighbours.
+    let shared = !profile.simulated && profile.target.device.is_some();
+    let remedy =
+        if shared { "Allow more --budget; a shared disk varies." } else { "Allow more --budget." };
     let finding = Finding::new(
         FindingCode::PrecisionNotReached,
         Severity::Warning,
         format!(
-            "{} of {} cells did not reach the asked precision; widest: {}, ±{}.",
-            wide.len(),
-            profile.cells.len(),
-            described(&widest.workload),
-            percent(width(widest)),
+            "{} of {cells} cells did not reach the asked precision; {widest_text}.",
+            wide.len()
         ),
-        "Allow more --budget; a shared disk varies.",
+        remedy,
     );
     Some(
         finding
             .with("cells that are not precise", wide.len() as f64, "")
-            .with("cells", profile.cells.len() as f64, "")
-            .with("widest half-width", width(widest), "share"),
+            .with("cells", cells as f64, "")
+            .with("widest half-width", width(widest), "share")
+            .with("median half-width", median, "share"),
     )
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A trial reports on itself as if it were the only one. In a profile it is a short visit among
 //! hundreds, and its interval comes from the differences between visits; a warning that is right
-//! for a run of its own would be noise there. So each kind is either rolled up (the gravest of its
-//! kind, and in how many trials) or judged again over all trials:
+//! for a run of its own would be noise there. So each kind is either rolled up (requests that failed
+//! are added up; of anything else the worst is quoted; and in how many trials) or judged again over
+//! all trials:
 //!
 //! - *not steady*: the test raises a false alarm in 1 to 2 % of steady windows, so some alarms are
 //!   expected; above 10 % it is a note, because what it says is in the intervals already;
@@ -14,7 +15,7 @@
 //! here, as are a trial's words on the same fact of the target.
 
 use crate::words::{described, percent};
-use record::{Confidence, Finding, FindingCode, Severity, Trial, Workload};
+use record::{Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, Workload};
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
@@ -45,7 +46,14 @@ pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// One finding for each code: the gravest of its kind and in how many trials it occurs.
+/// A kind of finding over the trials: the worst of it and where it occurs.
+struct Kind<'a> {
+    worst: &'a Finding,
+    /// Trials that have it, each once.
+    trials: Vec<&'a Trial>,
+}
+
+/// One finding for each code: what failed in all, else the worst of its kind, and in how many trials.
 fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let known = |finding: &Finding| {
         already.iter().any(|other| {
@@ -53,41 +61,118 @@ fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
                 && (other.claim == finding.claim || FACTS.contains(&finding.code))
         })
     };
-    let mut kinds: Vec<(Finding, usize)> = Vec::new();
+    let mut kinds: Vec<Kind> = Vec::new();
     for trial in trials {
-        let mut seen: Vec<FindingCode> = Vec::new();
         for finding in &trial.findings {
             if JUDGED_AGAIN.contains(&finding.code) || known(finding) {
                 continue;
             }
-            let first_here = !seen.contains(&finding.code);
-            seen.push(finding.code);
-            match kinds.iter_mut().find(|(kind, _)| kind.code == finding.code) {
-                Some((worst, count)) => {
-                    *count += usize::from(first_here);
-                    if finding.severity > worst.severity {
-                        *worst = finding.clone();
+            match kinds.iter_mut().find(|kind| kind.worst.code == finding.code) {
+                Some(kind) => {
+                    if !kind.trials.last().is_some_and(|last| std::ptr::eq(*last, trial)) {
+                        kind.trials.push(trial);
+                    }
+                    if worse(finding, kind.worst) {
+                        kind.worst = finding;
                     }
                 }
-                None => kinds.push((finding.clone(), 1)),
+                None => kinds.push(Kind { worst: finding, trials: vec![trial] }),
             }
         }
     }
-    kinds
-        .into_iter()
-        .map(|(mut finding, count)| {
-            finding.claim = format!("In {count} of {} trials: {}", trials.len(), finding.claim);
-            if let Some(remedy) = remedy_in_profile(finding.code) {
-                finding.remedy = remedy.to_owned();
-            }
-            finding
-        })
-        .collect()
+    kinds.iter().map(|kind| summary(kind, trials.len())).collect()
+}
+
+/// Graver, or as grave with numbers that are further off. The first number of a finding says how
+/// far: traffic of others and rates upwards, the share that reached the device and the requests in
+/// progress downwards.
+fn worse(one: &Finding, other: &Finding) -> bool {
+    let extent = |finding: &Finding| {
+        let value = finding.evidence.first().map_or(0.0, |evidence| evidence.value);
+        match finding.code {
+            FindingCode::PageCacheServed
+            | FindingCode::DeviceSawLess
+            | FindingCode::DepthNotReached => -value,
+            _ => value,
+        }
+    };
+    match one.severity.cmp(&other.severity) {
+        std::cmp::Ordering::Equal => extent(one) > extent(other),
+        order => order.is_gt(),
+    }
+}
+
+fn summary(kind: &Kind, all: usize) -> Finding {
+    let mut finding = kind.worst.clone();
+    let count = kind.trials.len();
+    let place = format!("in {count} of {all} trials");
+    let requests = match finding.code {
+        FindingCode::IoErrors => failures(kind, |direction| direction.errors),
+        FindingCode::ShortTransfers => failures(kind, |direction| direction.short),
+        _ => 0,
+    };
+    if requests > 0 {
+        // The counts of one trial would read as those of all.
+        for evidence in &mut finding.evidence {
+            let of_trial = |trial: &&Trial| {
+                let same = trial.findings.iter().find(|other| other.code == finding.code)?;
+                let number = same.evidence.iter().find(|other| other.what == evidence.what)?;
+                Some(number.value)
+            };
+            evidence.value = kind.trials.iter().filter_map(of_trial).sum();
+        }
+        finding.claim = if finding.code == FindingCode::IoErrors {
+            format!("{} failed {place}{}.", requests_text(requests), error_kinds(kind))
+        } else {
+            let moved = "transferred less than asked";
+            format!("{} {moved} {place}; they are not counted.", requests_text(requests))
+        };
+    } else {
+        let worst = if count > 1 && !finding.evidence.is_empty() { ", at worst" } else { "" };
+        finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
+    }
+    if let Some(remedy) = remedy_in_profile(finding.code) {
+        finding.remedy = remedy.to_owned();
+    }
+    finding
+}
+
+/// `1 request`, `138 requests`.
+fn requests_text(count: u64) -> String {
+    format!("{count} request{}", if count == 1 { "" } else { "s" })
+}
+
+fn directions<'a>(kind: &Kind<'a>) -> impl Iterator<Item = &'a DirectionResult> {
+    kind.trials.clone().into_iter().flat_map(|trial| {
+        let result = &trial.result;
+        result.read.iter().chain(&result.write)
+    })
+}
+
+fn failures(kind: &Kind, count: impl Fn(&DirectionResult) -> u64) -> u64 {
+    directions(kind).map(count).sum()
+}
+
+/// `: 130 x Input/output error, 8 x No space left on device`, summed over the trials.
+fn error_kinds(kind: &Kind) -> String {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for error in directions(kind).flat_map(|direction| &direction.error_kinds) {
+        match sums.iter_mut().find(|(message, _)| *message == error.message) {
+            Some((_, sum)) => *sum += error.count,
+            None => sums.push((&error.message, error.count)),
+        }
+    }
+    let texts: Vec<String> =
+        sums.iter().map(|(message, sum)| format!("{sum} x {message}")).collect();
+    if texts.is_empty() { String::new() } else { format!(": {}", texts.join(", ")) }
 }
 
 /// What to do about a finding in a profile, where a trial of its own has flags that `check` has not.
 fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
     match code {
+        FindingCode::IoErrors => {
+            Some("Look at the kernel log (dmesg); trials with failures are in no number here.")
+        }
         FindingCode::PageCacheServed => Some("There --cache all looks faster than it is."),
         FindingCode::HarnessLimit => Some("Rates near that limit may be the program's own."),
         _ => None,

@@ -1,13 +1,16 @@
 //! The memory that requests read into and write from.
 //!
 //! One contiguous anonymous mapping per job, a stride per slot, so that one registration with
-//! io_uring covers all of it. For writes it is filled once with random data. Before each write the
-//! slot's data is renewed, so that nothing below can deduplicate or compress it: requests below
-//! 64 KiB are combined as a whole with a fresh random word (exclusive or), because a compressor
-//! sees several of them at once; in larger ones, which fill a compressor's window by themselves,
-//! a word of every sector is. That is 0.05 µs for 4 KiB and 0.1 µs for 64 KiB, before the
-//! request's clock starts. Rejected: drawing all data anew (twenty times that), and a few bytes of
-//! each block at every size, which a window of several blocks sees through.
+//! io_uring covers all of it. Reads and writes of a slot have areas of their own.
+//!
+//! What is written must not be deduplicated or compressed below, at next to no cost, since the
+//! processor's time is measured too. Each slot's write area is a ring of random data that is longer
+//! than the window of any compressor that works on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to
+//! 32 KiB); each write takes the next piece of the ring and stamps a word of each of its pages. So
+//! no two pages that reach a device are equal, and pages near each other share nothing. Rejected:
+//! drawing all data anew and combining all of it with a fresh word (a pass over memory that is no
+//! longer in the cache: 1 µs for 4 KiB), and stamping one buffer again and again (a window of
+//! several blocks sees through it).
 
 use crate::{EngineError, Setup};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -15,31 +18,41 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
-/// Requests from this size on are renewed by sectors: the windows of compressors that work on
-/// storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to 32 KiB) hold no two of them.
-const WINDOW_BYTES: usize = 64 << 10;
-/// Words of a sector of 512 bytes, the unit in which the finest deduplication compares.
-const SECTOR_WORDS: usize = 64;
+/// Shortest ring of a slot: the longest window of a compressor.
+const RING_BYTES_MIN: u64 = 64 << 10;
+/// Rings of all slots together where that makes them longer than the shortest: at low depths the
+/// pieces repeat less often, and all still fit a second-level cache.
+const RINGS_BYTES: u64 = 1 << 20;
+/// Rings of all slots together at most, unless single requests need more.
+const RINGS_BYTES_MAX: u64 = 256 << 20;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
 const PAGE_BYTES: u64 = 4_096;
 
-/// The buffers of one job, one per slot.
+/// The buffers of one job.
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
+    /// Bytes per slot: its ring, then its read area.
     stride: usize,
+    /// Bytes of a slot's ring; 0 where nothing is written.
+    ring: usize,
     length: usize,
+    /// Start of the present piece in each slot's ring.
+    pieces: Vec<usize>,
     keys: Rng,
 }
 
 impl Buffers {
-    /// Maps `setup.depth` buffers of `setup.max_bytes` and touches all of their pages.
+    /// Maps the areas of `setup.depth` slots and touches all of their pages.
     ///
     /// # Errors
     /// If the memory is refused.
     pub fn new(setup: &Setup) -> Result<Self, EngineError> {
-        let stride = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
-        let bytes = stride * u64::from(setup.depth.max(1));
+        let depth = u64::from(setup.depth.max(1));
+        let request = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
+        let ring = if setup.writes { ring_bytes(request, depth) } else { 0 };
+        let stride = ring + if setup.reads { request } else { 0 };
+        let bytes = stride * depth;
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };
         let length = usize::try_from(bytes).map_err(|_| refused(rustix::io::Errno::NOMEM))?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -51,13 +64,19 @@ impl Buffers {
         // SAFETY: the range was mapped just above.
         let _ = unsafe { madvise(base, length, Advice::LinuxHugepage) };
         let base = NonNull::new(base.cast()).ok_or(refused(rustix::io::Errno::NOMEM))?;
-        let mut buffers =
-            Self { base, stride: stride as usize, length, keys: Rng::new(setup.data_seed) };
+        let mut buffers = Self {
+            base,
+            stride: stride as usize,
+            ring: ring as usize,
+            length,
+            pieces: vec![0; depth as usize],
+            keys: Rng::new(setup.data_seed),
+        };
         buffers.fill(setup.writes);
         Ok(buffers)
     }
 
-    /// Faults every page in; with random data if it will be written to a device.
+    /// Faults every page in; with random data if any of it will be written to a device.
     fn fill(&mut self, random: bool) {
         let mut rng = self.keys.clone();
         // SAFETY: the mapping is ours, page-aligned, `length` bytes long and writable, and no
@@ -86,63 +105,61 @@ impl Buffers {
         self.length
     }
 
-    /// Start of a slot's buffer.
-    ///
-    /// # Panics
-    /// In debug builds, if the slot is beyond the depth.
+    /// The address `offset` bytes into a slot.
     #[inline]
-    #[must_use]
-    pub fn slot(&self, slot: u32) -> *mut u8 {
-        let offset = slot as usize * self.stride;
-        debug_assert!(offset + self.stride <= self.length, "slot {slot} is beyond the depth");
-        // SAFETY: engines take slots below the depth (the contract of `Engine`), so the offset
-        // lies in the mapping.
-        unsafe { self.base.as_ptr().add(offset) }
+    fn at(&self, slot: u32, offset: usize) -> *mut u8 {
+        let start = slot as usize * self.stride + offset;
+        debug_assert!(offset < self.stride && start < self.length, "slot {slot} is beyond");
+        // SAFETY: engines take slots below the depth (the contract of `Engine`), and offsets are
+        // those of the areas within a stride, so the address lies in the mapping.
+        unsafe { self.base.as_ptr().add(start) }
     }
 
-    /// The first `bytes` of a slot's buffer, at most its length.
+    /// Where a read of this slot goes.
+    #[inline]
+    #[must_use]
+    pub fn read_area(&self, slot: u32) -> *mut u8 {
+        self.at(slot, self.ring)
+    }
+
+    /// The first `bytes` of what a read left in a slot, at most the largest request.
     #[must_use]
     pub fn data(&self, slot: u32, bytes: usize) -> &[u8] {
-        // SAFETY: the range lies in the slot and is initialised; the borrow of `self` keeps the
-        // engine from submitting into it meanwhile.
-        unsafe { std::slice::from_raw_parts(self.slot(slot), bytes.min(self.stride)) }
-    }
-
-    /// Makes the first `bytes` of a slot's buffer differ from all data written before.
-    #[inline]
-    pub fn renew(&mut self, slot: u32, bytes: u32) {
-        let bytes = (bytes as usize).min(self.stride);
-        let key = self.keys.next_u64();
-        // SAFETY: the range lies in the slot, whose length is a multiple of eight; it is aligned
-        // and initialised, and the slot has no request in flight while it is renewed.
-        let data = unsafe {
-            std::slice::from_raw_parts_mut(self.slot(slot).cast::<u64>(), bytes.div_ceil(8))
-        };
-        if bytes >= WINDOW_BYTES {
-            for word in data.iter_mut().step_by(SECTOR_WORDS) {
-                *word ^= key;
-            }
-        } else if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2, as just detected.
-            unsafe { combine_avx2(data, key) };
-        } else {
-            combine(data, key);
+        let bytes = bytes.min(self.stride - self.ring);
+        if bytes == 0 {
+            return &[];
         }
+        // SAFETY: the range lies in the slot's read area and is initialised; the borrow of `self`
+        // keeps the engine from submitting into it meanwhile.
+        unsafe { std::slice::from_raw_parts(self.read_area(slot), bytes) }
+    }
+
+    /// What this slot's next write carries: `bytes` that differ from all written before.
+    #[inline]
+    pub fn next_write(&mut self, slot: u32, bytes: u32) -> *mut u8 {
+        let length = (bytes as usize).next_multiple_of(PAGE_BYTES as usize);
+        debug_assert!(length <= self.ring, "a write beyond the largest request");
+        let piece = &mut self.pieces[slot as usize];
+        *piece += length;
+        if *piece + length > self.ring {
+            *piece = 0;
+        }
+        let piece = *piece;
+        let start = self.at(slot, piece);
+        let key = self.keys.next_u64();
+        for page in 0..length / PAGE_BYTES as usize {
+            // SAFETY: the page lies in the slot's ring (asserted above), is aligned and
+            // initialised, and the slot has no request in flight while its next is prepared.
+            unsafe { *start.add(page * PAGE_BYTES as usize).cast::<u64>() ^= key };
+        }
+        start
     }
 }
 
-/// Combines every word with `key`.
-#[inline(always)]
-fn combine(data: &mut [u64], key: u64) {
-    for word in data {
-        *word ^= key;
-    }
-}
-
-/// The same, compiled for wide registers: twice as fast as the baseline's.
-#[target_feature(enable = "avx2")]
-fn combine_avx2(data: &mut [u64], key: u64) {
-    combine(data, key);
+/// Length of a slot's ring for requests of up to `request` bytes at this depth.
+fn ring_bytes(request: u64, depth: u64) -> u64 {
+    let wanted = (RINGS_BYTES / depth).max(RING_BYTES_MIN).min(RINGS_BYTES_MAX / depth);
+    wanted.max(request) / request * request
 }
 
 impl Drop for Buffers {

@@ -56,6 +56,8 @@ pub struct Setup {
     pub depth: u32,
     /// Largest request, in bytes.
     pub max_bytes: u32,
+    /// Whether any request will read.
+    pub reads: bool,
     /// Whether any request will write.
     pub writes: bool,
     /// Seed of the data that writes carry.

@@ -15,7 +15,7 @@ use std::os::fd::{BorrowedFd, RawFd};
 pub struct SyncEngine {
     file: RawFd,
     buffers: Buffers,
-    queue: VecDeque<Submission>,
+    queue: VecDeque<(Submission, *mut u8)>,
 }
 
 impl OpenEngine for SyncEngine {
@@ -33,22 +33,21 @@ impl OpenEngine for SyncEngine {
 }
 
 impl SyncEngine {
-    fn carry_out(&mut self, submission: Submission) -> Completion {
+    fn carry_out(&self, submission: Submission, start: *mut u8) -> Completion {
         let Submission { request, slot } = submission;
         let length = request.bytes as usize;
-        let start = self.buffers.slot(slot);
         // SAFETY: whoever opened the engine keeps the descriptor open for its lifetime.
         let file = unsafe { BorrowedFd::borrow_raw(self.file) };
         let outcome = loop {
             let result = match request.op {
                 OpKind::Read => {
-                    // SAFETY: the slot's buffer holds `max_bytes` initialised bytes and nothing
-                    // else refers to it during the call.
+                    // SAFETY: the slot's read area holds `max_bytes` initialised bytes, and
+                    // nothing else refers to it during the call.
                     let buffer = unsafe { std::slice::from_raw_parts_mut(start, length) };
                     pread(file, buffer, request.offset)
                 }
                 OpKind::Write => {
-                    // SAFETY: as above.
+                    // SAFETY: as above, for the piece of the slot's ring.
                     let buffer = unsafe { std::slice::from_raw_parts(start, length) };
                     pwrite(file, buffer, request.offset)
                 }
@@ -66,10 +65,12 @@ impl SyncEngine {
 impl Engine for SyncEngine {
     fn prepare(&mut self, requests: &[Submission]) {
         for submission in requests {
-            if submission.request.op == OpKind::Write {
-                self.buffers.renew(submission.slot, submission.request.bytes);
-            }
-            self.queue.push_back(*submission);
+            let Submission { request, slot } = *submission;
+            let area = match request.op {
+                OpKind::Read => self.buffers.read_area(slot),
+                OpKind::Write => self.buffers.next_write(slot, request.bytes),
+            };
+            self.queue.push_back((*submission, area));
         }
     }
 
@@ -83,7 +84,7 @@ impl Engine for SyncEngine {
         // Not more than asked for: the caller's clock must see each request end on its own.
         for _ in 0..min {
             match self.queue.pop_front() {
-                Some(submission) => done.push(self.carry_out(submission)),
+                Some((submission, area)) => done.push(self.carry_out(submission, area)),
                 None => break,
             }
         }

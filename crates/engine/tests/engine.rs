@@ -20,7 +20,7 @@ const BLOCK: u32 = 4_096;
 const BLOCKS: u64 = 64;
 
 fn setup(file: &File, depth: u32, writes: bool) -> Setup {
-    Setup { file: file.as_raw_fd(), depth, max_bytes: BLOCK, writes, data_seed: 1 }
+    Setup { file: file.as_raw_fd(), depth, max_bytes: BLOCK, reads: true, writes, data_seed: 1 }
 }
 
 fn patterned_file() -> File {
@@ -110,13 +110,13 @@ fn every_engine_reads_the_same_bytes_for_the_same_seed() {
     }
 }
 
-struct WriteAll<'a>(&'a File, &'a [Request]);
+struct WriteAll<'a>(&'a File, u32, &'a [Request]);
 
 impl EngineVisitor for WriteAll<'_> {
     type Output = ();
     fn visit<E: OpenEngine>(self) {
-        let mut engine = E::open(&setup(self.0, 8, true)).unwrap();
-        drive(&mut engine, 8, self.1, |_, completion, _| {
+        let mut engine = E::open(&setup(self.0, self.1, true)).unwrap();
+        drive(&mut engine, self.1, self.2, |_, completion, _| {
             assert_eq!(completion.outcome, BLOCK as i32);
         });
     }
@@ -128,18 +128,30 @@ fn every_engine_writes_data_that_neither_repeats_nor_compresses() {
         .map(|block| Request { offset: block * u64::from(BLOCK), bytes: BLOCK, op: OpKind::Write })
         .collect();
     for info in ENGINES.iter().filter(|info| info.does_io) {
-        let file = tempfile::tempfile().unwrap();
-        visit_engine(info.name, WriteAll(&file, &requests)).unwrap();
-        let mut data = vec![0; (BLOCKS * u64::from(BLOCK)) as usize];
-        file.read_exact_at(&mut data, 0).unwrap();
-        let blocks: std::collections::BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
-        assert_eq!(blocks.len() as u64, BLOCKS, "{:?}: all blocks differ", info.name);
-        let mut counts = [0u32; 256];
-        data.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-        let mean = data.len() as f64 / 256.0;
-        let chi_square: f64 =
-            counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum();
-        assert!(chi_square < 400.0, "{:?}: bytes are uniform, chi-square {chi_square}", info.name);
+        for depth in [1, 8] {
+            let file = tempfile::tempfile().unwrap();
+            visit_engine(info.name, WriteAll(&file, depth, &requests)).unwrap();
+            let mut data = vec![0; (BLOCKS * u64::from(BLOCK)) as usize];
+            file.read_exact_at(&mut data, 0).unwrap();
+            assert_incompressible(&data);
+        }
+    }
+}
+
+/// No two blocks are equal, bytes are uniform, and within the window of a compressor (64 KiB) no
+/// eight bytes come twice.
+fn assert_incompressible(data: &[u8]) {
+    let blocks: std::collections::BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
+    assert_eq!(blocks.len() as u64, BLOCKS, "all blocks differ");
+    let mut counts = [0u32; 256];
+    data.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let mean = data.len() as f64 / 256.0;
+    let chi_square: f64 =
+        counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum();
+    assert!(chi_square < 400.0, "bytes are uniform, chi-square {chi_square}");
+    for window in data.chunks(64 << 10) {
+        let words: std::collections::BTreeSet<&[u8]> = window.chunks(8).collect();
+        assert_eq!(words.len() * 8, window.len(), "a window repeats itself");
     }
 }
 
@@ -185,8 +197,14 @@ fn twenty_rings_after_one_another_on_one_thread_are_all_registered() {
 fn a_wait_with_a_deadline_ends_at_it_when_nothing_completes() {
     use engine::{Clock, MonotonicClock};
     let (reader, _writer) = std::io::pipe().unwrap();
-    let setup =
-        Setup { file: reader.as_raw_fd(), depth: 1, max_bytes: BLOCK, writes: false, data_seed: 1 };
+    let setup = Setup {
+        file: reader.as_raw_fd(),
+        depth: 1,
+        max_bytes: BLOCK,
+        reads: true,
+        writes: false,
+        data_seed: 1,
+    };
     let mut engine = UringEngine::open(&setup).unwrap();
     let request = Request { offset: 0, bytes: BLOCK, op: OpKind::Read };
     engine.prepare(&[Submission { request, slot: 0 }]);

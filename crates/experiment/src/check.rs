@@ -211,7 +211,8 @@ impl CheckPlan {
         };
         Some(Planned {
             workload,
-            seed: derive_seed(self.settings.seed, self.issued),
+            // 53 bits of it: exact in any JSON reader, also one that holds numbers as doubles.
+            seed: derive_seed(self.settings.seed, self.issued) >> 11,
             phase: self.phase(),
         })
     }

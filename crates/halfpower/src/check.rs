@@ -1,10 +1,11 @@
 //! `halfpower check`: the profile of a disk within a minute or so.
 
 use crate::cli::CheckArgs;
-use crate::failure::{self, UsageError};
+use crate::failure::{self, Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTarget, Session};
+use anyhow::Context;
 use diagnose::Omitted;
 use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
 use model::Characterise;
@@ -16,8 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use store::Store;
-use trial::TrialError;
+use store::{Store, StoreError};
 
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
 const TARGET_REL: f64 = 0.05;
@@ -55,7 +55,8 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     };
     let plan = CheckPlan::new(settings)
         .ok_or_else(|| UsageError("the target is too small for any request of the matrix; name a larger one, or a larger --size".to_owned()))?;
-    let check = Check { arguments, session, plan, store, progress, trials: Vec::new() };
+    let check =
+        Check { arguments, session, plan, store, unsaved: None, progress, trials: Vec::new() };
     check.finish()
 }
 
@@ -119,6 +120,8 @@ struct Check<'a> {
     session: Session,
     plan: CheckPlan,
     store: Option<Store>,
+    /// Why the store took no more; it is not asked again.
+    unsaved: Option<StoreError>,
     progress: Progress,
     trials: Vec<Trial>,
 }
@@ -131,7 +134,7 @@ impl Check<'_> {
         while let Some(planned) = self.plan.next_trial() {
             match self.step(&planned) {
                 Ok(()) => {}
-                Err(error) if matches!(error.downcast_ref(), Some(TrialError::Interrupted)) => {
+                Err(error) if failure::is_interrupted(&error) => {
                     interrupted = true;
                     break;
                 }
@@ -143,28 +146,48 @@ impl Check<'_> {
         }
         self.progress.clear();
         if interrupted && self.trials.is_empty() {
-            return Err(TrialError::Interrupted.into());
+            let text = "no trial had finished, nothing is kept";
+            return Err(Interruption(text.to_owned()).into());
         }
         if let Some(error) = failure::nothing_completed(&self.trials) {
             return Err(error);
         }
         let profile = self.profile(id, time, interrupted);
-        if let Some(store) = &mut self.store {
-            let ids: Vec<String> = self.trials.iter().map(|trial| trial.id.clone()).collect();
-            store.add_profile(&profile, &ids)?;
+        self.save(&profile);
+        // What was measured is shown in any case, also where it cannot be kept.
+        self.print(&profile)?;
+        if let Some(error) = self.unsaved {
+            return Err(error).context(session::NOT_SAVED);
         }
         if interrupted {
-            if self.store.is_some() {
-                output::say(&format!(
-                    "halfpower: what was measured is kept as profile {}",
-                    profile.id
-                ));
-            }
-            return Err(TrialError::Interrupted.into());
+            let count = self.trials.len();
+            let kept = match &self.store {
+                Some(_) => format!("saved: `halfpower profile show {}`", profile.id),
+                None => "not saved (--no-save)".to_owned(),
+            };
+            let text =
+                format!("the profile is that of the {count} trials that had finished, {kept}");
+            return Err(Interruption(text).into());
         }
-        self.print(&profile)?;
         let clean = profile.findings.iter().all(|finding| finding.severity < Severity::Invalid);
         Ok(Verdict::of(clean))
+    }
+
+    /// Saves the profile, if the trials were.
+    fn save(&mut self, profile: &Profile) {
+        let ids: Vec<String> = self.trials.iter().map(|trial| trial.id.clone()).collect();
+        self.keep(|store| store.add_profile(profile, &ids));
+    }
+
+    /// Has the store keep something, as long as it takes what it is given: a disk that is full
+    /// must not cost the measurement.
+    fn keep(&mut self, add: impl FnOnce(&mut Store) -> Result<(), StoreError>) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = add(store)
+        {
+            self.unsaved = Some(error);
+            self.store = None;
+        }
     }
 
     fn step(&mut self, planned: &Planned) -> anyhow::Result<()> {
@@ -179,9 +202,7 @@ impl Check<'_> {
             Nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
         };
         self.plan.observe(&trial, spent);
-        if let Some(store) = &mut self.store {
-            store.add_trial(&trial)?;
-        }
+        self.keep(|store| store.add_trial(&trial));
         self.trials.push(trial);
         Ok(())
     }

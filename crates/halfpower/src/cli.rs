@@ -1,8 +1,13 @@
 //! The command line. Names follow fio where fio has the flag.
 
+use crate::help::simulated_devices;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use record::{Bytes, CacheMode, EngineName, Nanos, Pattern, Scrub};
 use std::path::PathBuf;
+use store::{Store, StoreError};
+
+/// Names the database where `--db` does not.
+const DB_VARIABLE: &str = "HALFPOWER_DB";
 
 /// What a disk should do, what it is doing, and what to change.
 #[derive(Debug, Parser)]
@@ -40,23 +45,39 @@ pub(crate) enum Verb {
 /// Where results are kept.
 #[derive(Debug, Args)]
 pub(crate) struct Keeping {
-    /// Database of results [default: halfpower/halfpower.db in the XDG data directory].
-    #[arg(long, value_name = "FILE", env = "HALFPOWER_DB", help_heading = "Results")]
-    pub(crate) db: Option<PathBuf>,
+    /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
+    /// directory].
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    db: Option<PathBuf>,
+}
+
+impl Keeping {
+    /// The file of the database. An empty variable is one that is not set, as for a shell's
+    /// `${HALFPOWER_DB:-...}`; the parser's own variables would take it for an empty path.
+    ///
+    /// # Errors
+    /// If no file is named and there is no default one.
+    pub(crate) fn file(&self) -> Result<PathBuf, StoreError> {
+        let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
+        match self.db.clone().or_else(|| variable().map(PathBuf::from)) {
+            Some(path) => Ok(path),
+            None => Store::default_path(),
+        }
+    }
 }
 
 /// `halfpower check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = simulated_devices("Examples:\n  \
     halfpower check                       the disk under the current directory\n  \
     halfpower check /mnt/data --budget 2m\n  \
     halfpower check /dev/sdb              reads only, the whole device\n  \
-    halfpower check --no-write --json > profile.json")]
+    halfpower check --no-write --json > profile.json"))]
 pub(crate) struct CheckArgs {
     /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     pub(crate) target: String,
-    /// Measuring time; writing the test file comes on top.
+    /// Measuring time, at least 5s; writing the test file comes on top.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = nanos)]
     pub(crate) budget: Nanos,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
@@ -67,7 +88,7 @@ pub(crate) struct CheckArgs {
     pub(crate) no_write: bool,
     /// Size of the test file, or of the measured area
     /// [default: a tenth of the free space, 256 MiB to 2 GiB; all of a file or device].
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) size: Option<Bytes>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
     #[arg(long, value_name = "N")]
@@ -118,13 +139,13 @@ pub(crate) enum ScrubArg {
 
 /// `halfpower run`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_help = simulated_devices("Examples:\n  \
     halfpower run .                                  4 KiB random reads, depth 1, 10 s\n  \
     halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
     halfpower run big.file --rw read --bs 64k --cache all\n  \
     halfpower run /dev/sdb --rw randread --iodepth 32 --json\n  \
     halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
-    Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of 1024.")]
+    Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of 1024."))]
 pub(crate) struct RunArgs {
     /// Directory (a temporary test file in it), file (read only without --overwrite), block
     /// device (read only) or sim:NAME.
@@ -162,7 +183,7 @@ pub(crate) struct RunArgs {
     pub(crate) seed: Option<u64>,
 
     /// Size of the test file, or of the area in a file or device [default as in check].
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Target")]
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, help_heading = "Target")]
     pub(crate) size: Option<Bytes>,
     /// Start of the area.
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes, help_heading = "Target")]
@@ -178,9 +199,10 @@ pub(crate) struct RunArgs {
     /// none (N: O_DIRECT, O_DSYNC) [default: device].
     #[arg(long, value_name = "MODE", value_parser = cache, help_heading = "How")]
     pub(crate) cache: Option<CacheMode>,
-    /// Short for --cache device.
-    #[arg(long, conflicts_with = "cache", help_heading = "How")]
-    pub(crate) direct: bool,
+    /// As in fio: 1 is --cache device, 0 is --cache all. Without a value 1.
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1",
+        value_parser = direct, conflicts_with = "cache", help_heading = "How")]
+    pub(crate) direct: Option<CacheMode>,
     /// What to do to the page cache before the run.
     #[arg(long, value_enum, default_value = "none", help_heading = "How")]
     pub(crate) scrub: ScrubArg,
@@ -244,16 +266,45 @@ fn bytes(text: &str) -> Result<Bytes, String> {
     text.parse().map_err(|error: record::UnitError| error.to_string())
 }
 
+fn some_bytes(text: &str) -> Result<Bytes, String> {
+    match bytes(text)? {
+        Bytes(0) => Err("it must be more than 0, for example 1g".to_owned()),
+        size => Ok(size),
+    }
+}
+
 fn nanos(text: &str) -> Result<Nanos, String> {
     text.parse().map_err(|error: record::UnitError| error.to_string())
 }
 
+/// fio's engines by what does the same here.
+const FIO_ENGINES: &[(&str, EngineName)] = &[
+    ("psync", EngineName::Sync),
+    ("pvsync", EngineName::Sync),
+    ("pvsync2", EngineName::Sync),
+    ("vsync", EngineName::Sync),
+    ("libaio", EngineName::IoUring),
+    ("posixaio", EngineName::IoUring),
+];
+
 fn engine(text: &str) -> Result<EngineName, String> {
     let known = || engine::ENGINES.iter().map(|info| info.name);
     known().find(|name| name.name() == text).ok_or_else(|| {
+        if let Some((_, same)) = FIO_ENGINES.iter().find(|(fio, _)| *fio == text) {
+            return format!("here fio's '{text}' is --ioengine {}", same.name());
+        }
         let names: Vec<&str> = known().map(EngineName::name).collect();
         format!("there is no engine '{text}'; use one of {}", names.join(", "))
     })
+}
+
+/// fio's `direct`, which is a switch.
+fn direct(text: &str) -> Result<CacheMode, String> {
+    match text {
+        "1" => Ok(CacheMode::Device),
+        "0" => Ok(CacheMode::All),
+        _ => Err("use --direct=1 or --direct=0, or put --direct last".to_owned()),
+    }
 }
 
 fn cache(text: &str) -> Result<CacheMode, String> {
@@ -283,7 +334,7 @@ impl RunArgs {
             hit_bytes: self.hit_size,
             iodepth: self.iodepth,
             numjobs: self.numjobs,
-            cache: self.cache.unwrap_or(CacheMode::Device),
+            cache: self.cache.or(self.direct).unwrap_or(CacheMode::Device),
             engine: self.ioengine,
             offset: self.offset,
             size: self.size,

@@ -12,22 +12,27 @@ use workload::BuildError;
 
 /// Flags or their values do not fit.
 const USAGE: u8 = 2;
-/// There is no result.
+/// It would destroy something.
+const REFUSED: u8 = 3;
+/// There is no result, or it could not be kept.
 const NO_RESULT: u8 = 4;
 /// Interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A mistake in the command line that no library knows of.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
-impl std::fmt::Display for UsageError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+/// Something of the user's that would be destroyed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Refusal(pub(crate) String);
 
-impl std::error::Error for UsageError {}
+/// An end that the user or the system asked for, and what became of what was measured.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted: {0}")]
+pub(crate) struct Interruption(pub(crate) String);
 
 /// The error for trials of which no request at all came back well, as where a device is gone:
 /// what failed is kept, but there is no result to print.
@@ -53,6 +58,11 @@ pub(crate) fn nothing_completed(trials: &[Trial]) -> Option<anyhow::Error> {
     ))
 }
 
+/// Whether a trial ended because it was told to.
+pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(TrialError::Interrupted))
+}
+
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
@@ -62,7 +72,10 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
         if cause.is::<BuildError>() || cause.is::<SpecError>() || cause.is::<UsageError>() {
             return USAGE;
         }
-        if let Some(TrialError::Interrupted) = cause.downcast_ref() {
+        if cause.is::<Refusal>() {
+            return REFUSED;
+        }
+        if cause.is::<Interruption>() {
             return INTERRUPTED;
         }
         if cause.is::<StoreError>() || cause.is::<EngineError>() {

@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod doctor;
 mod failure;
+mod help;
 mod output;
 mod profile;
 mod progress;

@@ -1,9 +1,12 @@
 //! Results to standard output or a file, and how they look.
 
+use crate::failure::Refusal;
 use anyhow::{Context, anyhow};
 use report::Style;
-use std::fs::File;
-use std::io::{ErrorKind, IsTerminal, Write};
+use serde::Deserialize;
+use std::fs::{File, Metadata};
+use std::io::{BufReader, ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Columns where the terminal's are not known.
@@ -49,9 +52,21 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// A file that this command uses for something else.
+#[derive(Debug)]
+pub(crate) struct InUse {
+    /// Where it is, or will be.
+    pub(crate) path: PathBuf,
+    /// What it is to the command.
+    pub(crate) role: &'static str,
+}
+
 /// A place for the result, tried before anything is measured, so that a bad path fails at once.
 /// What was there before is replaced only when the result is complete, and nothing is left beside
 /// it however the program ends: the trial of the place is deleted again at once.
+///
+/// Only a document of this program is replaced. A flag that says "replace anything" was rejected:
+/// a slip of the shell's completion would then cost a file, and another name costs nothing.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
@@ -60,22 +75,38 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Makes sure that the file can be made.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+    /// Makes sure that the file can be made and that nothing is lost by it.
+    pub(crate) fn create(path: &Path, in_use: &[InUse]) -> anyhow::Result<Self> {
         path.file_name().ok_or_else(|| anyhow!("--output {path:?} names no file"))?;
         let cannot = || format!("cannot make the file of --output {path:?}; check its folder");
-        match std::fs::metadata(path) {
-            Ok(facts) if facts.is_dir() => {
+        let facts = std::fs::metadata(path).ok();
+        // A link stays one: what it points to is replaced.
+        let place = real_place(path);
+        for other in in_use {
+            if same_file(&place, facts.as_ref(), &other.path) {
+                let role = other.role;
+                return Err(refusal(
+                    path,
+                    &format!("it is {role}, which the result would destroy"),
+                ));
+            }
+        }
+        if let Some(facts) = facts {
+            if facts.is_dir() {
                 return Err(anyhow!("--output {path:?} is a directory; name a file in it"));
             }
-            Ok(facts) if !facts.is_file() => {
+            if facts.file_type().is_block_device() {
+                return Err(refusal(path, "it is a block device, whose content would be lost"));
+            }
+            if !facts.is_file() {
                 let file = File::options().write(true).open(path).with_context(cannot)?;
                 return Ok(Self { path: path.to_owned(), open: Some(file) });
             }
-            // A link stays one: what it points to is replaced.
-            Ok(_) | Err(_) => {}
+            if facts.len() > 0 && !is_document(path) {
+                let why = "it exists and is no halfpower document; its content would be lost";
+                return Err(refusal(path, why));
+            }
         }
-        let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let output = Self { path: place, open: None };
         let partial = output.partial();
         File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).with_context(cannot)?;
@@ -104,6 +135,43 @@ impl OutputFile {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         self.path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
     }
+}
+
+/// A refusal to write a result to a place, and the way out.
+fn refusal(path: &Path, why: &str) -> anyhow::Error {
+    Refusal(format!("--output {path:?} is refused: {why}; name another file")).into()
+}
+
+/// The path behind all links; of a file that is not there yet, in its real folder.
+fn real_place(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")));
+        match (folder, path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        }
+    })
+}
+
+/// Whether the place of an output, already real, and a path are one file, by whatever name. A log
+/// of the database may not be there yet, so that names count too.
+fn same_file(place: &Path, facts: Option<&Metadata>, other: &Path) -> bool {
+    let identity = |facts: &Metadata| (facts.dev(), facts.ino());
+    let other_facts = std::fs::metadata(other).ok();
+    let same = facts.is_some() && facts.map(identity) == other_facts.as_ref().map(identity);
+    same || place == real_place(other)
+}
+
+/// Whether a file holds a JSON document of this program, whole.
+fn is_document(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Document {
+        schema: String,
+    }
+    let read = |file| serde_json::from_reader::<_, Document>(BufReader::new(file)).ok();
+    let document = File::open(path).ok().and_then(read);
+    document.is_some_and(|document| document.schema.starts_with("halfpower/"))
 }
 
 /// A document as JSON, with a line end.

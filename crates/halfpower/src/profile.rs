@@ -34,8 +34,5 @@ pub(crate) fn profile(arguments: &ProfileArgs) -> anyhow::Result<Verdict> {
 }
 
 fn open(keeping: &Keeping) -> anyhow::Result<Store> {
-    Ok(match &keeping.db {
-        Some(path) => Store::open_existing(path)?,
-        None => Store::open_existing(&Store::default_path()?)?,
-    })
+    Ok(Store::open_existing(&keeping.file()?)?)
 }

@@ -6,6 +6,9 @@ use record::{Nanos, format_bytes};
 use std::io::IsTerminal;
 use std::time::Instant;
 
+/// Columns of the phase, of which the longest is "write test file", and of the bar: of 80 columns
+/// they leave 55, enough for the time left and a cell with its depth.
+const TEMPLATE: &str = "{prefix:15} {bar:8} {wide_msg}";
 /// Steps of a bar.
 const STEPS: u64 = 1_000;
 
@@ -23,8 +26,7 @@ impl Progress {
     pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(STEPS);
-            let template = "{prefix:18} {bar:24} {wide_msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
+            if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
                 bar.set_style(style);
             }
             bar

@@ -1,14 +1,16 @@
 //! `halfpower run`: one trial, from its flags to its document.
 
 use crate::cli::RunArgs;
-use crate::failure::{self, UsageError};
-use crate::output::{self, OutputFile, Verdict};
+use crate::failure::{self, Interruption, UsageError};
+use crate::output::{self, InUse, OutputFile, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTarget, Session};
+use anyhow::Context;
 use record::{Bytes, EngineName, TargetKind, Workload};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use store::Store;
 use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
@@ -26,14 +28,14 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
             let spec = Spec { engine: EngineName::Sim, ..arguments.spec() };
             let workload = spec.build(device.size)?;
             let store = session::open_store(&arguments.keeping, arguments.no_save)?;
-            let file = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+            let file = output_file(arguments, store.as_ref())?;
             let session = Session::simulated(&device, Some(device.size), seed, stop);
             (session, workload, store, file)
         }
         None => {
             let target = open(arguments)?;
             let store = session::open_store(&arguments.keeping, arguments.no_save)?;
-            let file = arguments.output.as_deref().map(OutputFile::create).transpose()?;
+            let file = output_file(arguments, store.as_ref())?;
             let (session, workload) = ready(arguments, target, seed, stop, &mut progress)?;
             (session, workload, store, file)
         }
@@ -45,20 +47,35 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         progress.measuring("measure", &what, spent, length);
     });
     progress.clear();
-    let trial = trial?;
-    if let Some(store) = &mut store {
-        store.add_trial(&trial)?;
-    }
+    let trial = match trial {
+        Err(error) if failure::is_interrupted(&error) => {
+            let text = "the run has no result, nothing of it is kept";
+            return Err(Interruption(text.to_owned()).into());
+        }
+        other => other?,
+    };
+    // What was measured is shown in any case, also where it cannot be kept.
+    let saved = store.as_mut().map_or(Ok(()), |store| store.add_trial(&trial));
     let json = output::json(&trial)?;
-    if let Some(file) = file {
-        file.finish(&json)?;
-    }
+    let written = file.map_or(Ok(()), |file| file.finish(&json));
     if let Some(error) = failure::nothing_completed(std::slice::from_ref(&trial)) {
         return Err(error);
     }
     let text = if arguments.json { json } else { report::trial_text(&trial, &output::style()) };
     output::print(&text)?;
+    saved.context(session::NOT_SAVED)?;
+    written?;
     Ok(Verdict::of(trial.clean()))
+}
+
+/// The file of `--output`, if there is to be one, which must be none that the run uses.
+fn output_file(arguments: &RunArgs, store: Option<&Store>) -> anyhow::Result<Option<OutputFile>> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let mut in_use = vec![InUse { path: (&arguments.target).into(), role: "the target" }];
+    for path in store.into_iter().flat_map(Store::files) {
+        in_use.push(InUse { path, role: "the database of results" });
+    }
+    OutputFile::create(path, &in_use).map(Some)
 }
 
 /// Opens the target and checks that the workload fits it.

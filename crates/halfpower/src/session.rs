@@ -18,6 +18,8 @@ use trial::{Identity, RealRig, Rig, SimRig};
 const SIM_PREFIX: &str = "sim:";
 /// The area of a simulated device where the user names none.
 const SIM_AREA: Bytes = Bytes(2 << 30);
+/// What is said, with the reason, where the page is shown but the database takes no more.
+pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
 /// Version of this program, for documents.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -283,9 +285,6 @@ pub(crate) fn open_store(
     if no_save {
         return Ok(None);
     }
-    let opened = match &keeping.db {
-        Some(path) => store::Store::open(path),
-        None => store::Store::default_path().and_then(|path| store::Store::open(&path)),
-    };
+    let opened = keeping.file().and_then(|path| store::Store::open(&path));
     opened.map(Some).context("results cannot be saved (--no-save goes without)")
 }

@@ -14,6 +14,16 @@
 //! Rates are those of both directions together, because a mixed workload is one load on one
 //! device; the response time is the mean over all its requests. The warm-up that the visits of a
 //! cell share is cut from both (see [`crate::visit`]); everything else is of the whole window.
+//!
+//! What is a time per request (R and S) is a ratio: all time over all requests of all visits, not
+//! the mean of the visits' ratios. Visits of equal length then obey Little's law and the utilization
+//! law as a cell too: X R is the depth, X S is U. A plain mean of R counts a slow visit as much as a
+//! fast one that completed ten times as many requests, and X R would exceed the depth. The interval
+//! comes from the linearised ratio (Cochran 1977, Sampling Techniques, section 6.4).
+//!
+//! The kernel's busy counter has a grain of milliseconds and may count a whole one for each request
+//! that touches it. Where it cannot be right, because it never moved or gives more than the response
+//! time of requests that were alone, there is no S and no U.
 
 use crate::visit::{Visit, completed, directions, settled};
 use record::{Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, Trial};
@@ -52,8 +62,15 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         let values: Vec<f64> = settled.iter().map(value).collect();
         over_visits(&values, within)
     };
+    let responses: Vec<f64> = settled.iter().map(|visit| visit.response_ns).collect();
+    let requests: Vec<f64> = settled.iter().map(|visit| visit.requests).collect();
     let response_within: Vec<Option<f64>> =
         visits.iter().map(|trial| response_interval(trial)).collect();
+    let response_ns = ratio_over_visits(&responses, &requests, &response_within);
+    let (utilization, service_ns) = busy(visits, &within, &response_ns)
+        .map_or_else(not_busy, |(share, service)| {
+            (Measured::Value(share), Measured::Value(service))
+        });
     let floor = counting_error(visits);
     let iops = widened(per_visit(|visit| visit.iops, &within), floor);
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
@@ -64,13 +81,13 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         ios: visits.iter().map(|trial| completed(trial)).sum(),
         iops,
         bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
-        response_ns: per_visit(|visit| visit.response_ns, &response_within),
+        response_ns,
         histogram: visits
             .iter()
             .flat_map(|trial| directions(trial))
             .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram)),
-        utilization: utilization(visits),
-        service_ns: service_time(visits, &within),
+        utilization,
+        service_ns,
         cpu_us_per_io: cpu_per_request(visits),
         precise,
     })
@@ -84,6 +101,22 @@ fn over_visits(values: &[f64], within_rel: &[Option<f64>]) -> Estimate {
         let share = within_rel.first().copied().flatten().unwrap_or(1.0);
         Estimate::symmetric(value, share * value.abs(), 1)
     })
+}
+
+/// Mean of one number over all requests of all visits: each visit's mean weighs as many requests as
+/// it has. The linearised values have the ratio as their mean, and their variance is its variance to
+/// first order. `within_rel` as in [`over_visits`].
+fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: &[Option<f64>]) -> Estimate {
+    let all: f64 = requests.iter().sum();
+    let sum: f64 = values.iter().zip(requests).map(|(value, weight)| value * weight).sum();
+    let ratio = sum / all;
+    let mean_requests = all / values.len() as f64;
+    let linearised: Vec<f64> = values
+        .iter()
+        .zip(requests)
+        .map(|(value, weight)| ratio + weight / mean_requests * (value - ratio))
+        .collect();
+    over_visits(&linearised, within_rel)
 }
 
 /// A window cuts off part of a request: each visit's count is right to one, which matters where
@@ -103,18 +136,33 @@ fn widened(estimate: Estimate, least_rel: f64) -> Estimate {
     Estimate::symmetric(estimate.value, least, estimate.n)
 }
 
-fn utilization(visits: &[&Trial]) -> Measured<f64> {
-    all_visits(visits, busy_share).map_or_else(Measured::not, |shares| {
-        Measured::Value(shares.iter().sum::<f64>() / shares.len() as f64)
-    })
+/// U and S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, over
+/// all visits; or why the busy counter cannot tell. A lone visit inherits the relative interval of
+/// its rate.
+fn busy(
+    visits: &[&Trial],
+    within_rel: &[Option<f64>],
+    response_ns: &Estimate,
+) -> Result<(f64, Estimate), String> {
+    let shares = all_visits(visits, busy_share)?;
+    let utilization = shares.iter().sum::<f64>() / shares.len() as f64;
+    if utilization <= 0.0 {
+        return Err("the busy counter, in milliseconds, never moved".to_owned());
+    }
+    let services: Vec<f64> =
+        visits.iter().zip(&shares).map(|(trial, share)| share * 1e9 / rate(trial)).collect();
+    let requests: Vec<f64> = visits.iter().map(|trial| completed(trial) as f64).collect();
+    let service = ratio_over_visits(&services, &requests, within_rel);
+    let alone = visits.iter().all(|trial| trial.workload.depth == 1);
+    if alone && service.low > response_ns.value {
+        return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
+    }
+    Ok((utilization, service))
 }
 
-/// S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, then its
-/// mean over visits. A lone visit inherits the relative interval of its rate.
-fn service_time(visits: &[&Trial], within_rel: &[Option<f64>]) -> Measured<Estimate> {
-    let service = |trial: &Trial| busy_share(trial).map(|share| share * 1e9 / rate(trial));
-    all_visits(visits, service)
-        .map_or_else(Measured::not, |values| Measured::Value(over_visits(&values, within_rel)))
+/// U and S without a value, for one reason.
+fn not_busy(reason: String) -> (Measured<f64>, Measured<Estimate>) {
+    (Measured::not(reason.as_str()), Measured::not(reason))
 }
 
 fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {

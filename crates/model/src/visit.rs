@@ -34,6 +34,8 @@ pub(crate) struct Visit {
     pub bytes_per_s: f64,
     /// Mean response time in nanoseconds.
     pub response_ns: f64,
+    /// Requests behind the response time.
+    pub requests: f64,
 }
 
 /// The visits of one cell, each without their common warm-up.
@@ -112,6 +114,7 @@ fn after(trial: &Trial, cut: usize) -> Option<Visit> {
         iops: whole.iops * gain,
         bytes_per_s: whole.bytes_per_s * gain,
         response_ns,
+        requests: ios as f64,
     })
 }
 
@@ -123,6 +126,7 @@ fn whole(trial: &Trial) -> Visit {
         iops: directions(trial).map(|direction| direction.iops).sum(),
         bytes_per_s: directions(trial).map(|direction| direction.bytes_per_s).sum(),
         response_ns: response_ns / completed(trial) as f64,
+        requests: completed(trial) as f64,
     }
 }
 

@@ -62,12 +62,12 @@ impl HistogramSnapshot {
     }
 
     /// The value below or at which a share `p` (0 to 1) of the values lies, as the midpoint of
-    /// its bucket; `None` with fewer than ten values beyond it (for `p` above one half), where
-    /// the answer would be noise.
+    /// its bucket; `None` with fewer than ten values beyond it (for `p` of one half and above),
+    /// where the answer would be noise.
     #[must_use]
     pub fn percentile(&self, p: f64) -> Option<f64> {
         let total = self.count();
-        if total == 0 || (p > 0.5 && (1.0 - p) * (total as f64) < 10.0 - 1e-6) {
+        if total == 0 || (p >= 0.5 && (1.0 - p) * (total as f64) < 10.0 - 1e-6) {
             return None;
         }
         let rank = ((p * total as f64).ceil() as u64).clamp(1, total);

@@ -67,7 +67,8 @@ pub struct Cell {
     pub iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
-    /// Mean response time, likewise.
+    /// Mean response time of all requests of all visits, so that rate times response time is the
+    /// depth of a closed loop; warm-up as above.
     pub response_ns: Estimate,
     /// Response times of all visits, warm-up included.
     pub histogram: HistogramSnapshot,

@@ -294,9 +294,7 @@ fn cpu_text(cpu: &CpuCost) -> String {
 }
 
 fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
-    let ratio = |value: Option<f64>| {
-        value.map_or(number::NONE.into(), |value| number::in_unit(record::Unit::Ratio, value))
-    };
+    let ratio = |value: Option<f64>| value.map_or(number::NONE.into(), number::digits);
     let size = device.mean_request_bytes.filter(|size| size.is_finite());
     let size = size.map_or(String::new(), |size| {
         format!(" of {}", number::in_unit(record::Unit::Bytes, size))
@@ -321,7 +319,7 @@ fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
 fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
     let factor = harness.ceiling_iops / iops_per_job;
     let factor = if factor.is_finite() && iops_per_job > 0.0 {
-        format!(", {} times what a job did here", number::digits(factor))
+        format!(", {} times what a job did here", number::count(factor))
     } else {
         String::new()
     };

@@ -81,6 +81,9 @@ pub const KEYS: &[Key] = &[
     Key { name: "error", default: "0", help: "probability that a request fails with EIO" },
 ];
 
+/// Shortest service time: below it a minute of virtual time takes minutes of real time.
+const SHORTEST: Nanos = Nanos(1_000);
+
 /// Parameters of a queue device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceSpec {
@@ -212,7 +215,7 @@ impl DeviceSpec {
         let bad =
             |why: String| SpecError::Value { key: key.to_owned(), value: value.to_owned(), why };
         let nanos = || match value.parse::<Nanos>() {
-            Ok(Nanos(0)) => Err(bad("it must be positive".to_owned())),
+            Ok(nanos) if nanos < SHORTEST => Err(bad("use at least 1us".to_owned())),
             Ok(nanos) => Ok(nanos),
             Err(error) => Err(bad(error.to_string())),
         };
@@ -271,7 +274,7 @@ mod tests {
         assert!(text("mm1,servise=1ms").contains("did you mean 'service'"));
         assert!(text("nothing-like-it").contains("known are mm1"));
         assert!(text("mm1,service").contains("key=value"));
-        assert!(text("mm1,service=0ms").contains("positive"));
+        assert!(text("mm1,service=0ms").contains("at least 1us"));
         assert!(text("mm1,error=2").contains("0 to 1"));
     }
 

@@ -42,4 +42,15 @@ impl Store {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The files that the database consists of: its own, the log and the index of the log
+    /// (<https://www.sqlite.org/wal.html>). The last two come and go.
+    #[must_use]
+    pub fn files(&self) -> [PathBuf; 3] {
+        ["", "-wal", "-shm"].map(|suffix| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(suffix);
+            name.into()
+        })
+    }
 }

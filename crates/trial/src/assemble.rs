@@ -3,11 +3,15 @@
 use crate::{Measurement, Rig, SLICES, Tally, TrialError, validity};
 use engine::{CpuSample, DeviceSample, ProbeSample};
 use record::{
-    CpuCost, DeviceCounters, DirectionResult, Environment, ErrorCount, Finding, Measured, Nanos,
-    Series, TRIAL_SCHEMA, Target, TimeSummary, Trial, TrialResult, Workload,
+    CpuCost, DeviceCounters, DirectionResult, EngineName, Environment, ErrorCount, Finding,
+    Measured, Nanos, Series, TRIAL_SCHEMA, Target, TimeSummary, Trial, TrialResult, Workload,
+    format_nanos,
 };
 use std::sync::atomic::AtomicBool;
 
+/// The counters may be read later than the window's edges by this part of its length, or by a
+/// millisecond: more, and what they saw is not what the jobs did in the window.
+const LATENESS_PARTS: u64 = 50;
 /// Points of the time series that a document keeps.
 const SERIES_POINTS: usize = 64;
 
@@ -148,11 +152,30 @@ fn total_ios_and_bytes(measurement: &Measurement) -> (u64, u64) {
     (tallies.iter().map(|t| t.ios).sum(), tallies.iter().map(|t| t.bytes).sum())
 }
 
+/// Why the counters cannot be held against the window: read too far from its edges, as happens
+/// when the jobs leave no processor to the thread that reads them.
+fn untimely(measurement: &Measurement) -> Option<String> {
+    let [before, after] = &measurement.samples;
+    let window = measurement.window;
+    let end = measurement.tally.gave_up.map_or(window.end, |at| at.min(window.end));
+    let late = before.at.since(window.begin).max(after.at.since(end));
+    let allowed = Nanos((window.end.since(window.begin).0 / LATENESS_PARTS).max(1_000_000));
+    (late > allowed).then(|| {
+        format!(
+            "the counters were read {} late, the processors being busy with the jobs",
+            format_nanos(late.0 as f64)
+        )
+    })
+}
+
 fn cpu(measurement: &Measurement) -> Measured<CpuCost> {
     let [before, after] = &measurement.samples;
     let (Some(before), Some(after)) = (before.cpu, after.cpu) else {
         return Measured::not(measurement.no_cpu_reason.clone());
     };
+    if let Some(reason) = untimely(measurement) {
+        return Measured::not(reason);
+    }
     let (ios, bytes) = total_ios_and_bytes(measurement);
     let ms =
         |field: fn(&CpuSample) -> u64| field(&after).saturating_sub(field(&before)) as f64 / 1e6;
@@ -179,6 +202,12 @@ fn device_counters(workload: &Workload, measurement: &Measurement) -> Measured<D
     else {
         return Measured::not(measurement.no_device_reason.clone());
     };
+    if workload.engine == EngineName::Null {
+        return Measured::not("the null engine does no I/O");
+    }
+    if let Some(reason) = untimely(measurement) {
+        return Measured::not(reason);
+    }
     let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
         let (before, after) = (field(before), field(after));
         // Only the directions that were asked for: others' writes do not blur our reads.

@@ -9,7 +9,7 @@ pub enum TrialError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The user or the system asked for an end.
-    #[error("interrupted: the trial in progress is dropped, finished ones are kept")]
+    #[error("interrupted")]
     Interrupted,
     /// A job's thread could not be started.
     #[error("job {job} of {jobs} could not be started ({source}); use fewer --numjobs")]

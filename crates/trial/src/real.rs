@@ -14,8 +14,10 @@ use std::thread;
 use std::time::Duration;
 use workload::{RequestStream, derive_seed};
 
-/// Time between the opening of the gate and the first request: every thread is awake by then.
+/// Time between the opening of the gate and the first request, and more for each job: every
+/// thread is awake by then.
 const LEAD: Nanos = Nanos(200_000);
+const LEAD_PER_JOB: Nanos = Nanos(20_000);
 /// Longest sleep of the thread that waits for the jobs.
 const TICK: Nanos = Nanos(100_000_000);
 /// Length of the run on the null engine that finds the harness's ceiling.
@@ -150,7 +152,8 @@ impl EngineVisitor for ThreadedRun<'_> {
             // One message from each thread; a thread that died sends none and closes its end.
             let open = openings.iter().take(handles.len()).filter(|&ok| ok).count();
             if failure.is_none() && open == jobs as usize {
-                let begin = MonotonicClock.now().plus(LEAD).plus(self.workload.ramp_ns);
+                let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(jobs)));
+                let begin = MonotonicClock.now().plus(lead).plus(self.workload.ramp_ns);
                 let window = Window { begin, end: begin.plus(self.workload.runtime_ns) };
                 gate.open(Some(window));
                 let watch = Watch { window, finished: &finished, jobs, stop: self.stop };
@@ -230,6 +233,7 @@ impl JobContext<'_> {
             file: self.file,
             depth: real_iodepth(self.workload),
             max_bytes: u32::try_from(largest).unwrap_or(u32::MAX),
+            reads: self.workload.read_percent > 0,
             writes: self.workload.writes(),
             // Other data in every trial and job, else a second trial would write the same blocks.
             data_seed: derive_seed(self.seed, (1 << 32) + u64::from(job)),
@@ -274,7 +278,7 @@ impl Watch<'_> {
 #[must_use]
 pub fn ceiling_iops(workload: &Workload) -> f64 {
     let depth = workload.iodepth;
-    let setup = Setup { file: -1, depth, max_bytes: 1, writes: false, data_seed: 0 };
+    let setup = Setup { file: -1, depth, max_bytes: 1, reads: true, writes: false, data_seed: 0 };
     let stop = AtomicBool::new(false);
     let Ok(engine) = NullEngine::open(&setup) else { return 0.0 };
     let begin = MonotonicClock.now();

@@ -10,8 +10,12 @@ use record::{
 };
 
 /// Share of our bytes beyond which device traffic is somebody else's, or less than which ours did
-/// not all arrive. Below it, requests in flight at the edges of the window explain the difference.
+/// not all arrive.
 const TRAFFIC_TOLERANCE: f64 = 0.1;
+/// Share of the asked depth below which it was not held.
+const HELD_SHARE: f64 = 0.75;
+/// Rounds of the whole depth without which that cannot be told.
+const ROUNDS_MIN: f64 = 20.0;
 /// Share of the harness's ceiling above which a job's rate may be the harness's own.
 const HARNESS_SHARE: f64 = 0.5;
 /// Share of processor time lost to the host above which times are suspect.
@@ -33,8 +37,7 @@ pub fn findings(trial: &Trial) -> Vec<Finding> {
         steady,
         harness,
         steal,
-        compressed,
-        cgroup,
+        no_io,
     ];
     rules.iter().filter_map(|rule| rule(trial)).collect()
 }
@@ -47,12 +50,24 @@ fn completed(trial: &Trial) -> u64 {
     directions(trial).map(|direction| direction.ios).sum()
 }
 
-/// The device's counters, where they can be held against ours: past the page cache, on a device
-/// that keeps them.
-fn comparable(trial: &Trial) -> Option<(&DeviceCounters, f64)> {
+/// A device's counters, where they can be held against ours.
+struct Traffic<'a> {
+    counters: &'a DeviceCounters,
+    /// Device bytes over ours.
+    ratio: f64,
+    /// How far the ratio may lie from one without meaning anything: a tenth, and the requests in
+    /// flight at both edges of the window.
+    tolerance: f64,
+}
+
+fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let counters = trial.device_counters.value()?;
     let ratio = counters.ratio_bytes?;
-    (completed(trial) >= FEW_REQUESTS).then_some((counters, ratio))
+    let ours: u64 = directions(trial).map(|direction| direction.bytes).sum();
+    let workload = &trial.workload;
+    let edges = 2 * u64::from(workload.depth) * workload.max_bs().0;
+    let tolerance = TRAFFIC_TOLERANCE + edges as f64 / ours.max(1) as f64;
+    (completed(trial) >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
 }
 
 fn errors(trial: &Trial) -> Option<Finding> {
@@ -86,9 +101,13 @@ fn short(trial: &Trial) -> Option<Finding> {
     })
 }
 
+/// The asked depth that the engine cannot hold, or that the program did not hold in flight.
 fn depth(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
-    (workload.engine == EngineName::Sync && workload.iodepth > 1).then(|| {
+    if workload.engine != EngineName::Sync || workload.iodepth == 1 {
+        return held_up(trial);
+    }
+    Some({
         Finding::new(
             FindingCode::DepthNotReached,
             Severity::Warning,
@@ -100,6 +119,26 @@ fn depth(trial: &Trial) -> Option<Finding> {
         )
         .with("depth asked for", f64::from(workload.depth), "")
         .with("requests in progress", trial.result.concurrency, "")
+    })
+}
+
+/// A closed loop holds its depth but for the time between a completion and the next hand-over.
+fn held_up(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let (asked, held) = (f64::from(workload.depth), trial.result.concurrency);
+    // With few rounds of the depth, requests cut off by the end of the window are missing.
+    let rounds = completed(trial) as f64 / asked;
+    let idle = workload.engine == EngineName::Null || rounds < ROUNDS_MIN;
+    (!idle && held < HELD_SHARE * asked).then(|| {
+        Finding::new(
+            FindingCode::DepthNotReached,
+            Severity::Warning,
+            format!("Only {held:.2} of {asked} requests were in progress on average."),
+            "This program was held up between requests: look for a busy processor, or use more \
+             --numjobs with less --iodepth.",
+        )
+        .with("requests in progress", held, "")
+        .confidence(Confidence::Likely)
     })
 }
 
@@ -119,9 +158,9 @@ fn few(trial: &Trial) -> Option<Finding> {
 
 fn page_cache(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
-    let (counters, ratio) = comparable(trial)?;
-    (!workload.cache.direct() && workload.read_percent == 100 && ratio < 1.0 - TRAFFIC_TOLERANCE)
-        .then(|| {
+    let Traffic { counters, ratio, tolerance } = traffic(trial)?;
+    (!workload.cache.direct() && workload.read_percent == 100 && ratio < 1.0 - tolerance).then(
+        || {
             Finding::new(
                 FindingCode::PageCacheServed,
                 Severity::Warning,
@@ -133,12 +172,13 @@ fn page_cache(trial: &Trial) -> Option<Finding> {
                 "Use --cache device to measure the device, or --scrub dontneed for a cold start.",
             )
             .with("device bytes over ours", ratio, "")
-        })
+        },
+    )
 }
 
 fn device_saw_less(trial: &Trial) -> Option<Finding> {
-    let (counters, ratio) = comparable(trial)?;
-    (trial.workload.cache.direct() && ratio < 1.0 - TRAFFIC_TOLERANCE).then(|| {
+    let Traffic { counters, ratio, tolerance } = traffic(trial)?;
+    (trial.workload.cache.direct() && ratio < 1.0 - tolerance).then(|| {
         Finding::new(
             FindingCode::DeviceSawLess,
             Severity::Warning,
@@ -155,11 +195,11 @@ fn device_saw_less(trial: &Trial) -> Option<Finding> {
 }
 
 fn foreign(trial: &Trial) -> Option<Finding> {
-    let (counters, ratio) = comparable(trial)?;
+    let Traffic { counters, ratio, tolerance } = traffic(trial)?;
     // Synchronous writes make the file system write its journal, and buffered loads read ahead:
     // there the surplus is our own doing.
     let countable = trial.workload.cache == CacheMode::Device;
-    (countable && ratio > 1.0 + TRAFFIC_TOLERANCE).then(|| {
+    (countable && ratio > 1.0 + tolerance).then(|| {
         let surplus = counters.bytes as f64 * (1.0 - 1.0 / ratio);
         Finding::new(
             FindingCode::ForeignIo,
@@ -233,33 +273,13 @@ fn steal(trial: &Trial) -> Option<Finding> {
     })
 }
 
-fn compressed(trial: &Trial) -> Option<Finding> {
-    let filesystem = trial.targets.first()?.filesystem.as_ref()?;
-    filesystem.compresses.then(|| {
+fn no_io(trial: &Trial) -> Option<Finding> {
+    (trial.workload.engine == EngineName::Null).then(|| {
         Finding::new(
-            FindingCode::CompressedFilesystem,
-            Severity::Info,
-            format!("{} compresses; our data does not shrink, real data may.", filesystem.kind),
-            "Expect other numbers for compressible data.",
+            FindingCode::NoDevice,
+            Severity::Warning,
+            "The null engine does no I/O: this is the limit of the program, not of the target.",
+            "Use --ioengine io_uring or sync to measure the target.",
         )
     })
-}
-
-fn cgroup(trial: &Trial) -> Option<Finding> {
-    let limit = trial.environment.as_ref()?.cgroup_limits.first()?;
-    Some(
-        Finding::new(
-            FindingCode::CgroupLimit,
-            Severity::Warning,
-            format!(
-                "The control group {} limits {} to {}/s on {}.",
-                limit.group,
-                limit.what,
-                format_count(limit.limit_per_s as f64),
-                limit.major_minor
-            ),
-            "The results may show that limit and not the device; run outside the group.",
-        )
-        .with(&limit.what, limit.limit_per_s as f64, "1/s"),
-    )
 }

@@ -191,7 +191,19 @@ impl Spec {
         in_range("numjobs", u64::from(self.numjobs), 1, u64::from(MAX_NUMJOBS))?;
         let largest = MAX_BUFFER_BYTES / u64::from(self.iodepth);
         for share in &self.bs {
-            in_range("bs", share.bytes.0, 1, largest)?;
+            if !(1..=largest).contains(&share.bytes.0) {
+                return Err(BuildError::Range {
+                    flag: "bs",
+                    value: format_bytes(share.bytes.0),
+                    range: format!(
+                        "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
+                         --iodepth) are limited to {}",
+                        format_bytes(largest),
+                        self.iodepth,
+                        format_bytes(MAX_BUFFER_BYTES)
+                    ),
+                });
+            }
         }
         let duration = |flag, value: Nanos, low: u64| {
             // A year: longer is a slip of the keyboard.

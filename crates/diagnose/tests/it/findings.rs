@@ -133,6 +133,34 @@ fn wide_cells_are_counted_and_the_widest_is_named() {
     assert!(codes(&precise).is_empty());
 }
 
+#[test]
+fn where_most_cells_are_wide_the_median_stands_beside_the_widest() {
+    let mut trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, 1), 1000.0);
+    for (depth, spread) in [(2, 0.1), (4, 0.2)] {
+        let load = workload(OpKind::Read, Pattern::Random, 4096, depth);
+        trials.extend([1.0 - spread, 1.0, 1.0 + spread].map(|by| trial(&load, 1000.0 * by)));
+    }
+    let claim = find(&trials, FindingCode::PrecisionNotReached).claim;
+    assert!(claim.starts_with("2 of 3 cells"), "{claim}");
+    // t(0.98, 2) / sqrt(3) = 2.80 times the spread.
+    assert!(claim.contains("the median is ±28 %, the widest ±56 % (random 4 KiB reads"), "{claim}");
+}
+
+#[test]
+fn only_a_disk_can_be_shared() {
+    let load = workload(OpKind::Read, Pattern::Random, 4096, 1);
+    let trials = [500.0, 1000.0, 1500.0].map(|iops| trial(&load, iops));
+    let remedy = |target, simulated| {
+        let profile = record::Profile { simulated, ..profile_of(target, &trials) };
+        let mut found = profile_findings(&profile, &trials, Omitted::default());
+        found.retain(|finding| finding.code == FindingCode::PrecisionNotReached);
+        found.remove(0).remedy
+    };
+    assert_eq!(remedy(target(), false), "Allow more --budget; a shared disk varies.");
+    assert_eq!(remedy(target(), true), "Allow more --budget.");
+    assert_eq!(remedy(Target { device: None, ..target() }, false), "Allow more --budget.");
+}
+
 fn line_with_bump(bump: f64) -> Vec<Trial> {
     let rate = |workload: &Workload| {
         let bytes = workload.max_bs().0 as f64;

@@ -21,12 +21,70 @@ fn findings_are_counted_by_kind_and_the_gravest_is_kept() {
     trials[0].findings.push(foreign(Severity::Info));
     trials[2].findings.push(foreign(Severity::Warning));
     trials[2].findings.push(foreign(Severity::Info));
-    trials[1].findings.push(one(FindingCode::IoErrors, Severity::Invalid, "1 failed."));
+    trials[1].findings.push(one(FindingCode::DeviceSawLess, Severity::Invalid, "Half of it."));
     let found = trial_findings(&trials, &[]);
     let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
-    assert_eq!(claims, ["In 1 of 3 trials: 1 failed.", "In 2 of 3 trials: Others wrote."]);
+    assert_eq!(claims, ["In 1 of 3 trials: Half of it.", "In 2 of 3 trials: Others wrote."]);
     assert_eq!(found[1].severity, Severity::Warning);
     assert!(trial_findings(&visits(&random_read(1), 1000.0), &[]).is_empty());
+}
+
+#[test]
+fn requests_that_failed_are_added_up_over_the_trials() {
+    let mut trials = visits(&random_read(1), 1000.0);
+    let error = |errno, message: &str, count| record::ErrorCount {
+        errno,
+        message: message.to_owned(),
+        count,
+    };
+    let kinds = [
+        vec![error(5, "Input/output error", 2)],
+        Vec::new(),
+        vec![error(28, "No space left on device", 1), error(5, "Input/output error", 40)],
+    ];
+    for (trial, kinds) in trials.iter_mut().zip(kinds) {
+        let read = trial.result.read.as_mut().unwrap();
+        read.errors = kinds.iter().map(|kind| kind.count).sum();
+        read.error_kinds = kinds;
+        if read.errors > 0 {
+            let claim = format!("{} requests failed.", read.errors);
+            let finding = one(FindingCode::IoErrors, Severity::Invalid, &claim);
+            let finding = finding.with("failed requests", read.errors as f64, "");
+            trial.findings.push(finding.with("completed requests", 1000.0, ""));
+        }
+    }
+    trials[1].result.read.as_mut().unwrap().short = 1;
+    trials[1].findings.push(one(FindingCode::ShortTransfers, Severity::Invalid, "1 request."));
+    let found = trial_findings(&trials, &[]);
+    let claims: Vec<&str> = found.iter().map(|finding| finding.claim.as_str()).collect();
+    assert_eq!(
+        claims,
+        [
+            "43 requests failed in 2 of 3 trials: 42 x Input/output error, 1 x No space left on \
+             device.",
+            "1 request transferred less than asked in 1 of 3 trials; they are not counted.",
+        ]
+    );
+    let numbers: Vec<f64> = found[0].evidence.iter().map(|evidence| evidence.value).collect();
+    assert_eq!(numbers, [43.0, 2000.0]);
+    // A trial on its own says that its times are of the other requests; here it is left out.
+    assert!(found[0].remedy.contains("in no number here"), "{}", found[0].remedy);
+}
+
+#[test]
+fn of_numbers_that_cannot_be_added_the_worst_is_quoted_as_such() {
+    let claim_of = |code, ratios: [f64; 3]| {
+        let mut trials = visits(&random_read(1), 1000.0);
+        for (trial, ratio) in trials.iter_mut().zip(ratios) {
+            let finding = one(code, Severity::Warning, &format!("Ratio {ratio}."));
+            trial.findings.push(finding.with("device bytes over ours", ratio, ""));
+        }
+        trial_findings(&trials, &[]).remove(0).claim
+    };
+    let foreign = claim_of(FindingCode::ForeignIo, [1.5, 3.5, 2.5]);
+    assert_eq!(foreign, "In 3 of 3 trials, at worst: Ratio 3.5.");
+    let less = claim_of(FindingCode::DeviceSawLess, [0.5, 0.25, 0.75]);
+    assert_eq!(less, "In 3 of 3 trials, at worst: Ratio 0.25.");
 }
 
 #[test]

@@ -56,9 +56,10 @@ impl OpenEngine for UringEngine {
 impl UringEngine {
     fn entry(&mut self, submission: &Submission) -> io_uring_sqe {
         let Submission { request, slot } = *submission;
-        if request.op == OpKind::Write {
-            self.buffers.renew(slot, request.bytes);
-        }
+        let area = match request.op {
+            OpKind::Read => self.buffers.read_area(slot),
+            OpKind::Write => self.buffers.next_write(slot, request.bytes),
+        };
         let mut entry = io_uring_sqe {
             opcode: match (request.op, self.fixed_buffers) {
                 (OpKind::Read, true) => IoringOp::ReadFixed,
@@ -75,8 +76,7 @@ impl UringEngine {
             entry.fd = self.file;
         }
         entry.off_or_addr2.off = request.offset;
-        entry.addr_or_splice_off_in.addr =
-            rustix::io_uring::io_uring_ptr::new(self.buffers.slot(slot).cast());
+        entry.addr_or_splice_off_in.addr = rustix::io_uring::io_uring_ptr::new(area.cast());
         entry.len.len = request.bytes;
         entry.user_data.u64_ = u64::from(slot);
         entry

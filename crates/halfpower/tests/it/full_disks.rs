@@ -1,6 +1,6 @@
 //! Disks that are full, or become full: a message, exit code 4, and what was there is kept.
 
-use crate::program::{halfpower, halfpower_in, names, program_under, run};
+use crate::program::{Running, halfpower, halfpower_in, names, program, program_under, run};
 use testkit::{LoopDevice, Mounted, Tmpfs, disk_folder, requires};
 
 #[test]
@@ -49,18 +49,46 @@ fn a_full_disk_below_the_database_is_named_and_what_was_saved_before_is_kept() {
         saved += 1;
         assert!(saved < 50, "a disk of 512 KiB never becomes full");
     };
-    failed.refuses(4, &["no space left", "kept.db", "--db"]);
+    let failed = failed.expect(4);
+    for word in ["no space left", "kept.db", "--db"] {
+        assert!(failed.stderr.contains(word), "{word:?} is not in {failed:#?}");
+    }
     let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
     let profiles: Vec<record::Profile> = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(profiles.len(), saved as usize);
 }
 
 #[test]
+fn a_result_that_cannot_be_saved_is_printed_before_that_is_said() {
+    requires!(Disk, Mount);
+    for words in
+        ["run . --ioengine null --size 64m --runtime 500ms", "check . --size 64m --budget 5s"]
+    {
+        let (folder, disk) = (disk_folder().unwrap(), Tmpfs::new(1 << 20).unwrap());
+        let path = disk.path().join("kept.db");
+        let mut command = program();
+        command.current_dir(folder.path()).args(words.split_whitespace());
+        command.args(["--json", "--db"]).arg(&path);
+        let mut running = Running::start(command);
+        // The database is open by then; from now on it has no space.
+        running.wait_for("write test file ...");
+        assert!(std::fs::write(disk.path().join("filler"), vec![1; 2 << 20]).is_err());
+        let ended = running.end().expect(4);
+        let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert!(document["id"].is_string());
+        let last = ended.stderr.lines().last().unwrap();
+        for word in ["printed, but not saved", "no space left", "kept.db", "--db"] {
+            assert!(last.contains(word), "{word:?} is not in {last:?}");
+        }
+    }
+}
+
+#[test]
 fn a_full_standard_output_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = crate::program::program();
+    let mut command = program();
     command.args(["run", "sim:mm1", "--no-save"]).stdout(full);
     command.stderr(std::process::Stdio::null());
-    let ended = crate::program::Running::start_as_set(command).end();
+    let ended = Running::start_as_set(command).end();
     assert_eq!(ended.code, Some(4));
 }

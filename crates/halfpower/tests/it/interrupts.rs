@@ -1,6 +1,6 @@
 //! Signals at any moment: what had finished is kept, nothing else is left.
 
-use crate::program::{Running, found, halfpower, names, program};
+use crate::program::{Outcome, Running, found, halfpower, names, program};
 use record::{FindingCode, Profile};
 use std::path::Path;
 use std::time::Duration;
@@ -17,18 +17,22 @@ fn start(folder: &Path, database: &TempDir, words: &str) -> Running {
 }
 
 /// Interrupts a command once it has said `moment` and some time has passed; checks the exit code,
-/// the message and that nothing is left in the folder. The folder of the database.
-fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> TempDir {
+/// the message and that nothing is left in the folder. What it said, and the folder of the database.
+fn interrupted(words: &str, signal: &str, moment: &str, later: Duration) -> (Outcome, TempDir) {
     let (folder, database) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
     let mut running = start(folder.path(), &database, words);
     running.wait_for(moment);
     std::thread::sleep(later);
     running.signal(signal);
     let ended = running.end().expect(130);
-    assert_eq!(ended.stdout, "", "{ended:?}");
-    assert!(ended.stderr.lines().last().unwrap().contains("interrupted"), "{ended:?}");
+    assert!(last_line(&ended).contains("interrupted"), "{ended:?}");
     assert_eq!(names(folder.path()), [""; 0]);
-    database
+    (ended, database)
+}
+
+/// The last thing that was said.
+fn last_line(ended: &Outcome) -> &str {
+    ended.stderr.lines().last().unwrap()
 }
 
 #[test]
@@ -36,7 +40,9 @@ fn an_interrupt_while_the_test_file_is_written_leaves_no_file() {
     requires!(Disk);
     for signal in ["INT", "TERM"] {
         for verb in ["run", "check"] {
-            interrupted(&format!("{verb} . --size 2g"), signal, "write test file", Duration::ZERO);
+            let words = format!("{verb} . --size 2g");
+            let (ended, _) = interrupted(&words, signal, "write test file", Duration::ZERO);
+            assert_eq!(ended.stdout, "", "{ended:?}");
         }
     }
 }
@@ -47,7 +53,9 @@ fn an_interrupt_in_the_middle_of_a_run_leaves_no_file_and_no_half_trial() {
     for signal in ["INT", "TERM", "HUP"] {
         let words = "run . --size 64m --runtime 20s --iodepth 4 --numjobs 2";
         let later = Duration::from_millis(100);
-        let database = interrupted(words, signal, "measure ...", later);
+        let (ended, database) = interrupted(words, signal, "measure ...", later);
+        assert_eq!(ended.stdout, "", "{ended:?}");
+        assert!(last_line(&ended).contains("no result, nothing of it is kept"), "{ended:?}");
         let path = database.path().join("kept.db");
         let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
         assert_eq!(listed.stdout.trim(), "[]");
@@ -60,11 +68,14 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
     for (signal, milliseconds) in [("INT", 0), ("TERM", 300)] {
         let words = "check . --size 256m --budget 5s";
         let later = Duration::from_millis(milliseconds);
-        let database = interrupted(words, signal, "repeats ...", later);
+        let (ended, database) = interrupted(words, signal, "repeats ...", later);
         let path = database.path().join("kept.db");
         let shown = halfpower(&format!("profile show last --json --db {}", path.display()));
         let profile: Profile = shown.expect(0).profile();
         assert!(found(&profile.findings, FindingCode::Interrupted));
+        // The page is that of what was measured, and says how to see it again.
+        let again = format!("halfpower profile show {}", profile.id);
+        assert!(ended.stdout.contains(&again) && last_line(&ended).contains(&again), "{ended:?}");
         let trials = Store::open_existing(&path).unwrap().trials_of_profile(&profile.id).unwrap();
         // The whole matrix was measured before the first cell was visited again.
         let first: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
@@ -73,9 +84,35 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
 }
 
 #[test]
+fn an_interrupted_check_that_saves_nothing_prints_what_it_measured_and_says_so() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let mut command = program();
+    let words = "check . --size 64m --budget 5s --no-save --json";
+    command.current_dir(folder.path()).args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("read depth ...");
+    running.signal("INT");
+    let ended = running.end().expect(130);
+    assert!(found(&ended.profile().findings, FindingCode::Interrupted));
+    assert!(last_line(&ended).contains("not saved (--no-save)"), "{ended:?}");
+}
+
+#[test]
+fn an_interrupt_before_the_first_trial_has_ended_says_that_nothing_is_kept() {
+    let mut command = program();
+    let words = "check sim:md1,service=1us --budget 24h --no-save";
+    command.args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("matrix ...");
+    running.signal("INT");
+    running.end().refuses(130, &["interrupted", "no trial had finished", "nothing is kept"]);
+}
+
+#[test]
 fn an_interrupt_ends_a_simulation_too() {
     let mut command = program();
-    let words = "run sim:md1,service=1ns --runtime 24h --no-save";
+    let words = "run sim:md1,service=1us --runtime 24h --no-save";
     command.args(words.split_whitespace());
     let running = Running::start(command);
     std::thread::sleep(Duration::from_millis(200));

@@ -1,8 +1,11 @@
 //! `--output FILE`: tried before, replaced after, and nothing left beside it.
 
-use crate::program::{Running, halfpower_in, names, program};
+use crate::program::{Running, halfpower_in, names, program, run};
 use std::os::unix::fs::{FileTypeExt, symlink};
-use testkit::{disk_folder, requires};
+use testkit::{LoopDevice, disk_folder, requires};
+
+/// The least that counts as a document of the program, and so is replaced.
+const DOCUMENT: &str = r#"{"target": [1], "schema": "halfpower/trial/1"}"#;
 
 #[test]
 fn a_missing_folder_of_the_output_fails_before_anything_is_written_or_measured() {
@@ -28,7 +31,8 @@ fn an_output_that_is_a_directory_is_refused() {
 fn an_output_file_is_replaced_by_the_whole_trial_and_a_link_stays_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let (file, link) = (folder.path().join("trial.json"), folder.path().join("link.json"));
-    std::fs::write(&file, "old".repeat(100_000)).unwrap();
+    let old = format!("{}{DOCUMENT}", " ".repeat(100_000));
+    std::fs::write(&file, old).unwrap();
     symlink("trial.json", &link).unwrap();
     let words = "run sim:mm1 --no-save --json --output link.json";
     let ended = halfpower_in(folder.path(), words).expect(0);
@@ -42,8 +46,11 @@ fn a_pipe_or_device_as_output_is_written_and_stays_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
     halfpower_in(folder.path(), "run sim:mm1 --no-save --output /dev/null").expect(0);
     assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-    halfpower_in(folder.path(), "run sim:mm1 --no-save --output /dev/full")
-        .refuses(4, &["/dev/full", "No space left"]);
+    let words = "run sim:mm1 --no-save --json --output /dev/full";
+    let ended = halfpower_in(folder.path(), words).expect(4);
+    assert!(ended.stderr.contains("/dev/full") && ended.stderr.contains("No space left"));
+    // The result itself is not lost.
+    ended.trial();
     assert!(std::fs::metadata("/dev/full").unwrap().file_type().is_char_device());
 }
 
@@ -51,7 +58,7 @@ fn a_pipe_or_device_as_output_is_written_and_stays_what_it_is() {
 fn a_run_that_is_killed_leaves_the_old_output_and_nothing_beside_it() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    std::fs::write(folder.path().join("trial.json"), "old").unwrap();
+    std::fs::write(folder.path().join("trial.json"), DOCUMENT).unwrap();
     let mut command = program();
     let words = "run . --size 64m --runtime 10s --no-save --output trial.json";
     command.current_dir(folder.path()).args(words.split_whitespace());
@@ -60,5 +67,80 @@ fn a_run_that_is_killed_leaves_the_old_output_and_nothing_beside_it() {
     running.kill();
     assert_eq!(running.end().code, None);
     assert_eq!(names(folder.path()), ["trial.json"]);
-    assert_eq!(std::fs::read(folder.path().join("trial.json")).unwrap(), b"old");
+    assert_eq!(std::fs::read(folder.path().join("trial.json")).unwrap(), DOCUMENT.as_bytes());
+}
+
+#[test]
+fn an_output_that_is_the_target_by_whatever_name_is_refused_and_left_as_it_is() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Even a target that holds a document.
+    let content = format!("{DOCUMENT}{}", " ".repeat(1 << 20));
+    std::fs::write(at("target"), &content).unwrap();
+    std::fs::hard_link(at("target"), at("hard")).unwrap();
+    symlink("target", at("soft")).unwrap();
+    for output in ["target", "./target", "hard", "soft"] {
+        for flags in ["", " --rw write --overwrite"] {
+            let words = format!("run target --no-save --output {output}{flags}");
+            halfpower_in(folder.path(), &words)
+                .refuses(3, &[output, "is the target", "destroy", "name another file"]);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(at("target")).unwrap(), content);
+    assert_eq!(names(folder.path()), ["hard", "soft", "target"]);
+}
+
+#[test]
+fn an_output_that_belongs_to_the_database_is_refused_and_what_was_saved_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = "check sim:mdc,service=1ms --budget 5s --db kept.db";
+    halfpower_in(folder.path(), check).expect(0);
+    symlink("kept.db", folder.path().join("link.json")).unwrap();
+    for output in ["kept.db", "link.json", "kept.db-wal", "kept.db-shm"] {
+        let words = format!("run sim:mm1 --db kept.db --output {output}");
+        halfpower_in(folder.path(), &words)
+            .refuses(3, &[output, "database of results", "name another file"]);
+    }
+    // A new database too, and one that is not used this time.
+    halfpower_in(folder.path(), "run sim:mm1 --db new.db --output new.db")
+        .refuses(3, &["database of results"]);
+    halfpower_in(folder.path(), "run sim:mm1 --db kept.db --no-save --output kept.db")
+        .refuses(3, &["no halfpower document"]);
+    let listed = halfpower_in(folder.path(), "profile list --json --db kept.db").expect(0);
+    let profiles: Vec<record::Profile> = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(profiles.len(), 1);
+}
+
+#[test]
+fn an_output_file_with_content_of_another_kind_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine");
+    let half = &DOCUMENT[..DOCUMENT.len() - 1];
+    let others = ["text", "[1, 2]", r#"{"schema": "other/1"}"#, r#"{"a": 1}"#, half, "\u{7f}ELF"];
+    for content in others {
+        std::fs::write(&file, content).unwrap();
+        halfpower_in(folder.path(), "run sim:mm1 --no-save --output mine")
+            .refuses(3, &["mine", "content would be lost", "name another file"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), content);
+    }
+    assert_eq!(names(folder.path()), ["mine"]);
+    // An empty file has nothing to lose, and a result replaces a result.
+    std::fs::write(&file, "").unwrap();
+    for seed in ["1", "2"] {
+        let words = format!("run sim:mm1 --no-save --json --seed {seed} --output mine");
+        let ended = halfpower_in(folder.path(), &words).expect(0);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), ended.stdout);
+    }
+}
+
+#[test]
+fn an_output_that_is_a_block_device_is_refused_and_left_as_it_is() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(8 << 20).unwrap();
+    std::fs::write(device.backing_file(), vec![7; 8 << 20]).unwrap();
+    let path = device.path().display();
+    run(program(), &format!("run sim:mm1 --no-save --output {path}"))
+        .refuses(3, &["block device", "name another file"]);
+    assert_eq!(std::fs::read(device.backing_file()).unwrap(), vec![7; 8 << 20]);
 }

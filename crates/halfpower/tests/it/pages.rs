@@ -82,3 +82,17 @@ fn a_terminal_gets_colour_unless_no_color_is_set_or_it_is_dumb() {
     assert!(!on_a_terminal(&[("NO_COLOR", "1")]).contains('\u{1b}'));
     assert!(!on_a_terminal(&[("TERM", "dumb")]).contains('\u{1b}'));
 }
+
+#[test]
+fn on_a_terminal_of_80_columns_progress_shows_the_time_left_and_the_whole_cell() {
+    requires!(Terminal, Disk);
+    let folder = disk_folder().unwrap();
+    let words = "run . --size 64m --rw write --bs 128k --iodepth 128 --runtime 1s --cache none";
+    let program = env!("CARGO_BIN_EXE_halfpower");
+    let line = format!("stty cols 80 rows 24; {program} {words} --no-save >&-");
+    let mut command = Command::new("script");
+    command.current_dir(folder.path()).args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
+    let said = Running::start(command).end().stdout;
+    let cell = " s left  sequential write 128 KiB depth 128 cache none";
+    assert!(said.contains(cell), "{said:?}");
+}

@@ -258,3 +258,16 @@ fn half_of_the_maximum_is_reached_at_the_size_that_arithmetic_says() {
     let truth = (1 << 20) as f64 / (1e-3 + (1 << 20) as f64 * 1e-8) / 2.0;
     assert!((curve.half_of_max_bytes_per_s / truth - 1.0).abs() < 0.02, "{curve:?}");
 }
+
+#[test]
+fn the_seeds_of_the_trials_are_whole_numbers_that_a_double_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept.db");
+    let words = "check sim:mdc,service=1ms --budget 5s --seed 18446744073709551615 --json --db";
+    let profile = halfpower(&format!("{words} {}", path.display())).expect(0).profile();
+    let store = store::Store::open_existing(&path).unwrap();
+    let trials = store.trials_of_profile(&profile.id).unwrap();
+    let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
+    assert_eq!(seeds.len(), trials.len(), "two trials have one seed");
+    assert!(seeds.iter().all(|seed| *seed < 1 << 53));
+}

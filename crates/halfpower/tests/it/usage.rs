@@ -1,6 +1,7 @@
 //! Mistakes in the command line: exit code 2.
 
-use crate::program::{halfpower, halfpower_in, names};
+use crate::program::{halfpower, halfpower_in, names, program, run, trial};
+use record::CacheMode;
 use testkit::{disk_folder, requires};
 
 /// Runs in an empty folder, and checks that the mistake is named and nothing was left there.
@@ -105,4 +106,82 @@ fn requests_past_the_page_cache_that_are_not_whole_blocks_are_refused() {
     // The other way round: the page cache takes any size.
     let words = "run . --size 64m --no-save --runtime 200ms --cache all --bs 1000";
     halfpower_in(folder.path(), words).expect(0);
+}
+
+#[test]
+fn fios_direct_with_or_without_a_value_chooses_the_cache_mode() {
+    let modes = [
+        ("--direct=1", CacheMode::Device),
+        ("--direct 1", CacheMode::Device),
+        ("--direct", CacheMode::Device),
+        ("--direct=0", CacheMode::All),
+        ("--direct 0", CacheMode::All),
+        ("", CacheMode::Device),
+    ];
+    for (flag, mode) in modes {
+        assert_eq!(trial(0, &format!("sim:mm1 {flag}")).workload.cache, mode, "{flag:?}");
+    }
+    refused("run sim:mm1 --direct=1 --cache all", &["--direct", "--cache"]);
+    refused("run --direct sim:mm1", &["--direct", "sim:mm1", "--direct=1", "last"]);
+}
+
+#[test]
+fn an_engine_of_fio_is_refused_with_the_one_that_does_the_same() {
+    for name in ["psync", "pvsync", "vsync"] {
+        refused(&format!("run . --ioengine {name}"), &[name, "--ioengine sync"]);
+    }
+    refused("run . --ioengine libaio", &["libaio", "--ioengine io_uring"]);
+}
+
+#[test]
+fn a_size_of_zero_is_refused_by_its_flag() {
+    for target in [".", "sim:mm1"] {
+        refused(&format!("check {target} --size 0"), &["--size", "more than 0"]);
+        refused(&format!("run {target} --size 0"), &["--size", "more than 0"]);
+    }
+}
+
+#[test]
+fn buffers_beyond_the_memory_of_a_job_are_refused_with_the_limit() {
+    let words = ["--bs 4 MiB", "256 KiB with --iodepth 4096", "limited to 1 GiB"];
+    refused("run . --iodepth 4096 --bs 4m", &words);
+}
+
+#[test]
+fn an_empty_variable_for_the_database_counts_as_not_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command.env("HALFPOWER_DB", "").env("XDG_DATA_HOME", folder.path());
+    run(command, "run sim:mm1").expect(0);
+    assert!(folder.path().join("halfpower/halfpower.db").is_file());
+}
+
+#[test]
+fn the_help_lists_every_simulated_device_and_key_within_80_columns() {
+    for verb in ["run", "check"] {
+        let help = halfpower(&format!("{verb} --help")).expect(0).stdout;
+        let table = &help[help.find("Simulated devices").unwrap()..];
+        let starts =
+            |words: String| table.lines().any(|line| line.trim_start().starts_with(&words));
+        for kind in simdisk::KINDS {
+            assert!(starts(format!("{} ", kind.name)), "{verb}: {}", kind.name);
+        }
+        for key in simdisk::KEYS {
+            let line = table.lines().find(|line| line.starts_with(&format!("  {} ", key.name)));
+            assert!(line.unwrap().contains(key.default), "{verb}: {}", key.name);
+        }
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        // No word of the tables is lost where lines are wrapped.
+        let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+        for help in
+            simdisk::KINDS.iter().map(|it| it.help).chain(simdisk::KEYS.iter().map(|it| it.help))
+        {
+            assert!(flat.contains(help), "{verb}: {help:?}");
+        }
+    }
+}
+
+#[test]
+fn the_help_of_the_budget_names_the_least() {
+    assert!(halfpower("check --help").expect(0).stdout.contains("at least 5s"));
 }

@@ -115,3 +115,63 @@ fn a_mixed_load_is_one_load_and_its_response_is_the_mean_over_all_requests() {
     // (3 x 1/3 + 1 x 1) / 4 of the writes' 1 ms.
     assert!((cells[0].response_ns.value - 0.5e6).abs() < 1.0);
 }
+
+#[test]
+fn visits_of_very_different_rates_keep_littles_law_and_the_utilization_law() {
+    let load = workload(OpKind::Read, Pattern::Random, 4096, 8);
+    let mut trials = [200.0, 1000.0, 5000.0, 700.0].map(|iops| trial(&load, iops));
+    for (trial, share) in trials.iter_mut().zip([0.2, 0.9, 0.4, 0.7]) {
+        let Measured::Value(counters) = &mut trial.device_counters else { panic!("they have it") };
+        counters.busy_ms = share * WINDOW_NS as f64 / 1e6;
+    }
+    let cell = &model::aggregate(&trials, 0.05)[0];
+    let in_progress = cell.iops.value * cell.response_ns.value / 1e9;
+    assert!((in_progress - 8.0).abs() < 1e-9, "{in_progress}");
+    let busy = cell.iops.value * cell.service_ns.value().unwrap().value / 1e9;
+    assert!((busy - cell.utilization.value().unwrap()).abs() < 1e-12, "{busy}");
+    assert_eq!(cell.response_ns.n, 4);
+}
+
+#[test]
+fn the_interval_of_a_response_time_is_that_of_a_ratio() {
+    // Requests 100, 200, 300 and mean times 30, 20, 10 ms: the ratio is 10/600 s, its deviations
+    // times requests are 4/3, 2/3 and -2 s.
+    let mut trials = [100.0, 200.0, 300.0].map(|iops| trial(&random_read(), iops));
+    for (trial, mean_ms) in trials.iter_mut().zip([30.0, 20.0, 10.0]) {
+        let times = trial.result.read.as_mut().unwrap().response_ns.as_mut().unwrap();
+        times.mean = mean_ms * 1e6;
+    }
+    let response = model::aggregate(&trials, 0.05)[0].response_ns;
+    assert!((response.value - 1e10 / 600.0).abs() < 1e-3, "{response:?}");
+    let squares = (16.0_f64 + 4.0 + 36.0) / 9.0;
+    let se_ns = (squares / 2.0 / 3.0).sqrt() / 200.0 * 1e9;
+    let half_width = stats::student_t_quantile(0.98, 2.0) * se_ns;
+    assert!((response.high - response.value - half_width).abs() < 1e-3, "{response:?}");
+}
+
+#[test]
+fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilization() {
+    let with = |depth, busy_share: f64| {
+        let mut trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, depth), 1000.0);
+        for trial in &mut trials {
+            // Time between requests that is nobody's: the response time is half of the spacing.
+            let read = trial.result.read.as_mut().unwrap();
+            read.response_ns.as_mut().unwrap().mean /= 2.0;
+            let Measured::Value(counters) = &mut trial.device_counters else {
+                panic!("no counters")
+            };
+            counters.busy_ms = busy_share * WINDOW_NS as f64 / 1e6;
+        }
+        model::aggregate(&trials, 0.05).remove(0)
+    };
+    let still = with(1, 0.0);
+    assert!(still.service_ns.reason().unwrap().contains("never moved"), "{still:?}");
+    assert!(still.utilization.reason().is_some());
+    let coarse = with(1, 1.0);
+    assert!(coarse.service_ns.reason().unwrap().contains("S above R"), "{coarse:?}");
+    assert!(coarse.utilization.reason().is_some());
+    assert!(with(1, 0.505).service_ns.value().is_some(), "above, but within its interval");
+    assert!(with(1, 0.4).service_ns.value().is_some());
+    // At depth 1 in each of two: requests wait for each other.
+    assert!(with(2, 1.0).service_ns.value().is_some());
+}

@@ -77,7 +77,7 @@ fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
 /// What to use, each with its reason.
 pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
     if profile.advice.is_empty() {
-        return page.heading("What to use", not_measured(profile, None));
+        return page.heading("What to use", &not_measured(profile, None));
     }
     page.heading("What to use", "");
     for advice in &profile.advice {

@@ -20,7 +20,7 @@ pub(crate) fn print_depth(page: &mut Page, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
     let Some(first) = curves.first() else {
-        return page.heading("Depth curve", not_measured(profile, None));
+        return page.heading("Depth curve", &not_measured(profile, None));
     };
     let same_size = curves.iter().all(|curve| curve.bs_bytes == first.bs_bytes);
     let size = if same_size { format!(" {}", format_bytes(first.bs_bytes)) } else { String::new() };
@@ -117,7 +117,7 @@ pub(crate) fn print_size(page: &mut Page, profile: &Profile) {
     let all: Vec<&SizeCurve> =
         profile.size_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
     if all.is_empty() {
-        return page.heading("Size curve", not_measured(profile, None));
+        return page.heading("Size curve", &not_measured(profile, None));
     }
     let patterns: BTreeSet<Pattern> = all.iter().map(|curve| curve.pattern).collect();
     for pattern in patterns {

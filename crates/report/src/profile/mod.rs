@@ -15,8 +15,8 @@ use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
 use crate::{Style, finding, number, target};
 use record::{
-    Cell, DepthCurve, Environment, Estimate, Finding, FindingCode, OpKind, Pattern, Profile,
-    TargetKind, format_bytes,
+    CacheMode, Cell, DepthCurve, Environment, Estimate, Finding, FindingCode, OpKind, Pattern,
+    Profile, TargetKind, format_bytes,
 };
 
 /// Reads stand left.
@@ -55,20 +55,23 @@ fn headline(page: &mut Page, profile: &Profile) {
     page.flowing(lead, 2, &target::summary(&profile.target), Tone::Plain);
     finding::print_verdict(page, &profile.findings);
     page.blank();
-    let table = answers(profile, true);
-    let table = if table.fits(page) { table } else { answers(profile, false) };
-    table.print(page);
+    // Reasons become short before places are left out.
+    let widest_first = [(true, true), (true, false)].map(|(p, w)| answers(profile, p, w));
+    let table = widest_first.into_iter().find(|table| table.fits(page));
+    table.unwrap_or_else(|| answers(profile, false, false)).print(page);
 }
 
-/// The table of the headline; `places` says at which depth and size each rate was seen.
-fn answers(profile: &Profile, places: bool) -> Table {
-    let size = smallest_random(profile)
-        .map_or("random".into(), |bytes| format!("random {}", format_bytes(bytes)));
+/// The table of the headline; `places` says at which depth and size each rate was seen, `words`
+/// that a missing one was not measured, where a dash is shorter.
+fn answers(profile: &Profile, places: bool, words: bool) -> Table {
+    let smallest = smallest_random(profile);
+    let size = smallest.map_or("random".into(), |bytes| format!("random {}", format_bytes(bytes)));
     let limits = &profile.limits;
     let place = |place: Option<String>| place.filter(|_| places).unwrap_or_default();
     let most = |op| {
         let most = of(op, limits.read_iops, limits.write_iops)?;
-        let depth = depth_curve(profile, op).map(|curve| format!(" at depth {}", curve.max_depth));
+        let curve = depth_curve(profile, op).filter(|curve| Some(curve.bs_bytes) == smallest);
+        let depth = curve.map(|curve| format!(" at depth {}", curve.max_depth));
         Some(number::with_interval(&most, number::per_second) + &place(depth))
     };
     let throughput = |op| {
@@ -84,7 +87,11 @@ fn answers(profile: &Profile, places: bool) -> Table {
     let mut row = |label: &str, answer: &dyn Fn(OpKind) -> Option<String>| {
         let entry = |op| match answer(op) {
             Some(text) => Entry::toned(text, Tone::Strong),
-            None => Entry::toned(not_measured(profile, Some(op)), Tone::Faint),
+            None if words => Entry::toned(not_measured(profile, Some(op)), Tone::Faint),
+            None => {
+                let reason = format!("{} ({})", number::NONE, why_not(profile, Some(op)));
+                Entry::toned(reason, Tone::Faint)
+            }
         };
         table.row([vec![Entry::text(label)], OPERATIONS.map(entry).to_vec()].concat());
     };
@@ -103,20 +110,30 @@ fn of<T>(op: OpKind, read: T, write: T) -> T {
 }
 
 /// That something has no numbers, and why; `op` for one direction of it.
-fn not_measured(profile: &Profile, op: Option<OpKind>) -> &'static str {
+fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
+    format!("not measured ({})", why_not(profile, op))
+}
+
+/// Why something has no numbers, in a few words.
+fn why_not(profile: &Profile, op: Option<OpKind>) -> &'static str {
     let found = |code| profile.findings.iter().any(|finding| finding.code == code);
     let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
     if op == Some(OpKind::Write) && only_read {
-        "not measured (only read)"
+        "only read"
     } else if op == Some(OpKind::Write) && found(FindingCode::WritesSkipped) {
-        "not measured (--no-write)"
+        "--no-write"
     } else if found(FindingCode::Interrupted) {
-        "not measured (interrupted)"
+        "interrupted"
     } else if found(FindingCode::PointsSkipped) {
-        "not measured (short budget)"
+        "short budget"
     } else {
-        "not measured (no valid trial)"
+        "no valid trial"
     }
+}
+
+/// Whether a cell describes the device: past the file-system cache, the device's own cache on.
+fn of_the_device(cell: &Cell) -> bool {
+    cell.workload.cache == CacheMode::Device
 }
 
 fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
@@ -126,26 +143,31 @@ fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
 /// The request size of the random limits: that of the depth curves, else the smallest cell.
 fn smallest_random(profile: &Profile) -> Option<u64> {
     let of_curves = profile.depth_curves.iter().map(|curve| curve.bs_bytes).min();
-    let random = |cell: &&Cell| cell.workload.pattern == Pattern::Random;
+    let random = |cell: &&Cell| cell.workload.pattern == Pattern::Random && of_the_device(cell);
     let sizes = profile.cells.iter().filter(random).map(|cell| cell.workload.max_bs().0);
     of_curves.or_else(|| sizes.min())
 }
 
-/// The cell of this direction with the largest throughput.
+/// The cell of this direction with the largest throughput; a hit measures a cache and is none.
 fn fastest(profile: &Profile, op: OpKind) -> Option<&Cell> {
-    let same = profile.cells.iter().filter(|cell| cell.workload.only_op() == Some(op));
+    let same = profile.cells.iter().filter(|cell| {
+        let workload = &cell.workload;
+        workload.only_op() == Some(op) && workload.pattern != Pattern::Hit && of_the_device(cell)
+    });
     same.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))
 }
 
 /// Response time of a random request of the smallest size with nothing else going on.
 fn response_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
+    let size = smallest_random(profile);
     let from_curve = depth_curve(profile, op)
+        .filter(|curve| Some(curve.bs_bytes) == size)
         .and_then(|curve| curve.points.iter().find(|point| point.depth == 1))
         .map(|point| point.response_ns);
-    let size = smallest_random(profile);
     let cell = profile.cells.iter().find(|cell| {
         let workload = &cell.workload;
         workload.only_op() == Some(op)
+            && of_the_device(cell)
             && workload.pattern == Pattern::Random
             && workload.depth == 1
             && Some(workload.max_bs().0) == size

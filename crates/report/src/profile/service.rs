@@ -5,13 +5,16 @@
 //! mean response time R stands beside it: where the device works on several requests at once, S is
 //! only the spacing of completions, and a reader who took it for the time of a request would
 //! expect the impossible. All times share one unit, stated once, so that rows can be compared.
+//!
+//! Only cells past the file-system cache with the device's own cache on (`--cache device`) stand
+//! here: those of other modes have the same pattern, depth and size, and other numbers.
 
-use super::{OPERATIONS, not_measured, parallelism};
+use super::{OPERATIONS, not_measured, of_the_device, parallelism};
 use crate::number;
 use crate::page::{Page, Tone};
 use crate::table::{Column, Entry, Table};
 use record::{Cell, OpKind, Pattern, Profile};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Request sizes of the abbreviated matrix, in bytes.
 const MATRIX_SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
@@ -27,7 +30,7 @@ type Key = (Pattern, u32, u64);
 pub(crate) fn print(page: &mut Page, profile: &Profile) {
     let keys = keys(&profile.cells);
     if keys.is_empty() {
-        return page.heading("Service times", not_measured(profile, None));
+        return page.heading("Service times", &not_measured(profile, None));
     }
     let shown = |cell: &&Cell| key(cell).is_some_and(|key| keys.contains(&key));
     let cells: Vec<&Cell> = profile.cells.iter().filter(shown).collect();
@@ -62,8 +65,9 @@ pub(crate) fn print(page: &mut Page, profile: &Profile) {
     notes(page, profile, &cells, with_service);
 }
 
+/// The row that a cell belongs to; `None` for a mixed one or one of another cache mode.
 fn key(cell: &Cell) -> Option<Key> {
-    cell.workload.only_op()?;
+    cell.workload.only_op().filter(|_| of_the_device(cell))?;
     Some((cell.workload.pattern, cell.workload.depth, cell.workload.max_bs().0))
 }
 
@@ -138,10 +142,17 @@ fn direction(cell: Option<&Cell>, scale: f64, with_service: bool) -> Vec<Entry> 
 }
 
 fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool) {
-    let reason = cells.iter().find_map(|cell| cell.service_ns.reason());
-    if let Some(reason) = reason {
+    // One of those that differ in numbers only.
+    let words = |reason: &str| reason.replace(|c: char| c.is_ascii_digit() || c == '.', "");
+    let reasons: BTreeMap<String, &str> = cells
+        .iter()
+        .filter_map(|cell| cell.service_ns.reason())
+        .map(|reason| (words(reason), reason))
+        .collect();
+    if !reasons.is_empty() {
         let which = if with_service { "S and U of some cells" } else { "S and U" };
-        page.paragraph(2, &format!("{which} not measured: {reason}."), Tone::Plain);
+        let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
+        page.paragraph(2, &format!("{which} not measured: {reasons}."), Tone::Plain);
     }
     if !with_service {
         return;

@@ -3,7 +3,7 @@
 
 use crate::report::{self, ProfileListRow, Style};
 use crate::{LOG, common};
-use record::{Capability, Estimate, Measured, Profile, Trial};
+use record::{CacheMode, Capability, Cell, Estimate, Measured, OpKind, Profile, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -297,4 +297,114 @@ fn empty_records_make_short_pages() {
     assert_eq!(report::findings_text(&[], &LOG), "");
     assert_eq!(report::next_steps_text(&[], &LOG), "");
     assert_eq!(report::capabilities_text(&[], &LOG), "");
+}
+
+/// The same cells in another cache mode, `factor` times as fast.
+fn in_mode(cells: &[Cell], cache: CacheMode, factor: f64) -> Vec<Cell> {
+    let mut cells = cells.to_vec();
+    for cell in &mut cells {
+        cell.workload.cache = cache;
+        cell.cell = cell.workload.cell();
+        cell.iops = cell.iops.scaled(factor);
+        cell.bytes_per_s = cell.bytes_per_s.scaled(factor);
+        cell.response_ns = cell.response_ns.scaled(1.0 / factor);
+        let service = cell.service_ns.value().map(|service| service.scaled(1.0 / factor));
+        cell.service_ns = service.map_or_else(|| Measured::not("none"), Measured::Value);
+    }
+    cells
+}
+
+#[test]
+fn cells_of_other_cache_modes_change_no_number_of_the_page() {
+    for curves in [true, false] {
+        let mut profile = common::fast_profile();
+        if !curves {
+            // The headline then falls back on the cells.
+            profile.depth_curves.clear();
+        }
+        let alone = report::profile_text(&profile, &LOG);
+        assert!(alone.contains("9.64 GB/s ±1 % at 1 MiB"), "{alone}");
+        let small: Vec<Cell> = profile
+            .cells
+            .iter()
+            .filter(|cell| cell.workload.max_bs().0 <= 64 << 10)
+            .cloned()
+            .collect();
+        let mut cells = in_mode(&small, CacheMode::All, 1000.0);
+        cells.extend(in_mode(&small, CacheMode::None, 0.001));
+        // A size that only these were measured at.
+        let mut smaller = cells[0].clone();
+        smaller.workload.pattern = record::Pattern::Random;
+        smaller.workload.bs[0].bytes = record::Bytes(512);
+        cells.insert(0, smaller);
+        profile.cells.splice(0..0, cells);
+        assert_eq!(report::profile_text(&profile, &LOG), alone);
+    }
+}
+
+#[test]
+fn a_cached_reread_does_not_name_the_size_of_the_largest_throughput() {
+    let mut profile = common::fast_profile();
+    let hit = profile.cells.iter_mut().find(|cell| cell.workload.hit_bytes.is_some()).unwrap();
+    hit.bytes_per_s = hit.bytes_per_s.scaled(1e6);
+    let text = report::profile_text(&profile, &LOG);
+    assert!(text.contains("9.64 GB/s ±1 % at 1 MiB"), "{text}");
+}
+
+#[test]
+fn a_depth_or_time_of_another_request_size_does_not_stand_beside_the_smallest() {
+    let mut profile = common::fast_profile();
+    for curve in profile.depth_curves.iter_mut().filter(|curve| curve.op == OpKind::Write) {
+        curve.bs_bytes = 64 << 10;
+        curve.points[0].response_ns = Estimate::symmetric(7.77e9, 1.0, 3);
+    }
+    let text = report::profile_text(&profile, &LOG);
+    let headline: String = text.lines().take(6).map(|line| format!("{line}\n")).collect();
+    assert!(headline.contains("88.1 k/s ±3 %\n"), "{headline}");
+    assert!(headline.contains("75.9 µs ±3 %\n"), "{headline}");
+}
+
+#[test]
+fn a_headline_without_numbers_gives_its_reasons_whole() {
+    let mut profile = common::fast_profile();
+    profile.limits = serde_json::from_value(serde_json::json!({
+        "read_iops": null, "write_iops": null,
+        "read_bytes_per_s": null, "write_bytes_per_s": null,
+    }))
+    .unwrap();
+    let text = report::profile_text(&profile, &LOG);
+    assert_eq!(text.matches("– (no valid trial)").count(), 4, "{text}");
+    assert!(!text.contains('…'), "{text}");
+    assert_proper(&text, 80);
+}
+
+#[test]
+fn every_reason_for_a_missing_service_time_is_given_once() {
+    let mut profile = common::fast_profile();
+    for (index, cell) in profile.cells.iter_mut().enumerate().take(4) {
+        let reason = match index {
+            0 | 2 => "the counter stood still".to_owned(),
+            _ => format!("the counter was read {index}.4 ms late"),
+        };
+        cell.utilization = Measured::not(reason.as_str());
+        cell.service_ns = Measured::not(reason);
+    }
+    let text = report::profile_text(&profile, &LOG);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "S and U of some cells not measured: the counter stood still; the counter was read \
+                3.4 ms late. Caution";
+    assert!(text.contains(note), "{text}");
+}
+
+#[test]
+fn ratios_and_factors_of_a_trial_have_three_digits() {
+    let mut trial = common::clean_trial();
+    let Measured::Value(device) = &mut trial.device_counters else { panic!("it has counters") };
+    (device.ratio_ios, device.ratio_bytes) = (Some(295.000_4), Some(0.2954));
+    let Measured::Value(harness) = &mut trial.harness else { panic!("it has a ceiling") };
+    harness.ceiling_iops = trial.result.read.as_ref().unwrap().iops * 2_569_900.0;
+    let text = report::trial_text(&trial, &LOG);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("295 of our requests, 0.295 of our bytes"), "{text}");
+    assert!(text.contains("2.57 M times what a job did"), "{text}");
 }
