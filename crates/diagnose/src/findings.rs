@@ -17,6 +17,10 @@ use record::{
 /// gains far more, and less may be locality (shorter seeks, an address table in the drive).
 const CACHE_GAIN: f64 = 1.25;
 
+/// Standard error of the level, as a share, from which it is worth a warning: half of the
+/// precision that cells are asked for.
+const LEVEL_SE_MAX: f64 = 0.025;
+
 /// An area below this share of the device is called small.
 const SMALL_AREA_SHARE: f64 = 0.1;
 
@@ -36,7 +40,7 @@ pub struct Omitted {
 #[must_use]
 pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
-        drifted(profile, trials),
+        drifted(profile, trials).or_else(|| wandered(profile)),
         precision(profile),
         cache(profile),
         small_area(profile),
@@ -53,6 +57,24 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     findings
 }
 
+/// A level that wanders without a trend: the intervals hold within the run, not against another.
+fn wandered(profile: &Profile) -> Option<Finding> {
+    let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
+    Some(
+        Finding::new(
+            FindingCode::Drift,
+            Severity::Warning,
+            format!(
+                "The device's level wanders, all cells alike: another run may lie {} higher or \
+                 lower as a whole. Intervals compare cells within this run.",
+                percent(NORMAL_95 * se)
+            ),
+            "Compare runs only with that margin added, or on a quiet machine.",
+        )
+        .confidence(Confidence::Likely),
+    )
+}
+
 fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
     let drift = drift(trials)?;
     let lone =
@@ -65,8 +87,12 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
         FindingCode::Drift,
         Severity::Warning,
         format!(
-            "{what} became {} {direction} during the check; the intervals include that.",
-            percent(drift.change_rel.abs())
+            "{what} became {} {direction} during the check; {}.",
+            percent(drift.change_rel.abs()),
+            profile.level_se_rel.filter(|_| lone.is_none()).map_or(
+                "the intervals include that".to_owned(),
+                |se| format!("another run may lie {} off as a whole", percent(NORMAL_95 * se))
+            )
         ),
         "Check again on a quiet machine before you compare with these numbers.",
     );

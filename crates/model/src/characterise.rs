@@ -14,8 +14,8 @@
 //! findings are empty here: `diagnose` fills them from the finished profile.
 
 use crate::{
-    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, limits, service_time_fits,
-    size_curves,
+    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_rel, limits,
+    service_time_fits, size_curves,
 };
 use record::{Environment, Nanos, PROFILE_SCHEMA, Profile, Target, Trial};
 
@@ -64,6 +64,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         environment: input.environment,
         budget_ns: input.budget_ns,
         measured_ns: measured,
+        level_se_rel: level_se_rel(input.trials),
         service_time_fits: service_time_fits(&cells),
         expectations: depth_curves.iter().flat_map(expectations).collect(),
         depth_curves,

@@ -18,6 +18,7 @@ mod fits;
 pub mod queueing;
 mod size;
 mod visit;
+mod wander;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
@@ -27,3 +28,4 @@ pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
 pub use size::{limits, size_curves};
+pub use wander::level_se_rel;

@@ -33,6 +33,11 @@ pub struct Profile {
     pub budget_ns: Nanos,
     /// Measuring time that was used.
     pub measured_ns: Nanos,
+    /// Standard error, as a share, of the level that all cells of this profile have in common
+    /// against that of another run, because the level of a shared device wanders. It is not part
+    /// of the cells' intervals, which compare cells of this profile; to compare cells of two
+    /// profiles, add its square to that of each relative standard error. Null with too few visits.
+    pub level_se_rel: Option<f64>,
     /// The cells, in the order of the design.
     pub cells: Vec<Cell>,
     /// Straight lines through service time against request size.

@@ -8,4 +8,5 @@ mod curves;
 mod expect;
 mod fits;
 mod synthetic;
+mod wander;
 mod warm_up;

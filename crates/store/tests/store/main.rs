@@ -110,6 +110,7 @@ fn profile(id: &str) -> Profile {
         environment: None,
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),
+        level_se_rel: None,
         cells: Vec::new(),
         service_time_fits: Vec::new(),
         depth_curves: Vec::new(),

@@ -312,6 +312,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         environment: Some(environment()),
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(58_300_000_000),
+        level_se_rel: None,
         cells: cells(sample),
         service_time_fits: fits.collect(),
         depth_curves: curves.clone().map(|(op, device)| depth_curve(sample, op, device)).collect(),

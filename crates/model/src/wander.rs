@@ -1,0 +1,84 @@
+//! How far the level of the whole device wanders during a check.
+//!
+//! Visits of a cell are spread over the check, so their variance holds what the device did within
+//! it. A shared device also moves slowly, all cells alike, and its level a few minutes later is
+//! another one: visits cannot average that away, and intervals from them alone are too narrow for
+//! comparing two runs (on a virtual disk with many visits they held a third of the differences).
+//!
+//! The level is taken in six blocks of the check, each the median of its visits' deviations from
+//! the mean of their cell. For a level that wanders as a random walk of variance V over a run, the
+//! variance between such blocks is V/6, and the means of two runs with a pause of a run's length
+//! between them differ with variance 5V/3: five block variances for each run. Rejected: putting
+//! this into the cells' intervals, which would blur comparisons within the run, where it cancels.
+
+use crate::cells::counts;
+use crate::visit::directions;
+use record::Trial;
+use std::collections::BTreeMap;
+
+/// Parts of the check whose levels are compared.
+const BLOCKS: usize = 6;
+/// Visits in each block without which its level says nothing.
+const VISITS_PER_BLOCK: usize = 10;
+/// Visits of a cell without which its mean says nothing.
+const VISITS_OF_A_CELL: usize = 3;
+/// Variances between blocks that stand for the variance of a run's level.
+const BLOCK_VARIANCES: f64 = 5.0;
+/// Ratio of variances that chance exceeds in one of a thousand checks: F with 5 and many degrees of
+/// freedom.
+const SIGNIFICANT_RATIO: f64 = 4.10;
+/// Standard error of a median of normal values over that of their mean (sqrt(pi/2)).
+const MEDIAN_FACTOR: f64 = 1.253_314_137;
+/// Standard deviation of normal values over their median absolute deviation.
+const MAD_FACTOR: f64 = 1.482_602_219;
+
+/// Standard error of a run's level as a share of it; `None` with too few visits. `trials` are in
+/// the order in which they were run.
+#[must_use]
+pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
+    let mut rates: BTreeMap<&str, Vec<(usize, f64)>> = BTreeMap::new();
+    let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).collect();
+    for (position, trial) in counted.iter().enumerate() {
+        let rate: f64 = directions(trial).map(|direction| direction.iops).sum();
+        rates.entry(trial.cell.as_str()).or_default().push((position, rate));
+    }
+    let mut blocks = vec![Vec::new(); BLOCKS];
+    for visits in rates.values().filter(|visits| visits.len() >= VISITS_OF_A_CELL) {
+        let mean = visits.iter().map(|(_, rate)| rate).sum::<f64>() / visits.len() as f64;
+        for (position, rate) in visits {
+            blocks[position * BLOCKS / counted.len()].push(rate / mean - 1.0);
+        }
+    }
+    if blocks.iter().any(|block| block.len() < VISITS_PER_BLOCK) {
+        return None;
+    }
+    let levels: Vec<f64> = blocks.iter().map(|block| median(block.clone())).collect();
+    let mean = levels.iter().sum::<f64>() / BLOCKS as f64;
+    let between = levels.iter().map(|level| (level - mean) * (level - mean)).sum::<f64>()
+        / (BLOCKS - 1) as f64;
+    // The levels are estimates themselves: their own error is not wandering, and a variance that
+    // it explains is none.
+    let own = blocks.iter().map(|block| median_variance(block)).sum::<f64>() / BLOCKS as f64;
+    if between <= SIGNIFICANT_RATIO * own {
+        return Some(0.0);
+    }
+    Some((BLOCK_VARIANCES * (between - own)).sqrt())
+}
+
+/// The middle value; values are not empty.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
+}
+
+/// Variance of the median of these values, from their median absolute deviation.
+fn median_variance(values: &[f64]) -> f64 {
+    let centre = median(values.to_vec());
+    let spread = MAD_FACTOR * median(values.iter().map(|value| (value - centre).abs()).collect());
+    (MEDIAN_FACTOR * spread) * (MEDIAN_FACTOR * spread) / values.len() as f64
+}

@@ -1,0 +1,78 @@
+//! How far the level of a device wanders, against devices whose wandering is known.
+
+use crate::synthetic::{trial, workload};
+use model::level_se_rel;
+use record::{OpKind, Pattern, Trial};
+
+const CELLS: u32 = 40;
+const VISITS: usize = 12;
+
+/// Normal values from a seed: twelve uniforms less six.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// Visits of a check, round by round; the level takes a step of `step` between visits, and each
+/// visit has noise of 5 % of its own. The level goes on in `level`.
+fn check(noise: &mut Noise, level: &mut f64, step: f64) -> (Vec<Trial>, f64) {
+    let mut trials = Vec::new();
+    let mut sum = 0.0;
+    for _ in 0..VISITS {
+        for cell in 0..CELLS {
+            *level += step * noise.next();
+            sum += *level;
+            let shape = workload(OpKind::Read, Pattern::Random, 4096, cell + 1);
+            let rate = 1e5 * f64::from(cell + 1) * level.exp() * (1.0 + 0.05 * noise.next());
+            trials.push(trial(&shape, rate));
+        }
+    }
+    (trials, sum / (VISITS as f64 * f64::from(CELLS)))
+}
+
+/// Shares of 100 pairs of runs, with a pause of a run's length, whose levels agree within the
+/// interval of their difference; and the mean standard error.
+fn agreement(step: f64) -> (f64, f64) {
+    let (mut agree, mut errors) = (0, 0.0);
+    for seed in 0..100 {
+        let (mut noise, mut level) = (Noise(seed * 7919 + 1), 0.0);
+        let (first, first_level) = check(&mut noise, &mut level, step);
+        let _ = check(&mut noise, &mut level, step);
+        let (second, second_level) = check(&mut noise, &mut level, step);
+        let error = |trials: &[Trial]| level_se_rel(trials).expect("enough visits");
+        let (a, b) = (error(&first), error(&second));
+        errors += (a + b) / 200.0;
+        agree += u32::from((second_level - first_level).abs() <= 1.96 * (a * a + b * b).sqrt());
+    }
+    (f64::from(agree) / 100.0, errors)
+}
+
+#[test]
+fn runs_of_a_wandering_device_agree_within_the_error_of_their_level() {
+    let step = 0.1 / (f64::from(CELLS) * VISITS as f64).sqrt();
+    let (agree, error) = agreement(step);
+    // Five degrees of freedom a run: a normal interval from them covers a little less than 95 %.
+    assert!((0.86..=0.99).contains(&agree), "{agree}");
+    // Variance 0.01 over a run: sqrt(5/6 x 0.01) = 0.091.
+    assert!((error - 0.091).abs() < 0.02, "{error}");
+}
+
+#[test]
+fn a_device_that_holds_its_level_has_next_to_no_error_of_it() {
+    let (_, error) = agreement(0.0);
+    assert!(error < 0.01, "{error}");
+}
+
+#[test]
+fn too_few_visits_say_nothing_of_the_level() {
+    let (trials, _) = check(&mut Noise(1), &mut 0.0, 0.01);
+    assert_eq!(level_se_rel(&trials[..50]), None);
+    assert_eq!(level_se_rel(&[]), None);
+}
