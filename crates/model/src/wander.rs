@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// Parts of the check whose levels are compared.
 const BLOCKS: usize = 6;
 /// Visits in each block without which its level says nothing.
-const VISITS_PER_BLOCK: usize = 10;
+const VISITS_PER_BLOCK: usize = 30;
 /// Visits of a cell without which its mean says nothing.
 const VISITS_OF_A_CELL: usize = 3;
 /// Variances between blocks that stand for the variance of a run's level.
