@@ -2,8 +2,7 @@
 //! same bytes and checksum, each request completes exactly once, errors and short transfers come
 //! out as they are.
 
-// clippy.toml allows unwrap in test functions; here helpers of tests use it too.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use engine::{
     Completion, ENGINES, Engine, EngineVisitor, OpenEngine, Setup, Submission, UringEngine,

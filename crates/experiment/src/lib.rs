@@ -1,4 +1,4 @@
-//! Which trial comes next: planners, and the one driver that runs what they ask for.
+//! Which trial comes next: planners, which whoever runs trials asks and tells.
 //!
 //! A planner is a state machine over finished trials: it is told of each and asked for the next.
 //! It reads nothing but those trials, so feeding it the stored ones resumes an experiment where it
@@ -11,23 +11,3 @@ mod check;
 
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned};
-
-use record::{Nanos, Trial};
-
-/// Runs what a plan asks for until it asks for nothing more. `run` carries a trial out and says
-/// how long that took, all included.
-///
-/// # Errors
-/// The first error of `run`; what was finished before is kept by `run` itself.
-pub fn drive<E>(
-    plan: &mut CheckPlan,
-    mut run: impl FnMut(&Planned) -> Result<(Trial, Nanos), E>,
-) -> Result<Vec<Trial>, E> {
-    let mut trials = Vec::new();
-    while let Some(planned) = plan.next_trial() {
-        let (trial, spent) = run(&planned)?;
-        plan.observe(&trial, spent);
-        trials.push(trial);
-    }
-    Ok(trials)
-}

@@ -1,12 +1,12 @@
 //! The plan of `check` on simulated devices: what it visits, how often, and within what time.
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions; helpers of tests use it too.
 
-use experiment::{CheckPlan, CheckSettings, Phase, check_cells, drive};
+use experiment::{CheckPlan, CheckSettings, Phase, check_cells};
 use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, TargetKind, Trial};
 use simdisk::DeviceSpec;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use trial::{Identity, SimRig, TrialError, conduct};
+use trial::{Identity, SimRig, conduct};
 
 fn settings(budget_s: u64) -> CheckSettings {
     CheckSettings {
@@ -27,7 +27,8 @@ fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize)
     let mut plan = CheckPlan::new(settings).unwrap();
     let mut phases = Vec::new();
     let stop = AtomicBool::new(false);
-    let trials = drive(&mut plan, |planned| -> Result<_, TrialError> {
+    let mut trials = Vec::new();
+    while let Some(planned) = plan.next_trial() {
         phases.push(planned.phase);
         let identity = Identity {
             id: String::new(),
@@ -45,10 +46,12 @@ fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize)
             findings: Vec::new(),
         };
         let workload = &planned.workload;
-        let trial = conduct(&mut rig, workload, planned.seed, identity, &stop, &mut |_| ())?;
-        Ok((trial, workload.ramp_ns.plus(workload.runtime_ns)))
-    });
-    (trials.unwrap(), phases, plan.skipped())
+        let seed = planned.seed;
+        let trial = conduct(&mut rig, workload, seed, identity, &stop, &mut |_| ()).unwrap();
+        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
+        trials.push(trial);
+    }
+    (trials, phases, plan.skipped())
 }
 
 fn visits(trials: &[Trial]) -> BTreeMap<&str, usize> {

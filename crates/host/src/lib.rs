@@ -43,8 +43,5 @@ pub use extents::extents;
 pub use filesystem::filesystem_of;
 pub use probe::RealProbe;
 pub use roots::Roots;
-pub use target::{
-    Access, TargetHandle, direct_alignment, drop_clean_pages, open_target, reopen,
-    set_timer_slack_1ns,
-};
+pub use target::{Access, TargetHandle, direct_alignment, drop_clean_pages, open_target, reopen};
 pub use testfile::{default_test_size, write_test_file};

@@ -430,17 +430,6 @@ pub fn drop_clean_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result
     outcome.map_err(|cause| HostError::system("drop the cached pages of", &name(), cause))
 }
 
-/// Lets the calling thread's timed waits end within 1 ns of their time instead of the default
-/// 50 µs, for arrivals on time.
-///
-/// # Errors
-/// If the system refuses.
-pub fn set_timer_slack_1ns() -> Result<(), HostError> {
-    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).map_err(|cause| {
-        HostError::system("set the timer slack of", Path::new("/proc/thread-self"), cause)
-    })
-}
-
 #[cfg(test)]
 #[path = "target_tests.rs"]
 mod tests;

@@ -204,13 +204,3 @@ fn alignment_is_a_power_of_two_and_falls_back_to_the_devices_block() {
     assert_eq!(direct_alignment(&reader, Some(&device)), 4096);
     assert_eq!(direct_alignment(&reader, None), 512);
 }
-
-#[test]
-fn the_timer_slack_of_a_thread_becomes_1_ns() {
-    std::thread::spawn(|| {
-        set_timer_slack_1ns().unwrap();
-        assert_eq!(rustix::thread::current_timer_slack(), Ok(1));
-    })
-    .join()
-    .unwrap();
-}
