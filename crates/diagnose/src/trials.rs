@@ -11,6 +11,10 @@
 //! - *too few requests*: counts per cell, over all its visits;
 //! - *steal*: counts over all trials together.
 //!
+//! A warning on fewer than one trial in a hundred is a note: no number of the profile rests on it.
+//! What is a note in a trial and explains that trial alone (how its requests were merged, what was
+//! cut off its start) is left out.
+//!
 //! What was found on the target before any trial stands in the profile by itself and is skipped
 //! here, as are a trial's words on the same fact of the target.
 
@@ -29,12 +33,20 @@ const FEW_REQUESTS: u64 = 100;
 /// Thin cells that are named.
 const CELLS_NAMED: usize = 3;
 
+/// Share of the trials below which what was found in them changes no number of a profile.
+const RARE_SHARE: f64 = 0.01;
+
+/// Kinds that explain a trial by itself and say nothing of a profile.
+const OF_A_TRIAL: [FindingCode; 3] =
+    [FindingCode::RequestsMerged, FindingCode::RequestsSplit, FindingCode::WarmUpCut];
+
 /// Kinds that are judged over all trials.
 const JUDGED_AGAIN: [FindingCode; 3] =
     [FindingCode::NotSteady, FindingCode::TooFewRequests, FindingCode::StealTime];
 
 /// Kinds that state a fact of the target, the same in every trial, in whatever words.
-const FACTS: [FindingCode; 2] = [FindingCode::CgroupLimit, FindingCode::CompressedFilesystem];
+const FACTS: [FindingCode; 3] =
+    [FindingCode::CgroupLimit, FindingCode::CompressedFilesystem, FindingCode::UnwrittenExtents];
 
 /// What the trials' own findings amount to, gravest first. `already` is what the profile says
 /// anyway: findings with the code and claim of one of those are skipped.
@@ -56,15 +68,21 @@ struct Kind<'a> {
 /// One finding for each code: what failed in all, else the worst of its kind, and in how many trials.
 fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let known = |finding: &Finding| {
-        already.iter().any(|other| {
-            other.code == finding.code
-                && (other.claim == finding.claim || FACTS.contains(&finding.code))
-        })
+        // A profile says that its area is small in its own words.
+        let small = finding.code == FindingCode::CacheSizedArea
+            && finding.severity == Severity::Info
+            && already.iter().any(|other| other.code == FindingCode::SmallArea);
+        small
+            || already.iter().any(|other| {
+                other.code == finding.code
+                    && (other.claim == finding.claim || FACTS.contains(&finding.code))
+            })
     };
     let mut kinds: Vec<Kind> = Vec::new();
     for trial in trials {
         for finding in &trial.findings {
-            if JUDGED_AGAIN.contains(&finding.code) || known(finding) {
+            let own = OF_A_TRIAL.contains(&finding.code) && finding.severity == Severity::Info;
+            if JUDGED_AGAIN.contains(&finding.code) || own || known(finding) {
                 continue;
             }
             match kinds.iter_mut().find(|kind| kind.worst.code == finding.code) {
@@ -130,6 +148,10 @@ fn summary(kind: &Kind, all: usize) -> Finding {
     } else {
         let worst = if count > 1 && !finding.evidence.is_empty() { ", at worst" } else { "" };
         finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
+    }
+    let rare = (count as f64) < RARE_SHARE * all as f64;
+    if rare && finding.severity == Severity::Warning {
+        finding.severity = Severity::Info;
     }
     if let Some(remedy) = remedy_in_profile(finding.code) {
         finding.remedy = remedy.to_owned();

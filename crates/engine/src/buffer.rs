@@ -11,8 +11,14 @@
 //! drawing all data anew and combining all of it with a fresh word (a pass over memory that is no
 //! longer in the cache: 1 µs for 4 KiB), and stamping one buffer again and again (a window of
 //! several blocks sees through it).
+//!
+//! Other kinds of data come from the same ring: tagged blocks get their tag instead of the word
+//! (the hashes that it needs are made once, when the ring is filled), compressible ones end in
+//! zeros, and zeros are a ring of zeros that nothing is stamped into.
 
-use crate::{EngineError, Setup};
+use crate::tag::{self, Tags};
+use crate::{EngineError, Request, Setup};
+use record::Data;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -28,6 +34,17 @@ const RINGS_BYTES_MAX: u64 = 256 << 20;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
 const PAGE_BYTES: u64 = 4_096;
 
+/// What makes a piece of the ring differ from all that was written before.
+#[derive(Debug)]
+enum Renewal {
+    /// Nothing: zeros.
+    None,
+    /// A fresh word combined with the first of each page.
+    Word,
+    /// A tag in each block; with the hashes of all sectors of all rings, in order.
+    Tag { tags: Tags, hashes: Vec<u64> },
+}
+
 /// The buffers of one job.
 #[derive(Debug)]
 pub struct Buffers {
@@ -40,6 +57,7 @@ pub struct Buffers {
     /// Start of the present piece in each slot's ring.
     pieces: Vec<usize>,
     keys: Rng,
+    renewal: Renewal,
 }
 
 impl Buffers {
@@ -71,24 +89,51 @@ impl Buffers {
             length,
             pieces: vec![0; depth as usize],
             keys: Rng::new(setup.data_seed),
+            renewal: Renewal::Word,
         };
-        buffers.fill(setup.writes);
+        buffers.fill(setup);
         Ok(buffers)
     }
 
-    /// Faults every page in; with random data if any of it will be written to a device.
-    fn fill(&mut self, random: bool) {
+    /// Faults every page in, with what will be written where anything will.
+    fn fill(&mut self, setup: &Setup) {
         let mut rng = self.keys.clone();
         // SAFETY: the mapping is ours, page-aligned, `length` bytes long and writable, and no
         // other reference to it exists.
-        let words = unsafe {
-            std::slice::from_raw_parts_mut(self.base.as_ptr().cast::<u64>(), self.length / 8)
+        let memory = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) };
+        for page in memory.chunks_mut(PAGE_BYTES as usize) {
+            page[0] = 0;
+        }
+        let data = match (setup.data, setup.compressible_percent) {
+            (Data::Compressible, 100..) => Data::Zeros,
+            (data, _) => data,
         };
-        if random {
-            words.fill_with(|| rng.next_u64());
-        } else {
-            for page in words.chunks_mut(PAGE_BYTES as usize / 8) {
-                page[0] = 1;
+        self.renewal = match data {
+            Data::Zeros => Renewal::None,
+            Data::Random | Data::Compressible => Renewal::Word,
+            Data::Tagged => Renewal::Tag { tags: setup.tags, hashes: Vec::new() },
+        };
+        if self.ring == 0 || data == Data::Zeros {
+            return;
+        }
+        // A request shorter than a page sees the start of one only.
+        let block = (setup.max_bytes as usize).clamp(1, PAGE_BYTES as usize);
+        let zeros = match data {
+            Data::Compressible => block * usize::from(setup.compressible_percent) / 100,
+            _ => 0,
+        };
+        for slot in memory.chunks_exact_mut(self.stride) {
+            let ring = &mut slot[..self.ring];
+            for word in ring.chunks_exact_mut(8) {
+                word.copy_from_slice(&rng.next_u64().to_le_bytes());
+            }
+            for page in ring.chunks_exact_mut(PAGE_BYTES as usize) {
+                page[block - zeros..block].fill(0);
+            }
+            if let Renewal::Tag { tags, hashes } = &mut self.renewal {
+                let sectors = ring.chunks_exact(tag::SECTOR_BYTES).enumerate();
+                let per_block = tags.block_bytes as usize / tag::SECTOR_BYTES;
+                hashes.extend(sectors.map(|(i, sector)| tag::sector_hash(sector, i % per_block)));
             }
         }
     }
@@ -134,10 +179,11 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.read_area(slot), bytes) }
     }
 
-    /// What this slot's next write carries: `bytes` that differ from all written before.
+    /// What this slot's next write carries: the request's bytes, of the kind that was asked for
+    /// and, but for zeros, unlike all written before. `generation` goes into tags.
     #[inline]
-    pub fn next_write(&mut self, slot: u32, bytes: u32) -> *mut u8 {
-        let length = (bytes as usize).next_multiple_of(PAGE_BYTES as usize);
+    pub fn next_write(&mut self, slot: u32, request: &Request, generation: u64) -> *mut u8 {
+        let length = (request.bytes as usize).next_multiple_of(PAGE_BYTES as usize);
         debug_assert!(length <= self.ring, "a write beyond the largest request");
         let piece = &mut self.pieces[slot as usize];
         *piece += length;
@@ -146,11 +192,24 @@ impl Buffers {
         }
         let piece = *piece;
         let start = self.at(slot, piece);
-        let key = self.keys.next_u64();
-        for page in 0..length / PAGE_BYTES as usize {
-            // SAFETY: the page lies in the slot's ring (asserted above), is aligned and
-            // initialised, and the slot has no request in flight while its next is prepared.
-            unsafe { *start.add(page * PAGE_BYTES as usize).cast::<u64>() ^= key };
+        match &self.renewal {
+            Renewal::Word => {
+                let key = self.keys.next_u64();
+                for page in 0..length / PAGE_BYTES as usize {
+                    // SAFETY: the page lies in the slot's ring (asserted above), is aligned and
+                    // initialised, and the slot has no request in flight while its next is
+                    // prepared.
+                    unsafe { *start.add(page * PAGE_BYTES as usize).cast::<u64>() ^= key };
+                }
+            }
+            Renewal::Tag { tags, hashes } => {
+                // SAFETY: as above, for the whole piece; nothing else refers to it.
+                let content =
+                    unsafe { std::slice::from_raw_parts_mut(start, request.bytes as usize) };
+                let first = (slot as usize * self.ring + piece) / tag::SECTOR_BYTES;
+                tag::stamp_request(content, request, generation, *tags, &hashes[first..]);
+            }
+            Renewal::None => {}
         }
         start
     }
@@ -169,3 +228,7 @@ impl Drop for Buffers {
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
+
+#[cfg(test)]
+#[path = "buffer_tests.rs"]
+mod tests;

@@ -15,6 +15,31 @@ pub enum EngineError {
         /// What to do.
         remedy: &'static str,
     },
+    /// Another engine, or an option of one, cannot be had here.
+    #[error("{engine} cannot be used here: {cause} ({errno}); {remedy}")]
+    Unavailable {
+        /// Which.
+        engine: &'static str,
+        /// Why, as far as it can be told.
+        cause: String,
+        /// What the system said.
+        errno: Errno,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// More requests in flight than one engine can have.
+    #[error(
+        "{engine} takes at most {available} requests in flight per job, {asked} were asked for; \
+         use a smaller --iodepth and more --numjobs"
+    )]
+    TooDeep {
+        /// Which engine.
+        engine: &'static str,
+        /// What one job would have had in flight; more than --iodepth with a stripe.
+        asked: u32,
+        /// What it can.
+        available: u32,
+    },
     /// Memory for buffers or rings was refused.
     #[error("{what} of {bytes} bytes was refused ({errno}); use a smaller --bs or --iodepth")]
     Memory {
@@ -24,6 +49,18 @@ pub enum EngineError {
         bytes: u64,
         /// What the system said.
         errno: Errno,
+    },
+    /// A thread of the thread engine could not be started.
+    #[error(
+        "thread {started} of {asked} of a job could not be started ({source}); use a smaller --iodepth"
+    )]
+    Threads {
+        /// How many run.
+        started: u32,
+        /// How many were to.
+        asked: u32,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// A system call of a running engine failed.
     #[error("{call} failed while requests were in flight ({errno}); the trial has no result")]

@@ -12,20 +12,35 @@
 mod buffer;
 mod clock;
 mod error;
+mod faulty;
+mod job_clock;
+mod libaio;
+mod mmap;
 mod null;
+mod striped;
 mod sync;
 mod table;
+pub mod tag;
+mod threads;
+mod transport;
 mod uring;
 
 pub use buffer::Buffers;
 pub use clock::{MonotonicClock, clock_cost_ns};
 pub use error::EngineError;
+pub use faulty::{Fault, FaultScript, Faulty};
+pub use job_clock::JobClock;
+pub use libaio::{IO_SUBMIT_BLOCKS, LibaioEngine};
+pub use mmap::MmapEngine;
 pub use null::NullEngine;
+pub use striped::Striped;
 pub use sync::SyncEngine;
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use uring::{UringEngine, probe_uring};
+pub use threads::ThreadsEngine;
+pub use transport::{DRAIN, Direct, Memory, Transfer, Transport};
+pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 
-use record::Nanos;
+use record::{Data, Nanos};
 use std::os::fd::RawFd;
 use workload::Request;
 
@@ -36,6 +51,8 @@ pub struct Submission {
     pub request: Request,
     /// Which of the job's slots (0 to depth-1) carries it; returned in [`Completion::slot`].
     pub slot: u32,
+    /// What a write's blocks are tagged with ([`Data::Tagged`]); zero otherwise.
+    pub generation: u64,
 }
 
 /// One request on its way out of an engine.
@@ -50,8 +67,10 @@ pub struct Completion {
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Open descriptor of the target; it outlives the engine.
-    pub file: RawFd,
+    /// Open descriptors, which outlive the engine: of the target, or of those of a stripe in order.
+    pub files: Vec<RawFd>,
+    /// Length of a chunk of the stripe; `None` with one target.
+    pub stripe_bytes: Option<u32>,
     /// Largest number of requests that the job will have in flight, at least 1.
     pub depth: u32,
     /// Largest request, in bytes.
@@ -62,6 +81,37 @@ pub struct Setup {
     pub writes: bool,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
+    /// What writes carry.
+    pub data: Data,
+    /// Share of each block that is zeros with [`Data::Compressible`].
+    pub compressible_percent: u8,
+    /// What the tags of [`Data::Tagged`] have in common.
+    pub tags: tag::Tags,
+    /// io_uring with polled completion.
+    pub polled: bool,
+    /// io_uring with a kernel thread that takes submissions.
+    pub sqpoll: bool,
+}
+
+impl Setup {
+    /// For a job that only reads, without options.
+    #[must_use]
+    pub fn reading(files: Vec<RawFd>, depth: u32, max_bytes: u32) -> Self {
+        Self {
+            files,
+            stripe_bytes: None,
+            depth,
+            max_bytes,
+            reads: true,
+            writes: false,
+            data_seed: 0,
+            data: Data::Random,
+            compressible_percent: 0,
+            tags: tag::Tags::default(),
+            polled: false,
+            sqpoll: false,
+        }
+    }
 }
 
 /// Carries out requests of one job.
@@ -75,6 +125,15 @@ pub struct Setup {
 pub trait Engine {
     /// Readies requests for the next `wait`.
     fn prepare(&mut self, requests: &[Submission]);
+
+    /// Hands over what was prepared without waiting, where that is a call of its own; elsewhere
+    /// the next `wait` does it. Used now and then, to see how long a hand-over takes.
+    ///
+    /// # Errors
+    /// If the engine itself broke.
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Hands over what was prepared, waits until `min` completions have been appended to `done` or `deadline` has passed
     /// (`None`: no deadline), and appends at most `max`. `min` is at most the number in flight.
@@ -98,7 +157,7 @@ pub trait Engine {
 }
 
 /// An engine that works on real descriptors.
-pub trait OpenEngine: Engine + Sized {
+pub trait OpenEngine: Engine + Sized + 'static {
     /// Opens it on the calling thread.
     ///
     /// # Errors
@@ -127,6 +186,21 @@ pub struct CpuSample {
     pub workers_ns: u64,
     /// Steal time of all processors; `None` where the kernel does not tell.
     pub steal_ns: Option<u64>,
+    /// Instructions of our process in user mode and in the kernel, workers included; `None` for
+    /// the reason in [`Processors::no_instructions_reason`].
+    pub instructions: Option<u64>,
+}
+
+/// The processors, as far as the cost of a load is stated in their terms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Processors {
+    /// How many processors' worth of time this process may use: those that it may run on, or less
+    /// under a quota; 0 where that is not known.
+    pub usable: f64,
+    /// Their clock; `None` where the kernel tells none.
+    pub clock: Option<record::CpuClock>,
+    /// Why [`CpuSample::instructions`] is `None`, as a clause after "not measured: ".
+    pub no_instructions_reason: String,
 }
 
 /// A device's own counters so far; index 0 is reads, 1 is writes.
@@ -167,4 +241,8 @@ pub trait Probe {
     fn no_device_reason(&self) -> String;
     /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
     fn no_cpu_reason(&self) -> String;
+    /// The processors, as they are now.
+    fn processors(&self) -> Processors {
+        Processors::default()
+    }
 }

@@ -4,76 +4,61 @@
 //! handed over together are carried out one after the other, so a job's depth is one whatever
 //! was asked; jobs add depth.
 
-use crate::{Buffers, Completion, Engine, EngineError, OpenEngine, Setup, Submission};
+use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport};
 use record::{Nanos, OpKind};
 use rustix::io::{Errno, pread, pwrite};
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, RawFd};
 
 /// One system call per request.
+pub type SyncEngine = Direct<OneByOne>;
+
+/// One system call per transfer.
 #[derive(Debug)]
-pub struct SyncEngine {
-    file: RawFd,
-    buffers: Buffers,
-    queue: VecDeque<(Submission, *mut u8)>,
+pub struct OneByOne {
+    files: Vec<RawFd>,
+    queue: VecDeque<Transfer>,
 }
 
-impl OpenEngine for SyncEngine {
-    fn open(setup: &Setup) -> Result<Self, EngineError> {
-        Ok(Self {
-            file: setup.file,
-            buffers: Buffers::new(setup)?,
-            queue: VecDeque::with_capacity(setup.depth as usize),
-        })
-    }
-
-    fn data(&self, slot: u32, bytes: usize) -> &[u8] {
-        self.buffers.data(slot, bytes)
-    }
-}
-
-impl SyncEngine {
-    fn carry_out(&self, submission: Submission, start: *mut u8) -> Completion {
-        let Submission { request, slot } = submission;
-        let length = request.bytes as usize;
-        // SAFETY: whoever opened the engine keeps the descriptor open for its lifetime.
-        let file = unsafe { BorrowedFd::borrow_raw(self.file) };
-        let outcome = loop {
-            let result = match request.op {
-                OpKind::Read => {
-                    // SAFETY: the slot's read area holds `max_bytes` initialised bytes, and
-                    // nothing else refers to it during the call.
-                    let buffer = unsafe { std::slice::from_raw_parts_mut(start, length) };
-                    pread(file, buffer, request.offset)
-                }
-                OpKind::Write => {
-                    // SAFETY: as above, for the piece of the slot's ring.
-                    let buffer = unsafe { std::slice::from_raw_parts(start, length) };
-                    pwrite(file, buffer, request.offset)
-                }
-            };
-            match result {
-                Err(Errno::INTR) => {}
-                Ok(bytes) => break bytes as i32,
-                Err(errno) => break -errno.raw_os_error(),
+/// Carries a transfer out by one system call: bytes, or a negated error number.
+#[inline]
+pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
+    // SAFETY: whoever opened the engine keeps the descriptor open for its lifetime.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    let length = transfer.bytes as usize;
+    loop {
+        let result = match transfer.op {
+            OpKind::Read => {
+                // SAFETY: the address is valid for so many bytes until the transfer completes
+                // (the contract of `Transfer`), and nothing else refers to them during the call.
+                let memory = unsafe { std::slice::from_raw_parts_mut(transfer.address, length) };
+                pread(file, memory, transfer.offset)
+            }
+            OpKind::Write => {
+                // SAFETY: as above.
+                let memory = unsafe { std::slice::from_raw_parts(transfer.address, length) };
+                pwrite(file, memory, transfer.offset)
             }
         };
-        Completion { slot, outcome }
+        match result {
+            Err(Errno::INTR) => {}
+            Ok(bytes) => return bytes as i32,
+            Err(errno) => return -errno.raw_os_error(),
+        }
     }
 }
 
-impl Engine for SyncEngine {
-    fn prepare(&mut self, requests: &[Submission]) {
-        for submission in requests {
-            let Submission { request, slot } = *submission;
-            let area = match request.op {
-                OpKind::Read => self.buffers.read_area(slot),
-                OpKind::Write => self.buffers.next_write(slot, request.bytes),
-            };
-            self.queue.push_back((*submission, area));
-        }
+impl Transport for OneByOne {
+    fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
+        Ok(Self { files: setup.files.clone(), queue: VecDeque::with_capacity(most as usize) })
     }
 
+    #[inline]
+    fn push(&mut self, transfer: Transfer) {
+        self.queue.push_back(transfer);
+    }
+
+    #[inline]
     fn wait(
         &mut self,
         min: u32,
@@ -83,10 +68,9 @@ impl Engine for SyncEngine {
     ) -> Result<(), EngineError> {
         // Not more than asked for: the caller's clock must see each request end on its own.
         for _ in 0..min {
-            match self.queue.pop_front() {
-                Some((submission, area)) => done.push(self.carry_out(submission, area)),
-                None => break,
-            }
+            let Some(transfer) = self.queue.pop_front() else { break };
+            let outcome = carry_out(self.files[transfer.file as usize], &transfer);
+            done.push(Completion { slot: transfer.tag, outcome });
         }
         Ok(())
     }

@@ -1,10 +1,16 @@
 //! The one table of engines that work on real descriptors.
 //!
-//! A line per engine gives its name, type and capabilities; dispatch is generated from it. Past
-//! [`visit_engine`] the engine is a static type: the choice costs one match per job.
+//! A line per engine gives its name, its types (on one target, and on a stripe of several) and its
+//! capabilities; dispatch is generated from it. Past [`visit_engine`] the engine is a static type:
+//! the choice costs one match per job. `docs/adding-an-engine.md` says how a line comes in.
 
-use crate::{NullEngine, OpenEngine, SyncEngine, UringEngine};
-use record::EngineName;
+use crate::libaio::{Libaio, LibaioEngine};
+use crate::mmap::{Mmap, MmapEngine};
+use crate::sync::OneByOne;
+use crate::threads::{Threads, ThreadsEngine};
+use crate::uring::Uring;
+use crate::{NullEngine, OpenEngine, Striped, SyncEngine, UringEngine};
+use record::{CacheMode, EngineName};
 
 /// What is known of an engine before it is opened.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +21,8 @@ pub struct EngineInfo {
     pub max_depth: u32,
     /// Whether it reaches the target at all.
     pub does_io: bool,
+    /// The cache modes that it can do.
+    pub caches: &'static [CacheMode],
     /// What it is, for help texts.
     pub help: &'static str,
 }
@@ -23,18 +31,30 @@ pub struct EngineInfo {
 pub trait EngineVisitor {
     /// What it returns.
     type Output;
+    /// Whether the engine is to work on a stripe ([`Setup::stripe_bytes`](crate::Setup)).
+    fn striped(&self) -> bool {
+        false
+    }
     /// Runs with the engine's type.
     fn visit<E: OpenEngine>(self) -> Self::Output;
 }
 
+/// All cache modes.
+const ANY_CACHE: &[CacheMode] =
+    &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
+/// Those with the page cache.
+const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
+
 macro_rules! engines {
-    ($($name:ident: $type:ty, max_depth $depth:expr, does_io $io:literal, $help:literal;)*) => {
+    ($($name:ident: $type:ty, striped $striped:ty, max_depth $depth:expr, does_io $io:literal,
+       caches $caches:ident, $help:literal;)*) => {
         /// All engines that [`visit_engine`] knows.
         pub const ENGINES: &[EngineInfo] = &[
             $(EngineInfo {
                 name: EngineName::$name,
                 max_depth: $depth,
                 does_io: $io,
+                caches: $caches,
                 help: $help,
             },)*
         ];
@@ -43,7 +63,8 @@ macro_rules! engines {
         /// table (simulated devices bring their own).
         pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
             match name {
-                $(EngineName::$name => Some(visitor.visit::<$type>()),)*
+                $(EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
+                  EngineName::$name => Some(visitor.visit::<$type>()),)*
                 EngineName::Sim => None,
             }
         }
@@ -51,10 +72,16 @@ macro_rules! engines {
 }
 
 engines! {
-    IoUring: UringEngine, max_depth u32::MAX, does_io true,
-        "io_uring: any depth from one thread";
-    Sync: SyncEngine, max_depth 1, does_io true,
-        "pread and pwrite: one request per job, depth comes from --numjobs";
-    Null: NullEngine, max_depth u32::MAX, does_io false,
-        "completes at once without I/O: shows the limit of this program";
+    IoUring: UringEngine, striped Striped<Uring<false>>, max_depth u32::MAX, does_io true,
+        caches ANY_CACHE, "io_uring: any depth from one thread";
+    Libaio: LibaioEngine, striped Striped<Libaio>, max_depth u32::MAX, does_io true,
+        caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
+    Sync: SyncEngine, striped Striped<OneByOne>, max_depth 1, does_io true,
+        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
+    Threads: ThreadsEngine, striped Striped<Threads>, max_depth u32::MAX, does_io true,
+        caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
+    Mmap: MmapEngine, striped Striped<Mmap>, max_depth 1, does_io true,
+        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
+    Null: NullEngine, striped NullEngine, max_depth u32::MAX, does_io false,
+        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
 }

@@ -8,6 +8,10 @@
 
 mod cells;
 mod check;
+mod cost_fit;
+mod precondition;
 
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned};
+pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
+pub use precondition::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan, WINDOW_ROUNDS, steady};

@@ -34,16 +34,18 @@ fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize)
             id: String::new(),
             time: None,
             halfpower_version: String::new(),
-            target: Target {
+            targets: vec![Target {
                 path: String::new(),
                 kind: TargetKind::Simulated,
                 size_bytes: Bytes(1 << 30),
                 device: None,
                 filesystem: None,
                 extents: None,
-            },
+            }],
             environment: None,
             findings: Vec::new(),
+            scrubbed: None,
+            preconditioning: None,
         };
         let workload = &planned.workload;
         let seed = planned.seed;

@@ -4,14 +4,14 @@ use crate::cli::CheckArgs;
 use crate::failure::{self, Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::session::{self, RealTarget, Session};
+use crate::session::{self, RealTargets, Session};
 use anyhow::Context;
 use diagnose::Omitted;
 use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
 use model::Characterise;
 use record::{
-    Bytes, CacheMode, EngineName, Finding, FindingCode, Nanos, Profile, Severity, TargetKind,
-    Trial, format_nanos, format_rate,
+    Bytes, CacheMode, DeviceFacts, EngineName, Finding, FindingCode, Nanos, Profile, Severity,
+    TargetKind, Trial, format_nanos, format_rate,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::{Store, StoreError};
 
+/// Earlier profiles of the same disk that are looked at.
+const EARLIER_PROFILES: usize = 8;
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
 const TARGET_REL: f64 = 0.05;
 /// Largest request of the plan: a target must hold one.
@@ -44,7 +46,10 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         None => open(arguments, seed, stop, &mut progress)?,
     };
     let settings = CheckSettings {
-        area: arguments.size.unwrap_or(session.target.size_bytes).min(session.target.size_bytes),
+        area: arguments
+            .size
+            .unwrap_or(session.target().size_bytes)
+            .min(session.target().size_bytes),
         engine: session.engine,
         alignment,
         budget: arguments.budget,
@@ -68,8 +73,8 @@ fn open(
     progress: &mut Progress,
 ) -> anyhow::Result<(Session, u64, bool)> {
     let path = Path::new(&arguments.target);
-    let access = session::access(false, false);
-    let mut target = RealTarget::open(path, access, arguments.size, LARGEST_REQUEST)?;
+    let access = host::Access::ReadOnly;
+    let mut target = RealTargets::open(&[path], &access, arguments.size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();
     for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
         target.open_mode(cache, write)?;
@@ -94,7 +99,7 @@ fn open(
 }
 
 /// What others do on the disk right now, if it is worth saying.
-fn busy_finding(target: &RealTarget) -> Option<Finding> {
+fn busy_finding(target: &RealTargets) -> Option<Finding> {
     let activity = target.activity()?;
     (activity.busy_share > BUSY_SHARE).then(|| {
         Finding::new(
@@ -207,6 +212,26 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// The latest profiles of the same disk, as far as the database can be read. Where on it they
+    /// were measured makes no difference: cells of other sizes have other identities.
+    fn earlier(&self) -> Vec<Profile> {
+        let (Some(store), Some(device)) = (&self.store, &self.session.target().device) else {
+            return Vec::new();
+        };
+        let same = |other: &DeviceFacts| {
+            (&other.disk, &other.model, &other.serial)
+                == (&device.disk, &device.model, &device.serial)
+        };
+        let rows = store.profiles().unwrap_or_default();
+        rows.iter()
+            .rev()
+            .filter(|row| row.device.as_ref() == Some(&device.disk))
+            .take(EARLIER_PROFILES)
+            .filter_map(|row| store.profile(&row.id).ok())
+            .filter(|profile| profile.target.device.as_ref().is_some_and(same))
+            .collect()
+    }
+
     fn profile(&self, id: String, time: Option<String>, interrupted: bool) -> Profile {
         let mut profile = model::characterise(Characterise {
             halfpower_version: session::VERSION.to_owned(),
@@ -214,11 +239,12 @@ impl Check<'_> {
             time,
             seed: self.session.seed,
             simulated: self.session.is_simulated(),
-            target: self.session.target.clone(),
+            target: self.session.target().clone(),
             environment: self.session.environment.clone(),
             budget_ns: self.arguments.budget,
             target_rel: TARGET_REL,
             trials: &self.trials,
+            earlier: &self.earlier(),
         });
         profile.advice = diagnose::advise(&profile);
         let omitted = Omitted {

@@ -7,15 +7,23 @@
 
 mod check;
 mod cli;
+mod cost_fit;
+mod cpu_pass;
 mod doctor;
 mod failure;
 mod help;
+mod keeping;
 mod output;
+mod precondition;
 mod profile;
 mod progress;
 mod run;
+mod run_args;
+mod run_spec;
 mod session;
 mod signals;
+mod trace;
+mod values;
 
 use clap::Parser;
 use std::process::ExitCode;

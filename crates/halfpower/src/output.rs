@@ -5,12 +5,14 @@ use anyhow::{Context, anyhow};
 use report::Style;
 use serde::Deserialize;
 use std::fs::{File, Metadata};
-use std::io::{BufReader, ErrorKind, IsTerminal, Write};
+use std::io::{BufRead, BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Columns where the terminal's are not known.
 const DEFAULT_WIDTH: usize = 80;
+/// Longest first line that is looked at to tell what a file is.
+const FIRST_LINE_BYTES: u64 = 4_096;
 
 /// Whether a document says that its numbers are what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +63,58 @@ pub(crate) struct InUse {
     pub(crate) role: &'static str,
 }
 
+/// What is written to a file of the user's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The document, by `--output`.
+    Document,
+    /// The intervals, by `--csv`.
+    Intervals,
+}
+
+impl Kind {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Document => "--output",
+            Self::Intervals => "--csv",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Document => "halfpower document",
+            Self::Intervals => "CSV of intervals of this program",
+        }
+    }
+
+    /// Whether a file holds one, whose loss is what a repeated command means.
+    fn is_in(self, path: &Path) -> bool {
+        match self {
+            Self::Document => is_document(path),
+            Self::Intervals => {
+                first_line(path).is_ok_and(|line| line.trim_end() == report::intervals_header())
+            }
+        }
+    }
+}
+
+/// The first line of a file, as far as it can belong to a text; empty for an empty file.
+pub(crate) fn first_line(path: &Path) -> std::io::Result<String> {
+    let mut line = Vec::new();
+    let file = File::open(path)?.take(FIRST_LINE_BYTES);
+    BufReader::new(file).read_until(b'\n', &mut line)?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
 /// A place for the result, tried before anything is measured, so that a bad path fails at once.
 /// What was there before is replaced only when the result is complete, and nothing is left beside
 /// it however the program ends: the trial of the place is deleted again at once.
 ///
-/// Only a document of this program is replaced. A flag that says "replace anything" was rejected:
+/// Only what this program has written is replaced. A flag that says "replace anything" was rejected:
 /// a slip of the shell's completion would then cost a file, and another name costs nothing.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
+    kind: Kind,
     path: PathBuf,
     /// A device or a pipe, which is written and not replaced.
     open: Option<File>,
@@ -76,38 +122,33 @@ pub(crate) struct OutputFile {
 
 impl OutputFile {
     /// Makes sure that the file can be made and that nothing is lost by it.
-    pub(crate) fn create(path: &Path, in_use: &[InUse]) -> anyhow::Result<Self> {
-        path.file_name().ok_or_else(|| anyhow!("--output {path:?} names no file"))?;
-        let cannot = || format!("cannot make the file of --output {path:?}; check its folder");
+    pub(crate) fn create(kind: Kind, path: &Path, in_use: &[InUse]) -> anyhow::Result<Self> {
+        let flag = kind.flag();
+        path.file_name().ok_or_else(|| anyhow!("{flag} {path:?} names no file"))?;
+        let cannot = || format!("cannot make the file of {flag} {path:?}; check its folder");
         let facts = std::fs::metadata(path).ok();
         // A link stays one: what it points to is replaced.
         let place = real_place(path);
-        for other in in_use {
-            if same_file(&place, facts.as_ref(), &other.path) {
-                let role = other.role;
-                return Err(refusal(
-                    path,
-                    &format!("it is {role}, which the result would destroy"),
-                ));
-            }
-        }
+        refuse_in_use(flag, path, in_use)?;
         if let Some(facts) = facts {
             if facts.is_dir() {
-                return Err(anyhow!("--output {path:?} is a directory; name a file in it"));
+                return Err(anyhow!("{flag} {path:?} is a directory; name a file in it"));
             }
             if facts.file_type().is_block_device() {
-                return Err(refusal(path, "it is a block device, whose content would be lost"));
+                let why = "it is a block device, whose content would be lost";
+                return Err(refusal(flag, path, why));
             }
             if !facts.is_file() {
                 let file = File::options().write(true).open(path).with_context(cannot)?;
-                return Ok(Self { path: path.to_owned(), open: Some(file) });
+                return Ok(Self { kind, path: path.to_owned(), open: Some(file) });
             }
-            if facts.len() > 0 && !is_document(path) {
-                let why = "it exists and is no halfpower document; its content would be lost";
-                return Err(refusal(path, why));
+            if facts.len() > 0 && !kind.is_in(path) {
+                let name = kind.name();
+                let why = format!("it exists and is no {name}; its content would be lost");
+                return Err(refusal(flag, path, &why));
             }
         }
-        let output = Self { path: place, open: None };
+        let output = Self { kind, path: place, open: None };
         let partial = output.partial();
         File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).with_context(cannot)?;
         Ok(output)
@@ -115,7 +156,8 @@ impl OutputFile {
 
     /// Writes the result and puts it in its place.
     pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write the result to {:?}", self.path);
+        let flag = self.kind.flag();
+        let cannot = || format!("cannot write the file of {flag} {:?}", self.path);
         if let Some(mut file) = self.open.as_ref() {
             return file.write_all(text.as_bytes()).with_context(cannot);
         }
@@ -137,9 +179,19 @@ impl OutputFile {
     }
 }
 
+/// Refuses a place that the command uses for something else.
+pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> anyhow::Result<()> {
+    let (facts, place) = (std::fs::metadata(path).ok(), real_place(path));
+    let other = in_use.iter().find(|other| same_file(&place, facts.as_ref(), &other.path));
+    other.map_or(Ok(()), |other| {
+        let why = format!("it is {}, which the result would destroy", other.role);
+        Err(refusal(flag, path, &why))
+    })
+}
+
 /// A refusal to write a result to a place, and the way out.
-fn refusal(path: &Path, why: &str) -> anyhow::Error {
-    Refusal(format!("--output {path:?} is refused: {why}; name another file")).into()
+pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> anyhow::Error {
+    Refusal(format!("{flag} {path:?} is refused: {why}; name another file")).into()
 }
 
 /// The path behind all links; of a file that is not there yet, in its real folder.

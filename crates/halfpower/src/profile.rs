@@ -1,6 +1,7 @@
 //! `halfpower profile`: what is saved.
 
-use crate::cli::{Keeping, ProfileAction, ProfileArgs};
+use crate::cli::{ProfileAction, ProfileArgs};
+use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use record::Profile;
 use report::ProfileListRow;

@@ -1,13 +1,19 @@
 //! `halfpower run`: one trial, from its flags to its document.
 
-use crate::cli::RunArgs;
+use crate::cost_fit;
+use crate::cpu_pass;
 use crate::failure::{self, Interruption, UsageError};
-use crate::output::{self, InUse, OutputFile, Verdict};
+use crate::output::{self, InUse, Kind, OutputFile, Verdict};
+use crate::precondition;
 use crate::progress::Progress;
-use crate::session::{self, RealTarget, Session};
+use crate::run_args::RunArgs;
+use crate::session::{self, RealTargets, Session};
+use crate::trace::TraceFile;
 use anyhow::Context;
-use record::{Bytes, EngineName, TargetKind, Workload};
-use std::path::Path;
+use host::Access;
+use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
+use simdisk::DeviceSpec;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
@@ -15,31 +21,40 @@ use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
 pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    // Everything that can fail without a measurement fails before it.
+    let simulated = simulated(arguments)?;
     if let Some(text) = arguments.contradiction() {
         return Err(UsageError(text).into());
     }
-    // Everything that can fail without a measurement fails before it.
-    let simulated = session::simulated(&arguments.target)?;
-    let seed = session::seed(arguments.seed, simulated.is_some());
+    let seed = session::seed(arguments.load.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let (mut session, workload, mut store, file) = match simulated {
+    let (mut session, workload, mut store, files) = match simulated {
         Some(device) => {
-            session::refuse_for_simulated("--overwrite", arguments.overwrite)?;
             let spec = Spec { engine: EngineName::Sim, ..arguments.spec() };
             let workload = spec.build(device.size)?;
-            let store = session::open_store(&arguments.keeping, arguments.no_save)?;
-            let file = output_file(arguments, store.as_ref())?;
+            let store = session::open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = Session::simulated(&device, Some(device.size), seed, stop);
-            (session, workload, store, file)
+            (session, workload, store, files)
         }
         None => {
-            let target = open(arguments)?;
-            let store = session::open_store(&arguments.keeping, arguments.no_save)?;
-            let file = output_file(arguments, store.as_ref())?;
-            let (session, workload) = ready(arguments, target, seed, stop, &mut progress)?;
-            (session, workload, store, file)
+            let (targets, workload) = open(arguments)?;
+            let store = session::open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let files = Files::open(arguments, &workload, store.as_ref())?;
+            let (session, workload) =
+                ready(arguments, targets, workload, seed, stop, &mut progress)?;
+            (session, workload, store, files)
         }
     };
+    if arguments.place.precondition {
+        let past_cache = session.past_cache;
+        let outcome = precondition::run(&mut session, &workload, past_cache, seed, &mut progress);
+        progress.clear();
+        session.preconditioning = Some(or_interruption(outcome, "preconditioning did not end")?);
+    }
+    if arguments.cpu.cost_fit {
+        return fit_cost(arguments, &mut session, &workload, seed, files, &mut progress);
+    }
     let length = workload.runtime_ns;
     let what = session::describe(&workload);
     let trial = session.trial(&workload, seed, &mut |share| {
@@ -47,79 +62,201 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         progress.measuring("measure", &what, spent, length);
     });
     progress.clear();
-    let trial = match trial {
-        Err(error) if failure::is_interrupted(&error) => {
-            let text = "the run has no result, nothing of it is kept";
-            return Err(Interruption(text.to_owned()).into());
-        }
-        other => other?,
-    };
+    let mut trial = or_interruption(trial, "the run has no result, nothing of it is kept")?;
+    if arguments.cpu.cpu_upper {
+        cpu_pass::add_upper_bound(&mut session, &workload, &mut trial, &mut progress)?;
+        progress.clear();
+    }
     // What was measured is shown in any case, also where it cannot be kept.
     let saved = store.as_mut().map_or(Ok(()), |store| store.add_trial(&trial));
     let json = output::json(&trial)?;
-    let written = file.map_or(Ok(()), |file| file.finish(&json));
+    let written = files.finish(&trial, &json);
     if let Some(error) = failure::nothing_completed(std::slice::from_ref(&trial)) {
         return Err(error);
     }
-    let text = if arguments.json { json } else { report::trial_text(&trial, &output::style()) };
+    let text =
+        if arguments.results.json { json } else { report::trial_text(&trial, &output::style()) };
     output::print(&text)?;
     saved.context(session::NOT_SAVED)?;
     written?;
     Ok(Verdict::of(trial.clean()))
 }
 
-/// The file of `--output`, if there is to be one, which must be none that the run uses.
-fn output_file(arguments: &RunArgs, store: Option<&Store>) -> anyhow::Result<Option<OutputFile>> {
-    let Some(path) = &arguments.output else { return Ok(None) };
-    let mut in_use = vec![InUse { path: (&arguments.target).into(), role: "the target" }];
-    for path in store.into_iter().flat_map(Store::files) {
-        in_use.push(InUse { path, role: "the database of results" });
+/// Fits the processor cost and prints it.
+fn fit_cost(
+    arguments: &RunArgs,
+    session: &mut Session,
+    workload: &Workload,
+    seed: u64,
+    files: Files,
+    progress: &mut Progress,
+) -> anyhow::Result<Verdict> {
+    let fit = cost_fit::measure(session, workload, seed, progress);
+    progress.clear();
+    let fit = or_interruption(fit, "the fit has no result, nothing of it is kept")?;
+    let json = output::json(&fit)?;
+    let written = files.document.map_or(Ok(()), |file| file.finish(&json));
+    let text =
+        if arguments.results.json { json } else { report::cost_fit_text(&fit, &output::style()) };
+    output::print(&text)?;
+    written?;
+    Ok(Verdict::of(fit.clean()))
+}
+
+/// The simulated device, if the target is one, which then is the only one and takes no flag that
+/// is about a real machine.
+fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<DeviceSpec>> {
+    let devices = arguments
+        .targets
+        .iter()
+        .map(|target| session::simulated(target))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Some(device) = devices.iter().flatten().next() else { return Ok(None) };
+    if devices.len() > 1 {
+        let text = "a simulated target stands alone: time is virtual on it; name one target";
+        return Err(UsageError(text.to_owned()).into());
     }
-    OutputFile::create(path, &in_use).map(Some)
+    for (flag, given) in arguments.real_only() {
+        session::refuse_for_simulated(flag, given)?;
+    }
+    Ok(Some(device.clone()))
 }
 
-/// Opens the target and checks that the workload fits it.
-fn open(arguments: &RunArgs) -> anyhow::Result<RealTarget> {
+/// The same, with an interruption told as what became of what was measured.
+fn or_interruption<T>(outcome: anyhow::Result<T>, text: &str) -> anyhow::Result<T> {
+    match outcome {
+        Err(error) if failure::is_interrupted(&error) => Err(Interruption(text.to_owned()).into()),
+        other => other,
+    }
+}
+
+/// The files that a run writes beside the page and the database.
+struct Files {
+    document: Option<OutputFile>,
+    intervals: Option<OutputFile>,
+    trace: Option<TraceFile>,
+}
+
+impl Files {
+    /// Makes sure of all of them: none may be something that the run uses.
+    fn open(
+        arguments: &RunArgs,
+        workload: &Workload,
+        store: Option<&Store>,
+    ) -> anyhow::Result<Self> {
+        let results = &arguments.results;
+        let mut in_use: Vec<InUse> = arguments
+            .targets
+            .iter()
+            .map(|target| InUse { path: target.into(), role: "the target" })
+            .collect();
+        for path in store.into_iter().flat_map(Store::files) {
+            in_use.push(InUse { path, role: "the database of results" });
+        }
+        let mut claim = |kind: Kind, path: &Option<PathBuf>, role: &'static str| {
+            let Some(path) = path else { return anyhow::Ok(None) };
+            let file = OutputFile::create(kind, path, &in_use)?;
+            in_use.push(InUse { path: path.clone(), role });
+            Ok(Some(file))
+        };
+        let document = claim(Kind::Document, &results.output, "the file of --output")?;
+        let intervals = claim(Kind::Intervals, &results.csv, "the file of --csv")?;
+        let comment = results.comment.as_deref().unwrap_or_default();
+        let trace = results.trace.as_ref();
+        let trace = trace.map(|path| TraceFile::open(path, comment, workload, &in_use));
+        Ok(Self { document, intervals, trace: trace.transpose()? })
+    }
+
+    /// Writes them; each is tried, and the first error is the one to tell.
+    fn finish(self, trial: &Trial, json: &str) -> anyhow::Result<()> {
+        let written = [
+            self.document.map(|file| file.finish(json)),
+            self.intervals.map(|file| file.finish(&report::intervals_csv(trial))),
+            self.trace.map(|trace| trace.append(trial)),
+        ];
+        written.into_iter().flatten().collect()
+    }
+}
+
+/// Opens the targets and checks that the workload fits them.
+fn open(arguments: &RunArgs) -> anyhow::Result<(RealTargets, Workload)> {
     let spec = arguments.spec();
-    // The numbers themselves, before the target is touched.
-    spec.check_numbers()?;
-    let access = session::access(spec.read_percent < 100, arguments.overwrite);
-    let path = Path::new(&arguments.target);
-    let mut target = RealTarget::open(path, access, arguments.size, arguments.bs)?;
-    let workload = build(&spec, &target)?;
-    workload::check_alignment(&workload, target.alignment())?;
-    target.open_mode(workload.cache, workload.writes())?;
-    Ok(target)
+    // The numbers themselves, before a target is touched.
+    spec.check()?;
+    host::allow_descriptors(descriptors(&spec))?;
+    let access = arguments.access();
+    let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
+    let mut targets = RealTargets::open(&paths, &access, spec.size, spec.max_bs())?;
+    let workload = build(&spec, &targets.all_facts().collect::<Vec<_>>())?;
+    workload::check_alignment(&workload, targets.alignment())?;
+    let fresh = || targets.all_facts().any(|target| target.kind == TargetKind::Directory);
+    if workload.data == Data::Tagged && !workload.writes() && fresh() {
+        let text = "--verify with reads alone needs what an earlier run with --verify wrote, and \
+                    the test file of a directory is new; name a file or a device";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    targets.look_at_area(&workload)?;
+    let write = access != Access::ReadOnly;
+    targets.open_mode(workload.cache, write)?;
+    if arguments.cpu.cost_fit {
+        targets.open_mode(CacheMode::All, write)?;
+        targets.open_mode(CacheMode::Device, write)?;
+    }
+    if arguments.place.precondition && precondition::goes_past_cache(&workload, targets.alignment())
+    {
+        // Without it the device is written through the page cache, as the run will.
+        let _ = targets.open_mode(CacheMode::Device, write);
+    }
+    Ok((targets, workload))
 }
 
-fn build(spec: &Spec, target: &RealTarget) -> Result<Workload, workload::BuildError> {
-    let facts = target.facts();
+/// The most files that a run has open: each target by itself and for up to three cache modes, what
+/// an engine opens for each job, and the rest of the program.
+fn descriptors(spec: &Spec) -> u64 {
+    u64::from(spec.targets) * 4 + u64::from(spec.numjobs) * 4 + 64
+}
+
+/// The workload on these targets.
+fn build(spec: &Spec, targets: &[&Target]) -> anyhow::Result<Workload> {
+    let by_size = |target: &&&Target| target.size_bytes;
+    let (Some(smallest), Some(largest)) =
+        (targets.iter().min_by_key(by_size), targets.iter().max_by_key(by_size))
+    else {
+        return Err(UsageError("name at least one target".to_owned()).into());
+    };
+    if smallest.size_bytes != largest.size_bytes && spec.size.is_none() && spec.stripe.is_none() {
+        let text = format!(
+            "the targets differ in size ({:?} has {} bytes, {:?} {}); say with --size how much of \
+             each is meant",
+            smallest.path, smallest.size_bytes.0, largest.path, largest.size_bytes.0
+        );
+        return Err(UsageError(text).into());
+    }
     // A directory's --size is that of its test file, of which the area is what --offset leaves.
-    let size = if facts.kind == TargetKind::Directory { None } else { spec.size };
-    Spec { size, ..spec.clone() }.build(Bytes(facts.size_bytes.0))
+    let made = targets.iter().any(|target| target.kind == TargetKind::Directory);
+    let size = if made { None } else { spec.size };
+    Ok(Spec { size, ..spec.clone() }.build(smallest.size_bytes)?)
 }
 
-/// Writes the test file and makes the session.
+/// Writes the test files and makes the session.
 fn ready(
     arguments: &RunArgs,
-    mut target: RealTarget,
+    mut targets: RealTargets,
+    workload: Workload,
     seed: u64,
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> anyhow::Result<(Session, Workload)> {
-    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
+    let prepared = targets.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
     if prepared.is_err() {
         progress.clear();
     }
     prepared?;
-    let spec = arguments.spec();
-    let mut workload = build(&spec, &target)?;
-    let session = target.into_session(workload.engine, seed, stop);
-    if session.engine != workload.engine {
-        let spec = session::with_engine(spec, session.engine);
-        let area = Bytes(session.target.size_bytes.0);
-        let size = if session.target.kind == TargetKind::Directory { None } else { spec.size };
-        workload = Spec { size, ..spec }.build(area)?;
+    let session = targets.into_session(workload.engine, seed, stop);
+    if session.engine == workload.engine {
+        return Ok((session, workload));
     }
+    let spec = session::with_engine(arguments.spec(), session.engine);
+    let workload = build(&spec, &session.targets.iter().collect::<Vec<_>>())?;
     Ok((session, workload))
 }

@@ -1,18 +1,20 @@
-//! A target that is ready to be measured, real or simulated, and the trials on it.
+//! Targets that are ready to be measured, real or simulated, and the trials on them.
 
 use crate::failure::UsageError;
 use anyhow::Context;
-use host::{Access, RealProbe, Roots, TargetHandle};
+use host::{Access, Area, HostError, RealProbe, Roots, SoakTap, TargetHandle};
 use record::{
-    Bytes, CacheMode, EngineName, Environment, Finding, FindingCode, OpKind, Scrub, Severity,
-    Target, TargetKind, Trial, Workload, hex_digest,
+    Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, OpKind,
+    Preconditioning, Scrubbed, Severity, Target, TargetKind, Trial, Workload, hex_digest,
 };
 use simdisk::DeviceSpec;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::{Identity, RealRig, Rig, SimRig};
+use trial::{Identity, RealRig, Rig, SimRig, TrialError};
 
 /// What stands before the name of a simulated device.
 const SIM_PREFIX: &str = "sim:";
@@ -41,11 +43,11 @@ pub(crate) fn seed(asked: Option<u64>, simulated: bool) -> u64 {
     })
 }
 
-/// An open target.
+/// Open targets.
 pub(crate) struct Session {
     rig: Box<dyn Rig>,
-    /// Facts for the record.
-    pub(crate) target: Target,
+    /// Facts for the record, at least one.
+    pub(crate) targets: Vec<Target>,
     /// Conditions; `None` for a simulated target.
     pub(crate) environment: Option<Environment>,
     /// What was found before any trial; part of every trial.
@@ -54,7 +56,13 @@ pub(crate) struct Session {
     pub(crate) engine: EngineName,
     /// Seed of everything.
     pub(crate) seed: u64,
-    handle: Option<TargetHandle>,
+    /// How the targets were brought into their steady state; part of every trial.
+    pub(crate) preconditioning: Option<Preconditioning>,
+    /// Whether requests past the page cache can be made.
+    pub(crate) past_cache: bool,
+    /// Where a soaker's counts can be had; `None` in virtual time.
+    pub(crate) soak_tap: Option<SoakTap>,
+    handles: Vec<TargetHandle>,
     stop: Arc<AtomicBool>,
 }
 
@@ -77,12 +85,15 @@ impl Session {
         };
         Self {
             rig: Box::new(SimRig::new(spec, seed)),
-            target,
+            targets: vec![target],
             environment: None,
             findings: Vec::new(),
             engine: EngineName::Sim,
             seed,
-            handle: None,
+            preconditioning: None,
+            past_cache: false,
+            soak_tap: None,
+            handles: Vec::new(),
             stop: Arc::clone(stop),
         }
     }
@@ -92,6 +103,11 @@ impl Session {
         self.rig.simulated()
     }
 
+    /// Facts of the first target.
+    pub(crate) fn target(&self) -> &Target {
+        &self.targets[0]
+    }
+
     /// Runs one workload and writes its document.
     pub(crate) fn trial(
         &mut self,
@@ -99,58 +115,142 @@ impl Session {
         seed: u64,
         tick: &mut dyn FnMut(f64),
     ) -> anyhow::Result<Trial> {
-        if let Some(handle) = self.handle.as_ref().filter(|_| workload.scrub == Scrub::Dontneed) {
-            host::drop_clean_pages(&handle.file, workload.offset_bytes, workload.size_bytes)?;
-        }
+        let scrubbed = self.scrub(workload)?;
         let (id, time) = self.identity(&format!("{} {seed}", workload.cell()));
+        let destroyed = self.handles.iter().filter(|handle| handle.destroys());
+        let destroyed = destroyed.filter_map(|handle| {
+            let (offset, length) = area_on(workload, &handle.facts);
+            host::destruction(&handle.facts, offset, length)
+        });
         let identity = Identity {
             id,
             time,
             halfpower_version: VERSION.to_owned(),
-            target: self.target.clone(),
+            targets: self.targets.clone(),
             environment: self.environment.clone(),
-            findings: self.findings.clone(),
+            findings: self.findings.iter().cloned().chain(destroyed).collect(),
+            scrubbed,
+            preconditioning: self.preconditioning.clone(),
         };
         let rig = self.rig.as_mut();
         Ok(trial::conduct(rig, workload, seed, identity, &self.stop, tick)?)
     }
 
+    /// What offsets and sizes past the page cache must be multiples of, in bytes.
+    pub(crate) fn alignment(&self) -> u64 {
+        self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
+    }
+
+    /// Waits until what the page cache took is written, so that it is not written later.
+    pub(crate) fn write_back(&self) -> std::io::Result<()> {
+        for handle in &self.handles {
+            std::fs::File::from(handle.file.try_clone()?).sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the first `bytes` of every target into the page cache.
+    pub(crate) fn read_into_cache(&self, start: Bytes, bytes: Bytes) -> std::io::Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        for handle in &self.handles {
+            let file = std::fs::File::from(handle.file.try_clone()?);
+            let (mut at, end) = (start.0, start.0 + bytes.0);
+            while at < end {
+                let length = buffer.len().min((end - at) as usize);
+                let read = file.read_at(&mut buffer[..length], at)?;
+                if read == 0 {
+                    break;
+                }
+                at += read as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets the area out of the page cache, as the workload asks.
+    fn scrub(&self, workload: &Workload) -> anyhow::Result<Option<Scrubbed>> {
+        let areas: Vec<Area<'_>> = self
+            .handles
+            .iter()
+            .map(|handle| {
+                let (offset, length) = area_on(workload, &handle.facts);
+                Area { file: handle.file.as_fd(), offset, length }
+            })
+            .collect();
+        let cancelled = || self.stop.load(Ordering::Relaxed);
+        let folders = self.scratch_folders();
+        match host::scrub(&Roots::default(), workload.scrub, &areas, &folders, &cancelled) {
+            Err(HostError::Cancelled) => Err(TrialError::Interrupted.into()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Where a scratch file can be made, the best first: beside the targets, and where everybody
+    /// may.
+    fn scratch_folders(&self) -> Vec<PathBuf> {
+        let beside = self.targets.iter().filter_map(|target| {
+            let path = Path::new(&target.path);
+            match target.kind {
+                TargetKind::Directory => Some(path.to_owned()),
+                TargetKind::File => Some(path.parent()?.join(".")),
+                _ => None,
+            }
+        });
+        beside.chain([PathBuf::from("."), std::env::temp_dir(), "/var/tmp".into()]).collect()
+    }
+
     /// Id and time of a document; `what` tells the simulated ones apart.
     pub(crate) fn identity(&self, what: &str) -> (String, Option<String>) {
         if self.is_simulated() {
-            let text = format!("{} {} {what}", self.target.path, self.seed);
+            let text = format!("{} {} {what}", self.target().path, self.seed);
             return (hex_digest(&text), None);
         }
         (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string()))
     }
 }
 
-/// A real target on its way to a session: opened, but not yet written.
+/// Real targets on their way to a session: opened, but not yet written.
 #[derive(Debug)]
-pub(crate) struct RealTarget {
+pub(crate) struct RealTargets {
     roots: Roots,
-    handle: TargetHandle,
+    handles: Vec<TargetHandle>,
     environment: Environment,
-    files: BTreeMap<CacheMode, std::os::fd::OwnedFd>,
+    files: BTreeMap<CacheMode, Vec<std::os::fd::OwnedFd>>,
 }
 
-impl RealTarget {
-    /// Opens what a path means, without writing anything.
+impl RealTargets {
+    /// Opens what the paths mean, without writing anything.
     pub(crate) fn open(
-        path: &Path,
-        access: Access,
+        paths: &[&Path],
+        access: &Access,
         size: Option<Bytes>,
         min_request: Bytes,
     ) -> anyhow::Result<Self> {
+        refuse_the_same(paths)?;
         let roots = Roots::default();
-        let handle = host::open_target(&roots, path, access, size, min_request)?;
-        let environment = host::environment(&roots, handle.facts.device.as_ref());
-        Ok(Self { roots, handle, environment, files: BTreeMap::new() })
+        let mut handles = paths
+            .iter()
+            .map(|path| host::open_target(&roots, path, access, size, min_request))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Test files are made as large as the smallest target: they all carry the same area.
+        let smallest = handles.iter().map(|handle| handle.facts.size_bytes).min();
+        let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
+        for handle in handles.iter_mut().filter(made) {
+            handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
+        }
+        let first = handles.first().context("no target is named; name at least one")?;
+        let environment = host::environment(&roots, first.facts.device.as_ref());
+        Ok(Self { roots, handles, environment, files: BTreeMap::new() })
     }
 
-    /// Facts for the record.
+    /// Facts of the first.
     pub(crate) fn facts(&self) -> &Target {
-        &self.handle.facts
+        &self.handles[0].facts
+    }
+
+    /// Facts of all.
+    pub(crate) fn all_facts(&self) -> impl Iterator<Item = &Target> {
+        self.handles.iter().map(|handle| &handle.facts)
     }
 
     /// Conditions.
@@ -158,41 +258,59 @@ impl RealTarget {
         &self.environment
     }
 
-    /// What offsets and sizes past the page cache must be multiples of, in bytes.
+    /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,
+    /// because alignments are powers of two.
     pub(crate) fn alignment(&self) -> u64 {
-        self.handle.alignment_bytes
+        self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
     }
 
-    /// Whether runs may write to it.
+    /// Whether runs may write to them.
     pub(crate) fn writable(&self) -> bool {
-        self.handle.writable
+        self.handles.iter().all(|handle| handle.writable)
     }
 
     /// What others do on the disk right now; `None` where that cannot be seen.
     pub(crate) fn activity(&self) -> Option<host::Activity> {
-        let disk = self.handle.facts.device.as_ref()?;
+        let disk = self.facts().device.as_ref()?;
         host::device_in_flight_activity(&self.roots, disk, 300).ok()
     }
 
-    /// Opens it once more with the flags of a cache mode, and checks that they hold.
-    pub(crate) fn open_mode(&mut self, cache: CacheMode, write: bool) -> anyhow::Result<()> {
-        self.files.insert(cache, host::reopen(&self.handle, cache, write)?);
+    /// Learns how existing files lie on their devices where the workload uses them.
+    pub(crate) fn look_at_area(&mut self, workload: &Workload) -> anyhow::Result<()> {
+        for handle in &mut self.handles {
+            let (offset, length) = area_on(workload, &handle.facts);
+            handle.look_at_area(offset, length)?;
+        }
         Ok(())
     }
 
-    /// Writes the test file of a directory; nothing for other kinds.
+    /// Opens them once more with the flags of a cache mode, and checks that they hold.
+    pub(crate) fn open_mode(&mut self, cache: CacheMode, write: bool) -> anyhow::Result<()> {
+        let files = self.handles.iter().map(|handle| host::reopen(handle, cache, write));
+        self.files.insert(cache, files.collect::<Result<_, _>>()?);
+        Ok(())
+    }
+
+    /// Writes the test files of directories; nothing for other kinds.
     pub(crate) fn prepare(
         &mut self,
         seed: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64, u64),
     ) -> anyhow::Result<()> {
-        if self.handle.facts.kind != TargetKind::Directory {
-            return Ok(());
-        }
-        let size = self.handle.facts.size_bytes;
+        let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
+        let sizes = self.handles.iter_mut().filter(made).map(|handle| handle.facts.size_bytes.0);
+        let (mut before, total) = (0, sizes.sum());
         let cancelled = || stop.load(Ordering::Relaxed);
-        Ok(host::write_test_file(&mut self.handle, size, seed, progress, &cancelled)?)
+        for (handle, index) in self.handles.iter_mut().filter(made).zip(0..) {
+            let size = handle.facts.size_bytes;
+            let mut tick = |done: u64, _: u64| progress(before + done, total);
+            // Other data in each: a device below several would see the same blocks twice.
+            let seed = seed.wrapping_add(index);
+            host::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
+            before += size.0;
+        }
+        Ok(())
     }
 
     /// The session; `engine` falls back where the kernel does not allow it.
@@ -202,21 +320,79 @@ impl RealTarget {
         seed: u64,
         stop: &Arc<AtomicBool>,
     ) -> Session {
-        let mut findings = self.handle.findings.clone();
-        findings.extend(host::environment_findings(&self.environment));
+        let disks = self.disks();
+        let mut findings: Vec<Finding> = Vec::new();
+        let of_targets = self.handles.iter().flat_map(|handle| handle.findings.clone());
+        let of_disks = disks.iter().skip(1).flat_map(|disk| {
+            host::environment_findings(&host::environment(&self.roots, Some(disk)))
+        });
+        let of_first = host::environment_findings(&self.environment);
+        for finding in of_targets.chain(of_first).chain(of_disks) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
         let engine = usable_engine(engine, &mut findings);
-        let probe = RealProbe::new(self.roots, self.handle.facts.device.clone());
+        // Counters of a part of the devices would be held against requests to all.
+        let counted = self.handles.iter().all(|handle| handle.facts.device.is_some());
+        let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
+        let soak_tap = Some(probe.soak_tap());
+        let past_cache = self.files.contains_key(&CacheMode::Device);
         Session {
             rig: Box::new(RealRig::new(self.files, Box::new(probe))),
-            target: self.handle.facts.clone(),
+            targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),
             findings,
             engine,
             seed,
-            handle: Some(self.handle),
+            preconditioning: None,
+            past_cache,
+            soak_tap,
+            handles: self.handles,
             stop: Arc::clone(stop),
         }
     }
+
+    /// The devices below the targets, each once, in order.
+    fn disks(&self) -> Vec<DeviceFacts> {
+        let mut disks: Vec<DeviceFacts> = Vec::new();
+        for disk in self.handles.iter().filter_map(|handle| handle.facts.device.as_ref()) {
+            if !disks.iter().any(|known| known.name == disk.name) {
+                disks.push(disk.clone());
+            }
+        }
+        disks
+    }
+}
+
+/// The part of a target that a workload uses: a stripe's area goes over all of all targets.
+fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
+    match workload.stripe_bytes {
+        Some(_) => (Bytes(0), target.size_bytes),
+        None => (workload.offset_bytes, workload.size_bytes),
+    }
+}
+
+/// An error where a file or device is named twice, by whatever names: its blocks would be asked
+/// for by jobs that know nothing of each other. A directory gets a test file each time.
+fn refuse_the_same(paths: &[&Path]) -> anyhow::Result<()> {
+    let mut seen: BTreeMap<(u64, u64, u64), &Path> = BTreeMap::new();
+    for path in paths {
+        // What cannot be examined is an error of opening it.
+        let Ok(facts) = std::fs::metadata(path) else { continue };
+        if facts.is_dir() {
+            continue;
+        }
+        let identity = match facts.rdev() {
+            0 => (facts.dev(), facts.ino(), 0),
+            device => (0, 0, device),
+        };
+        if let Some(other) = seen.insert(identity, path) {
+            let text = format!("{path:?} and {other:?} are the same; name each target once");
+            return Err(UsageError(text).into());
+        }
+    }
+    Ok(())
 }
 
 /// The engine that can be used here, with a finding where it is not the one asked for.
@@ -256,19 +432,15 @@ pub(crate) fn refuse_for_simulated(flag: &str, given: bool) -> anyhow::Result<()
     Ok(())
 }
 
-/// What an operation may do to an existing target.
-pub(crate) fn access(writes: bool, overwrite: bool) -> Access {
-    if writes { Access::ReadWrite { overwrite } } else { Access::ReadOnly }
-}
-
 /// The workload's direction for a reader.
 pub(crate) fn describe(workload: &Workload) -> String {
     let op = workload.only_op().map_or("mixed", OpKind::name);
+    let depth = format!("depth {}", workload.depth);
     format!(
-        "{} {op} {} depth {}{}",
+        "{} {op} {} {}{}",
         workload.pattern.name(),
         record::format_bytes(workload.max_bs().0),
-        workload.depth,
+        workload.rate_iops.map_or(depth, |rate| format!("{rate}/s")),
         if workload.cache == CacheMode::Device {
             String::new()
         } else {
@@ -279,7 +451,7 @@ pub(crate) fn describe(workload: &Workload) -> String {
 
 /// The database of results.
 pub(crate) fn open_store(
-    keeping: &crate::cli::Keeping,
+    keeping: &crate::keeping::Keeping,
     no_save: bool,
 ) -> anyhow::Result<Option<store::Store>> {
     if no_save {

@@ -11,8 +11,11 @@ use crate::diskstats::{counted_devices, read_lines};
 use crate::environment::{environment, field};
 use crate::extents::extents;
 use crate::filesystem::locate_filesystem;
+use crate::perf::{PerfRefusal, paranoid_level, try_instructions};
 use crate::probe::{cpu_split, steal_ns};
+use crate::processors;
 use crate::roots::{Roots, number, text};
+use crate::soaker::{Soaker, SoakerError};
 use crate::unsafe_calls::try_io_uring;
 use record::{Bytes, Capability, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fd::OwnedFd;
@@ -24,8 +27,6 @@ use std::path::Path;
 
 /// Locked memory that a large run registers with the kernel: 256 slots of 1 MiB and the rings.
 const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
-/// `perf_event_paranoid` up to which an ordinary user may count kernel events of own processes.
-const PARANOID_OWN_KERNEL: i64 = 1;
 
 /// Builds an entry; the remedy is kept only where something is missing.
 fn entry(name: &str, available: bool, detail: impl Into<String>, remedy: &str) -> Capability {
@@ -52,7 +53,9 @@ pub fn capabilities(roots: &Roots, dir: &Path) -> Vec<Capability> {
         split(roots),
         steal(roots),
         governor(roots),
-        perf_events(roots),
+        clock_frequency(roots),
+        perf_events(roots, try_instructions(roots)),
+        soaker(roots, try_soaker(roots)),
         tracepoints(roots),
         pressure(roots),
         control_groups(roots, disk.as_ref()),
@@ -257,21 +260,55 @@ fn governor(roots: &Roots) -> Capability {
     )
 }
 
-fn perf_events(roots: &Roots) -> Capability {
-    let name = "perf events";
-    let Some(level) = text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
-        .and_then(|level| level.parse::<i64>().ok())
-    else {
-        return entry(name, false, "the kernel has none", "cycles per request stay unknown");
-    };
-    let hardware = roots.sys.join("bus/event_source/devices/cpu").exists();
-    let allowed = level <= PARANOID_OWN_KERNEL || geteuid().is_root();
-    let counters = if hardware { "hardware counters" } else { "no hardware counters" };
+/// `outcome` is what the kernel said to a counter of instructions.
+fn perf_events(roots: &Roots, outcome: Result<(), PerfRefusal>) -> Capability {
+    let level = paranoid_level(roots);
+    let setting = format!("kernel.perf_event_paranoid is {level}");
+    match outcome {
+        Ok(()) => entry("perf events", true, format!("instructions are counted; {setting}"), ""),
+        Err(refusal) => entry(
+            "perf events",
+            false,
+            format!("{refusal}; {setting}"),
+            "instructions per request stay unknown; processor time is measured without them",
+        ),
+    }
+}
+
+/// `outcome` is whether soakers could be started, and on how many processors.
+fn soaker(roots: &Roots, outcome: Result<(u32, Vec<String>), SoakerError>) -> Capability {
+    let name = "upper bound of CPU cost";
+    match outcome {
+        Err(error) => {
+            entry(name, false, error.to_string(), "--cpu-upper cannot be used; lower bounds can")
+        }
+        Ok((cpus, doubts)) if doubts.is_empty() => {
+            let quota = processors::usable(roots);
+            entry(name, true, format!("a soaker on each of {cpus} processors; {quota} usable"), "")
+        }
+        Ok((cpus, doubts)) => entry(
+            name,
+            true,
+            format!("a soaker on each of {cpus} processors, but unsure: {}", doubts.join("; ")),
+            "",
+        ),
+    }
+}
+
+/// Starts soakers for a moment.
+fn try_soaker(roots: &Roots) -> Result<(u32, Vec<String>), SoakerError> {
+    Soaker::start(roots).map(|soaker| (soaker.cpus(), soaker.doubts()))
+}
+
+fn clock_frequency(roots: &Roots) -> Capability {
+    let clock = processors::clock(roots);
     entry(
-        name,
-        allowed && hardware,
-        format!("perf_event_paranoid is {level}, {counters}"),
-        "cycles per request stay unknown: run as root on hardware, or give the guest a PMU",
+        "processor clock",
+        clock.is_some(),
+        clock.map_or("the kernel tells no frequency".to_owned(), |clock| {
+            format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source)
+        }),
+        "clocks per byte stay unknown; processor time is measured without them",
     )
 }
 
@@ -343,7 +380,7 @@ fn fio(path: Option<&OsStr>) -> Capability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake::{Fake, SOAKERS};
 
     #[test]
     fn a_forbidden_ring_names_the_setting_that_forbids_it() {
@@ -373,6 +410,17 @@ mod tests {
         assert!(good("fpu constant_tsc nonstop_tsc", "tsc\n"));
         assert!(!good("fpu constant_tsc", "tsc\n"));
         assert!(!good("fpu constant_tsc nonstop_tsc", "hpet\n"));
+    }
+
+    #[test]
+    fn what_keeps_instructions_from_being_counted_is_named() {
+        let fake = Fake::new();
+        fake.proc("sys/kernel/perf_event_paranoid", "3\n");
+        assert!(perf_events(&fake.roots, Ok(())).available);
+        let none = perf_events(&fake.roots, Err(PerfRefusal::NoCounters));
+        assert!(!none.available && none.detail.contains("virtual machines"), "{none:?}");
+        let refused = perf_events(&fake.roots, Err(PerfRefusal::Paranoid(3)));
+        assert!(refused.detail.contains("set it to 1 or less"), "{refused:?}");
     }
 
     #[test]
@@ -416,12 +464,13 @@ mod tests {
 
     #[test]
     fn this_machine_gets_each_entry_once_and_a_remedy_exactly_where_something_is_missing() {
+        let _alone = SOAKERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let directory = tempfile::TempDir::new().unwrap();
         let list = capabilities(&Roots::default(), directory.path());
         let names: std::collections::BTreeSet<&str> =
             list.iter().map(|capability| capability.name.as_str()).collect();
         assert_eq!(names.len(), list.len());
-        assert_eq!(list.len(), 17);
+        assert_eq!(list.len(), 19);
         for capability in &list {
             assert_eq!(capability.available, capability.remedy.is_empty(), "{capability:?}");
             assert!(!capability.detail.is_empty(), "{capability:?}");

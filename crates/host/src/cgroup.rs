@@ -20,6 +20,10 @@ const V1_FILES: [(&str, &str); 4] = [
     ("blkio.throttle.read_iops_device", "riops"),
     ("blkio.throttle.write_iops_device", "wiops"),
 ];
+/// The controller of I/O in version 1, where hierarchies are named by their controllers.
+const IO_CONTROLLER: &str = "blkio";
+/// The same of processor time.
+const CPU_CONTROLLER: &str = "cpu";
 /// What io.max of version 2 limits.
 const V2_KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
 
@@ -42,14 +46,14 @@ impl Group {
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     let devices = device_numbers(roots, disk);
     let mut found = Vec::new();
-    if let Some(group) = our_group(roots, Version::Two) {
+    if let Some(group) = our_group(roots, Version::Two, IO_CONTROLLER) {
         for path in group.path.ancestors() {
             let file = group.directory(roots, path).join("io.max");
             let lines = text(&file).unwrap_or_default();
             found.extend(lines.lines().flat_map(|line| v2_limits(line, path)));
         }
     }
-    if let Some(group) = our_group(roots, Version::One) {
+    if let Some(group) = our_group(roots, Version::One, IO_CONTROLLER) {
         for (file, what) in V1_FILES {
             let file = group.directory(roots, &group.path).join(file);
             let lines = text(&file).unwrap_or_default();
@@ -60,13 +64,38 @@ pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     found
 }
 
+/// The tightest quota of processor time that holds for this process, in processors. In both
+/// versions the limits of the groups above hold too.
+pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
+    let ratio = |quota: &str, period: &str| -> Option<f64> {
+        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+        (quota > 0.0 && period > 0.0).then(|| quota / period)
+    };
+    let mut quotas = Vec::new();
+    if let Some(group) = our_group(roots, Version::Two, CPU_CONTROLLER) {
+        quotas.extend(group.path.ancestors().filter_map(|path| {
+            let limit = text(&group.directory(roots, path).join("cpu.max"))?;
+            let (quota, period) = limit.split_once(' ')?;
+            ratio(quota, period)
+        }));
+    }
+    if let Some(group) = our_group(roots, Version::One, CPU_CONTROLLER) {
+        quotas.extend(group.path.ancestors().filter_map(|path| {
+            let directory = group.directory(roots, path);
+            let read = |file: &str| text(&directory.join(file));
+            ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
+        }));
+    }
+    quotas.into_iter().reduce(f64::min)
+}
+
 /// Which version of control groups governs our I/O, for a reader.
 pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
     // A mixed system mounts both; I/O belongs to version 1 where its controller is mounted.
-    if our_group(roots, Version::One).is_some() {
+    if our_group(roots, Version::One, IO_CONTROLLER).is_some() {
         return Some("version 1");
     }
-    our_group(roots, Version::Two).map(|_| "version 2")
+    our_group(roots, Version::Two, IO_CONTROLLER).map(|_| "version 2")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,21 +105,21 @@ enum Version {
 }
 
 /// Our group in the hierarchy of one version, if it is mounted.
-fn our_group(roots: &Roots, version: Version) -> Option<Group> {
+fn our_group(roots: &Roots, version: Version, controller: &str) -> Option<Group> {
     let groups = text(&roots.proc.join("self/cgroup"))?;
     // `hierarchy:controllers:path`; version 2 is hierarchy 0 without controllers.
     let path = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (hierarchy, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let ours = match version {
-            Version::One => controllers.split(',').any(|controller| controller == "blkio"),
+            Version::One => controllers.split(',').any(|one| one == controller),
             Version::Two => hierarchy == "0" && controllers.is_empty(),
         };
         ours.then(|| PathBuf::from(path))
     })?;
     let of_version = |mount: &&Mount| match version {
         Version::One => {
-            mount.kind == "cgroup" && mount.options.split(',').any(|option| option == "blkio")
+            mount.kind == "cgroup" && mount.options.split(',').any(|option| option == controller)
         }
         Version::Two => mount.kind == "cgroup2",
     };

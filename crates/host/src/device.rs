@@ -10,6 +10,7 @@
 //! Rejected: only naming the top device (its model and cache are unknown), and summing settings
 //! over the leaves (they have no sum).
 
+use crate::device_cache::cache_bytes;
 use crate::link::attachment;
 use crate::mounts::{Mount, mount_of, read_mounts};
 use crate::roots::{Roots, base_name, names, number, text};
@@ -76,7 +77,7 @@ pub(crate) fn numbers_of(roots: &Roots, name: &str) -> Option<(u32, u32)> {
 }
 
 /// The whole disk that a directory in sysfs belongs to: itself, or the parent of a partition.
-fn whole_disk(directory: &Path) -> PathBuf {
+pub(crate) fn whole_disk(directory: &Path) -> PathBuf {
     if directory.join("partition").exists() {
         directory.parent().unwrap_or(directory).to_owned()
     } else {
@@ -191,8 +192,7 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     // virtio and PCI put a number where SCSI has the vendor's name.
     facts.vendor = device("vendor").filter(|vendor| !vendor.starts_with("0x"));
     facts.firmware = device("firmware_rev").or_else(|| device("rev"));
-    facts.serial =
-        text(&disk.join("serial")).or_else(|| device("serial")).or_else(|| scsi_serial(disk));
+    facts.serial = serial(disk);
     facts.rotational = number(&queue("rotational")).map(|flag| flag != 0);
     facts.scheduler = text(&queue("scheduler")).map(|text| chosen(&text));
     facts.write_cache = text(&queue("write_cache"));
@@ -202,13 +202,32 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     facts.nr_requests = number(&queue("nr_requests"));
     facts.max_request_bytes = number(&queue("max_sectors_kb")).map(|kib| kib * 1024);
     facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
-    facts.iostats = number(&queue("iostats")).map(|flag| flag != 0);
+    facts.iostats = keeps_counters(disk);
+    facts.cache_bytes = cache_bytes(roots, disk);
     let attached = attachment(roots, disk, &[facts.model.as_deref(), facts.vendor.as_deref()]);
     facts.driver = attached.driver;
     facts.link = attached.link;
     facts.virtual_disk = attached.virtual_disk;
     facts.rotational_trusted = attached.rotational_trusted && facts.rotational.is_some();
     facts.layers.extend(attached.layers);
+}
+
+/// The serial number of a whole disk, where its driver keeps it.
+pub(crate) fn serial(disk: &Path) -> Option<String> {
+    text(&disk.join("serial"))
+        .or_else(|| text(&disk.join("device/serial")))
+        .or_else(|| scsi_serial(disk))
+}
+
+/// Whether the kernel keeps counters for a disk. The flag speaks of the request queues of blk-mq;
+/// a driver without them (zram, brd) counts on its own, or not at all, whatever it says.
+fn keeps_counters(disk: &Path) -> Option<bool> {
+    let flag = number(&disk.join("queue/iostats"))? != 0;
+    let counted = || {
+        let stat = text(&disk.join("stat")).unwrap_or_default();
+        stat.split_ascii_whitespace().any(|count| count != "0")
+    };
+    Some(flag || !disk.join("mq").exists() && counted())
 }
 
 /// The choice in a list of the form `none [mq-deadline] kyber`; a text without brackets is its own.

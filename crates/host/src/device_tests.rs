@@ -236,6 +236,25 @@ fn a_mount_with_an_anonymous_number_is_found_by_its_source() {
 }
 
 #[test]
+fn a_driver_that_counts_on_its_own_has_counters_although_the_flag_of_the_queue_is_off() {
+    let keeps = |flag: &str, mq: bool, stat: &str| {
+        let fake = Fake::new();
+        fake.block("virtual/block/zram0", "253:0", 100);
+        fake.sys("devices/virtual/block/zram0/queue/iostats", flag);
+        fake.sys("devices/virtual/block/zram0/stat", stat);
+        if mq {
+            fake.sys("devices/virtual/block/zram0/mq/0/cpu_list", "0");
+        }
+        device_of(&fake.roots, 253, 0).unwrap().iostats
+    };
+    let (none, some) = ("  0  0  0  0\n", "  12  0  96  0\n");
+    assert_eq!(keeps("0\n", false, some), Some(true), "zram");
+    assert_eq!(keeps("0\n", false, none), Some(false), "nothing was ever counted");
+    assert_eq!(keeps("0\n", true, some), Some(false), "counted until it was switched off");
+    assert_eq!(keeps("1\n", true, none), Some(true));
+}
+
+#[test]
 fn unknown_numbers_are_no_device() {
     assert_eq!(device_of(&Fake::new().roots, 8, 0), None);
 }

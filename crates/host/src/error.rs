@@ -93,6 +93,17 @@ pub enum HostError {
         /// What the system said.
         cause: Errno,
     },
+    /// More files would have to be open at once than the system allows.
+    #[error(
+        "the run needs {needed} open files at once, and the limit is {limit}; raise it \
+         (ulimit -n {needed}), or name fewer targets or --numjobs"
+    )]
+    Descriptors {
+        /// How many are needed.
+        needed: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
     /// A kernel file does not look as documented.
     #[error("cannot read line {line} of {file}: {problem}; the line is {text:?}")]
     Format {
@@ -122,6 +133,7 @@ impl HostError {
             | Self::DirectRefused { .. }
             | Self::FlagsIgnored { .. }
             | Self::NoSpace { .. }
+            | Self::Descriptors { .. }
             | Self::Format { .. } => 4,
             Self::Cancelled => 130,
         }

@@ -16,6 +16,10 @@ use std::path::Path;
 
 /// The last extent of the file.
 const FLAG_LAST: u32 = 0x1;
+/// Stored in another form: compressed, or encrypted by some file systems.
+const FLAG_ENCODED: u32 = 0x8;
+/// Encrypted: as long as the data itself.
+const FLAG_ENCRYPTED: u32 = 0x80;
 /// Allocated, never written.
 const FLAG_UNWRITTEN: u32 = 0x800;
 /// A file whose extents are shorter than this on average is called scattered: below it, a large
@@ -31,10 +35,23 @@ const SCATTERED_MIN_COUNT: u64 = 16;
 /// # Errors
 /// If the map exists and cannot be read.
 pub fn extents(file: impl AsFd, size: Bytes) -> Result<Option<Extents>, HostError> {
+    extents_of_area(file, Bytes(0), size)
+}
+
+/// The same of another area than the first bytes: `length` bytes from `offset` on.
+///
+/// # Errors
+/// If the map exists and cannot be read.
+pub fn extents_of_area(
+    file: impl AsFd,
+    offset: Bytes,
+    length: Bytes,
+) -> Result<Option<Extents>, HostError> {
+    let area_end = offset.0.saturating_add(length.0);
     let mut map = Vec::new();
-    let mut position = 0;
-    while position < size.0 {
-        let page = match fiemap_page(&file, position, size.0 - position) {
+    let mut position = offset.0;
+    while position < area_end {
+        let page = match fiemap_page(&file, position, area_end - position) {
             Ok(page) => page,
             // Each file system has its own way to say that it has no map.
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::BADF) => {
@@ -54,7 +71,7 @@ pub fn extents(file: impl AsFd, size: Bytes) -> Result<Option<Extents>, HostErro
         }
         position = end;
     }
-    Ok(Some(summarise(&map, size.0)))
+    Ok(Some(summarise(&map, offset.0, area_end)))
 }
 
 fn descriptor_number(file: &impl AsFd) -> i32 {
@@ -63,18 +80,22 @@ fn descriptor_number(file: &impl AsFd) -> i32 {
 }
 
 /// Counts, ends, gaps and hash of a map in the order of the file.
-fn summarise(map: &[FiemapExtent], size: u64) -> Extents {
+fn summarise(map: &[FiemapExtent], area_start: u64, area_end: u64) -> Extents {
     let mut covered = 0;
     let mut unwritten = 0;
-    let mut reached = 0;
+    let mut compressed = 0;
+    let mut reached = area_start;
     let mut text = String::new();
     for extent in map {
         // The first and the last extent can reach beyond the area; a later one can repeat a part.
-        let start = extent.logical.clamp(reached, size.max(reached));
-        let end = extent.logical.saturating_add(extent.length).min(size).max(start);
+        let start = extent.logical.clamp(reached, area_end.max(reached));
+        let end = extent.logical.saturating_add(extent.length).min(area_end).max(start);
         covered += end - start;
         if extent.flags & FLAG_UNWRITTEN != 0 {
             unwritten += end - start;
+        }
+        if extent.flags & (FLAG_ENCODED | FLAG_ENCRYPTED) == FLAG_ENCODED {
+            compressed += end - start;
         }
         reached = end;
         let kind = extent.flags & FLAG_UNWRITTEN;
@@ -86,8 +107,9 @@ fn summarise(map: &[FiemapExtent], size: u64) -> Extents {
         count: map.len() as u64,
         first_physical_bytes: Bytes(map.first().map_or(0, |first| first.physical)),
         last_physical_bytes: Bytes(physical_end),
-        hole_bytes: Bytes(size - covered.min(size)),
+        hole_bytes: Bytes((area_end - area_start).saturating_sub(covered)),
         unwritten_bytes: Bytes(unwritten),
+        compressed_bytes: Bytes(compressed),
         map_hash: hex_digest(&text),
     }
 }
@@ -151,7 +173,7 @@ mod tests {
             extent(16_384, 2 << 20, 8192, FLAG_UNWRITTEN),
             extent(24_576, 3 << 20, 1 << 20, FLAG_LAST),
         ];
-        let summary = summarise(&map, 32_768);
+        let summary = summarise(&map, 0, 32_768);
         assert_eq!(summary.count, 3);
         assert_eq!(summary.hole_bytes, Bytes(4096 + 8192));
         assert_eq!(summary.unwritten_bytes, Bytes(8192));
@@ -160,17 +182,29 @@ mod tests {
     }
 
     #[test]
+    fn an_area_in_the_middle_is_judged_by_what_lies_in_it() {
+        let map = [extent(0, 1 << 20, 8192, 0), extent(16_384, 2 << 20, 8192, FLAG_UNWRITTEN)];
+        let of = |start, end| {
+            let summary = summarise(&map, start, end);
+            (summary.hole_bytes.0, summary.unwritten_bytes.0)
+        };
+        assert_eq!(of(0, 8192), (0, 0));
+        assert_eq!(of(4096, 12_288), (4096, 0));
+        assert_eq!(of(20_480, 28_672), (4096, 4096));
+    }
+
+    #[test]
     fn the_hash_follows_the_placement_and_nothing_else() {
-        let here = summarise(&[extent(0, 8192, 4096, FLAG_LAST)], 4096);
-        let again = summarise(&[extent(0, 8192, 4096, 0)], 4096);
-        let there = summarise(&[extent(0, 4096, 4096, FLAG_LAST)], 4096);
+        let here = summarise(&[extent(0, 8192, 4096, FLAG_LAST)], 0, 4096);
+        let again = summarise(&[extent(0, 8192, 4096, 0)], 0, 4096);
+        let there = summarise(&[extent(0, 4096, 4096, FLAG_LAST)], 0, 4096);
         assert_eq!(here.map_hash, again.map_hash);
         assert_ne!(here.map_hash, there.map_hash);
     }
 
     #[test]
     fn an_empty_map_is_one_hole() {
-        let summary = summarise(&[], 4096);
+        let summary = summarise(&[], 0, 4096);
         assert_eq!((summary.count, summary.hole_bytes), (0, Bytes(4096)));
         let found = findings(&summary, Bytes(4096), Severity::Invalid);
         assert_eq!(found[0].code, FindingCode::UnwrittenExtents);
@@ -183,7 +217,7 @@ mod tests {
             (0..32).map(|index| extent(index * piece, (64 - index) * piece, piece, 0)).collect()
         };
         let found = |piece: u64| {
-            findings(&summarise(&map(piece), 32 * piece), Bytes(32 * piece), Severity::Invalid)
+            findings(&summarise(&map(piece), 0, 32 * piece), Bytes(32 * piece), Severity::Invalid)
         };
         assert_eq!(found(2 << 20), []);
         let codes: Vec<FindingCode> = found(4096).iter().map(|finding| finding.code).collect();

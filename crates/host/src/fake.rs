@@ -8,7 +8,11 @@ use crate::roots::Roots;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use tempfile::TempDir;
+
+/// Held by tests that start soakers, which are threads of the whole process.
+pub(crate) static SOAKERS: Mutex<()> = Mutex::new(());
 
 /// The fake machine; gone when dropped.
 pub(crate) struct Fake {

@@ -11,6 +11,7 @@ use crate::mounts::{Mount, mount_of, read_mounts};
 use crate::roots::Roots;
 use record::{Bytes, FilesystemFacts};
 use rustix::fd::AsFd;
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -62,9 +63,24 @@ pub(crate) fn locate_filesystem(
         free_bytes: Bytes(size.f_bavail.saturating_mul(size.f_frsize)),
         block_bytes: Bytes(size.f_frsize),
         in_memory: IN_MEMORY.contains(&mount.kind.as_str()),
-        compresses: compresses(&mount.kind, &mount.options),
+        compresses: compresses(&mount.kind, &mount.options) || is_compressed(&file),
+        direct_alignment_bytes: direct_alignment_told(&file),
     };
     Ok((facts, mount.clone(), device))
+}
+
+/// Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
+fn is_compressed(file: impl AsFd) -> bool {
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|statx| statx.stx_attributes.contains(StatxAttributes::COMPRESSED))
+}
+
+/// What O_DIRECT asks of offsets, lengths and memory on this file, in bytes, as the kernel tells
+/// (STATX_DIOALIGN, Linux 6.1): 0 where the file takes none, `None` where it does not tell.
+pub(crate) fn direct_alignment_told(file: impl AsFd) -> Option<u64> {
+    let statx = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let told = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    told.then(|| u64::from(statx.stx_dio_offset_align.max(statx.stx_dio_mem_align)))
 }
 
 /// Whether a file system with these options compresses data.

@@ -31,7 +31,12 @@ pub(crate) struct Mount {
 
 /// All mounts that we see; empty where the file is missing.
 pub(crate) fn read_mounts(roots: &Roots) -> Vec<Mount> {
-    let text = std::fs::read(roots.proc.join("self/mountinfo")).unwrap_or_default();
+    mounts_of_process(roots, "self")
+}
+
+/// All mounts that a process sees, which can live in another mount namespace than ours.
+pub(crate) fn mounts_of_process(roots: &Roots, process: &str) -> Vec<Mount> {
+    let text = std::fs::read(roots.proc.join(process).join("mountinfo")).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
@@ -78,7 +83,7 @@ fn lossy(field: &[u8]) -> String {
 }
 
 /// Undoes the kernel's octal escapes (`\040` is a space).
-fn unescape(field: &[u8]) -> OsString {
+pub(crate) fn unescape(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, tail)) = rest.split_first() {

@@ -16,9 +16,12 @@
 
 use crate::diskstats::{DiskstatsLine, counted_devices, read_lines};
 use crate::environment::{cpu_ranges, field};
+use crate::perf::{PerfCounter, PerfRefusal};
+use crate::processors;
 use crate::roots::{Roots, names, text};
+use crate::soaker::SoakTap;
 use crate::unsafe_calls::process_times_us;
-use engine::{CpuSample, DeviceSample, Probe, ProbeSample};
+use engine::{CpuSample, DeviceSample, Probe, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
@@ -38,6 +41,8 @@ pub struct RealProbe {
     workers: Workers,
     last_cpu: (u64, u64),
     device: Device,
+    instructions: Result<PerfCounter, PerfRefusal>,
+    tap: SoakTap,
 }
 
 /// The device's counters, or why there are none.
@@ -47,18 +52,35 @@ enum Device {
 }
 
 impl RealProbe {
-    /// A probe of this process and, where there is one, of the disk.
+    /// A probe of this process and of the disks under its targets, each of which counts once.
     #[must_use]
-    pub fn new(roots: Roots, disk: Option<DeviceFacts>) -> Self {
-        let device = match disk {
-            None => Device::None("the target has no block device".to_owned()),
-            Some(disk) if disk.iostats == Some(false) => Device::None(format!(
+    pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
+        let uncounted = disks.iter().find(|disk| disk.iostats == Some(false));
+        let device = match uncounted {
+            _ if disks.is_empty() => Device::None("the target has no block device".to_owned()),
+            Some(disk) => Device::None(format!(
                 "the kernel keeps no counters for {}; write 1 to /sys/block/{}/queue/iostats",
                 disk.disk, disk.disk
             )),
-            Some(disk) => Device::Counted(DeviceReader::new(counted_devices(&disk))),
+            None => {
+                let mut names: Vec<String> = Vec::new();
+                for name in disks.iter().flat_map(counted_devices) {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                Device::Counted(DeviceReader::new(names))
+            }
         };
-        Self { roots, workers: Workers::default(), last_cpu: (0, 0), device }
+        let instructions = PerfCounter::instructions(&roots);
+        let tap = SoakTap::default();
+        Self { roots, workers: Workers::default(), last_cpu: (0, 0), device, instructions, tap }
+    }
+
+    /// Where a soaker's counts can be had at the moments of this probe's samples.
+    #[must_use]
+    pub fn soak_tap(&self) -> SoakTap {
+        self.tap.clone()
     }
 
     fn cpu(&mut self) -> Option<CpuSample> {
@@ -71,6 +93,7 @@ impl RealProbe {
             system_ns,
             workers_ns: self.workers.sample(&self.roots),
             steal_ns: steal_ns(&self.roots),
+            instructions: self.instructions.as_ref().ok().and_then(PerfCounter::read),
         })
     }
 
@@ -92,6 +115,7 @@ impl RealProbe {
 impl Probe for RealProbe {
     fn sample(&mut self) -> ProbeSample {
         let at = Nanos(nanos(clock_gettime(ClockId::Monotonic)));
+        self.tap.record();
         // The device first: it is what a window's edges matter most for.
         let device = self.device();
         ProbeSample { at, cpu: self.cpu(), device }
@@ -110,6 +134,15 @@ impl Probe for RealProbe {
 
     fn no_cpu_reason(&self) -> String {
         "the system refuses getrusage".to_owned()
+    }
+
+    fn processors(&self) -> Processors {
+        let no_instructions_reason = match &self.instructions {
+            Ok(_) => "the counter never ran: others hold all of the processor's".to_owned(),
+            Err(refusal) => refusal.to_string(),
+        };
+        let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));
+        Processors { usable, clock, no_instructions_reason }
     }
 }
 

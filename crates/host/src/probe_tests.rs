@@ -15,7 +15,7 @@ fn disk(name: &str, leaves: &[&str]) -> DeviceFacts {
 fn device_counters_are_read_in_bytes_and_nanoseconds() {
     let fake = Fake::new();
     fake.proc("diskstats", "8 1 sda1 9 9 9 9 9 9 9 9 9 9 9\n8 0 sda 10 1 80 5 20 2 160 7 0 4 12\n");
-    let mut probe = RealProbe::new(fake.roots.clone(), Some(disk("sda", &[])));
+    let mut probe = RealProbe::new(fake.roots.clone(), &[disk("sda", &[])]);
     let sample = probe.sample().device.unwrap();
     assert_eq!(
         sample,
@@ -34,7 +34,7 @@ fn device_counters_are_read_in_bytes_and_nanoseconds() {
 #[test]
 fn times_go_on_past_a_wrap_of_32_bits_and_do_not_jump_on_a_small_step_back() {
     let fake = Fake::new();
-    let mut probe = RealProbe::new(fake.roots.clone(), Some(disk("sda", &[])));
+    let mut probe = RealProbe::new(fake.roots.clone(), &[disk("sda", &[])]);
     let mut read = |busy: u64, weighted: u64| {
         fake.proc("diskstats", &format!("8 0 sda 1 0 8 0 1 0 8 0 0 {busy} {weighted}\n"));
         let sample = probe.sample().device.unwrap();
@@ -49,7 +49,7 @@ fn times_go_on_past_a_wrap_of_32_bits_and_do_not_jump_on_a_small_step_back() {
 #[test]
 fn leaves_are_summed_and_busy_grows_with_the_busiest() {
     let fake = Fake::new();
-    let mut probe = RealProbe::new(fake.roots.clone(), Some(disk("sda", &["sda", "sdb"])));
+    let mut probe = RealProbe::new(fake.roots.clone(), &[disk("sda", &["sda", "sdb"])]);
     let mut read = |a: &str, b: &str| {
         fake.proc("diskstats", &format!("8 0 sda {a}\n8 16 sdb {b}\n"));
         probe.sample().device.unwrap()
@@ -68,7 +68,7 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
     let line = |ios: u64| format!("8 0 sda {ios} 0 800 0 1 0 8 0 0 5 5\n");
     let fresh = || {
         fake.proc("diskstats", &line(100));
-        let mut probe = RealProbe::new(fake.roots.clone(), Some(disk("sda", &[])));
+        let mut probe = RealProbe::new(fake.roots.clone(), &[disk("sda", &[])]);
         assert!(probe.sample().device.is_some());
         probe
     };
@@ -88,11 +88,11 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
 #[test]
 fn a_target_without_counters_says_why() {
     let fake = Fake::new();
-    let mut none = RealProbe::new(fake.roots.clone(), None);
+    let mut none = RealProbe::new(fake.roots.clone(), &[]);
     assert_eq!(none.sample().device, None);
     assert!(none.no_device_reason().contains("no block device"));
     let off = DeviceFacts { iostats: Some(false), ..disk("sda", &[]) };
-    let off = RealProbe::new(fake.roots.clone(), Some(off));
+    let off = RealProbe::new(fake.roots.clone(), &[off]);
     assert!(off.no_device_reason().contains("iostats"));
 }
 
@@ -160,7 +160,7 @@ fn the_split_is_exact_only_where_every_allowed_processor_is_tracked() {
 
 #[test]
 fn work_of_this_process_shows_in_its_own_time() {
-    let mut probe = RealProbe::new(Roots::default(), None);
+    let mut probe = RealProbe::new(Roots::default(), &[]);
     let before = probe.sample();
     let spent = || nanos(clock_gettime(ClockId::ThreadCPUTime));
     let start = spent();

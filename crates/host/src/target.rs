@@ -5,23 +5,25 @@
 //! ends. Every run then reopens the same file through `/proc/self/fd` with the flags of its cache
 //! mode, and the flags are read back, because a file system may take O_DIRECT and drop it.
 //!
-//! What could destroy data is refused here, before anything is opened for writing: existing files
-//! without the user's word, files in use as a loop device, and block devices altogether.
+//! What could destroy data is refused here, before anything is written: existing files without the
+//! user's word or in use as storage, and block devices that are not named, in use or not blank
+//! (`claim`).
 //! Rejected: named test files with a clean-up on exit (SIGKILL leaves them), and deciding by the
 //! caller's flags alone (a second caller would forget).
 
+use crate::claim::{claim, refuse_file_in_use};
 use crate::device::{device_of, device_of_mount};
 use crate::error::HostError;
-use crate::extents::{extents, findings as extent_findings};
-use crate::filesystem::locate_filesystem;
-use crate::roots::{Roots, names, text};
+use crate::extents::{extents_of_area, findings as extent_findings};
+use crate::filesystem::{direct_alignment_told, locate_filesystem};
+use crate::roots::Roots;
 use crate::testfile::default_test_size;
 use record::{
     Bytes, CacheMode, DeviceFacts, FilesystemFacts, Finding, FindingCode, Severity, Target,
     TargetKind,
 };
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{Advice, AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags};
+use rustix::fs::{Advice, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -32,7 +34,7 @@ const SMALLEST_BLOCK_BYTES: u64 = 512;
 const NAME_ATTEMPTS: u32 = 16;
 
 /// What may be done to an existing target. A directory's test file is always written once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads only.
     ReadOnly,
@@ -40,6 +42,8 @@ pub enum Access {
     ReadWrite {
         /// Whether the user said that an existing file may be overwritten.
         overwrite: bool,
+        /// Stable names of the block devices whose data the user said may be destroyed.
+        destroy: Vec<String>,
     },
 }
 
@@ -60,6 +64,33 @@ pub struct TargetHandle {
 }
 
 impl TargetHandle {
+    /// Learns how an existing file lies on its device within the area that a run will use; what
+    /// was found of another area is forgotten. Other kinds of target have nothing to learn.
+    ///
+    /// # Errors
+    /// If the map of the file exists and cannot be read.
+    pub fn look_at_area(&mut self, offset: Bytes, length: Bytes) -> Result<(), HostError> {
+        if self.facts.kind != TargetKind::File {
+            return Ok(());
+        }
+        self.facts.extents = extents_of_area(&self.file, offset, length)?;
+        self.findings.retain(|finding| {
+            !matches!(finding.code, FindingCode::UnwrittenExtents | FindingCode::Fragmented)
+        });
+        // Reading what was never written measures memory; writing there measures allocation too.
+        let severity = if self.writable { Severity::Warning } else { Severity::Invalid };
+        if let Some(extents) = &self.facts.extents {
+            self.findings.extend(extent_findings(extents, length, severity));
+        }
+        Ok(())
+    }
+
+    /// Whether a run on it destroys what was on a block device.
+    #[must_use]
+    pub fn destroys(&self) -> bool {
+        self.writable && self.facts.kind == TargetKind::BlockDevice
+    }
+
     /// The path as the user gave it.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(&self.facts.path)
@@ -67,19 +98,19 @@ impl TargetHandle {
 }
 
 /// Opens what a path stands for: a directory (a nameless test file in it, not yet written), a
-/// regular file, or a block device (to read).
+/// regular file, or a block device.
 ///
 /// `requested_size` is the size of the test file, or the least that an existing target must hold;
 /// `min_request` is the largest request that will be made.
 ///
 /// # Errors
-/// [`HostError::Refused`] for writing to a block device, to a file without the user's word or to
-/// one that carries a loop device; [`HostError::TooSmall`], [`HostError::NotATarget`], or what the
-/// system said.
+/// [`HostError::Refused`] for writing to a file or a block device without the user's word, or to
+/// one that is in use or bears what somebody may need; [`HostError::TooSmall`],
+/// [`HostError::NotATarget`], or what the system said.
 pub fn open_target(
     roots: &Roots,
     path: &Path,
-    access: Access,
+    access: &Access,
     requested_size: Option<Bytes>,
     min_request: Bytes,
 ) -> Result<TargetHandle, HostError> {
@@ -88,7 +119,9 @@ pub fn open_target(
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => open_directory(roots, path, requested_size, min_request),
         FileType::RegularFile => open_file(roots, path, access, requested_size, min_request),
-        FileType::BlockDevice => open_device(roots, path, access, requested_size, min_request),
+        FileType::BlockDevice => {
+            open_device(roots, path, &stat, access, requested_size, min_request)
+        }
         other => {
             let kind = match other {
                 FileType::CharacterDevice => "character device",
@@ -125,26 +158,11 @@ fn open_directory(
 fn open_file(
     roots: &Roots,
     path: &Path,
-    access: Access,
+    access: &Access,
     requested_size: Option<Bytes>,
     min_request: Bytes,
 ) -> Result<TargetHandle, HostError> {
-    let writable = match access {
-        Access::ReadOnly => false,
-        Access::ReadWrite { overwrite: true } => {
-            refuse_loop_backing(roots, path)?;
-            true
-        }
-        Access::ReadWrite { overwrite: false } => {
-            return Err(HostError::Refused {
-                what: format!("writing to the file {path:?}"),
-                why: "it exists, and its content would be lost".to_owned(),
-                remedy: "give --overwrite if nobody needs it, or name a directory to get a \
-                         temporary test file"
-                    .to_owned(),
-            });
-        }
-    };
+    let writable = matches!(access, Access::ReadWrite { overwrite: true, .. });
     let mode = if writable { OFlags::RDWR } else { OFlags::RDONLY };
     let file = rustix::fs::open(path, mode | OFlags::CLOEXEC, Mode::empty())
         .map_err(|cause| HostError::system("open", path, cause))?;
@@ -152,6 +170,25 @@ fn open_file(
         rustix::fs::fstat(&file).map_err(|cause| HostError::system("examine", path, cause))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(HostError::NotATarget { path: path.to_owned(), kind: "changing target" });
+    }
+    if let Access::ReadWrite { overwrite, destroy } = access {
+        // The danger before the flag: who types the flag would only be refused again.
+        refuse_file_in_use(roots, path, &stat)?;
+        if !overwrite {
+            let why = if destroy.is_empty() {
+                "it exists, and its content would be lost"
+            } else {
+                "it exists, its content would be lost, and --destroy-data-on speaks of block \
+                 devices only"
+            };
+            return Err(HostError::Refused {
+                what: format!("writing to the file {path:?}"),
+                why: why.to_owned(),
+                remedy: "give --overwrite if nobody needs it, or name a directory to get a \
+                         temporary test file"
+                    .to_owned(),
+            });
+        }
     }
     let size = Bytes(u64::try_from(stat.st_size).unwrap_or(0));
     check_size(path, size, min_request, requested_size)?;
@@ -162,34 +199,27 @@ fn open_file(
         size_bytes: size,
         device,
         filesystem: Some(filesystem),
-        extents: extents(&file, requested_size.unwrap_or(size))?,
+        extents: None,
     };
-    let area = requested_size.unwrap_or(size);
     let mut handle = handle(file, facts, writable);
-    // Reading what was never written measures memory; writing there measures allocation too.
-    let severity = if writable { Severity::Warning } else { Severity::Invalid };
-    if let Some(extents) = &handle.facts.extents {
-        handle.findings.extend(extent_findings(extents, area, severity));
-    }
+    handle.look_at_area(Bytes(0), requested_size.unwrap_or(size))?;
     Ok(handle)
 }
 
 fn open_device(
     roots: &Roots,
     path: &Path,
-    access: Access,
+    stat: &Stat,
+    access: &Access,
     requested_size: Option<Bytes>,
     min_request: Bytes,
 ) -> Result<TargetHandle, HostError> {
-    if access != Access::ReadOnly {
-        return Err(HostError::Refused {
-            what: format!("writing to the block device {path:?}"),
-            why: "everything on it would be lost".to_owned(),
-            remedy: "read it, or name a directory on a file system of this device".to_owned(),
-        });
-    }
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|cause| HostError::system("open", path, cause))?;
+    let file = match access {
+        Access::ReadOnly => rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|cause| HostError::system("open", path, cause))?,
+        Access::ReadWrite { destroy, .. } => claim(roots, path, stat, destroy)?,
+    };
+    let writable = *access != Access::ReadOnly;
     let stat =
         rustix::fs::fstat(&file).map_err(|cause| HostError::system("examine", path, cause))?;
     // The size of a device is where its end is; its stat says 0.
@@ -205,7 +235,7 @@ fn open_device(
         filesystem: None,
         extents: None,
     };
-    Ok(handle(file, facts, false))
+    Ok(handle(file, facts, writable))
 }
 
 fn handle(file: OwnedFd, facts: Target, writable: bool) -> TargetHandle {
@@ -259,13 +289,13 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
         if filesystem.compresses {
             findings.push(Finding::new(
                 FindingCode::CompressedFilesystem,
-                Severity::Warning,
+                // What it came to in a run is judged there, by the device's counters.
+                Severity::Info,
                 format!(
-                    "The {} compresses data (mount options {}): fewer bytes reach the device than \
-                     are written.",
+                    "The {} compresses what compresses (mount options {}); random data does not.",
                     filesystem.kind, filesystem.options
                 ),
-                "Name a directory that is not compressed.",
+                "Name a directory that is not compressed to measure without it.",
             ));
         }
     }
@@ -288,25 +318,8 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
     findings
 }
 
-/// A file that carries a loop device belongs to whoever uses that device.
-fn refuse_loop_backing(roots: &Roots, path: &Path) -> Result<(), HostError> {
-    let block = roots.sys.join("block");
-    let Ok(absolute) = std::fs::canonicalize(path) else { return Ok(()) };
-    for name in names(&block) {
-        let backing = text(&block.join(&name).join("loop/backing_file"));
-        if backing.is_some_and(|backing| Path::new(&backing) == absolute) {
-            return Err(HostError::Refused {
-                what: format!("writing to the file {path:?}"),
-                why: format!("it is in use as the loop device {name}"),
-                remedy: format!("detach it first (losetup -d /dev/{name})"),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// A file in `directory` that has no name.
-fn create_nameless(directory: &Path) -> Result<OwnedFd, HostError> {
+pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, HostError> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
         // The three ways in which file systems and old kernels say that they have none.
@@ -403,12 +416,8 @@ fn filesystem_kind(handle: &TargetHandle) -> String {
 /// (STATX_DIOALIGN, Linux 6.1), else the device's logical block, else 512.
 #[must_use]
 pub fn direct_alignment(file: impl AsFd, device: Option<&DeviceFacts>) -> u64 {
-    let told = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
-        .ok()
-        .filter(|statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
-        .map(|statx| u64::from(statx.stx_dio_offset_align.max(statx.stx_dio_mem_align)))
-        // Zero: no O_DIRECT on this file. The block still is the unit of the device.
-        .filter(|alignment| *alignment > 0);
+    // Zero: no O_DIRECT on this file. The block still is the unit of the device.
+    let told = direct_alignment_told(&file).filter(|alignment| *alignment > 0);
     told.or_else(|| device.and_then(|device| device.logical_block_bytes))
         .unwrap_or(SMALLEST_BLOCK_BYTES)
 }

@@ -17,11 +17,12 @@ fn filesystem(size: u64, free: u64) -> FilesystemFacts {
         block_bytes: Bytes(4096),
         in_memory: false,
         compresses: false,
+        direct_alignment_bytes: None,
     }
 }
 
 fn target(directory: &TempDir) -> TargetHandle {
-    open_target(&Roots::default(), directory.path(), Access::ReadOnly, None, Bytes(4096)).unwrap()
+    open_target(&Roots::default(), directory.path(), &Access::ReadOnly, None, Bytes(4096)).unwrap()
 }
 
 #[test]
@@ -124,8 +125,8 @@ fn a_file_that_existed_is_never_filled() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("mine");
     std::fs::write(&path, [1u8; 8192]).unwrap();
-    let access = Access::ReadWrite { overwrite: true };
-    let mut handle = open_target(&Roots::default(), &path, access, None, Bytes(4096)).unwrap();
+    let access = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let mut handle = open_target(&Roots::default(), &path, &access, None, Bytes(4096)).unwrap();
     let outcome = write_test_file(&mut handle, Bytes(8192), 3, &mut |_, _| {}, &|| false);
     assert!(matches!(outcome, Err(HostError::Refused { .. })));
     assert_eq!(std::fs::read(&path).unwrap(), [1u8; 8192]);
@@ -138,7 +139,7 @@ fn an_error_of_the_writers_ends_the_work_with_what_the_system_said() {
     std::fs::write(&path, [1u8; 8192]).unwrap();
     // A descriptor that cannot be written stands for a device that fails.
     let mut handle =
-        open_target(&Roots::default(), &path, Access::ReadOnly, None, Bytes(4096)).unwrap();
+        open_target(&Roots::default(), &path, &Access::ReadOnly, None, Bytes(4096)).unwrap();
     handle.facts.kind = TargetKind::Directory;
     let outcome = write_test_file(&mut handle, Bytes(8192), 3, &mut |_, _| {}, &|| false);
     let error = outcome.unwrap_err();

@@ -1,11 +1,12 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed; what is left are an ioctl with a
-//! variable-length answer, `getrusage`, and the probe of `io_uring_setup`. They are here and
+//! variable-length answer, `getrusage`, the idle policy, perf events and the probe of
+//! `io_uring_setup`. They are here and
 //! nowhere else, so that the unsafe code of the crate is read in one place. Rejected: a crate for
 //! FIEMAP, which would bring a second errno type and its own reading of the flags.
 
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use std::mem::{MaybeUninit, size_of};
 
@@ -77,6 +78,62 @@ pub(crate) fn fiemap_page(
     Ok(request.extents[..mapped].to_vec())
 }
 
+/// `_IO(0x12, 94)`.
+const BLKROGET: libc::c_ulong = 0x125E;
+
+/// Whether a block device takes no writes; a partition's disk counts.
+pub(crate) fn is_read_only(device: impl AsFd) -> Result<bool, Errno> {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: the kernel writes one `int` to the pointer, which is to a live, exclusive one.
+    let outcome = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKROGET, &raw mut flag) };
+    if outcome < 0 { Err(last_error()) } else { Ok(flag != 0) }
+}
+
+/// What a loop device is on: the beginning of `struct loop_info64` (include/uapi/linux/loop.h).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoopStatus {
+    /// Device of the file's file system.
+    pub(crate) device: u64,
+    /// Its inode.
+    pub(crate) inode: u64,
+    /// The block device that the file is; 0 for a regular file.
+    pub(crate) block_device: u64,
+    /// Offset and limit in the file, number, encryption, flags, names: not needed.
+    rest: [u64; 26],
+}
+
+// The kernel's structure, byte for byte.
+const _: () = assert!(size_of::<LoopStatus>() == 232);
+
+/// The ioctl of loop(4).
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+
+/// What a loop device is on.
+pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
+    let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
+    // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is to a live,
+    // exclusive value of that size; every bit pattern is valid in its integers.
+    let outcome =
+        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), LOOP_GET_STATUS64, &raw mut status) };
+    if outcome < 0 { Err(last_error()) } else { Ok(status) }
+}
+
+/// Words of the answer of an ATA drive to IDENTIFY DEVICE.
+pub(crate) const ATA_WORDS: usize = 256;
+/// The ioctl of include/uapi/linux/hdreg.h.
+const HDIO_GET_IDENTITY: libc::c_ulong = 0x030D;
+
+/// What an ATA drive says of itself (ATA/ATAPI Command Set, IDENTIFY DEVICE).
+pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno> {
+    let mut words = [0u16; ATA_WORDS];
+    // SAFETY: the kernel writes 512 bytes at most to the pointer, which is to a live, exclusive
+    // array of that size; every bit pattern is valid in it.
+    let outcome =
+        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), HDIO_GET_IDENTITY, words.as_mut_ptr()) };
+    if outcome < 0 { Err(last_error()) } else { Ok(words) }
+}
+
 /// User and system time of the whole process in microseconds.
 pub(crate) fn process_times_us() -> Option<(u64, u64)> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -102,6 +159,131 @@ pub(crate) fn try_io_uring() -> Result<(), Errno> {
     let ring: OwnedFd = unsafe { rustix::io_uring::io_uring_setup(2, &mut parameters) }?;
     drop(ring);
     Ok(())
+}
+
+/// `struct perf_event_attr` in its first version, which every kernel takes.
+#[repr(C)]
+#[derive(Default)]
+struct PerfEventAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+// `PERF_ATTR_SIZE_VER0`.
+const _: () = assert!(size_of::<PerfEventAttributes>() == 64);
+
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
+const PERF_FORMAT_TIMES: u64 = 3;
+/// Threads that begin later are counted too.
+const PERF_INHERIT: u64 = 1 << 1;
+/// The hypervisor is not counted.
+const PERF_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const PERF_CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+/// Starts a counter of this thread and of all that it begins from now on, in user mode and in the
+/// kernel, on any processor.
+pub(crate) fn open_perf_event(kind: u32, config: u64) -> Result<OwnedFd, Errno> {
+    let attributes = PerfEventAttributes {
+        kind,
+        size: size_of::<PerfEventAttributes>() as u32,
+        config,
+        read_format: PERF_FORMAT_TIMES,
+        flags: PERF_INHERIT | PERF_EXCLUDE_HYPERVISOR,
+        ..PerfEventAttributes::default()
+    };
+    let (this_thread, any_processor, no_group) = (0 as libc::pid_t, -1_i32, -1_i32);
+    // SAFETY: the kernel reads `size` bytes from the live structure and writes at most its size
+    // field, and only where the call fails with E2BIG, which a first-version structure cannot.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            this_thread,
+            any_processor,
+            no_group,
+            PERF_CLOSE_ON_EXEC,
+        )
+    };
+    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
+    if descriptor < 0 {
+        return Err(last_error());
+    }
+    // SAFETY: the call has just made this descriptor, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Gives the calling thread the idle policy: it runs where nobody else wants to.
+pub(crate) fn set_idle_policy() -> Result<(), Errno> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a live `sched_param`, which the kernel only reads; 0 is the
+    // calling thread.
+    let outcome = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    if outcome == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+/// `struct cachestat_range` of include/uapi/linux/mman.h.
+#[repr(C)]
+struct CachestatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat` of the same, in pages.
+#[repr(C)]
+#[derive(Default)]
+struct Cachestat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// `__NR_cachestat` (Linux 6.5), the same number on every architecture.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Pages of `offset..offset + length` of a file that are in the page cache, by cachestat.
+pub(crate) fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
+    let range = CachestatRange { offset, length };
+    let mut answer = Cachestat::default();
+    // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
+    // the second. The last argument is flags, of which there are none.
+    let outcome = unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            file.as_fd().as_raw_fd(),
+            &raw const range,
+            &raw mut answer,
+            0 as libc::c_uint,
+        )
+    };
+    if outcome == 0 { Ok(answer.cached) } else { Err(last_error()) }
+}
+
+/// The same by mincore, for `length` bytes from the page at `offset`, which kernels of any age
+/// have.
+pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+    // SAFETY: a fresh mapping at an address of the kernel's choice, which nobody may touch.
+    let start = unsafe {
+        mmap(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::SHARED, file, offset)
+    }?;
+    let mut pages = vec![0_u8; length.div_ceil(rustix::param::page_size())];
+    // SAFETY: the range was mapped just above, and there is a byte of answer for each of its pages.
+    let outcome = unsafe { libc::mincore(start.cast(), length, pages.as_mut_ptr()) };
+    let outcome = if outcome == 0 { Ok(()) } else { Err(last_error()) };
+    // SAFETY: the mapping is ours, and no reference into it was ever made.
+    unsafe { munmap(start, length) }?;
+    outcome.map(|()| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
 }
 
 /// `errno` of the call that has just failed.

@@ -96,7 +96,7 @@ impl Drop for Mounted {
 }
 
 fn open(path: &Path, size: Option<u64>) -> Result<TargetHandle, HostError> {
-    open_target(&Roots::default(), path, Access::ReadOnly, size.map(Bytes), BLOCK)
+    open_target(&Roots::default(), path, &Access::ReadOnly, size.map(Bytes), BLOCK)
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn a_loop_device_and_its_partition_are_read_only_targets_with_their_facts() {
     assert!(device.virtual_disk && !device.rotational_trusted);
     assert!(device.layers[0].contains("/image"), "{:?}", device.layers);
 
-    let write = Access::ReadWrite { overwrite: true };
-    let refused = open_target(&Roots::default(), &attached.node, write, None, BLOCK).unwrap_err();
+    let write = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let refused = open_target(&Roots::default(), &attached.node, &write, None, BLOCK).unwrap_err();
     assert_eq!(refused.exit_code(), 3);
 
     // Told to the kernel directly: many kernels read no partition tables of loop devices.
@@ -263,7 +263,7 @@ fn reads_past_the_cache_show_on_the_disks_own_counters() {
         Ok(file) => file,
         Err(reason) => return skip("device counters", reason),
     };
-    let mut probe = RealProbe::new(Roots::default(), Some(disk.clone()));
+    let mut probe = RealProbe::new(Roots::default(), std::slice::from_ref(&disk));
     let before = probe.sample();
     let mut memory = vec![0u8; (MIB + 4096) as usize];
     let start = memory.as_ptr().align_offset(4096);
@@ -307,14 +307,13 @@ fn dropping_clean_pages_takes_a_written_file_out_of_the_page_cache() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, vec![1u8; 4 * MIB as usize]).unwrap();
-    let handle =
-        open_target(&Roots::default(), &path, Access::ReadWrite { overwrite: true }, None, BLOCK)
-            .unwrap();
+    let overwrite = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let handle = open_target(&Roots::default(), &path, &overwrite, None, BLOCK).unwrap();
     let Some(disk) = handle.facts.device.clone() else {
         return skip("dropping pages", "no block device under the temporary directory");
     };
     drop_clean_pages(&handle.file, Bytes(0), Bytes(4 * MIB)).unwrap();
-    let mut probe = RealProbe::new(Roots::default(), Some(disk));
+    let mut probe = RealProbe::new(Roots::default(), &[disk]);
     let before = probe.sample();
     fs::read(&path).unwrap();
     let after = probe.sample();

@@ -79,6 +79,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         workload: last.workload.clone(),
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
         ios: visits.iter().map(|trial| completed(trial)).sum(),
+        rerun_iops: iops,
         iops,
         bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
         response_ns,

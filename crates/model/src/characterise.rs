@@ -14,10 +14,10 @@
 //! findings are empty here: `diagnose` fills them from the finished profile.
 
 use crate::{
-    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_rel, limits,
-    service_time_fits, size_curves,
+    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_between, level_se_rel,
+    levels_of, limits, service_time_fits, size_curves,
 };
-use record::{Environment, Nanos, PROFILE_SCHEMA, Profile, Target, Trial};
+use record::{Environment, Estimate, Nanos, PROFILE_SCHEMA, Profile, Target, Trial};
 
 /// What a profile is made of.
 #[derive(Clone, Debug)]
@@ -42,12 +42,21 @@ pub struct Characterise<'a> {
     pub target_rel: f64,
     /// All trials, in the order in which they were run.
     pub trials: &'a [Trial],
+    /// Earlier profiles of the same target, the latest first; they tell how far its level lies
+    /// from run to run.
+    pub earlier: &'a [Profile],
 }
 
 /// The profile, without advice and findings.
 #[must_use]
 pub fn characterise(input: Characterise<'_>) -> Profile {
-    let cells = aggregate(input.trials, input.target_rel);
+    let mut cells = aggregate(input.trials, input.target_rel);
+    let earlier_levels = levels_of(&cells, input.earlier);
+    let level_se = level_se_rel(input.trials)
+        .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
+    for cell in &mut cells {
+        cell.rerun_iops = with_level(&cell.iops, level_se.unwrap_or(0.0));
+    }
     let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
     // Ramps are part of the measuring time: they, too, keep the device from its owner.
     let measured = input.trials.iter().fold(Nanos(0), |sum, trial| {
@@ -64,7 +73,8 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         environment: input.environment,
         budget_ns: input.budget_ns,
         measured_ns: measured,
-        level_se_rel: level_se_rel(input.trials),
+        level_se_rel: level_se,
+        earlier_levels,
         service_time_fits: service_time_fits(&cells),
         expectations: depth_curves.iter().flat_map(expectations).collect(),
         depth_curves,
@@ -74,4 +84,11 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         advice: Vec::new(),
         findings: Vec::new(),
     }
+}
+
+/// A rate with the error of the level added to its own.
+fn with_level(rate: &Estimate, level_se_rel: f64) -> Estimate {
+    let level = level_se_rel * rate.value;
+    let se = rate.se.hypot(level);
+    Estimate::symmetric(rate.value, se * 1.96, rate.n)
 }

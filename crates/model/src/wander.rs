@@ -10,10 +10,14 @@
 //! variance between such blocks is V/6, and the means of two runs with a pause of a run's length
 //! between them differ with variance 5V/3: five block variances for each run. Rejected: putting
 //! this into the cells' intervals, which would blur comparisons within the run, where it cancels.
+//!
+//! What a single run shows of its own wandering is little (six blocks), and nothing of what happens
+//! between runs hours apart. Where earlier profiles of the same target are at hand, the spread of
+//! their levels says it directly; the larger of the two holds.
 
 use crate::cells::counts;
 use crate::visit::directions;
-use record::Trial;
+use record::{Cell, Profile, Trial};
 use std::collections::BTreeMap;
 
 /// Parts of the check whose levels are compared.
@@ -22,6 +26,8 @@ const BLOCKS: usize = 6;
 const VISITS_PER_BLOCK: usize = 30;
 /// Visits of a cell without which its mean says nothing.
 const VISITS_OF_A_CELL: usize = 3;
+/// Cells that two profiles share without which their levels are not compared.
+const CELLS_IN_COMMON: usize = 8;
 /// Variances between blocks that stand for the variance of a run's level.
 const BLOCK_VARIANCES: f64 = 5.0;
 /// Ratio of variances that chance exceeds in one of a thousand checks: F with 5 and many degrees of
@@ -63,6 +69,39 @@ pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
         return Some(0.0);
     }
     Some((BLOCK_VARIANCES * (between - own)).sqrt())
+}
+
+/// The level of each earlier profile against these cells: the median over the cells in common of
+/// its rate over ours, less one. Profiles without [`CELLS_IN_COMMON`] are left out.
+#[must_use]
+pub fn levels_of(cells: &[Cell], earlier: &[Profile]) -> Vec<f64> {
+    let level = |profile: &Profile| {
+        let ratios: Vec<f64> = cells
+            .iter()
+            .filter_map(|cell| {
+                let other = profile.cells.iter().find(|other| other.cell == cell.cell)?;
+                let ratio = other.iops.value / cell.iops.value;
+                ratio.is_finite().then_some(ratio)
+            })
+            .collect();
+        (ratios.len() >= CELLS_IN_COMMON).then(|| median(ratios) - 1.0)
+    };
+    earlier.iter().filter_map(level).collect()
+}
+
+/// Standard error of a run's level from those of earlier runs, with this run's at zero: their
+/// standard deviation, widened so that 1.96 of it cover 95 % (Student's t). `None` with fewer than
+/// two earlier runs, which say next to nothing of a spread.
+#[must_use]
+pub fn level_se_between(earlier_levels: &[f64]) -> Option<f64> {
+    if earlier_levels.len() < 2 {
+        return None;
+    }
+    let count = (earlier_levels.len() + 1) as f64;
+    let mean = earlier_levels.iter().sum::<f64>() / count;
+    let squares: f64 = earlier_levels.iter().map(|level| (level - mean) * (level - mean)).sum();
+    let variance = (squares + mean * mean) / (count - 1.0);
+    Some(variance.sqrt() * stats::student_t_quantile(0.975, count - 1.0) / 1.96)
 }
 
 /// The middle value; values are not empty.

@@ -85,6 +85,8 @@ pub struct DeviceFacts {
     pub read_ahead_bytes: Option<u64>,
     /// Whether the kernel keeps counters for this disk.
     pub iostats: Option<bool>,
+    /// Size of the cache in the drive, at least, where the drive tells.
+    pub cache_bytes: Option<Bytes>,
     /// Other facts of layers on the way, one sentence each.
     pub layers: Vec<String>,
 }
@@ -108,8 +110,11 @@ pub struct FilesystemFacts {
     pub block_bytes: Bytes,
     /// Whether it lives in memory.
     pub in_memory: bool,
-    /// Whether it compresses data, as its mount options say.
+    /// Whether it compresses data, as its mount options or a mark on the file say.
     pub compresses: bool,
+    /// What O_DIRECT asks of offsets and lengths on the file, as the kernel tells; 0 where the
+    /// file takes none, null where the kernel does not tell.
+    pub direct_alignment_bytes: Option<u64>,
 }
 
 /// Placement of a file on its device.
@@ -125,6 +130,9 @@ pub struct Extents {
     pub hole_bytes: Bytes,
     /// Bytes allocated but never written: read as zeros without the device.
     pub unwritten_bytes: Bytes,
+    /// Bytes that are stored in another form, which is compressed: fewer are transferred.
+    #[serde(default)]
+    pub compressed_bytes: Bytes,
     /// Hash of the whole map: equal maps mean equal placement.
     pub map_hash: String,
 }

@@ -89,6 +89,41 @@ pub enum FindingCode {
     Fragmented,
     /// The data is compressed by the file system, or may be.
     CompressedFilesystem,
+    /// What was written compresses, and the file system below compressed it.
+    DataCompressed,
+    /// The area is so small that a cache below can serve it.
+    CacheSizedArea,
+    /// Requests past the page cache reached the device in another form, or not: O_DIRECT was
+    /// ignored.
+    DirectIgnored,
+    /// The clock cannot be trusted to the precision shown.
+    ClockUnsound,
+    /// Arrivals could not be kept up with: the open loop fell behind.
+    FellBehind,
+    /// Processor time was spent on this load that is not charged to this program.
+    CpuChargedElsewhere,
+    /// The upper bound of processor cost is unsure here, or below the lower one.
+    CpuBoundUnsure,
+    /// The device stopped answering within the time allowed.
+    DeviceSilent,
+    /// Blocks read back are not what was written.
+    DataCorrupt,
+    /// Data on a block device was destroyed, as asked.
+    DataDestroyed,
+    /// The kernel merged our requests into fewer.
+    RequestsMerged,
+    /// The kernel split our requests into more.
+    RequestsSplit,
+    /// Locked memory was too short for registered buffers.
+    LockedMemory,
+    /// Another stop rule than the one asked for ended the run.
+    StopRuleNotMet,
+    /// Preconditioning ended before the device was steady.
+    NotPreconditioned,
+    /// The page cache still held a part of the area after it was scrubbed.
+    ScrubIncomplete,
+    /// A start that differs from the rest was cut off.
+    WarmUpCut,
 }
 
 impl FindingCode {
@@ -161,5 +196,51 @@ impl Finding {
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FindingCode;
+    use serde_json::Value;
+
+    /// All codes, from the schema of their type.
+    fn codes(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    match (key.as_str(), value) {
+                        ("const", Value::String(code)) => found.push(code.clone()),
+                        ("enum", Value::Array(codes)) => {
+                            found.extend(
+                                codes.iter().filter_map(|code| code.as_str().map(str::to_owned)),
+                            );
+                        }
+                        _ => codes(value, found),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| codes(item, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_page_of_findings_explains_each_code_and_no_other() {
+        let page = include_str!("../../../docs/findings.md");
+        let mut all = Vec::new();
+        codes(&serde_json::to_value(schemars::schema_for!(FindingCode)).unwrap(), &mut all);
+        assert!(all.contains(&FindingCode::IoErrors.name()), "{all:?}");
+        let sections: Vec<&str> = page.split("\n### ").skip(1).collect();
+        let of = |section: &str| section.split('`').nth(1).unwrap_or_default().to_owned();
+        let mut explained: Vec<String> = sections.iter().map(|section| of(section)).collect();
+        for section in sections {
+            for part in ["- Severity: ", "- Evidence: ", "- Threshold: ", "- Remedy: "] {
+                assert!(section.contains(part), "{part} is missing for {}", of(section));
+            }
+        }
+        all.sort();
+        explained.sort();
+        assert_eq!(explained, all);
     }
 }

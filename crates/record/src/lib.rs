@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod capability;
+mod cost_fit;
 mod estimate;
 mod facts;
 mod finding;
@@ -23,6 +24,7 @@ mod units;
 mod workload;
 
 pub use capability::Capability;
+pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use estimate::{Estimate, Measured};
 pub use facts::{
     CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,
@@ -37,12 +39,15 @@ pub use profile::{
     ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
-pub use schema::{profile_schema, trial_schema};
+pub use schema::{cost_fit_schema, profile_schema, trial_schema};
 pub use trial::{
-    CpuCost, CpuSplit, DeviceCounters, DirectionResult, ErrorCount, Harness, Series, TRIAL_SCHEMA,
-    TimeSummary, Trial, TrialResult,
+    BadBlock, Batching, BlockFault, CpuClock, CpuCost, CpuSplit, CpuUpper, DeviceCounters,
+    DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection, IntervalResult,
+    KernelAccounting, OpenLoop, Preconditioning, Scrubbed, Series, TRIAL_SCHEMA, TimeSummary,
+    Trial, TrialResult, VerifyResult, WarmUp,
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use workload::{
-    Arrival, CacheMode, EngineName, OpKind, Pattern, Scrub, SizeShare, Workload, hex_digest,
+    Arrival, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions, Scrub,
+    SizeShare, StopRules, Workload, hex_digest,
 };

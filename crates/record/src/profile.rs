@@ -34,10 +34,13 @@ pub struct Profile {
     /// Measuring time that was used.
     pub measured_ns: Nanos,
     /// Standard error, as a share, of the level that all cells of this profile have in common
-    /// against that of another run, because the level of a shared device wanders. It is not part
-    /// of the cells' intervals, which compare cells of this profile; to compare cells of two
-    /// profiles, add its square to that of each relative standard error. Null with too few visits.
+    /// against that of another run, because the level of a shared device wanders: from how it
+    /// wandered within the run, or from earlier profiles of the same target where these say more.
+    /// [`Cell::rerun_iops`] holds it, the other intervals do not. Null with too few visits.
     pub level_se_rel: Option<f64>,
+    /// Levels of the earlier profiles of this target that were at hand, the latest first: the
+    /// median over the cells in common of the earlier rate over this one's, less one.
+    pub earlier_levels: Vec<f64>,
     /// The cells, in the order of the design.
     pub cells: Vec<Cell>,
     /// Straight lines through service time against request size.
@@ -70,6 +73,10 @@ pub struct Cell {
     /// Requests per second: mean over visits, interval from the variance between them. Where all
     /// visits warmed up alike, without the warm-up (MSER-5); so are throughput and response time.
     pub iops: Estimate,
+    /// The same rate with an interval for comparing it with that of another run: it also holds the
+    /// level of the whole device ([`Profile::level_se_rel`]), which is common to all cells of a run
+    /// and cancels where they are compared with each other.
+    pub rerun_iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
     /// Mean response time of all requests of all visits, so that rate times response time is the

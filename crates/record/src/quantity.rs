@@ -86,19 +86,57 @@ quantities! {
     "response_min_ns", "min", Nanos, "Shortest response time: the lower bound of its bucket.";
     "response_max_ns", "max", Nanos, "Longest response time: the upper bound of its bucket.";
     "response_stddev_ns", "stddev", Nanos, "Standard deviation of the response time.";
+    "completion_mean_ns", "completion mean", Nanos,
+        "Mean time from submission to completion: the response time without the wait of an arrival for its turn.";
+    "offered_iops", "arrivals", PerSecond,
+        "Requests that arrived per second of the window, in an open loop, whether or not they could be served.";
+    "late_mean_ns", "late", Nanos,
+        "Mean time from an intended arrival to its hand-over, the wait for a free slot included.";
+    "late_p99_ns", "late p99", Nanos, "99th percentile of that time.";
+    "late_max_ns", "late at most", Nanos, "The longest such time.";
+    "pacer_late_mean_ns", "pacer late", Nanos,
+        "The same of arrivals that found a free slot: the lateness of this program itself.";
+    "backlog_max", "backlog", Count, "Most arrivals that waited for a slot at one time.";
+    "backlog_end", "backlog at the end", Count,
+        "Arrivals that still waited when the window ended; none is dropped.";
+    "spin_ms", "polling", Millis,
+        "Processor time spent on waiting for the next arrival; not part of the processor cost.";
+    "warm_up_ns", "warm-up", Nanos,
+        "The start of the window that differs from the rest and is not part of the numbers.";
     "errors", "errors", Count, "Requests that the kernel refused or failed.";
     "short", "short", Count, "Requests that transferred fewer bytes than asked; never counted as completed.";
     "concurrency", "concurrency", Ratio,
         "Mean requests in progress, by Little's law on our own times; near the depth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
         "Processor time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
-    "cpu_ms_per_mib", "CPU per MiB", Millis, "The same per MiB transferred.";
+    "cpu_upper_us_per_io", "CPU at most", Micros,
+        "Processor time of the whole machine per request, from a pass beside a soaker of idle priority: an upper bound.";
+    "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
+        "The part of the upper bound that was not charged to us in the same pass: interrupts, kernel threads, others.";
+    "cpu_ms_per_mib", "CPU per MiB", Millis, "Processor time charged to us per MiB transferred.";
+    "cpu_clocks_per_byte", "clocks per byte", Ratio,
+        "Processor clocks charged to us per byte transferred, at the clock frequency in use.";
+    "cpu_instructions_per_io", "instructions", Count,
+        "Instructions per request, ours and the kernel's on our behalf, where perf events are allowed.";
+    "cpu_saturation_iops", "CPU saturation", PerSecond,
+        "The I/O rate at which all processors would be busy, by the lower bound.";
+    "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond, "The throughput at that point.";
+    "cpu_steal_ms", "steal", Millis,
+        "Processor time that the host took from this virtual machine, all processors together.";
     "cpu_user_ms", "CPU user", Millis, "Processor time in the program.";
     "cpu_system_ms", "CPU system", Millis, "Processor time in the kernel on our behalf.";
     "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
     "device_ios", "device requests", Count, "Requests that the device itself counted in the window.";
     "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the window.";
     "device_mean_request_bytes", "device request size", Bytes, "Mean size of a request as the device saw it.";
+    "device_other_bytes", "others' bytes", Bytes,
+        "Bytes that the device moved in the direction that was not asked for.";
+    "device_merges", "merges", Count,
+        "Requests that the kernel merged into another before they reached the device.";
+    "device_splits", "splits", Count,
+        "Device requests beyond ours that splitting explains; unknown where other traffic or caching blurs it.";
+    "device_concurrency", "device concurrency", Ratio,
+        "Mean requests in progress at the device, by its own counter.";
     "device_busy_share", "device busy", Share,
         "Share of the window with at least one request in progress. Not saturation on a parallel device.";
     "device_ratio_ios", "device/our requests", Ratio,
@@ -110,6 +148,19 @@ quantities! {
     "utilization", "utilization", Share, "U: share of time with at least one request in progress.";
     "ceiling_iops", "harness ceiling", PerSecond,
         "What one job of this program can generate by itself, on the null engine.";
+    "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";
+    "requests_per_call", "batch", Ratio, "Mean requests that are handed to the kernel in one call.";
+    "batching_error_mean_ns", "batching error", Nanos,
+        "Mean time that the kernel took to take a batch: a response time is too long by at most this, on average.";
+    "batching_error_max_ns", "batching error at most", Nanos, "The longest such time.";
+    "callback_depth", "callback depth", Count, "Deepest nesting of completion calls.";
+    "verify_good", "blocks as written", Count, "Blocks read back that hold what was written last.";
+    "verify_bad", "bad blocks", Count, "Blocks read back that are lost, misplaced, torn or stale.";
+    "resident_before_bytes", "in the page cache", Bytes,
+        "Bytes of the area in the page cache before it was scrubbed.";
+    "resident_after_bytes", "left in the page cache", Bytes, "The same after the scrub.";
+    "precondition_filled_bytes", "preconditioned", Bytes,
+        "Bytes written before the rounds of preconditioning.";
 }
 
 /// The quantity with this identifier.

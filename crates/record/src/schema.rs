@@ -1,6 +1,6 @@
 //! JSON Schemas, generated from the types and committed under `docs/schema/`.
 
-use crate::{PROFILE_SCHEMA, Profile, TRIAL_SCHEMA, Trial};
+use crate::{COST_FIT_SCHEMA, CostFit, PROFILE_SCHEMA, Profile, TRIAL_SCHEMA, Trial};
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -14,6 +14,12 @@ pub fn trial_schema() -> Value {
 #[must_use]
 pub fn profile_schema() -> Value {
     document_schema::<Profile>(PROFILE_SCHEMA)
+}
+
+/// The schema of a cost fit.
+#[must_use]
+pub fn cost_fit_schema() -> Value {
+    document_schema::<CostFit>(COST_FIT_SCHEMA)
 }
 
 /// The generated schema, with the document's own name pinned.
@@ -32,7 +38,12 @@ mod tests {
     #[test]
     fn the_committed_schemas_are_those_of_the_types() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
-        for (name, schema) in [("trial-1", trial_schema()), ("profile-1", profile_schema())] {
+        let schemas = [
+            ("trial-1", trial_schema()),
+            ("profile-1", profile_schema()),
+            ("cost-fit-1", cost_fit_schema()),
+        ];
+        for (name, schema) in schemas {
             let path = format!("{folder}/{name}.schema.json");
             let text = format!("{schema:#}\n");
             if std::env::var_os("HALFPOWER_BLESS").is_some() {

@@ -1,6 +1,9 @@
 //! The trial document: one workload run once on one target.
 
-use crate::{Environment, Finding, HistogramSnapshot, Measured, Nanos, Severity, Target, Workload};
+use crate::{
+    Bytes, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Scrub, Severity,
+    Target, Workload,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +43,34 @@ pub struct Trial {
     pub findings: Vec<Finding>,
     /// Conditions; null for a simulated trial.
     pub environment: Option<Environment>,
+    /// What was done to the page cache before the run; null where nothing was.
+    pub scrubbed: Option<Scrubbed>,
+    /// How the target was brought into its steady state; null where it was not.
+    pub preconditioning: Option<Preconditioning>,
+}
+
+/// What was done to the page cache before a run, and what it came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scrubbed {
+    /// How.
+    pub method: Scrub,
+    /// Bytes of the area in the page cache before it; null where that cannot be told.
+    pub resident_before_bytes: Option<Bytes>,
+    /// The same after it.
+    pub resident_after_bytes: Option<Bytes>,
+}
+
+/// Writing until the device is in its steady state (SNIA SSS PTS): twice the area first, then
+/// rounds until five of them agree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Preconditioning {
+    /// Bytes written before the rounds.
+    pub filled_bytes: Bytes,
+    /// Rate of each round, requests per second.
+    pub round_iops: Vec<f64>,
+    /// Whether the last five rounds agree: a range of at most 20 % and a slope of at most 10 % of
+    /// their mean.
+    pub steady: bool,
 }
 
 impl Trial {
@@ -50,13 +81,21 @@ impl Trial {
     }
 }
 
-/// The measured part of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The measured part of a trial. The default is a run in which nothing completed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialResult {
     /// Length of the measured window.
     pub duration_ns: Nanos,
     /// Whether the rate held still over the window; null where it is too short to tell.
     pub steady: Option<bool>,
+    /// The start that was cut off the window because it differs from the rest; null where none
+    /// was.
+    pub warm_up: Option<WarmUp>,
+    /// Why the run ended before its run time was over; null where it did not.
+    pub ended_by: Option<EndedBy>,
+    /// Requests that had not come back when a device that stopped answering was given up.
+    #[serde(default)]
+    pub unanswered: u64,
     /// The reads; null where none were asked.
     pub read: Option<DirectionResult>,
     /// The writes; null where none were asked.
@@ -65,10 +104,145 @@ pub struct TrialResult {
     pub concurrency: f64,
     /// Completions over time.
     pub series: Series,
+    /// One by one, where `--interval` asked for them.
+    pub intervals: Option<Vec<IntervalResult>>,
+    /// How arrivals were kept up with; null in a closed loop.
+    pub open_loop: Option<OpenLoop>,
+    /// Deepest nesting of completion calls; null with another completion discipline.
+    pub callback_depth: Option<u32>,
+    /// What reading tagged blocks back found; null where nothing was verified.
+    pub verify: Option<VerifyResult>,
 }
 
-/// One direction of a trial.
+/// A start of the window that is not part of the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    /// Its length.
+    pub duration_ns: Nanos,
+    /// Requests completed in it.
+    pub ios: u64,
+    /// Their rate.
+    pub iops: f64,
+}
+
+/// What ended a run before its run time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// All bytes asked for were transferred.
+    Bytes,
+    /// All passes over the area were made.
+    Passes,
+    /// The interval of the rate is as narrow as asked.
+    Precision,
+    /// Nothing but failures came back.
+    Failures,
+    /// The device stopped answering.
+    Silence,
+}
+
+/// One interval of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalResult {
+    /// Its begin, from the begin of the window (before any warm-up was cut off).
+    pub begin_ns: Nanos,
+    /// Its length; the last may be shorter.
+    pub length_ns: Nanos,
+    /// The reads; null where none were asked.
+    pub read: Option<IntervalDirection>,
+    /// The writes; null where none were asked.
+    pub write: Option<IntervalDirection>,
+    /// Mean requests in progress.
+    pub concurrency: f64,
+}
+
+/// One direction of an interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalDirection {
+    /// Requests completed in full.
+    pub ios: u64,
+    /// Bytes that they transferred.
+    pub bytes: u64,
+    /// Requests per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Response times; null where nothing completed.
+    pub response_ns: Option<TimeSummary>,
+}
+
+/// How the pacer of an open loop kept up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    /// Arrivals in the window, per second.
+    pub offered_iops: f64,
+    /// Mean time from an intended arrival to its hand-over.
+    pub late_mean_ns: f64,
+    /// 99th percentile of it; null with fewer than a thousand arrivals.
+    pub late_p99_ns: Option<f64>,
+    /// Largest.
+    pub late_max_ns: u64,
+    /// The part of the mean that is the pacer's own: arrivals that found a free slot.
+    pub pacer_late_mean_ns: Option<f64>,
+    /// Most arrivals that waited for a slot at one time.
+    pub backlog_max: u64,
+    /// Arrivals that still waited at the end of the window; none is dropped silently.
+    pub backlog_end: u64,
+    /// Processor time spent polling for the next arrival, kept out of the processor cost.
+    pub spin_ms: f64,
+}
+
+/// What reading tagged blocks back found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyResult {
+    /// Blocks read back and found right.
+    pub good: u64,
+    /// Blocks that hold no tag: a write never arrived.
+    pub lost: u64,
+    /// Blocks whose tag names another offset.
+    pub misplaced: u64,
+    /// Blocks whose checksum does not fit: parts of several writes.
+    pub torn: u64,
+    /// Blocks of an older write than the last one completed.
+    pub stale: u64,
+    /// Blocks of which nothing can be said: they could not be read back, or a write of them failed
+    /// or never came back, so that they may hold anything.
+    pub unchecked: u64,
+    /// Length of a block.
+    pub block_bytes: Bytes,
+    /// How it was read back, and what was done so that it did not come from memory.
+    pub method: String,
+    /// The first bad ones, at most 16.
+    pub bad: Vec<BadBlock>,
+}
+
+/// One bad block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BadBlock {
+    /// Where it lies in the target.
+    pub offset_bytes: u64,
+    /// What is wrong with it.
+    pub fault: BlockFault,
+    /// The same with what was expected and found.
+    pub detail: String,
+}
+
+/// What can be wrong with a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockFault {
+    /// No tag.
+    Lost,
+    /// The tag of another offset.
+    Misplaced,
+    /// A checksum that does not fit.
+    Torn,
+    /// An older generation than written last.
+    Stale,
+}
+
+/// One direction of a trial. The default is one in which nothing completed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionResult {
     /// Requests completed in full in the window.
     pub ios: u64,
@@ -91,6 +265,8 @@ pub struct DirectionResult {
     pub response_ns: Option<TimeSummary>,
     /// Submission to completion; equals the response time in a closed loop.
     pub completion_ns: Option<TimeSummary>,
+    /// Arrivals per second that were asked for; null in a closed loop.
+    pub offered_iops: Option<f64>,
     /// Response times.
     pub histogram: HistogramSnapshot,
 }
@@ -170,12 +346,74 @@ pub struct CpuCost {
     pub upper_us_per_io: Option<f64>,
     /// How the upper bound was measured.
     pub upper_method: Option<String>,
+    /// The pass behind it.
+    pub upper: Option<CpuUpper>,
+    /// Processor clocks per byte transferred, at the frequency of `clock`; null where that is not
+    /// known.
+    pub clocks_per_byte: Option<f64>,
+    /// The clock frequency behind it; null where the kernel tells none.
+    pub clock: Option<CpuClock>,
+    /// Instructions per request.
+    pub instructions_per_io: Measured<f64>,
+    /// Requests per second at which all processors would be busy, by the lower bound.
+    pub saturation_iops: Option<f64>,
+    /// Bytes per second at that point.
+    pub saturation_bytes_per_s: Option<f64>,
     /// Charged to us, per MiB transferred.
     pub ms_per_mib: Option<f64>,
     /// Time that the host took from this virtual machine, all processors together.
     pub steal_ms: Option<f64>,
     /// What the split of user and system is worth.
     pub split: CpuSplit,
+}
+
+/// The frequency of the processors' clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuClock {
+    /// Clocks per second.
+    pub hz: f64,
+    /// Where it was read: cpufreq (in use at the end of the run) or cpuinfo (nominal in a virtual
+    /// machine).
+    pub source: String,
+}
+
+/// The pass that measured the upper bound: the same load beside a soaker of idle priority on every
+/// processor, whose loops are counted against a calibration before and after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuUpper {
+    /// Processor time per request over the whole machine, µs.
+    pub us_per_io: Estimate,
+    /// Rate of the pass over the rate of the trial, minus one: what the soaker did to the load.
+    pub rate_change_rel: f64,
+    /// Requests of the pass.
+    pub ios: u64,
+    /// Processors with a soaker.
+    pub cpus: u32,
+    /// Share of the processors' time that the soakers did not get beside the load.
+    pub busy_share: f64,
+    /// The same without the load, just before and after; subtracted from what the load is charged.
+    pub baseline_share: f64,
+    /// What was charged to us per request in the same pass, µs; null where it was not measured.
+    pub lower_us_per_io: Option<Estimate>,
+    /// The upper bound less that, µs per request: what others did for this load (or beside it).
+    pub elsewhere_us_per_io: Option<Estimate>,
+    /// How far the calibrations before and after lie apart, as a share.
+    pub calibration_change_rel: f64,
+    /// The kernel's own accounting over the pass, for comparison, as shares of all processor time.
+    pub kernel: Option<KernelAccounting>,
+    /// What makes the bound unsure here.
+    pub doubts: Vec<String>,
+}
+
+/// The kernel's accounting of processor time (/proc/stat), as shares of all processors' time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelAccounting {
+    /// Neither used nor waited for: soakers count as nice or idle-priority user time, not here.
+    pub idle: f64,
+    /// Hardware and software interrupts.
+    pub interrupts: f64,
+    /// Taken by the host.
+    pub steal: f64,
 }
 
 /// What the device itself counted during the window.
@@ -189,6 +427,10 @@ pub struct DeviceCounters {
     pub bytes: u64,
     /// `bytes / ios`; null without requests.
     pub mean_request_bytes: Option<f64>,
+    /// Bytes transferred in the direction that was not asked for, which are others'; null where
+    /// both were.
+    #[serde(default)]
+    pub other_bytes: Option<u64>,
     /// Requests that were merged into another before they reached the device.
     pub merges: u64,
     /// Additional device requests that splitting ours explains; null where other traffic or
@@ -215,4 +457,27 @@ pub struct Harness {
     pub clock_cost_ns: f64,
     /// What the engine got from the kernel (rings, registered buffers, …).
     pub engine_features: Vec<String>,
+    /// What batching adds to response times; null where every request is handed over alone.
+    pub batching: Option<Batching>,
+}
+
+/// Requests that are handed over in one call share one reading of the clock, taken before it: the
+/// response time of each includes the time in which the kernel took the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Batching {
+    /// Mean requests per hand-over.
+    pub requests_per_call: f64,
+    /// Mean time that the kernel took to take a batch, from batches handed over by a call of
+    /// their own (one in some hundred); a response time is too long by at most this, on average.
+    pub error_mean_ns: f64,
+    /// The longest such time.
+    pub error_max_ns: u64,
+    /// Completions that a job waited for at once: 1, or the smallest number with which a fast
+    /// target was as fast as with any.
+    pub waited_for: u32,
+    /// How long the first completion of such a wait was held back for the others, on average over
+    /// one wait in some hundred; null where each was waited for alone.
+    pub held_mean_ns: Option<f64>,
+    /// The longest such time.
+    pub held_max_ns: Option<u64>,
 }

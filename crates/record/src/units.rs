@@ -151,12 +151,14 @@ impl Nanos {
     }
 
     /// The span from `earlier` to this point, zero where the order is reversed.
+    #[inline]
     #[must_use]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// This point or span, later by `span`; saturates at the end of time.
+    #[inline]
     #[must_use]
     pub fn plus(self, span: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(span.0))

@@ -44,6 +44,12 @@ pub enum Pattern {
     Random,
     /// Random within a small area that was just read, which any cache below can serve.
     Hit,
+    /// Random with popularity falling as 1/rank^theta, ranks spread over the area.
+    Zipf,
+    /// Random; a share of the requests goes to a hot part of the area.
+    Hot,
+    /// Each a fixed distance after the one before, wrapping.
+    Strided,
 }
 
 impl Pattern {
@@ -54,8 +60,32 @@ impl Pattern {
             Self::Sequential => "sequential",
             Self::Random => "random",
             Self::Hit => "hit",
+            Self::Zipf => "zipf",
+            Self::Hot => "hot",
+            Self::Strided => "strided",
         }
     }
+}
+
+/// How sequential and strided jobs share the area.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Regions {
+    /// Each job has an equal part of its own.
+    PerJob,
+    /// The jobs take the requests of one stream over the whole area in turn.
+    Shared,
+}
+
+/// A part of the area that gets more than its share of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct HotArea {
+    /// Its length, from the start of the area.
+    pub bytes: Bytes,
+    /// Share of the requests that go there, 1 to 99; the others go to the rest of the area.
+    pub percent: u8,
 }
 
 /// Which caches may keep the data; SQLIO's letters in [`CacheMode::letter`].
@@ -118,8 +148,14 @@ impl CacheMode {
 pub enum EngineName {
     /// Linux io_uring.
     IoUring,
+    /// Linux native asynchronous I/O: io_submit and io_getevents.
+    Libaio,
     /// pread and pwrite, one request at a time per job.
     Sync,
+    /// A pool of threads per job, each with pread and pwrite.
+    Threads,
+    /// Copies from and to a mapping of the file.
+    Mmap,
     /// Completes at once without any I/O: shows the limit of the harness.
     Null,
     /// A simulated device in virtual time.
@@ -132,7 +168,10 @@ impl EngineName {
     pub fn name(self) -> &'static str {
         match self {
             Self::IoUring => "io_uring",
+            Self::Libaio => "libaio",
             Self::Sync => "sync",
+            Self::Threads => "threads",
+            Self::Mmap => "mmap",
             Self::Null => "null",
             Self::Sim => "sim",
         }
@@ -147,6 +186,58 @@ impl EngineName {
 pub enum Arrival {
     /// A completion lets the next request go: the depth is constant.
     Closed,
+    /// Open: at equal distances in time.
+    Constant,
+    /// Open: a Poisson process, which is many independent users.
+    Poisson,
+}
+
+/// Which completed request lets the job go on.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Discipline {
+    /// Whichever completes: its slot is used again at once.
+    Any,
+    /// The oldest, as with an event per request waited for in order: a slow request stalls those
+    /// behind it.
+    OldestFirst,
+    /// A call per completion that issues the next request itself; on an engine that completes at
+    /// once such calls nest.
+    Callback,
+    /// The same, with completions posted to the job's loop, which bounds the nesting.
+    CallbackPosted,
+}
+
+impl Discipline {
+    /// The word of `--completion`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::OldestFirst => "oldest-first",
+            Self::Callback => "callback",
+            Self::CallbackPosted => "callback-posted",
+        }
+    }
+}
+
+/// What writes carry.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    /// Random bytes, other ones each time: nothing below can compress or deduplicate them.
+    Random,
+    /// Random bytes followed by zeros, in each 4 KiB block ([`Workload::compressible_percent`]).
+    Compressible,
+    /// Zeros.
+    Zeros,
+    /// Random bytes with a tag in each block (offset, generation, checksum), so that reading back
+    /// tells lost, misplaced, torn and stale blocks apart.
+    Tagged,
 }
 
 /// What is done to the page cache before the run.
@@ -159,6 +250,23 @@ pub enum Scrub {
     None,
     /// The area's clean pages are dropped (POSIX_FADV_DONTNEED).
     Dontneed,
+    /// A scratch file as large as the memory that can cache is read, which pushes others out.
+    ScratchRead,
+    /// The kernel drops all clean pages (/proc/sys/vm/drop_caches); takes root.
+    DropCaches,
+}
+
+impl Scrub {
+    /// The word of `--scrub`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dontneed => "dontneed",
+            Self::ScratchRead => "scratch-read",
+            Self::DropCaches => "drop-caches",
+        }
+    }
 }
 
 /// A request size and its share of the requests.
@@ -179,6 +287,16 @@ pub struct Workload {
     pub pattern: Pattern,
     /// Size of the area that [`Pattern::Hit`] re-reads; `null` for other patterns.
     pub hit_bytes: Option<Bytes>,
+    /// Exponent of [`Pattern::Zipf`] in thousandths; `null` for other patterns.
+    pub zipf_theta_milli: Option<u32>,
+    /// Hot part of [`Pattern::Hot`]; `null` for other patterns.
+    pub hot: Option<HotArea>,
+    /// Distance between the starts of [`Pattern::Strided`]; `null` for other patterns.
+    pub stride_bytes: Option<Bytes>,
+    /// Added to every offset: how far requests lie from their natural alignment.
+    pub misalign_bytes: Bytes,
+    /// How sequential and strided jobs share the area.
+    pub regions: Regions,
     /// Request sizes with their shares.
     pub bs: Vec<SizeShare>,
     /// Requests outstanding per job.
@@ -191,18 +309,113 @@ pub struct Workload {
     pub cache: CacheMode,
     /// How requests are carried out.
     pub engine: EngineName,
+    /// io_uring with polled completion (IOPOLL).
+    pub polled: bool,
+    /// io_uring with a kernel thread that takes submissions (SQPOLL).
+    pub sqpoll: bool,
+    /// Which completed request lets the job go on.
+    pub discipline: Discipline,
     /// When requests arrive.
     pub arrival: Arrival,
+    /// Arrivals per second over all jobs; `null` in a closed loop.
+    pub rate_iops: Option<u64>,
+    /// The part of them that are writes, where reads and writes arrive by processes of their own;
+    /// `null` where one process serves both by the mix.
+    pub write_rate_iops: Option<u64>,
+    /// Time between a completion and the next request of its slot, in a closed loop.
+    pub think_ns: Nanos,
+    /// Length of a chunk where several targets are striped into one (RAID 0); `null` where each
+    /// target has streams of its own, or there is one.
+    pub stripe_bytes: Option<Bytes>,
+    /// Number of targets. Without a stripe, job `i` works on target `i` modulo this.
+    pub targets: u32,
     /// Start of the area in the target.
     pub offset_bytes: Bytes,
     /// Length of the area, over all jobs.
     pub size_bytes: Bytes,
+    /// What writes carry.
+    pub data: Data,
+    /// Share of each block that is zeros with [`Data::Compressible`], 0 to 100.
+    pub compressible_percent: u8,
     /// What is done to the page cache before the run.
     pub scrub: Scrub,
-    /// Measured time asked for; not part of the cell.
+    /// Measured time asked for, or the longest with another stop rule; not part of the cell.
     pub runtime_ns: Nanos,
     /// Time before it that is run but not counted; not part of the cell.
     pub ramp_ns: Nanos,
+    /// Stop rules and reporting; not part of the cell.
+    pub stop: StopRules,
+}
+
+/// When a run ends before its run time is over, and how it is reported. Changes nothing of what a
+/// device is asked to do at any moment, so it is no part of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct StopRules {
+    /// Bytes transferred over all jobs.
+    pub max_bytes: Option<Bytes>,
+    /// Times that the area's length has been transferred.
+    pub passes: Option<u32>,
+    /// Half-width of the 95 % interval of the rate, in millionths of it.
+    pub precision_ppm: Option<u32>,
+    /// Whether a start that differs is cut off what is reported.
+    pub cut_warm_up: bool,
+    /// Length of the intervals that are reported one by one; `null` for none.
+    pub interval_ns: Option<Nanos>,
+    /// How long a device may stay silent before the run is given up.
+    pub io_timeout_ns: Nanos,
+}
+
+/// Time alone, and a device that may be silent for half a minute.
+impl Default for StopRules {
+    fn default() -> Self {
+        Self {
+            max_bytes: None,
+            passes: None,
+            precision_ppm: None,
+            cut_warm_up: false,
+            interval_ns: None,
+            io_timeout_ns: Nanos(30_000_000_000),
+        }
+    }
+}
+
+/// The defaults of `halfpower run` on an area without length: what a workload is built from.
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            read_percent: 100,
+            pattern: Pattern::Random,
+            hit_bytes: None,
+            zipf_theta_milli: None,
+            hot: None,
+            stride_bytes: None,
+            misalign_bytes: Bytes(0),
+            regions: Regions::PerJob,
+            bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
+            iodepth: 1,
+            numjobs: 1,
+            depth: 1,
+            cache: CacheMode::Device,
+            engine: EngineName::IoUring,
+            polled: false,
+            sqpoll: false,
+            discipline: Discipline::Any,
+            arrival: Arrival::Closed,
+            rate_iops: None,
+            write_rate_iops: None,
+            think_ns: Nanos(0),
+            stripe_bytes: None,
+            targets: 1,
+            offset_bytes: Bytes(0),
+            size_bytes: Bytes(0),
+            data: Data::Random,
+            compressible_percent: 0,
+            scrub: Scrub::None,
+            runtime_ns: Nanos(10_000_000_000),
+            ramp_ns: Nanos(0),
+            stop: StopRules::default(),
+        }
+    }
 }
 
 impl Workload {
@@ -229,7 +442,7 @@ impl Workload {
     }
 
     /// The identity of what is asked of the device: 32 hexadecimal digits (the first half of a
-    /// SHA-256) over the canonical text of every field but run time and ramp.
+    /// SHA-256) over the canonical text of every field but run time, ramp and [`StopRules`].
     #[must_use]
     pub fn cell(&self) -> String {
         let hit = self.hit_bytes.map_or(0, |bytes| bytes.0);
@@ -237,7 +450,9 @@ impl Workload {
             self.bs.iter().map(|share| format!("{}/{}", share.bytes.0, share.percent)).collect();
         let text = format!(
             "cell/1 read={} pattern={} hit={hit} bs={} iodepth={} numjobs={} cache={} engine={} \
-             arrival={:?} offset={} size={} scrub={:?}",
+             arrival={:?} offset={} size={} scrub={:?} zipf={} hot={}/{} stride={} misalign={} \
+             regions={:?} polled={} sqpoll={} completion={} rate={}/{} think={} raid0={} \
+             targets={} data={:?}/{}",
             self.read_percent,
             self.pattern.name(),
             sizes.join(":"),
@@ -249,6 +464,22 @@ impl Workload {
             self.offset_bytes.0,
             self.size_bytes.0,
             self.scrub,
+            self.zipf_theta_milli.unwrap_or(0),
+            self.hot.map_or(0, |hot| hot.bytes.0),
+            self.hot.map_or(0, |hot| hot.percent),
+            self.stride_bytes.map_or(0, |bytes| bytes.0),
+            self.misalign_bytes.0,
+            self.regions,
+            self.polled,
+            self.sqpoll,
+            self.discipline.name(),
+            self.rate_iops.unwrap_or(0),
+            self.write_rate_iops.unwrap_or(0),
+            self.think_ns.0,
+            self.stripe_bytes.map_or(0, |bytes| bytes.0),
+            self.targets,
+            self.data,
+            self.compressible_percent,
         );
         hex_digest(&text)
     }

@@ -11,7 +11,9 @@
 //! the other modules are one page or one section each.
 #![forbid(unsafe_code)]
 
+mod cost_fit;
 mod finding;
+mod intervals;
 mod list;
 mod number;
 mod page;
@@ -19,14 +21,21 @@ mod profile;
 mod quantities;
 mod table;
 mod target;
+mod trace;
 mod trial;
 
+pub use cost_fit::cost_fit_text;
 pub use finding::findings_text;
+pub use intervals::{intervals_csv, intervals_header};
 pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
 pub use page::escape;
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;
 pub use target::target_text;
+pub use trace::{
+    TRACE_HEADER, TraceError, check_trace_comment, check_trace_line, check_trace_workload,
+    trace_line,
+};
 pub use trial::trial_text;
 
 /// How a page is to look.

@@ -27,18 +27,25 @@ impl Engine for SimEngine {
         self.prepared.extend_from_slice(requests);
     }
 
-    fn wait(
-        &mut self,
-        _min: u32,
-        max: u32,
-        _deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn hand_over(&mut self) -> Result<(), EngineError> {
         let mut room = self.room.borrow_mut();
         for submission in self.prepared.drain(..) {
             room.arrive(self.job, &submission);
         }
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        _min: u32,
+        max: u32,
+        deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        self.hand_over()?;
+        let mut room = self.room.borrow_mut();
         room.collect(self.job, max, done);
+        room.wake_at(self.job, deadline);
         Ok(())
     }
 

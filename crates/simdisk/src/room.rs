@@ -6,6 +6,9 @@ use record::{Nanos, OpKind};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// A moment that does not come.
+const NEVER: Nanos = Nanos(u64::MAX);
+
 /// A completion to come. Ordered by time, then by order of arrival, which makes ties
 /// deterministic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +31,8 @@ pub struct Room {
     sequence: u64,
     /// Completions that are due, per job.
     due: Vec<VecDeque<Completion>>,
+    /// The moment that each job waits for at most; the end of time for none.
+    wakes: Vec<Nanos>,
     counters: DeviceSample,
     busy_since: Nanos,
 }
@@ -44,6 +49,7 @@ impl Room {
             events: BinaryHeap::new(),
             sequence: 0,
             due: Vec::new(),
+            wakes: Vec::new(),
             counters,
             busy_since: Nanos(0),
         }
@@ -59,6 +65,7 @@ impl Room {
     pub fn admit(&mut self, jobs: u32) {
         debug_assert!(self.events.is_empty(), "a trial drains before it ends");
         self.due = vec![VecDeque::new(); jobs as usize];
+        self.wakes = vec![NEVER; jobs as usize];
     }
 
     /// Takes a request of a job now.
@@ -86,10 +93,18 @@ impl Room {
         done.extend(due.drain(..count));
     }
 
-    /// When the next request completes.
+    /// A job waits until `deadline` at most, or for completions alone.
+    pub(crate) fn wake_at(&mut self, job: u32, deadline: Option<Nanos>) {
+        self.wakes[job as usize] = deadline.unwrap_or(NEVER);
+    }
+
+    /// When the next request completes, or a job has waited long enough; a deadline that has
+    /// passed is no event.
     #[must_use]
     pub fn next_event(&self) -> Option<Nanos> {
-        self.events.peek().map(|Reverse(event)| event.at)
+        let completion = self.events.peek().map_or(NEVER, |Reverse(event)| event.at);
+        let wake = self.wakes.iter().copied().filter(|&at| at > self.now).min();
+        Some(wake.map_or(completion, |at| at.min(completion))).filter(|&at| at != NEVER)
     }
 
     /// Lets time pass until `time`; completions on the way become due.

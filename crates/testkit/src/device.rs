@@ -12,11 +12,13 @@ use tempfile::TempDir;
 /// Name of a loop device's file in its folder.
 const BACKING: &str = "disk";
 
-/// A loop device over a sparse temporary file.
+/// A loop device over a sparse temporary file, or over what a test has made.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
-    folder: TempDir,
+    file: PathBuf,
+    /// Of the temporary file; goes after the device.
+    _folder: Option<TempDir>,
 }
 
 impl LoopDevice {
@@ -45,17 +47,25 @@ impl LoopDevice {
         let folder = tempfile::Builder::new().prefix("halfpower-loop-").tempdir_in(folder)?;
         let file = folder.path().join(BACKING);
         std::fs::File::create(&file)?.set_len(bytes)?;
-        let name = run(Command::new("losetup")
-            .args(["--find", "--show", "--sector-size"])
-            .arg(logical_block_bytes.to_string())
-            .arg(&file))?;
-        Ok(Self { path: PathBuf::from(name.trim()), folder })
+        let sector = format!("--sector-size={logical_block_bytes}");
+        let mut device = Self::over(&file, &[&sector])?;
+        device._folder = Some(folder);
+        Ok(device)
+    }
+
+    /// Makes one over an existing file or device, with options of losetup.
+    ///
+    /// # Errors
+    /// If the device cannot be made.
+    pub fn over(file: &Path, options: &[&str]) -> Result<Self> {
+        let name = run(Command::new("losetup").args(["--find", "--show"]).args(options).arg(file))?;
+        Ok(Self { path: PathBuf::from(name.trim()), file: file.to_owned(), _folder: None })
     }
 
     /// The file below it. What is cut off it is gone from the device: reads fail there.
     #[must_use]
     pub fn backing_file(&self) -> PathBuf {
-        self.folder.path().join(BACKING)
+        self.file.clone()
     }
 
     /// The device (`/dev/loopN`).

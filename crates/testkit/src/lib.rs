@@ -13,14 +13,18 @@
 #![forbid(unsafe_code)]
 
 mod device;
+mod group;
 mod mounted;
 mod probe;
 mod skip;
+mod state;
 
 pub use device::{LoopDevice, Tmpfs, Zram};
+pub use group::ThrottledGroup;
 pub use mounted::{Mounted, disk_folder};
 pub use probe::Capability;
-pub use skip::{SKIP_LOG, TestLock, enter};
+pub use skip::{SKIP_LOG, TestLock, enter, skip};
+pub use state::{Frozen, Partition, ReadOnly, Swap};
 
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;
 /// `requires!(Root, Loop)` with the names of [`Capability`].

@@ -27,6 +27,28 @@ impl Mounted {
         Ok(Self { folder })
     }
 
+    /// The same with mount options, comma-separated.
+    ///
+    /// # Errors
+    /// As for [`Mounted::new`].
+    pub fn with_options(kind: &str, source: impl AsRef<OsStr>, options: &str) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("halfpower-mount-").tempdir()?;
+        run(Command::new("mount")
+            .args(["-t", kind, "-o", options])
+            .arg(source)
+            .arg(folder.path()))?;
+        Ok(Self { folder })
+    }
+
+    /// Makes a btrfs on a device and mounts it with these options.
+    ///
+    /// # Errors
+    /// If it cannot be made or mounted.
+    pub fn btrfs(device: &Path, options: &str) -> Result<Self> {
+        run(Command::new("mkfs.btrfs").args(["-q", "-f", "-m", "single"]).arg(device))?;
+        Self::with_options("btrfs", device, options)
+    }
+
     /// Makes an ext4 on a device and mounts it. It has no journal and puts off what can be put
     /// off, so that an empty one writes little.
     ///

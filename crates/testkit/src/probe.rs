@@ -4,7 +4,7 @@
 //! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
 
 use crate::device::run;
-use crate::{Tmpfs, disk_folder};
+use crate::{ThrottledGroup, Tmpfs, disk_folder};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -32,6 +32,20 @@ pub enum Capability {
     Disk,
     /// ext4 file systems can be made (mkfs.ext4).
     Ext4,
+    /// btrfs file systems can be made (mkfs.btrfs).
+    Btrfs,
+    /// XFS file systems can be made (mkfs.xfs).
+    Xfs,
+    /// Swap can be made and used (mkswap, swapon).
+    Swap,
+    /// File systems can be frozen (fsfreeze).
+    Freeze,
+    /// Partitions can be added to a device (addpart).
+    Partitions,
+    /// A command can be run in a mount namespace of its own (unshare).
+    Namespace,
+    /// A control group of version 1 can be made that throttles I/O.
+    BlkioGroup,
     /// Another program's system calls can be watched and made to fail (strace).
     Strace,
     /// A program can be run as another user (setpriv, as root).
@@ -63,6 +77,14 @@ impl Capability {
             Self::Fio => failure(Command::new("fio").arg("--version")),
             Self::Disk => disk_missing(),
             Self::Ext4 => failure(Command::new("mkfs.ext4").arg("-V")),
+            Self::Btrfs => failure(Command::new("mkfs.btrfs").arg("--version")),
+            Self::Xfs => failure(Command::new("mkfs.xfs").arg("-V")),
+            Self::Swap => failure(Command::new("mkswap").arg("--version"))
+                .or_else(|| failure(Command::new("swapon").arg("--show"))),
+            Self::Freeze => failure(Command::new("fsfreeze").arg("--version")),
+            Self::Partitions => failure(Command::new("addpart").arg("--version")),
+            Self::Namespace => failure(Command::new("unshare").args(["--mount", "true"])),
+            Self::BlkioGroup => ThrottledGroup::new().err().map(|error| error.to_string()),
             Self::Strace => failure(Command::new("strace").args(["-o", "/dev/null", "true"])),
             Self::Setpriv => failure(
                 Command::new("setpriv")

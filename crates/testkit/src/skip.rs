@@ -29,7 +29,14 @@ pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     if missing.is_empty() {
         return Some(lock);
     }
-    let line = format!("SKIP {test}: {}\n", missing.join(", and ").replace('\n', " "));
+    skip(test, &missing.join(", and "));
+    None
+}
+
+/// Prints and counts a skip that is decided within a test, as where the machine turns out to be
+/// too busy to judge a measurement by.
+pub fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP {test}: {}\n", reason.replace('\n', " "));
     // Not eprint!, which the test harness captures. A closed stream does not change the outcome.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(path) = std::env::var_os(SKIP_LOG) {
@@ -42,7 +49,6 @@ pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
                 panic!("cannot write the skip log {}: {error}", path.display())
             });
     }
-    None
 }
 
 /// Waits until no other test of any process uses devices.

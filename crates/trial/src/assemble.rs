@@ -1,17 +1,15 @@
 //! From the raw outcome of a run to the trial document.
 
-use crate::{Measurement, Rig, SLICES, Tally, TrialError, validity};
-use engine::{CpuSample, DeviceSample, ProbeSample};
+use crate::counters::{cpu, device_counters};
+use crate::kept::Kept;
+use crate::{Measurement, OpenTally, Rig, SLICES, Slice, TrialError, validity};
 use record::{
-    CpuCost, DeviceCounters, DirectionResult, EngineName, Environment, ErrorCount, Finding,
-    Measured, Nanos, Series, TRIAL_SCHEMA, Target, TimeSummary, Trial, TrialResult, Workload,
-    format_nanos,
+    Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
+    IntervalDirection, IntervalResult, Measured, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
+    TimeSummary, Trial, TrialResult, Workload,
 };
 use std::sync::atomic::AtomicBool;
 
-/// The counters may be read later than the window's edges by this part of its length, or by a
-/// millisecond: more, and what they saw is not what the jobs did in the window.
-const LATENESS_PARTS: u64 = 50;
 /// Points of the time series that a document keeps.
 const SERIES_POINTS: usize = 64;
 
@@ -25,11 +23,15 @@ pub struct Identity {
     /// Version of the program.
     pub halfpower_version: String,
     /// What is read or written.
-    pub target: Target,
+    pub targets: Vec<Target>,
     /// Conditions; `None` for a simulated one.
     pub environment: Option<Environment>,
     /// Findings from before the run (a fall-back, the state of the target).
     pub findings: Vec<Finding>,
+    /// What was done to the page cache before it.
+    pub scrubbed: Option<record::Scrubbed>,
+    /// How the target was brought into its steady state.
+    pub preconditioning: Option<record::Preconditioning>,
 }
 
 /// Runs a workload and writes its document, findings included.
@@ -45,6 +47,7 @@ pub fn conduct(
     tick: &mut dyn FnMut(f64),
 ) -> Result<Trial, TrialError> {
     let measurement = rig.measure(workload, seed, stop, tick)?;
+    let kept = Kept::of(workload, &measurement);
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
@@ -53,68 +56,102 @@ pub fn conduct(
         seed,
         simulated: rig.simulated(),
         cell: workload.cell(),
-        targets: vec![identity.target],
+        targets: identity.targets,
         workload: workload.clone(),
-        result: result(workload, &measurement),
-        cpu: cpu(&measurement),
-        device_counters: device_counters(workload, &measurement),
+        result: result(workload, &kept),
+        cpu: cpu(&kept),
+        device_counters: device_counters(workload, &kept),
         harness: match measurement.harness.clone() {
             Some(harness) => Measured::Value(harness),
             None => Measured::not("virtual time has no harness limit"),
         },
         findings: identity.findings,
         environment: identity.environment,
+        scrubbed: identity.scrubbed,
+        preconditioning: identity.preconditioning,
     };
-    let found = validity::findings(&trial);
-    trial.findings.extend(found);
+    validity::judge(&mut trial);
     Ok(trial)
 }
 
-fn result(workload: &Workload, measurement: &Measurement) -> TrialResult {
-    let duration = measurement.duration();
-    let seconds = duration.as_secs_f64().max(1e-9);
-    let tallies = &measurement.tally.directions;
-    let direction =
-        |index: usize, asked: bool| asked.then(|| direction_result(measurement, index, seconds));
-    let response_ns: u64 = tallies.iter().map(|tally| tally.response_ns).sum();
-    let totals: Vec<f64> =
-        measurement.tally.slices.iter().map(|slice| (slice.ios[0] + slice.ios[1]) as f64).collect();
+fn result(workload: &Workload, kept: &Kept<'_>) -> TrialResult {
+    let measurement = kept.measurement();
+    let tally = &measurement.tally;
+    let direction = |index: usize, asked: bool| asked.then(|| direction_result(kept, index));
+    let asked = [workload.read_percent > 0, workload.writes()];
+    let totals: Vec<f64> = kept.whole().iter().map(|slice| slice.total_ios() as f64).collect();
     TrialResult {
-        duration_ns: duration,
-        steady: stats::steadiness(&totals).map(|steadiness| steadiness.steady),
-        read: direction(0, workload.read_percent > 0),
-        write: direction(1, workload.read_percent < 100),
-        concurrency: response_ns as f64 / (seconds * 1e9),
-        series: series(measurement),
+        duration_ns: kept.duration(),
+        steady: stats::steadiness(&totals)
+            .map(|steadiness| steadiness.steady && !validity::halves_differ(&totals)),
+        warm_up: kept.warm_up.clone(),
+        ended_by: measurement.ended_by,
+        unanswered: measurement.stuck.requests,
+        read: direction(0, asked[0]),
+        write: direction(1, asked[1]),
+        concurrency: concurrency(kept.total(), workload.arrival, kept.seconds()),
+        series: series(kept),
+        intervals: workload.stop.interval_ns.map(|length| intervals(workload, measurement, length)),
+        open_loop: tally.open.as_ref().map(|open| open_loop(open, kept)),
+        callback_depth: tally.callback_depth,
+        verify: tally.verify.clone(),
     }
 }
 
-fn direction_result(measurement: &Measurement, index: usize, seconds: f64) -> DirectionResult {
-    let tally = &measurement.tally.directions[index];
-    let slices = &measurement.tally.slices;
-    let counts: Vec<f64> = slices.iter().map(|slice| slice.ios[index] as f64).collect();
-    let times: Vec<f64> = slices.iter().map(|slice| slice.response_ns[index] as f64).collect();
-    let relative = |estimate: Option<record::Estimate>| {
-        estimate.map(|e| e.relative_half_width()).filter(|width| width.is_finite())
+/// Mean requests in progress: Little's law on the times between hand-over and completion.
+fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
+    let times = match arrival {
+        Arrival::Closed => &counts.response_ns,
+        Arrival::Constant | Arrival::Poisson => &counts.completion_ns,
     };
-    let response_ns = time_summary(tally, relative(stats::batch_ratio(&times, &counts)));
+    (times[0] + times[1]) as f64 / (seconds * 1e9)
+}
+
+fn direction_result(kept: &Kept<'_>, index: usize) -> DirectionResult {
+    let measurement = kept.measurement();
+    let (total, seconds) = (kept.total(), kept.seconds());
+    let failures = &measurement.tally.failures[index];
+    let whole = |field: fn(&Slice) -> &[u64; 2]| -> Vec<f64> {
+        kept.whole().iter().map(|slice| field(slice)[index] as f64).collect()
+    };
+    let counts = whole(|slice| &slice.ios);
+    let summary = |histogram: &HistogramSnapshot, sum_ns: u64, times: &[f64]| {
+        let width = relative(stats::batch_ratio(times, &counts));
+        time_summary(histogram, total.ios[index], sum_ns, width)
+    };
+    let histogram = kept.response(index);
+    let response_times = whole(|slice| &slice.response_ns);
+    let response_ns = summary(&histogram, total.response_ns[index], &response_times);
+    let open = measurement.tally.open.as_ref();
+    let completion_ns = match open {
+        None => response_ns.clone(),
+        Some(_) => {
+            let times = whole(|slice| &slice.completion_ns);
+            summary(&kept.completion(index), total.completion_ns[index], &times)
+        }
+    };
     DirectionResult {
-        ios: tally.ios,
-        bytes: tally.bytes,
-        iops: tally.ios as f64 / seconds,
-        bytes_per_s: tally.bytes as f64 / seconds,
+        ios: total.ios[index],
+        bytes: total.bytes[index],
+        iops: total.ios[index] as f64 / seconds,
+        bytes_per_s: total.bytes[index] as f64 / seconds,
         iops_ci95_rel: relative(stats::batch_means(&counts)),
-        errors: tally.errors.values().sum(),
-        error_kinds: tally
+        errors: failures.errors.values().sum(),
+        error_kinds: failures
             .errors
             .iter()
             .map(|(&errno, &count)| ErrorCount { errno, message: error_text(errno), count })
             .collect(),
-        short: tally.short,
-        completion_ns: response_ns.clone(),
+        short: failures.short,
         response_ns,
-        histogram: tally.histogram.snapshot(),
+        completion_ns,
+        offered_iops: open.map(|open| open.offered[index] as f64 / window_seconds(measurement)),
+        histogram,
     }
+}
+
+fn relative(estimate: Option<record::Estimate>) -> Option<f64> {
+    estimate.map(|estimate| estimate.relative_half_width()).filter(|width| width.is_finite())
 }
 
 /// What the system calls an error number.
@@ -123,22 +160,37 @@ fn error_text(errno: i32) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-fn time_summary(tally: &Tally, mean_ci95_rel: Option<f64>) -> Option<TimeSummary> {
-    if tally.ios == 0 {
+fn time_summary(
+    histogram: &HistogramSnapshot,
+    ios: u64,
+    sum_ns: u64,
+    mean_ci95_rel: Option<f64>,
+) -> Option<TimeSummary> {
+    if ios == 0 {
         return None;
     }
-    let mean = tally.response_ns as f64 / tally.ios as f64;
-    stats::summarise(&tally.histogram.snapshot(), mean, mean_ci95_rel)
+    stats::summarise(histogram, sum_ns as f64 / ios as f64, mean_ci95_rel)
 }
 
-/// The slices, several to a point.
-fn series(measurement: &Measurement) -> Series {
-    let per_point = SLICES / SERIES_POINTS;
-    let window = measurement.window.end.since(measurement.window.begin);
+/// From the window's begin to the end of counting, a warm-up included; never zero.
+fn window_seconds(measurement: &Measurement) -> f64 {
+    measurement.end.since(measurement.window.begin).as_secs_f64().max(1e-9)
+}
+
+/// The slices, several to a point; where the run ended early, without a last point that would be
+/// cut short.
+fn series(kept: &Kept<'_>) -> Series {
+    let per_point = kept.slices().len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
+    let slice_length = kept.measurement().window.slice_length();
     let mut series =
-        Series { interval_ns: Nanos(window.0 / SERIES_POINTS as u64), ..Series::default() };
-    for slices in measurement.tally.slices.chunks(per_point) {
-        let ios: u64 = slices.iter().map(|slice| slice.ios[0] + slice.ios[1]).sum();
+        Series { interval_ns: Nanos(slice_length.0 * per_point as u64), ..Series::default() };
+    for slices in kept.slices().chunks(per_point) {
+        let short = slices.len() < per_point || kept.whole().len() < kept.slices().len();
+        let last = series.ios.len() == kept.slices().len().div_ceil(per_point) - 1;
+        if short && last && !series.ios.is_empty() {
+            break;
+        }
+        let ios: u64 = slices.iter().map(Slice::total_ios).sum();
         let response: u64 =
             slices.iter().map(|slice| slice.response_ns[0] + slice.response_ns[1]).sum();
         series.ios.push(ios);
@@ -147,93 +199,53 @@ fn series(measurement: &Measurement) -> Series {
     series
 }
 
-fn total_ios_and_bytes(measurement: &Measurement) -> (u64, u64) {
-    let tallies = &measurement.tally.directions;
-    (tallies.iter().map(|t| t.ios).sum(), tallies.iter().map(|t| t.bytes).sum())
+fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> Vec<IntervalResult> {
+    let span = measurement.end.since(measurement.window.begin);
+    let asked = [workload.read_percent > 0, workload.writes()];
+    let count = span.0.div_ceil(length.0.max(1)) as usize;
+    let empty = crate::IntervalTally::default();
+    (0..count)
+        .map(|index| {
+            let begin_ns = Nanos(length.0 * index as u64);
+            let length_ns = span.since(begin_ns).min(length);
+            let seconds = length_ns.as_secs_f64().max(1e-9);
+            let interval = measurement.tally.intervals.get(index).unwrap_or(&empty);
+            let counts = &interval.counts;
+            let direction = |side: usize| {
+                let (ios, bytes) = (counts.ios[side], counts.bytes[side]);
+                let histogram = &interval.response[side];
+                asked[side].then(|| IntervalDirection {
+                    ios,
+                    bytes,
+                    iops: ios as f64 / seconds,
+                    bytes_per_s: bytes as f64 / seconds,
+                    response_ns: time_summary(histogram, ios, counts.response_ns[side], None),
+                })
+            };
+            IntervalResult {
+                begin_ns,
+                length_ns,
+                read: direction(0),
+                write: direction(1),
+                concurrency: concurrency(counts, workload.arrival, seconds),
+            }
+        })
+        .collect()
 }
 
-/// Why the counters cannot be held against the window: read too far from its edges, as happens
-/// when the jobs leave no processor to the thread that reads them.
-fn untimely(measurement: &Measurement) -> Option<String> {
-    let [before, after] = &measurement.samples;
-    let window = measurement.window;
-    let end = measurement.tally.gave_up.map_or(window.end, |at| at.min(window.end));
-    let late = before.at.since(window.begin).max(after.at.since(end));
-    let allowed = Nanos((window.end.since(window.begin).0 / LATENESS_PARTS).max(1_000_000));
-    (late > allowed).then(|| {
-        format!(
-            "the counters were read {} late, the processors being busy with the jobs",
-            format_nanos(late.0 as f64)
-        )
-    })
-}
-
-fn cpu(measurement: &Measurement) -> Measured<CpuCost> {
-    let [before, after] = &measurement.samples;
-    let (Some(before), Some(after)) = (before.cpu, after.cpu) else {
-        return Measured::not(measurement.no_cpu_reason.clone());
-    };
-    if let Some(reason) = untimely(measurement) {
-        return Measured::not(reason);
+fn open_loop(open: &OpenTally, kept: &Kept<'_>) -> OpenLoop {
+    let late = open.late.snapshot();
+    let handed_over = late.count();
+    OpenLoop {
+        offered_iops: (open.offered[0] + open.offered[1]) as f64
+            / window_seconds(kept.measurement()),
+        late_mean_ns: open.late_ns as f64 / handed_over.max(1) as f64,
+        late_p99_ns: late.percentile(0.99),
+        late_max_ns: open.late_max_ns,
+        pacer_late_mean_ns: (open.pacer_ios > 0)
+            .then(|| open.pacer_late_ns as f64 / open.pacer_ios as f64),
+        backlog_max: open.backlog_max,
+        backlog_end: open.backlog_end,
+        spin_ms: kept.total().spin_ns as f64 / 1e6,
     }
-    let (ios, bytes) = total_ios_and_bytes(measurement);
-    let ms =
-        |field: fn(&CpuSample) -> u64| field(&after).saturating_sub(field(&before)) as f64 / 1e6;
-    let total_ms = ms(|sample| sample.user_ns + sample.system_ns);
-    Measured::Value(CpuCost {
-        user_ms: ms(|sample| sample.user_ns),
-        system_ms: ms(|sample| sample.system_ns),
-        workers_ms: ms(|sample| sample.workers_ns),
-        lower_us_per_io: (ios > 0).then(|| total_ms * 1e3 / ios as f64),
-        upper_us_per_io: None,
-        upper_method: None,
-        ms_per_mib: (bytes > 0).then(|| total_ms / (bytes as f64 / f64::from(1 << 20))),
-        steal_ms: before
-            .steal_ns
-            .zip(after.steal_ns)
-            .map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
-        split: measurement.cpu_split,
-    })
-}
-
-fn device_counters(workload: &Workload, measurement: &Measurement) -> Measured<DeviceCounters> {
-    let [ProbeSample { device: Some(before), .. }, ProbeSample { device: Some(after), .. }] =
-        &measurement.samples
-    else {
-        return Measured::not(measurement.no_device_reason.clone());
-    };
-    if workload.engine == EngineName::Null {
-        return Measured::not("the null engine does no I/O");
-    }
-    if let Some(reason) = untimely(measurement) {
-        return Measured::not(reason);
-    }
-    let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
-        let (before, after) = (field(before), field(after));
-        // Only the directions that were asked for: others' writes do not blur our reads.
-        let read = if workload.read_percent > 0 { after[0].saturating_sub(before[0]) } else { 0 };
-        let write = if workload.writes() { after[1].saturating_sub(before[1]) } else { 0 };
-        read + write
-    };
-    let (ios, bytes) = (delta(|sample| sample.ios), delta(|sample| sample.bytes));
-    let merges = delta(|sample| sample.merges);
-    let (our_ios, our_bytes) = total_ios_and_bytes(measurement);
-    let span_ns = measurement.samples[1].at.since(measurement.samples[0].at).0.max(1) as f64;
-    let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
-    let ratio_bytes = ratio(bytes, our_bytes);
-    // Splits are what is left over once merged requests are counted again, if all bytes are ours.
-    let ours_alone =
-        workload.cache.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
-    Measured::Value(DeviceCounters {
-        device: after.device.clone(),
-        ios,
-        bytes,
-        mean_request_bytes: ratio(bytes, ios),
-        merges,
-        splits: ours_alone.then(|| (ios + merges).saturating_sub(our_ios)),
-        busy_ms: after.busy_ns.saturating_sub(before.busy_ns) as f64 / 1e6,
-        concurrency: after.weighted_ns.saturating_sub(before.weighted_ns) as f64 / span_ns,
-        ratio_ios: ratio(ios, our_ios),
-        ratio_bytes,
-    })
 }

@@ -8,19 +8,43 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod board;
+mod control;
+mod cost;
+mod counters;
+mod discipline;
+mod edges;
 mod error;
+mod gathering;
+mod kept;
 mod measurement;
+mod pace;
+mod read_back;
 mod real;
+mod threads;
 pub mod validity;
+pub mod verify;
 mod virtual_time;
+mod warm_up;
+mod watch;
 mod worker;
 
 pub use assemble::{Identity, conduct};
+pub use board::Board;
+pub use control::Control;
+pub use cost::cpu_findings;
+pub use discipline::CALLBACK_DEPTH_MAX;
 pub use error::TrialError;
-pub use measurement::{JobTally, Measurement, SLICES, Slice, Tally, Window};
+pub use gathering::Gathering;
+pub use measurement::{
+    BatchTally, Failures, IntervalTally, JobTally, Measurement, OpenTally, SEGMENTS, SLICES,
+    SLICES_PER_SEGMENT, Segment, Slice, Stuck, Window,
+};
+pub use read_back::{not_read_back, read_back};
 pub use real::{RealRig, ceiling_iops};
+pub use threads::Opening;
 pub use virtual_time::SimRig;
-pub use worker::{Step, Worker};
+pub use worker::{JobPlan, Step, Worker};
 
 use record::Workload;
 use std::sync::atomic::AtomicBool;

@@ -1,13 +1,24 @@
 //! Jobs on one thread, against a simulated device in virtual time.
+//!
+//! The driver steps the jobs in order of (virtual time, index) until none can go on, then moves
+//! the clock to the next event: a completion, a moment that a job waits for, or an edge at which
+//! the counters are read. What the watching thread does for real jobs happens between two moves.
 
-use crate::{JobTally, Measurement, Rig, Step, TrialError, Window, Worker};
-use engine::Probe;
-use record::{EngineName, Nanos, Workload};
+use crate::read_back::not_read_back;
+use crate::threads::ending;
+use crate::verify::Ledger;
+use crate::watch::{FIRST_LOOK, precise};
+use crate::{
+    Board, Control, Gathering, JobPlan, JobTally, Measurement, Rig, SEGMENTS, SLICES,
+    SLICES_PER_SEGMENT, Step, Stuck, TrialError, Window, Worker,
+};
+use engine::{Engine, Probe, ProbeSample};
+use record::{EndedBy, EngineName, Nanos, Workload};
 use simdisk::{DeviceSpec, QueueDevice, Room, SimClock, SimEngine, SimProbe};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use workload::RequestStream;
 
 /// Runs workloads on one simulated device, whose state and time go on from trial to trial.
 #[derive(Debug)]
@@ -21,9 +32,80 @@ impl SimRig {
     pub fn new(spec: &DeviceSpec, seed: u64) -> Self {
         Self { room: Rc::new(RefCell::new(Room::new(QueueDevice::new(spec, seed)))) }
     }
-}
 
-type SimWorker<'a> = Worker<'a, SimEngine, SimClock>;
+    /// Runs a workload on engines that `wrap` makes of the simulated ones, for faults on the way.
+    ///
+    /// # Errors
+    /// If nothing could be measured.
+    pub fn measure_on<E: Engine>(
+        &mut self,
+        workload: &Workload,
+        seed: u64,
+        stop: &AtomicBool,
+        mut wrap: impl FnMut(u32, SimEngine) -> E,
+    ) -> Result<Measurement, TrialError> {
+        if workload.engine != EngineName::Sim {
+            return Err(TrialError::WrongEngine(workload.engine.name()));
+        }
+        let begin = self.room.borrow().now().plus(workload.ramp_ns);
+        let window = Window { begin, end: begin.plus(workload.runtime_ns) };
+        self.room.borrow_mut().admit(workload.numjobs);
+        let control = Arc::new(Control::new(workload, window));
+        let boards: Vec<Arc<Board>> =
+            (0..workload.numjobs).map(|_| Arc::new(Board::new())).collect();
+        let workers = (0..workload.numjobs).map(|job| {
+            let plan = JobPlan {
+                workload,
+                seed,
+                job,
+                depth: workload.iodepth,
+                control: Arc::clone(&control),
+                board: Arc::clone(&boards[job as usize]),
+                spin: Nanos(0),
+                gathering: Gathering::Fixed(1),
+            };
+            let engine = wrap(job, SimEngine::new(&self.room, job));
+            Some(Worker::new(engine, SimClock::new(&self.room), &plan))
+        });
+        let mut drive = Drive {
+            room: &self.room,
+            workers: workers.collect(),
+            boards: &boards,
+            control: &control,
+            workload,
+            stop,
+            probe: SimProbe::new(&self.room),
+            before: Vec::new(),
+            next_look: FIRST_LOOK,
+            tally: JobTally::default(),
+            stuck: Stuck::default(),
+            ledgers: Vec::new(),
+        };
+        let after = drive.run()?;
+        if !drive.ledgers.is_empty() {
+            let checked = not_read_back(&drive.ledgers, "a simulated device keeps no data");
+            drive.tally.verify = Some(checked.result);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        let (end, ended_by) = ending(&control, &drive.tally, drive.stuck);
+        Ok(Measurement {
+            window,
+            end,
+            ended_by,
+            tally: drive.tally,
+            before: drive.before,
+            after,
+            stuck: drive.stuck,
+            cpu_split: drive.probe.cpu_split(),
+            processors: drive.probe.processors(),
+            no_device_reason: drive.probe.no_device_reason(),
+            no_cpu_reason: drive.probe.no_cpu_reason(),
+            harness: None,
+        })
+    }
+}
 
 impl Rig for SimRig {
     fn measure(
@@ -33,38 +115,7 @@ impl Rig for SimRig {
         stop: &AtomicBool,
         _tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
-        if workload.engine != EngineName::Sim {
-            return Err(TrialError::WrongEngine(workload.engine.name()));
-        }
-        let begin = self.room.borrow().now().plus(workload.ramp_ns);
-        let window = Window { begin, end: begin.plus(workload.runtime_ns) };
-        self.room.borrow_mut().admit(workload.numjobs);
-        let mut workers: Vec<SimWorker<'_>> = (0..workload.numjobs)
-            .map(|job| {
-                let stream = RequestStream::new(workload, seed, job);
-                let engine = SimEngine::new(&self.room, job);
-                let clock = SimClock::new(&self.room);
-                Worker::new(engine, clock, stream, workload.iodepth, window, stop)
-            })
-            .collect();
-        let mut probe = SimProbe::new(&self.room);
-        let samples = self.drive(&mut workers, window, &mut probe)?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(TrialError::Interrupted);
-        }
-        let mut tally = JobTally::new();
-        for worker in workers {
-            tally.merge(&worker.finish());
-        }
-        Ok(Measurement {
-            window,
-            tally,
-            samples,
-            cpu_split: probe.cpu_split(),
-            no_device_reason: probe.no_device_reason(),
-            no_cpu_reason: probe.no_cpu_reason(),
-            harness: None,
-        })
+        self.measure_on(workload, seed, stop, |_, engine| engine)
     }
 
     fn simulated(&self) -> bool {
@@ -72,40 +123,131 @@ impl Rig for SimRig {
     }
 }
 
-impl SimRig {
-    /// Steps the jobs in order of (virtual time, index) until all are done.
-    fn drive(
-        &self,
-        workers: &mut [SimWorker<'_>],
-        window: Window,
-        probe: &mut SimProbe,
-    ) -> Result<[engine::ProbeSample; 2], TrialError> {
-        let mut samples = Vec::with_capacity(2);
-        let mut sample_times = vec![window.end, window.begin];
+/// A run on its way.
+struct Drive<'a, E> {
+    room: &'a Rc<RefCell<Room>>,
+    /// `None` for one that has ended.
+    workers: Vec<Option<Worker<E, SimClock>>>,
+    boards: &'a [Arc<Board>],
+    control: &'a Control,
+    workload: &'a Workload,
+    stop: &'a AtomicBool,
+    probe: SimProbe,
+    before: Vec<ProbeSample>,
+    next_look: usize,
+    tally: JobTally,
+    stuck: Stuck,
+    ledgers: Vec<Ledger>,
+}
+
+impl<E: Engine> Drive<'_, E> {
+    /// Runs it to its end; the counters there.
+    fn run(&mut self) -> Result<ProbeSample, TrialError> {
+        let window = self.control.window();
+        let mut sampled = None;
         loop {
-            let mut all_done = true;
-            for worker in &mut *workers {
-                loop {
-                    match worker.step()? {
-                        Step::Progress => {}
-                        Step::Blocked => {
-                            all_done = false;
-                            break;
-                        }
-                        Step::Done => break,
-                    }
+            if self.stop.load(Ordering::Relaxed) {
+                self.control.end_at(Nanos(0), None);
+            }
+            let all_done = self.step_all()?;
+            if sampled.is_none() && !self.before.is_empty() && self.control.end() <= self.now() {
+                sampled = Some(self.probe.sample());
+            }
+            let next = if all_done { None } else { self.room.borrow().next_event() };
+            let until = match next {
+                Some(until) => until,
+                None if all_done && self.control.end() < window.end => self.now(),
+                None if all_done && self.control.exhausted().is_some() => self.now(),
+                None if all_done => window.end.max(self.now()),
+                None => self.fall_silent(),
+            };
+            while let Some(edge) = self.next_edge().filter(|&edge| edge <= until) {
+                self.advance(edge);
+                let sample = self.probe.sample();
+                self.before.push(sample);
+            }
+            if sampled.is_none() && window.end <= until {
+                self.advance(window.end);
+                sampled = Some(self.probe.sample());
+            }
+            self.advance(until);
+            if all_done || next.is_none() {
+                let after = match sampled {
+                    Some(sample) => sample,
+                    None => self.probe.sample(),
+                };
+                if self.before.is_empty() {
+                    self.before.push(after.clone());
                 }
+                return Ok(after);
             }
-            let next = self.room.borrow().next_event();
-            let until = if all_done { Nanos(u64::MAX) } else { next.ok_or(TrialError::Lost)? };
-            while let Some(time) = sample_times.pop_if(|time| *time <= until) {
-                self.room.borrow_mut().advance(time);
-                samples.push(probe.sample());
+            self.look();
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.room.borrow().now()
+    }
+
+    fn advance(&self, time: Nanos) {
+        let time = time.max(self.now());
+        self.room.borrow_mut().advance(time);
+    }
+
+    /// Steps every job as far as it goes; whether all have ended.
+    fn step_all(&mut self) -> Result<bool, TrialError> {
+        let mut all_done = true;
+        for slot in &mut self.workers {
+            let Some(worker) = slot else { continue };
+            let done = loop {
+                match worker.step()? {
+                    Step::Progress => {}
+                    Step::Blocked | Step::Idle(_) => break false,
+                    Step::Done => break true,
+                }
+            };
+            all_done &= done;
+            if done && let Some(worker) = slot.take() {
+                let (tally, ledger) = worker.finish();
+                self.tally.merge(&tally);
+                self.ledgers.extend(ledger);
             }
-            if all_done {
-                return samples.try_into().map_err(|_| TrialError::Lost);
+        }
+        Ok(all_done)
+    }
+
+    /// When the counters are read next before the end.
+    fn next_edge(&self) -> Option<Nanos> {
+        let segment = self.before.len();
+        let edges = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
+        let at = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
+        (segment < edges && at <= self.control.end()).then_some(at)
+    }
+
+    /// Nothing is left to happen although jobs wait: a request that never completes. Leaves them
+    /// behind when the time allowed is over, and says when that is.
+    fn fall_silent(&mut self) -> Nanos {
+        let until = self.now().plus(self.workload.stop.io_timeout_ns);
+        self.control.end_at(until, Some(EndedBy::Silence));
+        for (worker, board) in self.workers.iter_mut().zip(self.boards) {
+            if worker.take().is_some() {
+                self.stuck.jobs += 1;
+                self.stuck.requests += u64::from(board.in_flight());
+                self.tally.merge(&board.take());
             }
-            self.room.borrow_mut().advance(until);
+        }
+        until
+    }
+
+    /// Ends the run where the rate is known to the precision asked for.
+    fn look(&mut self) {
+        let Some(asked) = self.workload.stop.precision_ppm else { return };
+        let now = self.now();
+        let due = self.next_look <= SLICES
+            && now >= self.control.window().slice_begin(self.next_look)
+            && now < self.control.end();
+        if due && precise(self.boards, asked, &mut self.next_look) {
+            self.control.end_at(now, Some(EndedBy::Precision));
         }
     }
 }

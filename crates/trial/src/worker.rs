@@ -4,93 +4,210 @@
 //! for what came back. Two clock readings a step serve all of its requests: one between
 //! preparation and hand-over, which starts their clocks, and one after the wait, which ends those
 //! of the requests that came back. A response time therefore includes at most the time in which
-//! the kernel took the rest of the same batch.
+//! the kernel took the rest of the same batch; one batch in some hundred is handed over by a call
+//! of its own between two readings, which measures that time.
 //!
-//! Nothing is allocated after the first step; counts, sums and histogram are all that is kept of a
+//! A closed loop that goes on with whichever request completes is the fast path and has this file
+//! to itself. What else a workload can ask for (arrivals, think time, other completion
+//! disciplines, verification) is one branch per step away from it, never one per request: `pace`
+//! and `discipline`. The edges of slices, segments and intervals are one comparison per step.
+//!
+//! Nothing is allocated between edges; counts, sums and histogram are all that is kept of a
 //! request. Rejected: a timestamp per request on its own clock reading (at depth 32 most of the
 //! harness's time), and keeping every response time (memory traffic that the device would feel).
 
-use crate::{JobTally, SLICES, Window};
+use crate::board::BatchSums;
+use crate::edges::Edges;
+use crate::gathering::Search;
+use crate::pace::{Arrivals, Think};
+use crate::verify::Ledger;
+use crate::{BatchTally, Board, Control, Gathering, JobTally, Window};
 use engine::{Clock, Completion, Engine, EngineError, Submission};
-use record::{Nanos, OpKind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
+use std::sync::Arc;
 use workload::{Request, RequestStream};
 
 /// Descriptors drawn from the stream at a time.
-const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 256;
 /// Failures in a row, without one success, after which a job gives up: a device that is gone
 /// fails each request at once, and repeating that for the rest of the run helps nobody.
 const MAX_FAILURES_IN_A_ROW: u64 = 1_000;
+/// One hand-over in so many is timed by itself; a power of two.
+const TIMED_EVERY: u64 = 256;
+/// A request that asks for nothing, to fill memory with.
+pub(crate) const NO_REQUEST: Request = Request { offset: 0, bytes: 0, op: OpKind::Read };
 
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Something completed.
     Progress,
-    /// Nothing is due at this moment of virtual time.
+    /// Nothing is due at this moment: in virtual time its driver moves the clock, in real time the
+    /// next step may follow at once.
     Blocked,
+    /// Nothing is in flight and nothing to do before this moment.
+    Idle(Nanos),
     /// The job has ended and nothing is in flight.
     Done,
 }
 
-/// A job.
-#[derive(Debug)]
-pub struct Worker<'a, E, C> {
-    engine: E,
-    clock: C,
-    stream: RequestStream,
-    batch: Vec<Request>,
-    next: usize,
-    window: Window,
-    stop: &'a AtomicBool,
-    /// Per slot: its request, and when its clock started.
-    requests: Vec<Request>,
-    started: Vec<Nanos>,
-    free: Vec<u32>,
-    prepared: Vec<Submission>,
-    done: Vec<Completion>,
-    in_flight: u32,
-    stopping: bool,
-    failures_in_a_row: u64,
-    slice: usize,
-    slice_end: Nanos,
-    slice_length: Nanos,
-    tally: JobTally,
+/// What a job is told.
+#[derive(Clone, Debug)]
+pub struct JobPlan<'a> {
+    /// What to run.
+    pub workload: &'a Workload,
+    /// Seed of its requests.
+    pub seed: u64,
+    /// Which job, from 0.
+    pub job: u32,
+    /// Requests that it keeps in flight at most, at least 1.
+    pub depth: u32,
+    /// When the run ends.
+    pub control: Arc<Control>,
+    /// Where it makes known what it counts.
+    pub board: Arc<Board>,
+    /// How long before an arrival it stops to block in the kernel and polls; zero in virtual time.
+    pub spin: Nanos,
+    /// How many completions it waits for at once, in a closed loop.
+    pub gathering: Gathering,
 }
 
-impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
-    /// A job that keeps `depth` requests in flight until the window ends or `stop` is set.
+impl<'a> JobPlan<'a> {
+    /// For one job alone, as benches and measurements of the harness have it.
     #[must_use]
-    pub fn new(
-        engine: E,
-        clock: C,
-        stream: RequestStream,
-        depth: u32,
-        window: Window,
-        stop: &'a AtomicBool,
-    ) -> Self {
-        let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
-        let slice_length = Nanos((window.end.since(window.begin).0 / SLICES as u64).max(1));
+    pub fn alone(workload: &'a Workload, window: Window) -> Self {
+        Self {
+            workload,
+            seed: 0,
+            job: 0,
+            depth: workload.iodepth,
+            control: Arc::new(Control::new(workload, window)),
+            board: Arc::new(Board::new()),
+            spin: Nanos(0),
+            gathering: Gathering::Fixed(1),
+        }
+    }
+}
+
+/// A slot: its request, and when its clocks started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) request: Request,
+    /// Hand-over.
+    pub(crate) started: Nanos,
+    /// Intended arrival, in an open loop.
+    pub(crate) arrived: Nanos,
+}
+
+/// Which of the loops a job runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loop {
+    Closed,
+    Callback,
+    Paced,
+    Open,
+}
+
+/// A job.
+#[derive(Debug)]
+pub struct Worker<E, C> {
+    pub(crate) engine: E,
+    pub(crate) clock: C,
+    pub(crate) stream: RequestStream,
+    batch: Vec<Request>,
+    next: usize,
+    pub(crate) control: Arc<Control>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) free: Vec<u32>,
+    pub(crate) prepared: Vec<Submission>,
+    pub(crate) done: Vec<Completion>,
+    pub(crate) in_flight: u32,
+    /// The last reading of the clock that ended or began something.
+    pub(crate) now: Nanos,
+    pub(crate) stopping: bool,
+    failures_in_a_row: u64,
+    pub(crate) edges: Edges,
+    last_counted: Nanos,
+    batches: BatchTally,
+    /// Completions that are waited for at once, and the search for that number.
+    wait_for: u32,
+    search: Option<Box<Search>>,
+    how: Loop,
+    /// The only direction of its requests, if there is one.
+    only_op: Option<OpKind>,
+    calls: bool,
+    discipline: Discipline,
+    /// Slots in the order of their requests, where a slot is free again only when all older ones
+    /// are done, and which of them are.
+    pub(crate) order: std::collections::VecDeque<u32>,
+    pub(crate) finished: Vec<bool>,
+    pub(crate) posted: std::collections::VecDeque<Completion>,
+    pub(crate) callback_depth: u32,
+    pub(crate) arrivals: Option<Box<Arrivals>>,
+    pub(crate) think: Think,
+    ledger: Option<Box<Ledger>>,
+    generations: Vec<u64>,
+}
+
+impl<E: Engine, C: Clock> Worker<E, C> {
+    /// A job that runs until the window ends or its control says so.
+    #[must_use]
+    pub fn new(engine: E, clock: C, plan: &JobPlan<'_>) -> Self {
+        let workload = plan.workload;
+        let depth = plan.depth as usize;
+        let open = workload.arrival != Arrival::Closed;
+        let calls =
+            matches!(workload.discipline, Discipline::Callback | Discipline::CallbackPosted);
+        let how = match (open, calls) {
+            (true, _) => Loop::Open,
+            // A slot that thinks is woken by the loop, not by a completion: nothing nests.
+            _ if workload.think_ns.0 > 0 => Loop::Paced,
+            (_, true) => Loop::Callback,
+            _ if workload.discipline == Discipline::OldestFirst => Loop::Paced,
+            _ => Loop::Closed,
+        };
+        let stream = RequestStream::new(workload, plan.seed, plan.job);
+        let ledger = (workload.data == Data::Tagged)
+            .then(|| Box::new(Ledger::new(workload, plan.seed, plan.job)));
         Self {
             engine,
             clock,
+            arrivals: open.then(|| Box::new(Arrivals::new(&stream, workload, plan))),
+            think: Think::new(workload, plan),
             stream,
-            batch: vec![empty; BATCH],
+            batch: vec![NO_REQUEST; BATCH],
             next: BATCH,
-            window,
-            stop,
-            requests: vec![empty; depth as usize],
-            started: vec![Nanos(0); depth as usize],
-            free: (0..depth).rev().collect(),
-            prepared: Vec::with_capacity(depth as usize),
-            done: Vec::with_capacity(depth as usize),
+            control: Arc::clone(&plan.control),
+            board: Arc::clone(&plan.board),
+            slots: vec![Slot { request: NO_REQUEST, started: Nanos(0), arrived: Nanos(0) }; depth],
+            free: (0..plan.depth).rev().collect(),
+            prepared: Vec::with_capacity(depth),
+            done: Vec::with_capacity(depth),
             in_flight: 0,
+            now: Nanos(0),
             stopping: false,
             failures_in_a_row: 0,
-            slice: 0,
-            slice_end: window.begin.plus(slice_length),
-            slice_length,
-            tally: JobTally::new(),
+            edges: Edges::new(plan.control.window(), workload.stop.interval_ns),
+            last_counted: Nanos(0),
+            batches: BatchTally::default(),
+            wait_for: match plan.gathering {
+                Gathering::Fixed(number) => number,
+                Gathering::Search => 1,
+            },
+            search: (how == Loop::Closed && plan.gathering == Gathering::Search)
+                .then(|| Search::new(plan.depth).map(Box::new))
+                .flatten(),
+            how,
+            only_op: workload.only_op(),
+            calls,
+            discipline: workload.discipline,
+            order: std::collections::VecDeque::with_capacity(depth),
+            finished: vec![false; depth],
+            posted: std::collections::VecDeque::with_capacity(depth),
+            callback_depth: 0,
+            generations: vec![0; if ledger.is_some() { depth } else { 0 }],
+            ledger,
         }
     }
 
@@ -100,106 +217,330 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     /// If the engine broke.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
+        match self.how {
+            Loop::Closed => self.step_closed(),
+            Loop::Callback => self.step_callback(self.discipline == Discipline::CallbackPosted),
+            Loop::Paced => self.step_paced::<false>(self.discipline == Discipline::OldestFirst),
+            Loop::Open => self.step_paced::<true>(self.discipline == Discipline::OldestFirst),
+        }
+    }
+
+    #[inline]
+    fn step_closed(&mut self) -> Result<Step, EngineError> {
         if !self.free.is_empty() && !self.stopping {
-            self.refill();
+            self.refill()?;
         }
         if self.in_flight == 0 {
             return Ok(Step::Done);
         }
         self.done.clear();
-        let min = if self.stopping { self.in_flight } else { 1 };
-        self.engine.wait(min, self.in_flight, None, &mut self.done)?;
+        let min = if self.stopping { self.in_flight } else { self.wait_for.min(self.in_flight) };
+        if min > 1 && self.batches.calls.is_multiple_of(TIMED_EVERY) {
+            self.wait_timed(min)?;
+        } else {
+            self.engine.wait(min, self.in_flight, None, &mut self.done)?;
+        }
         if self.done.is_empty() {
             return Ok(Step::Blocked);
         }
-        self.account();
+        self.account::<true, false>();
+        if self.search.is_some() {
+            self.search();
+        }
         Ok(Step::Progress)
     }
 
+    /// Waits for the first completion alone, and sees how long the others take.
+    #[cold]
+    fn wait_timed(&mut self, min: u32) -> Result<(), EngineError> {
+        self.engine.wait(1, self.in_flight, None, &mut self.done)?;
+        let first = self.clock.now();
+        let got = self.done.len() as u32;
+        if got > 0 && got < min {
+            self.engine.wait(min - got, self.in_flight - got, None, &mut self.done)?;
+        }
+        if !self.stopping && self.search.is_none() {
+            let held = self.clock.now().since(first).0;
+            self.batches.waits += 1;
+            self.batches.waits_ns += held;
+            self.batches.waits_max_ns = self.batches.waits_max_ns.max(held);
+        }
+        Ok(())
+    }
+
+    /// Goes on with the search for the number of completions to wait for.
+    #[cold]
+    fn search(&mut self) {
+        let Some(search) = &mut self.search else { return };
+        let turned = search.observe(self.now, self.done.len());
+        if search.over() || self.now >= self.control.window().begin {
+            self.wait_for = search.choice();
+            self.search = None;
+        } else if turned {
+            self.wait_for = search.current();
+        }
+    }
+
+    /// The next request of the stream.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> Request {
+        if self.next == self.batch.len() {
+            self.stream.fill(&mut self.batch);
+            self.next = 0;
+        }
+        let request = self.batch[self.next];
+        self.next += 1;
+        request
+    }
+
     /// Prepares a request for every free slot and starts their clocks.
-    fn refill(&mut self) {
+    #[inline]
+    pub(crate) fn refill(&mut self) -> Result<(), EngineError> {
+        // Read at the last completion: fresh enough to end a run.
+        if self.now >= self.control.end() {
+            self.stopping = true;
+            return Ok(());
+        }
         self.prepared.clear();
-        while let Some(slot) = self.free.pop() {
+        while !self.free.is_empty() {
             if self.next == self.batch.len() {
                 self.stream.fill(&mut self.batch);
                 self.next = 0;
             }
-            let request = self.batch[self.next];
-            self.next += 1;
-            self.requests[slot as usize] = request;
-            self.prepared.push(Submission { request, slot });
+            let count = self.free.len().min(self.batch.len() - self.next);
+            let requests = &self.batch[self.next..self.next + count];
+            let slots = &mut self.slots;
+            let taken = self.free.drain(self.free.len() - count..).rev();
+            self.prepared.extend(taken.zip(requests).map(|(slot, &request)| {
+                slots[slot as usize].request = request;
+                Submission { request, slot, generation: 0 }
+            }));
+            self.next += count;
         }
-        let now = self.clock.now();
-        if now >= self.window.end || self.stop.load(Ordering::Relaxed) {
-            self.stopping = true;
-            return;
+        self.start()
+    }
+
+    /// Hands `prepared` to the engine and starts the clocks of its requests.
+    #[inline]
+    pub(crate) fn start(&mut self) -> Result<(), EngineError> {
+        if self.control.limited() {
+            self.claim();
+        }
+        if self.ledger.is_some() {
+            self.tag();
         }
         self.engine.prepare(&self.prepared);
         let start = self.clock.now();
         for submission in &self.prepared {
-            self.started[submission.slot as usize] = start;
+            self.slots[submission.slot as usize].started = start;
         }
-        self.in_flight += self.prepared.len() as u32;
+        if self.in_flight == 0 {
+            self.board.beat(start);
+        }
+        let count = self.prepared.len();
+        self.in_flight += count as u32;
+        self.board.set_in_flight(self.in_flight);
+        self.batches.calls += 1;
+        self.batches.requests += count as u64;
+        if self.batches.calls.is_multiple_of(TIMED_EVERY) && count > 1 {
+            self.time_hand_over(start)?;
+        }
+        Ok(())
     }
 
-    /// Books every completion at one reading of the clock.
-    fn account(&mut self) {
+    /// Sees how long the kernel takes to take a batch.
+    #[cold]
+    fn time_hand_over(&mut self, start: Nanos) -> Result<(), EngineError> {
+        self.engine.hand_over()?;
+        let took = self.clock.now().since(start).0;
+        self.batches.timed += 1;
+        self.batches.timed_ns += took;
+        self.batches.timed_max_ns = self.batches.timed_max_ns.max(took);
+        Ok(())
+    }
+
+    /// Leaves of `prepared` what the common budget of bytes allows; ends the job where that is
+    /// not all.
+    #[cold]
+    fn claim(&mut self) {
         let now = self.clock.now();
-        let counted = now >= self.window.begin && now < self.window.end;
-        while counted && now >= self.slice_end && self.slice + 1 < SLICES {
-            self.slice += 1;
-            self.slice_end = self.slice_end.plus(self.slice_length);
+        if now < self.control.window().begin {
+            return;
+        }
+        let wanted: u64 = self.prepared.iter().map(|it| u64::from(it.request.bytes)).sum();
+        let granted = self.control.claim(wanted);
+        if granted == wanted {
+            return;
+        }
+        self.stopping = true;
+        let mut used = 0;
+        let kept = self.prepared.iter().position(|submission| {
+            let enough = used >= granted;
+            used += u64::from(submission.request.bytes);
+            enough
+        });
+        for dropped in self.prepared.drain(kept.unwrap_or(self.prepared.len())..) {
+            self.free.push(dropped.slot);
+            // Of the order that oldest-first keeps: the newest are at its end.
+            self.order.retain(|&slot| slot != dropped.slot);
+        }
+    }
+
+    /// Gives the writes among `prepared` their generations.
+    #[cold]
+    fn tag(&mut self) {
+        let Some(ledger) = &mut self.ledger else { return };
+        for submission in &mut self.prepared {
+            if submission.request.op == OpKind::Write {
+                submission.generation = ledger.begin(submission.request);
+                self.generations[submission.slot as usize] = submission.generation;
+            }
+        }
+    }
+
+    /// Tells the ledger which writes came back.
+    #[cold]
+    fn settle(&mut self) {
+        let Some(ledger) = &mut self.ledger else { return };
+        for completion in &self.done {
+            let request = self.slots[completion.slot as usize].request;
+            if request.op == OpKind::Write {
+                let whole = completion.outcome == request.bytes as i32;
+                ledger.end(request, self.generations[completion.slot as usize], whole);
+            }
+        }
+    }
+
+    /// Books every completion of `done` at one reading of the clock; `RELEASE`: their slots are
+    /// free again at once; `OPEN`: response times count from the intended arrival.
+    #[inline]
+    pub(crate) fn account<const RELEASE: bool, const OPEN: bool>(&mut self) {
+        let now = self.clock.now();
+        self.now = now;
+        self.board.beat(now);
+        if now >= self.edges.next() || now >= self.control.end() {
+            self.pass_edges(now);
         }
         self.in_flight -= self.done.len() as u32;
-        for position in 0..self.done.len() {
-            let completion = self.done[position];
-            let request = self.requests[completion.slot as usize];
-            self.free.push(completion.slot);
-            if completion.outcome != request.bytes as i32 {
-                self.book_failure(request, completion.outcome, now);
-                continue;
+        self.board.set_in_flight(self.in_flight);
+        if self.ledger.is_some() {
+            self.settle();
+        }
+        let counted = self.edges.counting();
+        if counted {
+            self.last_counted = now;
+        }
+        if RELEASE {
+            self.free.extend(self.done.iter().map(|completion| completion.slot));
+        }
+        let whole = match (counted, self.only_op) {
+            (true, None) => self.book::<OPEN>(now),
+            (true, Some(op)) => self.book_only::<OPEN>(now, op),
+            (false, _) => {
+                let request = |done: &Completion| self.slots[done.slot as usize].request;
+                self.done.iter().filter(|done| done.outcome == request(done).bytes as i32).count()
             }
+        };
+        if whole > 0 {
             self.failures_in_a_row = 0;
-            if counted {
-                let response = now.since(self.started[completion.slot as usize]).0;
-                self.book(request, response);
-            }
+        }
+        if whole < self.done.len() {
+            self.book_failures(now);
         }
     }
 
+    /// Books what completed in full, of a job that reads and writes; how many.
     #[inline]
-    fn book(&mut self, request: Request, response_ns: u64) {
-        let direction = request.op as usize;
-        let tally = &mut self.tally.directions[direction];
-        tally.ios += 1;
-        tally.bytes += u64::from(request.bytes);
-        tally.response_ns += response_ns;
-        tally.histogram.record(response_ns);
-        let slice = &mut self.tally.slices[self.slice];
-        slice.ios[direction] += 1;
-        slice.response_ns[direction] += response_ns;
+    fn book<const OPEN: bool>(&mut self, now: Nanos) -> usize {
+        let mut sums = [BatchSums::default(); 2];
+        for completion in &self.done {
+            let slot = &self.slots[completion.slot as usize];
+            let bytes = slot.request.bytes;
+            if completion.outcome != bytes as i32 {
+                continue;
+            }
+            let direction = slot.request.op as usize;
+            let completion_ns = now.since(slot.started).0;
+            let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
+            sums[direction].add(bytes, response_ns);
+            self.board.response(direction).record(response_ns);
+            if OPEN {
+                self.board.book_completion(direction, completion_ns);
+            }
+        }
+        self.board.book(0, &sums[0]);
+        self.board.book(1, &sums[1]);
+        (sums[0].ios + sums[1].ios) as usize
+    }
+
+    /// The same for a job of one direction, with the choice out of the loop.
+    #[inline]
+    fn book_only<const OPEN: bool>(&mut self, now: Nanos, op: OpKind) -> usize {
+        let direction = op as usize;
+        let mut sums = BatchSums::default();
+        let histogram = self.board.response(direction);
+        for completion in &self.done {
+            let slot = &self.slots[completion.slot as usize];
+            let bytes = slot.request.bytes;
+            if completion.outcome != bytes as i32 {
+                continue;
+            }
+            let completion_ns = now.since(slot.started).0;
+            let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
+            sums.add(bytes, response_ns);
+            histogram.record(response_ns);
+            if OPEN {
+                self.board.book_completion(direction, completion_ns);
+            }
+        }
+        self.board.book(direction, &sums);
+        sums.ios as usize
     }
 
     #[cold]
-    fn book_failure(&mut self, request: Request, outcome: i32, now: Nanos) {
-        let tally = &mut self.tally.directions[request.op as usize];
-        if outcome < 0 {
-            *tally.errors.entry(-outcome).or_default() += 1;
-        } else {
-            tally.short += 1;
+    pub(crate) fn pass_edges(&mut self, now: Nanos) {
+        let arrivals = self.arrivals.as_deref_mut();
+        self.edges.pass(now, self.control.end(), &self.board, arrivals);
+    }
+
+    #[cold]
+    fn book_failures(&mut self, now: Nanos) {
+        let mut kept = self.board.kept();
+        for completion in &self.done {
+            let request = self.slots[completion.slot as usize].request;
+            if completion.outcome == request.bytes as i32 {
+                continue;
+            }
+            let failures = &mut kept.failures[request.op as usize];
+            if completion.outcome < 0 {
+                *failures.errors.entry(-completion.outcome).or_default() += 1;
+            } else {
+                failures.short += 1;
+            }
+            self.failures_in_a_row += 1;
         }
-        self.failures_in_a_row += 1;
+        drop(kept);
         if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW && !self.stopping {
             self.stopping = true;
-            self.tally.gave_up = Some(now);
+            self.control.end_at(now, Some(EndedBy::Failures));
         }
     }
 
-    /// What was counted; the engine is closed.
+    /// What was counted, and what was written if that is to be verified; the engine is closed.
     #[must_use]
-    pub fn finish(mut self) -> JobTally {
+    pub fn finish(mut self) -> (JobTally, Option<Ledger>) {
         debug_assert_eq!(self.in_flight, 0, "a job drains before it ends");
-        self.tally.features = self.engine.features();
-        self.tally
+        let end = self.now.max(self.control.end());
+        self.pass_edges(end);
+        let mut tally = self.board.take();
+        tally.features = self.engine.features();
+        tally.last = self.last_counted;
+        tally.batches = self.batches;
+        tally.batches.waited_for = self.wait_for;
+        tally.callback_depth = self.calls.then_some(self.callback_depth.max(1));
+        if let Some(arrivals) = self.arrivals {
+            tally.open = Some(arrivals.finish(self.control.end()));
+        }
+        (tally, self.ledger.map(|ledger| *ledger))
     }
 }

@@ -1,242 +1,169 @@
-//! From flags to a workload that holds together, or an error that says what to change.
+//! From what a user asks for to a workload that holds together on a target.
 //!
-//! [`Spec`] is what a user may ask for; [`Spec::build`] is the only way to a [`Workload`], so
-//! that everything behind it may rely on the rules checked here.
+//! [`Spec::build`] is the only way to a [`Workload`], so that everything behind it may rely on the
+//! rules checked here and in [`Spec::check`].
 
-use record::{
-    Arrival, Bytes, CacheMode, EngineName, Nanos, Pattern, Scrub, SizeShare, Workload, format_bytes,
-};
+use crate::error::{in_range, refuse};
+use crate::region::{Region, jobs_per_area};
+use crate::{BuildError, Spec};
+use record::{Arrival, Bytes, HotArea, Pattern, Regions, Workload, format_bytes};
 
-/// Largest buffer memory of a job: its depth times its largest request.
-const MAX_BUFFER_BYTES: u64 = 1 << 30;
-/// Largest depth of a job: what an io_uring ring can hold.
-const MAX_IODEPTH: u32 = 32_768;
-/// Largest number of jobs: each is a thread.
-const MAX_NUMJOBS: u32 = 1_024;
-
-/// What is wrong with a workload. All of these are errors of usage.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// A number that must be positive is zero, or one is beyond its range.
-    #[error("--{flag} {value} is out of range; use {range}")]
-    Range {
-        /// The flag.
-        flag: &'static str,
-        /// What it was given.
-        value: String,
-        /// What it takes.
-        range: String,
-    },
-    /// The area does not hold a request for every job.
-    #[error(
-        "the area of {area} is smaller than one request of {request} for each of {jobs} job(s); \
-         use a smaller --bs, fewer --numjobs or a larger --size or target"
-    )]
-    AreaTooSmall {
-        /// Length of the area.
-        area: String,
-        /// Largest request.
-        request: String,
-        /// Jobs.
-        jobs: u32,
-    },
-    /// The area reaches beyond the target.
-    #[error(
-        "--offset {offset} and --size {size} reach beyond the target, which has {target} \
-         ({target_bytes} bytes); use less"
-    )]
-    BeyondTarget {
-        /// Start.
-        offset: String,
-        /// Length.
-        size: String,
-        /// Size of the target.
-        target: String,
-        /// The same, exactly.
-        target_bytes: u64,
-    },
-    /// A size or an offset that O_DIRECT cannot carry.
-    #[error(
-        "--{flag} {value} is not a multiple of {alignment} bytes, which requests past the page \
-         cache need on this target; use a multiple, or --cache all"
-    )]
-    Alignment {
-        /// The flag.
-        flag: &'static str,
-        /// What it was given.
-        value: u64,
-        /// The unit.
-        alignment: u64,
-    },
-}
-
-/// What a user asks for; the defaults are those of `halfpower run`.
-#[derive(Clone, Debug)]
-pub struct Spec {
-    /// Share of reads, 0 to 100.
-    pub read_percent: u8,
-    /// Where requests go.
-    pub pattern: Pattern,
-    /// Area of [`Pattern::Hit`]; 1 MiB (or the whole area, if smaller) where `None`.
-    pub hit_bytes: Option<Bytes>,
-    /// Request sizes with shares.
-    pub bs: Vec<SizeShare>,
-    /// Requests outstanding per job.
-    pub iodepth: u32,
-    /// Jobs.
-    pub numjobs: u32,
-    /// Caches in use.
-    pub cache: CacheMode,
-    /// Engine.
-    pub engine: EngineName,
-    /// Start of the area.
-    pub offset: Bytes,
-    /// Length of the area; to the end of the target where `None`.
-    pub size: Option<Bytes>,
-    /// What is done to the page cache first.
-    pub scrub: Scrub,
-    /// Measured time.
-    pub runtime: Nanos,
-    /// Time before it.
-    pub ramp: Nanos,
-}
-
-impl Default for Spec {
-    fn default() -> Self {
-        Self {
-            read_percent: 100,
-            pattern: Pattern::Random,
-            hit_bytes: None,
-            bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
-            iodepth: 1,
-            numjobs: 1,
-            cache: CacheMode::Device,
-            engine: EngineName::IoUring,
-            offset: Bytes(0),
-            size: None,
-            scrub: Scrub::None,
-            runtime: Nanos(10_000_000_000),
-            ramp: Nanos(0),
-        }
-    }
-}
-
-/// An error unless `low <= value <= high`.
-fn in_range(flag: &'static str, value: u64, low: u64, high: u64) -> Result<(), BuildError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    Err(BuildError::Range { flag, value: value.to_string(), range: format!("{low} to {high}") })
-}
+/// The area of [`Pattern::Hit`] where the user names none: small for any cache.
+const HIT_BYTES: u64 = 1 << 20;
+/// Exponent of [`Pattern::Zipf`] where the user names none; fio's examples use the same.
+const ZIPF_THETA_MILLI: u32 = 1_200;
+/// Part of the area that is hot, and the share of the requests that go there in percent, where the
+/// user names none: the proverbial 80 to 20.
+const HOT_PART: u64 = 5;
+const HOT_PERCENT: u8 = 80;
 
 impl Spec {
-    /// The same with one request size.
-    #[must_use]
-    pub fn with_bs(mut self, bytes: u64) -> Self {
-        self.bs = vec![SizeShare { bytes: Bytes(bytes), percent: 100 }];
-        self
-    }
-
-    /// The workload on a target of this size.
+    /// The workload on targets of which the smallest has this size.
     ///
     /// # Errors
     /// If the parts do not hold together; the text names the flag to change.
     pub fn build(&self, target: Bytes) -> Result<Workload, BuildError> {
-        self.check_numbers()?;
-        let largest = self.bs.iter().map(|share| share.bytes.0).max().unwrap_or(0);
-        let size = self.area(target)?;
-        let hit_bytes = (self.pattern == Pattern::Hit)
-            .then(|| self.hit_bytes.unwrap_or(Bytes((1 << 20).min(size.0))));
-        let share = match self.pattern {
-            Pattern::Sequential => size.0 / u64::from(self.numjobs),
-            Pattern::Random => size.0,
-            Pattern::Hit => hit_bytes.map_or(0, |bytes| bytes.0),
-        };
-        if share < largest {
-            return Err(BuildError::AreaTooSmall {
-                area: format_bytes(if self.pattern == Pattern::Hit { share } else { size.0 }),
-                request: format_bytes(largest),
-                jobs: self.numjobs,
-            });
-        }
-        if let Some(hit) = hit_bytes {
-            in_range("hit-size", hit.0, largest, size.0)?;
-        }
-        Ok(Workload {
+        self.check()?;
+        let area = self.area(target)?;
+        // Whole requests of the smallest size.
+        let workload = self.workload(Bytes(area.0 / self.unit() * self.unit()));
+        let workload = self.with_pattern(workload)?;
+        self.check_regions(&workload, area)?;
+        Ok(workload)
+    }
+
+    /// What can be copied or derived without looking at the pattern.
+    fn workload(&self, size: Bytes) -> Workload {
+        let arrival = self.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
+        Workload {
             read_percent: self.read_percent,
             pattern: self.pattern,
-            hit_bytes,
+            hit_bytes: None,
+            zipf_theta_milli: None,
+            hot: None,
+            stride_bytes: self.stride,
+            misalign_bytes: self.misalign,
+            regions: self.regions.unwrap_or(Regions::PerJob),
             bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
             depth: self.iodepth * self.numjobs,
             cache: self.cache,
             engine: self.engine,
-            arrival: Arrival::Closed,
+            polled: self.polled,
+            sqpoll: self.sqpoll,
+            discipline: self.discipline,
+            arrival: arrival.unwrap_or(Arrival::Closed),
+            rate_iops: self.rate_iops,
+            write_rate_iops: self.write_rate_iops,
+            think_ns: self.think,
+            stripe_bytes: self.stripe,
+            targets: self.targets,
             offset_bytes: self.offset,
             size_bytes: size,
+            data: self.data,
+            compressible_percent: self.compressible_percent,
             scrub: self.scrub,
             runtime_ns: self.runtime,
             ramp_ns: self.ramp,
+            stop: self.stop,
+        }
+    }
+
+    /// The same with the pattern's own parts: those asked for, or their defaults.
+    fn with_pattern(&self, mut workload: Workload) -> Result<Workload, BuildError> {
+        let region = Region::of(&workload, 0);
+        let (largest, unit) = (self.max_bs().0, self.unit());
+        let area = region.length * region.parts;
+        // A job's part of the small area must hold a request too.
+        let least = largest * region.parts;
+        match self.pattern {
+            Pattern::Hit => {
+                let hit = self.hit_bytes.unwrap_or(Bytes(HIT_BYTES.min(area)));
+                if area >= least && (self.hit_bytes.is_some() || hit.0 < least) {
+                    in_range("hit-size", hit.0, least, area)?;
+                }
+                workload.hit_bytes = Some(hit);
+            }
+            Pattern::Zipf => {
+                workload.zipf_theta_milli = Some(self.zipf_theta_milli.unwrap_or(ZIPF_THETA_MILLI));
+            }
+            Pattern::Hot => {
+                let bytes = self.hot_bytes.map_or(area / HOT_PART, |bytes| bytes.0);
+                let whole = bytes / (unit * region.parts) * unit * region.parts;
+                if area >= 2 * least {
+                    in_range("hot-size", whole, least, area - least)?;
+                }
+                let percent = self.hot_percent.unwrap_or(HOT_PERCENT);
+                workload.hot = Some(HotArea { bytes: Bytes(whole), percent });
+            }
+            Pattern::Strided => {
+                let stride = self.stride.map_or(0, |stride| stride.0);
+                if region.length >= largest {
+                    in_range("stride", stride, largest, region.length)?;
+                }
+            }
+            Pattern::Sequential | Pattern::Random => {}
+        }
+        Ok(workload)
+    }
+
+    /// Every job must find room for its largest request; a hot area leaves room beside it.
+    fn check_regions(&self, workload: &Workload, area: Bytes) -> Result<(), BuildError> {
+        let region = Region::of(workload, 0);
+        let needed = self.max_bs().0 * if self.pattern == Pattern::Hot { 2 } else { 1 };
+        if region.length >= needed {
+            return Ok(());
+        }
+        Err(BuildError::AreaTooSmall {
+            area: format_bytes(area.0),
+            request: format_bytes(self.max_bs().0),
+            jobs: if region.parts > 1 { jobs_per_area(workload) } else { 1 },
         })
     }
 
-    /// Checks what can be checked without a target.
-    ///
-    /// # Errors
-    /// If a number is out of its range; the text names the flag.
-    pub fn check_numbers(&self) -> Result<(), BuildError> {
-        in_range("rwmixread", u64::from(self.read_percent), 0, 100)?;
-        in_range("iodepth", u64::from(self.iodepth), 1, u64::from(MAX_IODEPTH))?;
-        in_range("numjobs", u64::from(self.numjobs), 1, u64::from(MAX_NUMJOBS))?;
-        let largest = MAX_BUFFER_BYTES / u64::from(self.iodepth);
-        for share in &self.bs {
-            if !(1..=largest).contains(&share.bytes.0) {
-                return Err(BuildError::Range {
-                    flag: "bs",
-                    value: format_bytes(share.bytes.0),
-                    range: format!(
-                        "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
-                         --iodepth) are limited to {}",
-                        format_bytes(largest),
-                        self.iodepth,
-                        format_bytes(MAX_BUFFER_BYTES)
-                    ),
-                });
-            }
-        }
-        let duration = |flag, value: Nanos, low: u64| {
-            // A year: longer is a slip of the keyboard.
-            let high = 365 * 86_400 * 1_000_000_000;
-            if (low..=high).contains(&value.0) {
-                return Ok(());
-            }
-            let value = record::format_nanos(value.0 as f64);
-            Err(BuildError::Range {
-                flag,
-                value,
-                range: "1ms to a year, for example 10s".to_owned(),
-            })
-        };
-        duration("runtime", self.runtime, 1_000_000)?;
-        duration("ramp-time", self.ramp, 0)
-    }
-
-    /// Length of the area, cut to whole requests of the smallest size.
-    fn area(&self, target: Bytes) -> Result<Bytes, BuildError> {
-        let beyond = |size: u64| BuildError::BeyondTarget {
+    /// Length of the area.
+    fn area(&self, smallest: Bytes) -> Result<Bytes, BuildError> {
+        let beyond = |size: u64, target: Bytes| BuildError::BeyondTarget {
             offset: format_bytes(self.offset.0),
             size: format_bytes(size),
             target: format_bytes(target.0),
             target_bytes: target.0,
         };
-        let rest = target.0.checked_sub(self.offset.0).ok_or_else(|| beyond(0))?;
-        let size = self.size.map_or(rest, |size| size.0);
-        if size > rest {
-            return Err(beyond(size));
+        let size = match (self.stripe, self.size) {
+            // The size is that of each target; offsets are those of the whole.
+            (Some(_), Some(size)) if size > smallest => return Err(beyond(size.0, smallest)),
+            (Some(stripe), size) => {
+                let whole = self.striped(stripe, size.unwrap_or(smallest))?;
+                whole.0.checked_sub(self.offset.0).ok_or_else(|| beyond(0, whole))?
+            }
+            (None, size) => {
+                let rest = smallest.0.checked_sub(self.offset.0);
+                let rest = rest.ok_or_else(|| beyond(0, smallest))?;
+                size.map_or(rest, |size| size.0)
+            }
+        };
+        if self.stripe.is_none() && self.offset.0 + size > smallest.0 {
+            return Err(beyond(size, smallest));
         }
-        let unit = self.bs.iter().map(|share| share.bytes.0).min().unwrap_or(1);
-        Ok(Bytes(size / unit * unit))
+        if size <= self.misalign.0 && self.misalign.0 > 0 {
+            let most = format!("less than the area of {}", format_bytes(size));
+            let value = self.misalign.0.to_string();
+            return Err(BuildError::Range { flag: "misalign", value, range: most });
+        }
+        Ok(Bytes(size))
+    }
+
+    /// The whole chunks of all targets of a stripe.
+    fn striped(&self, stripe: Bytes, target: Bytes) -> Result<Bytes, BuildError> {
+        let chunks = target.0 / stripe.0;
+        let why = format!(
+            "{} is more than the smallest target has ({}); use a smaller chunk",
+            format_bytes(stripe.0),
+            format_bytes(target.0)
+        );
+        refuse(chunks == 0, "stripe", &why)?;
+        Ok(Bytes(chunks * stripe.0 * u64::from(self.targets)))
     }
 }
 
@@ -249,17 +176,23 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
         return Ok(());
     }
     let sizes = workload.bs.iter().map(|share| ("bs", share.bytes.0));
-    for (flag, value) in sizes.chain([("offset", workload.offset_bytes.0)]) {
+    let others = [
+        ("offset", workload.offset_bytes.0),
+        ("misalign", workload.misalign_bytes.0),
+        ("stride", workload.stride_bytes.unwrap_or_default().0),
+        ("stripe", workload.stripe_bytes.unwrap_or_default().0),
+    ];
+    for (flag, value) in sizes.chain(others) {
         if !value.is_multiple_of(alignment) {
             return Err(BuildError::Alignment { flag, value, alignment });
         }
     }
     Ok(())
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::{CacheMode, Nanos};
 
     fn error(change: impl FnOnce(&mut Spec)) -> String {
         let mut spec = Spec::default();
@@ -303,5 +236,79 @@ mod tests {
         assert_ne!(base.cell(), deeper.cell());
         let buffered = Workload { cache: CacheMode::All, ..base.clone() };
         assert_ne!(base.cell(), buffered.cell());
+    }
+
+    #[test]
+    fn every_pattern_gets_its_default_parts() {
+        let of = |pattern, stride| {
+            let spec = Spec { pattern, stride, ..Spec::default() };
+            spec.build(Bytes(10 << 20)).unwrap()
+        };
+        assert_eq!(of(Pattern::Hit, None).hit_bytes, Some(Bytes(1 << 20)));
+        assert_eq!(of(Pattern::Zipf, None).zipf_theta_milli, Some(1_200));
+        let hot = HotArea { bytes: Bytes(2 << 20), percent: 80 };
+        assert_eq!(of(Pattern::Hot, None).hot, Some(hot));
+        assert_eq!(of(Pattern::Strided, Some(Bytes(8192))).stride_bytes, Some(Bytes(8192)));
+        let random = of(Pattern::Random, None);
+        assert_eq!((random.hit_bytes, random.hot, random.zipf_theta_milli), (None, None, None));
+    }
+
+    #[test]
+    fn parts_that_leave_no_room_for_a_request_are_refused() {
+        let refused = |words: &str, change: &dyn Fn(&mut Spec)| {
+            let text = error(|spec| change(spec));
+            assert!(text.contains(words), "{text}");
+        };
+        let hot = |bytes| {
+            move |spec: &mut Spec| {
+                (spec.pattern, spec.hot_bytes) = (Pattern::Hot, Some(Bytes(bytes)));
+            }
+        };
+        refused("--hot-size 0 is out of range; use 4096 to 1044480", &hot(4095));
+        refused("--hot-size 1048576 is out of range", &hot(1 << 20));
+        let strided = |bytes| {
+            move |spec: &mut Spec| {
+                (spec.pattern, spec.stride) = (Pattern::Strided, Some(Bytes(bytes)));
+            }
+        };
+        refused("--stride 4095 is out of range; use 4096 to 1048576", &strided(4095));
+        refused("--stride 1048577", &strided((1 << 20) + 1));
+        refused("--misalign 1048576", &|spec| spec.misalign = Bytes(1 << 20));
+        refused("smaller than one request", &|spec| {
+            spec.misalign = Bytes(512);
+            spec.size = Some(Bytes(4096));
+        });
+        refused("for each of 512 job(s)", &|spec| {
+            (spec.pattern, spec.numjobs) = (Pattern::Sequential, 512);
+        });
+    }
+
+    #[test]
+    fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
+        let spec = Spec { stripe: Some(Bytes(65_536)), targets: 3, ..Spec::default() };
+        let workload = spec.build(Bytes(200_000)).unwrap();
+        assert_eq!(workload.size_bytes, Bytes(3 * 3 * 65_536));
+        let sized = Spec { size: Some(Bytes(70_000)), ..spec.clone() };
+        assert_eq!(sized.build(Bytes(200_000)).unwrap().size_bytes, Bytes(3 * 65_536));
+        let text = spec.build(Bytes(60_000)).unwrap_err().to_string();
+        assert!(text.contains("--stripe 64 KiB is more than the smallest target has"), "{text}");
+    }
+
+    #[test]
+    fn every_length_that_shifts_a_request_must_be_aligned_past_the_page_cache() {
+        let base = Spec { targets: 2, stripe: Some(Bytes(65_536)), ..Spec::default() };
+        let strided = (Pattern::Strided, Some(Bytes(8_200)));
+        let specs = [
+            ("misalign", Spec { misalign: Bytes(100), ..base.clone() }),
+            ("stride", Spec { pattern: strided.0, stride: strided.1, ..base.clone() }),
+            ("stripe", Spec { stripe: Some(Bytes(65_537)), ..base }),
+        ];
+        for (flag, spec) in specs {
+            let workload = spec.build(Bytes(1 << 20)).unwrap();
+            let text = check_alignment(&workload, 512).unwrap_err().to_string();
+            assert!(text.starts_with(&format!("--{flag} ")), "{text}");
+            let buffered = Workload { cache: CacheMode::All, ..workload };
+            assert_eq!(check_alignment(&buffered, 512), Ok(()));
+        }
     }
 }

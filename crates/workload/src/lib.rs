@@ -6,10 +6,22 @@
 //! engine would need its own tests for coverage, alignment and shares.
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod build;
+mod error;
+mod mix;
+mod place;
+mod region;
 mod rng;
+mod rules;
+mod spec;
 mod stream;
+mod zipf;
 
-pub use build::{BuildError, Spec, check_alignment};
+pub use build::check_alignment;
+pub use error::BuildError;
+pub use mix::parse_mix;
+pub use region::Region;
 pub use rng::{Rng, derive_seed};
+pub use spec::Spec;
 pub use stream::{Request, RequestStream};

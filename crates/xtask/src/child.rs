@@ -2,10 +2,14 @@
 //!
 //! Processor time is what the kernel charges to waited-for children, read before and after
 //! (getrusage(2), `RUSAGE_CHILDREN`), so it holds all threads and io_uring's workers of the child.
-//! Children must therefore run one at a time, which a lock makes sure of.
+//! Children must therefore run one at a time, which a lock makes sure of. Beside it stands the time
+//! of the whole machine while the child lived: all processors less what they were idle, waiting or
+//! stolen (proc(5), `/proc/stat`; the kernel keeps idle time exactly where it stops its tick, and
+//! shows it in steps of 10 ms). It holds what others did for the child, and what others did.
 //!
 //! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP)
 //! for the last tenth of every 10 ms and then continued, which takes a tenth of its rate away.
+//! Where processor time is what is judged, the child burns some before its work instead.
 //! Rejected: scaling a result (tests the arithmetic alone) and a rival for the processor (its
 //! size depends on the scheduler and the machine).
 
@@ -13,6 +17,7 @@ use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -23,13 +28,15 @@ const TURN: Duration = Duration::from_millis(10);
 /// The part of each turn during which the child is stopped.
 const STOPPED: Duration = Duration::from_millis(1);
 
-/// Whether the child is slowed down.
+/// What is done to the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
     /// It runs freely.
     Nothing,
     /// It is stopped for a tenth of the time.
     TenthStopped,
+    /// It burns so much processor time before its work.
+    Burns(Duration),
 }
 
 /// What a child left.
@@ -40,13 +47,39 @@ pub(crate) struct Finished {
     pub(crate) wall: Duration,
     /// User and system time of all its threads.
     pub(crate) cpu: Duration,
+    /// Time of all processors that were not idle meanwhile.
+    pub(crate) busy: Duration,
+}
+
+/// A command that runs on one processor alone, where one is named.
+pub(crate) fn pinned(program: &OsStr, core: Option<usize>) -> Command {
+    let Some(core) = core else { return Command::new(program) };
+    let mut command = Command::new("taskset");
+    command.args(["-c", &core.to_string()]).arg(program);
+    command
+}
+
+/// A command that burns processor time and then becomes `command`.
+fn burning(command: &Command, time: Duration) -> Command {
+    let mut burning = Command::new("sh");
+    burning
+        .args(["-c", "timeout $0 sh -c 'while :; do :; done'; exec \"$@\""])
+        .arg(format!("{}s", time.as_secs_f64()))
+        .arg(command.get_program())
+        .args(command.get_args());
+    burning
 }
 
 /// Runs a command to its end.
 pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let cpu_before = children_cpu()?;
+    let mut burner = match plant {
+        Plant::Burns(time) => Some(burning(command, time)),
+        _ => None,
+    };
+    let command = burner.as_mut().unwrap_or(command);
+    let (cpu_before, idle_before) = (children_cpu()?, machine_idle()?);
     let begin = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
@@ -57,15 +90,18 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
     let status = match plant {
-        Plant::Nothing => child.wait()?,
+        Plant::Nothing | Plant::Burns(_) => child.wait()?,
         Plant::TenthStopped => wait_stopping(&mut child)?,
     };
     let wall = begin.elapsed();
     let cpu = children_cpu()?.saturating_sub(cpu_before);
+    let idle = machine_idle()?;
+    let processors = u32::try_from(idle.processors).unwrap_or(1);
+    let busy = (wall * processors).saturating_sub(idle.time.saturating_sub(idle_before.time));
     let text = |thread: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&thread.join().unwrap_or_default()).into_owned()
     };
-    Ok(Finished { status, stdout: text(stdout), stderr: text(stderr), wall, cpu })
+    Ok(Finished { status, stdout: text(stdout), stderr: text(stderr), wall, cpu, busy })
 }
 
 /// Reads a pipe on a thread, so that a child that fills one never waits for us.
@@ -102,6 +138,37 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
+/// What the processors did not use so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Idle {
+    processors: usize,
+    time: Duration,
+}
+
+fn machine_idle() -> Result<Idle> {
+    let text = std::fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+    Ok(parse_idle(&text))
+}
+
+/// Idle, waiting for I/O and stolen: fields 4, 5 and 8 of each processor's line, in hundredths of
+/// a second (USER_HZ).
+fn parse_idle(text: &str) -> Idle {
+    let mut idle = Idle::default();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let of_one = name.strip_prefix("cpu").and_then(|number| number.parse::<u32>().ok());
+        if of_one.is_none() {
+            continue;
+        }
+        let fields: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
+        let field = |index: usize| fields.get(index).copied().unwrap_or(0);
+        idle.processors += 1;
+        idle.time += Duration::from_millis(10 * (field(3) + field(4) + field(7)));
+    }
+    idle
+}
+
 /// Processor time of all children that have been waited for.
 fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
@@ -134,6 +201,24 @@ mod tests {
                       while ((n < 5)); do :; done; echo $n; exit 3";
         let child = bash(script, Plant::TenthStopped);
         assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
+    }
+
+    #[test]
+    fn a_child_that_burns_first_does_its_work_afterwards_and_is_charged_for_both() {
+        let script = "echo \"$0 $1\"; exit 3";
+        let mut command = Command::new("bash");
+        command.args(["-c", script, "a b", "c"]);
+        let child = run(&mut command, Plant::Burns(Duration::from_millis(200))).unwrap();
+        assert_eq!((child.stdout.trim(), child.status.code()), ("a b c", Some(3)));
+        assert!(child.wall.as_secs_f64() >= 0.2);
+    }
+
+    #[test]
+    fn idle_time_is_summed_over_processors_and_not_their_total() {
+        let text = "cpu  9 9 9 999 9 9 9 9 0 0\ncpu0 1 2 3 100 10 5 6 1 0 0\n\
+                    cpu1 1 2 3 200 20 5 6 2 0 0\nintr 5\ncpuset 7\n";
+        let expected = Idle { processors: 2, time: Duration::from_millis(3_330) };
+        assert_eq!(parse_idle(text), expected);
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! The project's own gates and comparisons, as plain functions behind `cargo xtask VERB`.
 //!
 //! It stands outside the workspace's default members, so that a user's `cargo build` and
-//! `cargo test` never build it. Whatever runs here runs the release binary from outside, as a
-//! user would; no library of the program is called but `record` (to read its documents) and
-//! `stats` (quantiles). Rejected: shell scripts (no types, no tests) and a Makefile (a second
+//! `cargo test` never build it. Whatever is compared here is the release binary, run from outside
+//! as a user would; only the benches of the inner loop call it in this process, in a release build
+//! of this program. Rejected: shell scripts (no types, no tests) and a Makefile (a second
 //! language for what cargo's alias does).
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod bench;
+mod burner;
 mod child;
 mod ci;
 mod commands;
+mod contest;
 mod pairs;
 mod peers;
 mod place;
@@ -25,14 +27,16 @@ pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
-  bench [--smoke] [--keep] [--pairs N] [--against BINARY]
-                          speed of the harness and of the simulator; against another binary
-  peers [--smoke] [--pairs N] [--runtime SECONDS] [--target tmpfs|zram|disk|all]
-        [--binary BINARY]
-                          halfpower against fio, pair by pair";
+  bench [--smoke] [--only null|truth|nops|tmpfs|zram|simulated] [--no-keep] [--verbose]
+        [--pairs N] [--binary BINARY] [--against BINARY]
+                          speed and truth of the harness, with goals
+  peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
+        [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
+                          halfpower against fio, pair by pair
+  burner                  the upper bound of processor cost against a known one";
 
 /// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 4] = ["ci", "tidy", "bench", "peers"];
+pub const VERBS: [&str; 5] = ["ci", "tidy", "bench", "peers", "burner"];
 
 /// Runs one verb; whether it passed.
 ///
@@ -52,13 +56,17 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             tidy_all(flags.has("--bless"))
         }
         "bench" => {
-            let flags = Arguments::read(rest, &["--smoke", "--keep"], &["--pairs", "--against"])?;
-            bench::run(&bench::Options::read(&flags)?)
+            let (switches, values) = (&bench::Options::SWITCHES, &bench::Options::VALUES);
+            let options = bench::Options::read(&Arguments::read(rest, switches, values)?)?;
+            if cfg!(debug_assertions) { bench::run_released(rest) } else { bench::run(&options) }
         }
         "peers" => {
-            let values = ["--pairs", "--runtime", "--target", "--binary"];
-            let flags = Arguments::read(rest, &["--smoke"], &values)?;
+            let flags = Arguments::read(rest, &["--smoke"], &peers::Options::VALUES)?;
             peers::run(&peers::Options::read(&flags)?)
+        }
+        "burner" => {
+            let flags = Arguments::read(rest, &["--burn"], &[])?;
+            if flags.has("--burn") { burner::burn() } else { burner::run() }
         }
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

@@ -26,12 +26,21 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Builds the release binary, if it is not there as it should be, and says where it is.
 pub(crate) fn release_binary() -> Result<PathBuf> {
+    release("halfpower")
+}
+
+/// The same of this program.
+pub(crate) fn release_xtask() -> Result<PathBuf> {
+    release("xtask")
+}
+
+fn release(package: &str) -> Result<PathBuf> {
     let status = cargo()
-        .args(["build", "--release", "--quiet", "--package", "halfpower"])
+        .args(["build", "--release", "--quiet", "--package", package])
         .status()
         .context("cannot run cargo")?;
-    ensure!(status.success(), "the release build failed");
-    let binary = target_folder().join("release/halfpower");
+    ensure!(status.success(), "the release build of {package} failed");
+    let binary = target_folder().join("release").join(package);
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }

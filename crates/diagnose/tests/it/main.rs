@@ -24,6 +24,7 @@ fn profile_of(target: Target, trials: &[Trial]) -> Profile {
         budget_ns: Nanos(60_000_000_000),
         target_rel: 0.05,
         trials,
+        earlier: &[],
     })
 }
 

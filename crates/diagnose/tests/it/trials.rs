@@ -161,3 +161,31 @@ fn stolen_time_counts_over_all_visits_together() {
     assert_eq!(found.len(), 1);
     assert!(found[0].claim.contains("10 %"), "{}", found[0].claim);
 }
+
+#[test]
+fn a_warning_on_less_than_a_hundredth_of_the_trials_is_a_note() {
+    let with = |concerned: usize, severity| {
+        let mut trials: Vec<Trial> = (0..200).map(|_| trial(&random_read(1), 1000.0)).collect();
+        for trial in &mut trials[..concerned] {
+            trial.findings.push(one(FindingCode::ForeignIo, severity, "Others wrote."));
+        }
+        trial_findings(&trials, &[])[0].severity
+    };
+    assert_eq!(with(1, Severity::Warning), Severity::Info);
+    assert_eq!(with(2, Severity::Warning), Severity::Warning);
+    assert_eq!(with(1, Severity::Invalid), Severity::Invalid, "not a number of it is right");
+}
+
+#[test]
+fn notes_that_explain_one_trial_are_not_carried_into_a_profile() {
+    let mut trials = visits(&random_read(1), 1000.0);
+    for trial in &mut trials {
+        trial.findings.push(one(FindingCode::RequestsSplit, Severity::Info, "In parts."));
+        trial.findings.push(one(FindingCode::CacheSizedArea, Severity::Info, "A small area."));
+    }
+    let small = one(FindingCode::SmallArea, Severity::Info, "The area is a part of the device.");
+    assert!(trial_findings(&trials, &[small]).is_empty());
+    let claims: Vec<String> =
+        trial_findings(&trials, &[]).into_iter().map(|finding| finding.claim).collect();
+    assert_eq!(claims, ["In 3 of 3 trials: A small area."], "nobody else says it");
+}

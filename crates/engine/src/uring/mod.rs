@@ -1,34 +1,60 @@
 //! Linux io_uring, as the fastest known users of it set it up.
 //!
 //! One ring per job, on the job's thread (SINGLE_ISSUER, DEFER_TASKRUN, NO_SQARRAY where the
-//! kernel has them), one contiguous registered buffer, registered file and ring descriptor. One
+//! kernel has them), one contiguous registered buffer, registered files and ring descriptor. One
 //! system call both submits what is pending and waits. Whatever the kernel refuses is left out,
-//! and [`Engine::features`] says what was granted, since it changes the processor cost.
+//! and the features say what was granted, since it changes the processor cost.
 //!
-//! Rejected: SQPOLL by default (moves processor time to another thread and needs a spare core),
-//! linked and multishot requests (they change what is measured).
+//! An entry is written in place, as five words: the rest of its 64 bytes is zero from the start
+//! and stays so. What all transfers of a direction have in common is one word made at the
+//! opening.
+//!
+//! Two options exist because devices and machines exist for them, and are off unless asked for:
+//! polled completion (IOPOLL) finds completions by asking the device's queue instead of by
+//! interrupt, and needs O_DIRECT and a driver with polled queues; SQPOLL gives the submissions to
+//! a kernel thread (`iou-sqp-PID`, part of this process and of its processor time), which spins
+//! for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked and multishot requests (they change
+//! what is measured).
 
+mod grant;
+mod locked;
 mod ring;
 
+use crate::transport::{self, DRAIN};
 use crate::{
-    Buffers, Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
+    Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
 };
+use grant::Options;
 use record::{Nanos, OpKind};
-use ring::Ring;
-use rustix::io_uring::{IoringOp, IoringSqeFlags, io_uring_sqe};
+use ring::{Entry, Ring};
+use rustix::io::Errno;
+use rustix::io_uring::{IoringOp, IoringSqeFlags};
 use std::os::fd::RawFd;
 
+/// How features begin where the kernel refused to register the buffers.
+pub const BUFFERS_NOT_REGISTERED: &str = "buffers not registered";
+
 /// Requests through an io_uring.
+pub type UringEngine = Direct<Uring<false>>;
+
+/// The same ring and the same code with entries that do nothing (IORING_OP_NOP) and return the
+/// request's length: what the ring itself costs. Takes Linux 6.10, which lets a NOP return a
+/// value.
+pub type NopEngine = Direct<Uring<true>>;
+
+/// The result of a NOP is the length of its entry (linux/io_uring.h, IORING_NOP_INJECT_RESULT).
+const NOP_INJECT_RESULT: u64 = 1;
+
+/// Transfers through an io_uring; with `NOP`, entries that do nothing.
 #[derive(Debug)]
-pub struct UringEngine {
-    // Declared before the buffers: the ring is closed, and with it every request that still
-    // refers to them, before they are unmapped.
+pub struct Uring<const NOP: bool> {
     ring: Ring,
-    buffers: Buffers,
-    file: RawFd,
-    fixed_file: bool,
-    fixed_buffers: bool,
+    /// First word of an entry (opcode, flags, priority; descriptor zero), by direction.
+    heads: [u64; 2],
+    /// The descriptors of the files, shifted to their place in the first word.
+    descriptors: Vec<u64>,
     in_flight: u32,
+    notes: Vec<String>,
 }
 
 /// Whether this process may use io_uring at all.
@@ -36,62 +62,65 @@ pub struct UringEngine {
 /// # Errors
 /// With the cause and what to do about it, where the kernel refuses.
 pub fn probe_uring() -> Result<(), EngineError> {
-    Ring::new(1).map(|_| ())
+    Ring::new(1, Options::default()).map(|_| ())
 }
 
-impl OpenEngine for UringEngine {
-    fn open(setup: &Setup) -> Result<Self, EngineError> {
-        let buffers = Buffers::new(setup)?;
-        let mut ring = Ring::new(setup.depth)?;
-        let fixed_buffers = ring.register_buffers(buffers.base(), buffers.length());
-        let fixed_file = ring.register_file(setup.file);
-        Ok(Self { ring, buffers, file: setup.file, fixed_file, fixed_buffers, in_flight: 0 })
-    }
-
-    fn data(&self, slot: u32, bytes: usize) -> &[u8] {
-        self.buffers.data(slot, bytes)
-    }
-}
-
-impl UringEngine {
-    fn entry(&mut self, submission: &Submission) -> io_uring_sqe {
-        let Submission { request, slot } = *submission;
-        let area = match request.op {
-            OpKind::Read => self.buffers.read_area(slot),
-            OpKind::Write => self.buffers.next_write(slot, request.bytes),
+impl<const NOP: bool> Transport for Uring<NOP> {
+    fn open(setup: &Setup, most: u32, memory: Memory) -> Result<Self, EngineError> {
+        let options = Options { polled: setup.polled, sqpoll: setup.sqpoll };
+        let mut ring = Ring::new(most, options)?;
+        let mut notes = Vec::new();
+        let fixed_buffers = match ring.register_buffers(memory) {
+            Ok(()) => {
+                notes.push("registered buffers".to_owned());
+                true
+            }
+            Err(errno) => {
+                notes.push(locked::refusal(errno, memory.bytes));
+                false
+            }
         };
-        let mut entry = io_uring_sqe {
-            opcode: match (request.op, self.fixed_buffers) {
-                (OpKind::Read, true) => IoringOp::ReadFixed,
-                (OpKind::Write, true) => IoringOp::WriteFixed,
-                (OpKind::Read, false) => IoringOp::Read,
-                (OpKind::Write, false) => IoringOp::Write,
-            },
-            ..io_uring_sqe::default()
+        let fixed_files = !setup.files.is_empty() && ring.register_files(&setup.files);
+        if fixed_files {
+            let plural = if setup.files.len() == 1 { "" } else { "s" };
+            notes.push(format!("registered file{plural}"));
+        }
+        let heads =
+            [OpKind::Read, OpKind::Write].map(|op| head::<NOP>(op, fixed_buffers, fixed_files));
+        let descriptor = |(index, &fd): (usize, &RawFd)| {
+            u64::from(if fixed_files { index as u32 } else { fd as u32 }) << 32
         };
-        if self.fixed_file {
-            entry.flags = IoringSqeFlags::FIXED_FILE;
-            entry.fd = 0;
-        } else {
-            entry.fd = self.file;
+        let mut descriptors: Vec<u64> = setup.files.iter().enumerate().map(descriptor).collect();
+        if NOP {
+            descriptors.resize(setup.files.len().max(1), 0);
         }
-        entry.off_or_addr2.off = request.offset;
-        entry.addr_or_splice_off_in.addr = rustix::io_uring::io_uring_ptr::new(area.cast());
-        entry.len.len = request.bytes;
-        entry.user_data.u64_ = u64::from(slot);
-        entry
-    }
-}
-
-impl Engine for UringEngine {
-    fn prepare(&mut self, requests: &[Submission]) {
-        for submission in requests {
-            let entry = self.entry(submission);
-            self.ring.push(entry);
+        let mut engine = Self { ring, heads, descriptors, in_flight: 0, notes };
+        if NOP {
+            engine.probe_nop()?;
+        } else if setup.polled {
+            engine.probe_polled(memory)?;
         }
-        self.in_flight += requests.len() as u32;
+        Ok(engine)
     }
 
+    #[inline]
+    fn push(&mut self, transfer: Transfer) {
+        let flags = if NOP { NOP_INJECT_RESULT << 32 } else { 0 };
+        self.ring.push(Entry {
+            head: self.heads[transfer.op as usize] | self.descriptors[transfer.file as usize],
+            offset: transfer.offset,
+            address: transfer.address as u64,
+            length: u64::from(transfer.bytes) | flags,
+            user_data: u64::from(transfer.tag),
+        });
+        self.in_flight += 1;
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.ring.submit()
+    }
+
+    #[inline]
     fn wait(
         &mut self,
         min: u32,
@@ -100,15 +129,10 @@ impl Engine for UringEngine {
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
         debug_assert!(min <= self.in_flight && min <= max, "cannot wait for what is not there");
-        let before = done.len();
+        let mut got = 0;
         loop {
-            let got = (done.len() - before) as u32;
-            let left = deadline.map(|end| end.since(MonotonicClock.now()));
-            let need = if left == Some(Nanos(0)) { 0 } else { min.saturating_sub(got) };
-            // Always enter: submissions are due, and deferred completions run only in here.
-            self.ring.enter(need, left)?;
-            self.ring.reap(max - got, |slot, outcome| done.push(Completion { slot, outcome }));
-            let got = (done.len() - before) as u32;
+            self.ring.enter(min.saturating_sub(got), deadline)?;
+            got += self.ring.reap(max - got, done);
             if got >= min || deadline.is_some_and(|end| MonotonicClock.now() >= end) {
                 self.in_flight -= got;
                 return Ok(());
@@ -116,14 +140,96 @@ impl Engine for UringEngine {
         }
     }
 
+    fn quiesce(&mut self) -> bool {
+        self.in_flight -= self.ring.take_back();
+        if self.in_flight == 0 {
+            return true;
+        }
+        self.ring.cancel_all(DRAIN);
+        let in_flight = self.in_flight;
+        transport::drained(self, in_flight)
+    }
+
     fn features(&self) -> Vec<String> {
         let mut features = self.ring.features();
-        if self.fixed_buffers {
-            features.push("registered buffers".to_owned());
-        }
-        if self.fixed_file {
-            features.push("registered file".to_owned());
-        }
+        features.extend(self.notes.iter().cloned());
         features
     }
+}
+
+impl<const NOP: bool> Uring<NOP> {
+    /// One transfer at the opening, for its outcome.
+    fn try_out(&mut self, transfer: Transfer) -> Result<i32, EngineError> {
+        self.push(transfer);
+        let mut done = Vec::with_capacity(1);
+        self.wait(1, 1, None, &mut done)?;
+        Ok(done[0].outcome)
+    }
+
+    /// An older kernel ignores the wish for a result.
+    fn probe_nop(&mut self) -> Result<(), EngineError> {
+        const BYTES: u32 = 512;
+        let address = std::ptr::null_mut();
+        let transfer =
+            Transfer { address, offset: 0, bytes: BYTES, tag: 0, file: 0, op: OpKind::Read };
+        if self.try_out(transfer)? == BYTES as i32 {
+            return Ok(());
+        }
+        Err(EngineError::Unavailable {
+            engine: "io_uring with NOP entries",
+            cause: "the kernel returns no value of a NOP (before 6.10)".to_owned(),
+            errno: Errno::OPNOTSUPP,
+            remedy: "update the kernel",
+        })
+    }
+
+    /// Whether the target takes polled requests shows only with the first. It is a read of one
+    /// block, whose other failures are left to the run.
+    fn probe_polled(&mut self, memory: Memory) -> Result<(), EngineError> {
+        const BYTES: u32 = 4_096;
+        let saved = self.heads;
+        let fixed_files = saved[0] & file_flag() != 0;
+        self.heads = [head::<NOP>(OpKind::Read, false, fixed_files); 2];
+        let probe = memory.base.cast::<u8>();
+        // A read into the job's memory would replace data that is to be written: it is put back.
+        // SAFETY: the memory is ours, longer than a page, and nothing is in flight.
+        let kept = unsafe { std::slice::from_raw_parts(probe, BYTES as usize) }.to_vec();
+        let transfer =
+            Transfer { address: probe, offset: 0, bytes: BYTES, tag: 0, file: 0, op: OpKind::Read };
+        let outcome = self.try_out(transfer);
+        // SAFETY: as above; the read has completed.
+        unsafe { std::ptr::copy_nonoverlapping(kept.as_ptr(), probe, kept.len()) };
+        self.heads = saved;
+        if outcome? != -Errno::OPNOTSUPP.raw_os_error() {
+            return Ok(());
+        }
+        Err(EngineError::Unavailable {
+            engine: "io_uring with polled completion",
+            cause: "the target takes no polled requests: it needs O_DIRECT, a file system that \
+                    passes them on, and a driver with polled queues (for NVMe the module \
+                    parameter nvme.poll_queues)"
+                .to_owned(),
+            errno: Errno::OPNOTSUPP,
+            remedy: "leave --hipri out",
+        })
+    }
+}
+
+/// The flag of a registered file, in its place in the first word.
+fn file_flag() -> u64 {
+    u64::from(IoringSqeFlags::FIXED_FILE.bits()) << 8
+}
+
+/// Opcode and flags of an entry.
+fn head<const NOP: bool>(op: OpKind, fixed_buffers: bool, fixed_files: bool) -> u64 {
+    if NOP {
+        return IoringOp::Nop as u64;
+    }
+    let opcode = match (op, fixed_buffers) {
+        (OpKind::Read, true) => IoringOp::ReadFixed,
+        (OpKind::Write, true) => IoringOp::WriteFixed,
+        (OpKind::Read, false) => IoringOp::Read,
+        (OpKind::Write, false) => IoringOp::Write,
+    };
+    opcode as u64 | if fixed_files { file_flag() } else { 0 }
 }

@@ -4,23 +4,47 @@
 //! value; drop unregisters it first, because a registered ring that is only closed stays in the
 //! thread's small table (sixteen of them and the next registration fails with EBUSY).
 
-use crate::EngineError;
+use super::grant::{Options, preferences, refusal};
+use crate::{Clock, Completion, EngineError, Memory, MonotonicClock};
 use record::Nanos;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::io_uring::{
-    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringFeatureFlags,
-    IoringRegisterOp, IoringSetupFlags, io_uring_cqe, io_uring_enter, io_uring_enter_arg,
-    io_uring_getevents_arg, io_uring_params, io_uring_ptr, io_uring_register, io_uring_rsrc_update,
-    io_uring_setup, io_uring_sqe, iovec,
+    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringAsyncCancelFlags,
+    IoringEnterFlags, IoringFeatureFlags, IoringRegisterOp, IoringSetupFlags, IoringSqFlags,
+    io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg, io_uring_params, io_uring_ptr,
+    io_uring_register, io_uring_rsrc_update, io_uring_setup, io_uring_sync_cancel_reg, iovec,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::time::Timespec;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
-/// Completions are no longer than this on rings without CQE32.
-const CQE_BYTES: usize = 16;
+/// How long the kernel's thread of SQPOLL spins after the last submission before it sleeps.
+pub(super) const SQ_IDLE_MS: u32 = 1_000;
+/// Words of a submission entry without SQE128.
+const SQE_WORDS: usize = 8;
+
+/// A submission entry, as far as it is not zero (linux/io_uring.h, struct io_uring_sqe).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Opcode (8 bits), flags (8), priority (16), descriptor (32).
+    pub(super) head: u64,
+    pub(super) offset: u64,
+    pub(super) address: u64,
+    /// Length (32 bits), flags of the operation (32).
+    pub(super) length: u64,
+    pub(super) user_data: u64,
+}
+
+/// A completion entry without CQE32.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CompletionEntry {
+    user_data: u64,
+    result: i32,
+    flags: u32,
+}
 
 /// A mapping of ring memory.
 #[derive(Debug)]
@@ -60,8 +84,9 @@ pub(super) struct Ring {
     sq_tail: *const AtomicU32,
     cq_head: *const AtomicU32,
     cq_tail: *const AtomicU32,
-    sqes: *mut io_uring_sqe,
-    cqes: *const io_uring_cqe,
+    sq_flags: *const AtomicU32,
+    sqes: *mut [u64; SQE_WORDS],
+    cqes: *const CompletionEntry,
     sq_mask: u32,
     cq_mask: u32,
     /// Our copy of the submission tail; published in `enter`.
@@ -71,71 +96,38 @@ pub(super) struct Ring {
     /// Index of the ring in the thread's table of registered rings.
     registered: Option<u32>,
     flags: IoringSetupFlags,
+    /// Whether the kernel takes the time of a deadline instead of the time left (since 6.12).
+    absolute: bool,
     fd: OwnedFd,
     _sq: Mapping,
     _cq: Mapping,
     _entries: Mapping,
 }
 
-/// Setups to try, best first.
-fn preferences() -> [IoringSetupFlags; 4] {
-    let base = IoringSetupFlags::CLAMP;
-    let single = base | IoringSetupFlags::SUBMIT_ALL | IoringSetupFlags::SINGLE_ISSUER;
-    [
-        single | IoringSetupFlags::DEFER_TASKRUN | IoringSetupFlags::NO_SQARRAY,
-        single | IoringSetupFlags::DEFER_TASKRUN,
-        base | IoringSetupFlags::COOP_TASKRUN,
-        base,
-    ]
-}
-
-/// Why the kernel refuses a ring, and what to do.
-fn refusal(errno: Errno) -> EngineError {
-    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
-    let disabled = disabled.as_deref().map_or("0", str::trim);
-    let (cause, remedy) = match errno {
-        Errno::NOSYS => (
-            "the kernel has none (before 5.1, or built without it, or a seccomp filter hides it)"
-                .to_owned(),
-            "update the kernel or lift the filter",
-        ),
-        Errno::PERM | Errno::ACCESS if disabled != "0" => (
-            format!("the setting kernel.io_uring_disabled is {disabled}"),
-            "set it to 0 with sysctl",
-        ),
-        Errno::PERM | Errno::ACCESS => (
-            "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
-            "allow io_uring_setup, io_uring_enter and io_uring_register in the filter",
-        ),
-        Errno::NOMEM => (
-            "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
-            "raise it with ulimit -l",
-        ),
-        Errno::MFILE | Errno::NFILE => {
-            ("no file descriptor is left".to_owned(), "raise the limit with ulimit -n")
-        }
-        _ => ("io_uring_setup failed".to_owned(), "see the error"),
-    };
-    EngineError::UringUnavailable { cause, errno, remedy }
-}
-
 impl Ring {
-    /// A ring for `depth` requests in flight.
-    pub(super) fn new(depth: u32) -> Result<Self, EngineError> {
-        let entries = depth.max(1).next_power_of_two();
+    /// A ring for `most` entries in flight.
+    pub(super) fn new(most: u32, options: Options) -> Result<Self, EngineError> {
+        let entries = most.max(1).checked_next_power_of_two().unwrap_or(u32::MAX);
         let mut last = Errno::INVAL;
-        for flags in preferences() {
+        for flags in preferences(options) {
             let mut params = io_uring_params::default();
             params.flags = flags;
+            if options.sqpoll {
+                params.sq_thread_idle = SQ_IDLE_MS;
+            }
             // SAFETY: `params` is a valid in-out argument; no other pointers are passed.
             match unsafe { io_uring_setup(entries, &mut params) } {
-                Ok(fd) => return Self::map(fd, &params).map_err(refusal),
+                Ok(_) if params.sq_entries < most => {
+                    let (engine, available) = ("io_uring", params.sq_entries);
+                    return Err(EngineError::TooDeep { engine, asked: most, available });
+                }
+                Ok(fd) => return Self::map(fd, &params).map_err(|errno| refusal(errno, options)),
                 // An unknown flag: try without.
                 Err(Errno::INVAL) => last = Errno::INVAL,
-                Err(errno) => return Err(refusal(errno)),
+                Err(errno) => return Err(refusal(errno, options)),
             }
         }
-        Err(refusal(last))
+        Err(refusal(last, options))
     }
 
     fn map(fd: OwnedFd, params: &io_uring_params) -> Result<Self, Errno> {
@@ -146,12 +138,13 @@ impl Ring {
         let sq_array = !params.flags.contains(IoringSetupFlags::NO_SQARRAY);
         let array_bytes = if sq_array { params.sq_entries as usize * 4 } else { 0 };
         let sq_bytes = params.sq_off.array.max(params.sq_off.dropped + 4) as usize + array_bytes;
-        let cq_bytes = params.cq_off.cqes as usize + params.cq_entries as usize * CQE_BYTES;
+        let cq_bytes =
+            params.cq_off.cqes as usize + params.cq_entries as usize * size_of::<CompletionEntry>();
         // One mapping serves both rings on every kernel with EXT_ARG; mapping each by its own
         // offset is equally right and keeps the two apart.
         let sq = Mapping::new(&fd, sq_bytes.max(cq_bytes), IORING_OFF_SQ_RING)?;
         let cq = Mapping::new(&fd, sq_bytes.max(cq_bytes), IORING_OFF_CQ_RING)?;
-        let entry_bytes = params.sq_entries as usize * size_of::<io_uring_sqe>();
+        let entry_bytes = params.sq_entries as usize * size_of::<[u64; SQE_WORDS]>();
         let entries = Mapping::new(&fd, entry_bytes, IORING_OFF_SQES)?;
         if sq_array {
             for index in 0..params.sq_entries {
@@ -167,6 +160,7 @@ impl Ring {
             sq_tail: sq.word(params.sq_off.tail),
             cq_head: cq.word(params.cq_off.head),
             cq_tail: cq.word(params.cq_off.tail),
+            sq_flags: sq.word(params.sq_off.flags),
             sqes: entries.base.cast(),
             cqes: cqes.cast(),
             sq_mask: params.sq_entries - 1,
@@ -175,6 +169,7 @@ impl Ring {
             pending: 0,
             registered: None,
             flags: params.flags,
+            absolute: true,
             fd,
             _sq: sq,
             _cq: cq,
@@ -196,70 +191,171 @@ impl Ring {
             .map(|_| update.offset)
     }
 
-    /// Registers all buffers as one; whether the kernel took it.
-    pub(super) fn register_buffers(&mut self, base: *mut c_void, length: usize) -> bool {
-        let vector = iovec { iov_base: base, iov_len: length };
+    /// Registers all buffers as one.
+    pub(super) fn register_buffers(&mut self, memory: Memory) -> Result<(), Errno> {
+        let vector = iovec { iov_base: memory.base, iov_len: memory.bytes };
         let argument = std::ptr::from_ref(&vector).cast::<c_void>();
-        // SAFETY: the range is mapped, and the engine keeps it mapped until the ring is closed.
+        // SAFETY: the range is mapped, and the kernel pins its pages until the ring is closed.
         unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, argument, 1) }
+            .map(drop)
+    }
+
+    /// Registers the files under their indices; whether the kernel took them.
+    pub(super) fn register_files(&mut self, files: &[RawFd]) -> bool {
+        let argument = files.as_ptr().cast::<c_void>();
+        let count = files.len() as u32;
+        // SAFETY: an array of so many descriptors, read during the call.
+        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, argument, count) }
             .is_ok()
     }
 
-    /// Registers the target as file 0; whether the kernel took it.
-    pub(super) fn register_file(&mut self, file: RawFd) -> bool {
-        let files = [file];
-        let argument = files.as_ptr().cast::<c_void>();
-        // SAFETY: an array of one descriptor, read during the call.
-        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, argument, 1) }.is_ok()
-    }
-
-    /// Queues an entry. There is room: the ring has an entry per slot.
+    /// Queues an entry. There is room: the ring has an entry for all that may be in flight.
     #[inline]
-    pub(super) fn push(&mut self, entry: io_uring_sqe) {
+    pub(super) fn push(&mut self, entry: Entry) {
         debug_assert!(self.pending <= self.sq_mask, "more requests than the ring has entries");
         let index = (self.tail & self.sq_mask) as usize;
-        // SAFETY: the masked index lies in the entry array; the kernel reads an entry only
-        // between its publication in `enter` and the return of that call.
-        unsafe { self.sqes.add(index).write(entry) };
+        // SAFETY: the masked index lies in the entry array; the kernel reads an entry only after
+        // its publication and has taken the one that was here before, since no more are in
+        // flight than there are entries.
+        let words = unsafe { &mut *self.sqes.add(index) };
+        words[0] = entry.head;
+        words[1] = entry.offset;
+        words[2] = entry.address;
+        words[3] = entry.length;
+        words[4] = entry.user_data;
         self.tail = self.tail.wrapping_add(1);
         self.pending += 1;
     }
 
-    /// Submits what is queued and waits for `min` completions, at most `left` long.
-    pub(super) fn enter(&mut self, min: u32, left: Option<Nanos>) -> Result<(), EngineError> {
+    /// Takes entries back that were not handed over; how many.
+    pub(super) fn take_back(&mut self) -> u32 {
+        let count = std::mem::take(&mut self.pending);
+        self.tail = self.tail.wrapping_sub(count);
+        count
+    }
+
+    /// Hands over what is queued, without waiting.
+    pub(super) fn submit(&mut self) -> Result<(), EngineError> {
+        let wake = self.publish();
+        if self.pending > 0 || !wake.is_empty() {
+            // SAFETY: all submitted entries refer to buffers and files that outlive them.
+            self.call(|ring, target, flags| unsafe {
+                io_uring_enter(target, ring.pending, 0, flags | wake)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is queued and waits until `min` completions are there or the deadline has
+    /// passed; it may come back earlier.
+    #[inline]
+    pub(super) fn enter(&mut self, min: u32, deadline: Option<Nanos>) -> Result<(), EngineError> {
+        let wake = self.publish();
+        // SAFETY: both words live in the mapping.
+        let ready = unsafe {
+            (*self.cq_tail)
+                .load(Ordering::Acquire)
+                .wrapping_sub((*self.cq_head).load(Ordering::Relaxed))
+        };
+        // Completions that are deferred, or found by polling, come only to who enters the kernel.
+        let sees_all = self.flags.contains(IoringSetupFlags::SQPOLL)
+            || !self.flags.intersects(
+                IoringSetupFlags::DEFER_TASKRUN
+                    | IoringSetupFlags::COOP_TASKRUN
+                    | IoringSetupFlags::IOPOLL,
+            );
+        if self.pending == 0 && wake.is_empty() && ready >= min && (min > 0 || sees_all) {
+            return Ok(());
+        }
+        let wake = wake | IoringEnterFlags::GETEVENTS;
+        // The kernel's loop over a polled queue knows no deadline: ours asks once at a time.
+        let polls = self.flags.contains(IoringSetupFlags::IOPOLL)
+            && !self.flags.contains(IoringSetupFlags::SQPOLL);
+        match deadline {
+            Some(_) if polls => self.call(|ring, target, flags| {
+                // SAFETY: all submitted entries refer to buffers and files that outlive them.
+                unsafe { io_uring_enter(target, ring.pending, 0, flags | wake) }
+            }),
+            Some(deadline) if min > 0 => self.enter_until(min, deadline, wake),
+            _ => self.call(|ring, target, flags| {
+                // SAFETY: as above.
+                unsafe { io_uring_enter(target, ring.pending, min, flags | wake) }
+            }),
+        }
+    }
+
+    fn enter_until(
+        &mut self,
+        min: u32,
+        deadline: Nanos,
+        wake: IoringEnterFlags,
+    ) -> Result<(), EngineError> {
+        loop {
+            let (time, kind) = if self.absolute {
+                (deadline, IoringEnterFlags::EXT_ARG | IoringEnterFlags::ABS_TIMER)
+            } else {
+                (deadline.since(MonotonicClock.now()), IoringEnterFlags::EXT_ARG)
+            };
+            let time = Timespec {
+                tv_sec: (time.0 / 1_000_000_000) as i64,
+                tv_nsec: (time.0 % 1_000_000_000) as i64,
+            };
+            let argument = io_uring_getevents_arg {
+                ts: io_uring_ptr::from(std::ptr::from_ref(&time).cast_mut().cast::<c_void>()),
+                ..io_uring_getevents_arg::default()
+            };
+            let outcome = self.call(|ring, target, flags| {
+                let flags = flags | wake | kind;
+                // SAFETY: all submitted entries refer to buffers and files that outlive them;
+                // `argument` and `time` live through the call.
+                unsafe { io_uring_enter_arg(target, ring.pending, min, flags, Some(&argument)) }
+            });
+            match outcome {
+                // A kernel that does not know the flag has done nothing.
+                Err(EngineError::Broken { errno: Errno::INVAL, .. }) if self.absolute => {
+                    self.absolute = false;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Shows the kernel what is queued. With SQPOLL its thread takes it from there: what is
+    /// returned is the flag that wakes it, where it sleeps.
+    #[inline]
+    fn publish(&mut self) -> IoringEnterFlags {
         // SAFETY: the word lives in the mapping, which lives as long as `self`.
         unsafe { (*self.sq_tail).store(self.tail, Ordering::Release) };
-        let mut flags = IoringEnterFlags::GETEVENTS;
-        let target = match self.registered {
-            Some(index) => {
-                flags |= IoringEnterFlags::REGISTERED_RING;
-                index as RawFd
-            }
-            None => self.fd.as_raw_fd(),
+        if !self.flags.contains(IoringSetupFlags::SQPOLL) {
+            return IoringEnterFlags::empty();
+        }
+        self.pending = 0;
+        // The thread announces its sleep before it looks at the tail a last time; the fence keeps
+        // our look at the announcement behind our store of the tail.
+        fence(Ordering::SeqCst);
+        // SAFETY: as above.
+        let flags = unsafe { (*self.sq_flags).load(Ordering::Relaxed) };
+        if flags & IoringSqFlags::NEED_WAKEUP.bits() != 0 {
+            IoringEnterFlags::SQ_WAKEUP
+        } else {
+            IoringEnterFlags::empty()
+        }
+    }
+
+    /// One system call, and what its result means.
+    #[inline]
+    fn call(
+        &mut self,
+        enter: impl FnOnce(&Self, BorrowedFd<'_>, IoringEnterFlags) -> Result<u32, Errno>,
+    ) -> Result<(), EngineError> {
+        let (target, flags) = match self.registered {
+            Some(index) => (index as RawFd, IoringEnterFlags::REGISTERED_RING),
+            None => (self.fd.as_raw_fd(), IoringEnterFlags::empty()),
         };
         // SAFETY: with REGISTERED_RING the number is the index of our registered ring, else it is
         // our descriptor; both live as long as `self`.
         let target = unsafe { BorrowedFd::borrow_raw(target) };
-        let result = match left.filter(|_| min > 0) {
-            None => {
-                // SAFETY: all submitted entries refer to buffers and files that outlive them.
-                unsafe { io_uring_enter(target, self.pending, min, flags) }
-            }
-            Some(left) => {
-                let time = Timespec {
-                    tv_sec: (left.0 / 1_000_000_000) as i64,
-                    tv_nsec: (left.0 % 1_000_000_000) as i64,
-                };
-                let argument = io_uring_getevents_arg {
-                    ts: io_uring_ptr::from(std::ptr::from_ref(&time).cast_mut().cast::<c_void>()),
-                    ..io_uring_getevents_arg::default()
-                };
-                flags |= IoringEnterFlags::EXT_ARG;
-                // SAFETY: as above; `argument` and `time` live through the call.
-                unsafe { io_uring_enter_arg(target, self.pending, min, flags, Some(&argument)) }
-            }
-        };
-        match result {
+        match enter(self, target, flags) {
             Ok(taken) => {
                 self.pending -= taken.min(self.pending);
                 Ok(())
@@ -272,27 +368,40 @@ impl Ring {
         }
     }
 
-    /// Hands over at most `max` completions.
+    /// Appends at most `max` completions; how many.
     #[inline]
-    pub(super) fn reap(&mut self, max: u32, mut take: impl FnMut(u32, i32)) {
+    pub(super) fn reap(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         // SAFETY: both words live in the mapping; only this thread writes the head.
         let (head, tail) = unsafe {
             ((*self.cq_head).load(Ordering::Relaxed), (*self.cq_tail).load(Ordering::Acquire))
         };
         let count = tail.wrapping_sub(head).min(max);
-        for step in 0..count {
+        done.extend((0..count).map(|step| {
             let index = (head.wrapping_add(step) & self.cq_mask) as usize;
-            // SAFETY: the masked index lies in the completion array, the kernel has published
-            // the entry (acquire above) and does not touch it until the head passes it; entries
-            // are 16 bytes apart, the size of the type without its optional tail.
-            let (user_data, result) = unsafe {
-                let entry = self.cqes.cast::<u8>().add(index * CQE_BYTES).cast::<io_uring_cqe>();
-                ((*entry).user_data.u64_(), (*entry).res)
-            };
-            take(user_data as u32, result);
-        }
+            // SAFETY: the masked index lies in the completion array, and the kernel has published
+            // the entry (acquire above) and does not touch it until the head passes it.
+            let entry = unsafe { self.cqes.add(index).read() };
+            Completion { slot: entry.user_data as u32, outcome: entry.result }
+        }));
         // SAFETY: as above.
         unsafe { (*self.cq_head).store(head.wrapping_add(count), Ordering::Release) };
+        count
+    }
+
+    /// Calls everything off that can be; what cannot goes on (best effort, since Linux 6.0).
+    pub(super) fn cancel_all(&mut self, patience: Nanos) {
+        let mut request = io_uring_sync_cancel_reg::default();
+        request.fd = -1;
+        request.flags = IoringAsyncCancelFlags::ANY | IoringAsyncCancelFlags::ALL;
+        request.timeout = Timespec {
+            tv_sec: (patience.0 / 1_000_000_000) as i64,
+            tv_nsec: (patience.0 % 1_000_000_000) as i64,
+        };
+        let argument = std::ptr::from_ref(&request).cast::<c_void>();
+        // SAFETY: one valid record, read during the call.
+        let _ = unsafe {
+            io_uring_register(&self.fd, IoringRegisterOp::RegisterSyncCancel, argument, 1)
+        };
     }
 
     /// What the kernel granted.
@@ -302,6 +411,8 @@ impl Ring {
             (IoringSetupFlags::DEFER_TASKRUN, "DEFER_TASKRUN"),
             (IoringSetupFlags::NO_SQARRAY, "NO_SQARRAY"),
             (IoringSetupFlags::COOP_TASKRUN, "COOP_TASKRUN"),
+            (IoringSetupFlags::IOPOLL, "IOPOLL"),
+            (IoringSetupFlags::SQPOLL, "SQPOLL"),
         ];
         let granted = names.iter().filter(|(flag, _)| self.flags.contains(*flag));
         let mut features: Vec<String> = granted.map(|(_, name)| (*name).to_owned()).collect();

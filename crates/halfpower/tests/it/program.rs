@@ -125,6 +125,11 @@ impl Running {
         String::from_utf8(bytes).unwrap()
     }
 
+    /// What it has printed so far.
+    pub(crate) fn said(&self) -> String {
+        self.stream("stdout")
+    }
+
     /// Waits until it has said something on standard error.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, words: &str) {

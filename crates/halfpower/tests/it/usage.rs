@@ -47,7 +47,7 @@ fn an_unknown_unit_is_refused_with_what_is_wrong() {
 #[test]
 fn a_share_of_reads_without_a_mix_is_refused() {
     refused("run . --rw read --rwmixread 70", &["--rwmixread", "--rw randrw"]);
-    refused("run . --rw randrw --rwmixread 101", &["--rwmixread 101", "0 to 100"]);
+    refused("run . --rw randrw --rwmixread 101", &["--rwmixread", "'101'", "0 to 100"]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn an_engine_of_fio_is_refused_with_the_one_that_does_the_same() {
     for name in ["psync", "pvsync", "vsync"] {
         refused(&format!("run . --ioengine {name}"), &[name, "--ioengine sync"]);
     }
-    refused("run . --ioengine libaio", &["libaio", "--ioengine io_uring"]);
+    refused("run . --ioengine posixaio", &["posixaio", "--ioengine threads"]);
 }
 
 #[test]
@@ -154,6 +154,136 @@ fn an_empty_variable_for_the_database_counts_as_not_set() {
     command.env("HALFPOWER_DB", "").env("XDG_DATA_HOME", folder.path());
     run(command, "run sim:mm1").expect(0);
     assert!(folder.path().join("halfpower/halfpower.db").is_file());
+}
+
+#[test]
+fn values_that_cannot_be_read_are_refused_with_what_is_accepted() {
+    refused("run . --bs 4k/60:64k/30", &["--bs", "add up to 90"]);
+    refused("run . --bs 4k/60:64k", &["--bs", "no percentage", "4k/60:64k/40"]);
+    refused("run . --rate-iops many", &["--rate-iops", "1000", "700,300"]);
+    refused("run . --pattern zipf --zipf-theta x", &["--zipf-theta", "for example 1.2"]);
+    refused("run . --pattern hot --hot-share 101", &["--hot-share", "0 to 100"]);
+    refused("run . --until-precision little", &["--until-precision", "for example 2%"]);
+    refused("run . --pattern often", &["--pattern", "often"]);
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused_by_name() {
+    refused("run . --rw read --pattern zipf", &["--pattern zipf", "--rw read", "--rw randread"]);
+    refused("run . --rw randwrite --pattern strided", &["--pattern strided", "--rw write"]);
+    refused("run . --rate-iops 100 --think-time 1ms", &["--think-time", "--rate-iops"]);
+    refused("run . --rate-iops 100 --completion callback", &["--completion", "--rate-iops"]);
+    refused("run . --rate-iops 70,30", &["--rate-iops", "--rw randrw"]);
+    let both = "run . --rw randrw --rwmixread 70 --rate-iops 70,30";
+    refused(both, &["--rwmixread", "--rate-iops"]);
+    refused("run . --hipri --cache all", &["--hipri", "--cache device"]);
+    refused("run . --sqthread-poll --ioengine sync", &["--sqthread-poll", "io_uring"]);
+    refused("run . --ioengine mmap --cache device", &["--ioengine mmap", "--cache all"]);
+    refused("run . --zeros --verify --rw write", &["--zeros", "--verify"]);
+    refused("run . --io-size 1m --passes 1", &["--io-size", "--passes"]);
+}
+
+#[test]
+fn a_flag_that_would_do_nothing_is_refused_with_the_one_that_it_belongs_to() {
+    refused("run . --hit-size 1m", &["--hit-size", "--pattern hit"]);
+    refused("run . --zipf-theta 1", &["--zipf-theta", "--pattern zipf"]);
+    refused("run . --hot-share 90%", &["--hot-share", "--pattern hot"]);
+    refused("run . --stride 64k", &["--stride", "--pattern strided"]);
+    refused("run . --pattern strided", &["--pattern", "--stride"]);
+    refused("run . --regions shared", &["--regions", "sequential"]);
+    refused("run . --arrival poisson", &["--arrival", "--rate-iops"]);
+    refused("run . --zeros", &["--zeros", "--rw write"]);
+    refused("run . --compressible 50", &["--compressible", "--rw write"]);
+    refused("run . --overwrite", &["--overwrite", "nothing is written"]);
+    refused("run . --destroy-data-on sdb", &["--destroy-data-on", "nothing is written"]);
+    refused("run . --csv intervals.csv", &["--csv", "--interval"]);
+    refused("run . --comment text", &["--comment", "--trace"]);
+    refused("run . --stripe 64k", &["--stripe", "more than one"]);
+}
+
+#[test]
+fn a_cost_fit_refuses_what_it_would_not_use() {
+    for words in [
+        "--bs 8k",
+        "--cache all",
+        "--direct",
+        "--scrub dontneed",
+        "--ioengine mmap",
+        "--ramp-time 1s",
+        "--io-size 1m",
+        "--passes 1",
+        "--until-precision 2%",
+        "--keep-warm-up",
+        "--interval 1s",
+        "--trace trials.csv",
+        "--cpu-upper",
+    ] {
+        let flag = words.split(' ').next().unwrap();
+        refused(&format!("run . --cost-fit {words}"), &["--cost-fit", &format!("leave {flag}")]);
+    }
+    refused("run . --cost-fit --pattern zipf", &["--cost-fit", "--pattern zipf"]);
+    refused("run . --cost-fit --iodepth 300", &["--cost-fit", "--iodepth 256"]);
+}
+
+#[test]
+fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
+    let flags = [
+        "--destroy-data-on sdb",
+        "--ioengine sync",
+        "--hipri",
+        "--sqthread-poll",
+        "--stripe 64k",
+        "--scrub dontneed",
+        "--compressible 50",
+        "--zeros",
+        "--verify",
+        "--cpu-upper",
+        "--cost-fit",
+        "--trace trials.csv",
+        "--io-timeout 1s",
+    ];
+    for words in flags {
+        let flag = words.split(' ').next().unwrap();
+        refused(&format!("run sim:mm1 --rw randwrite {words}"), &[flag, "simulated"]);
+    }
+    refused("run sim:mm1 .", &["stands alone"]);
+}
+
+#[test]
+fn fios_spelling_of_a_flag_is_taken() {
+    let words = "sim:mm1,service=1ms --readwrite randrw --bssplit 4k/50:8k/50 --rate_iops 200 \
+                 --ramp_time 1s --io_size 1m --randseed 7 --runtime 20s";
+    let workload = trial(0, words).workload;
+    assert_eq!(workload.bs.len(), 2);
+    assert_eq!((workload.read_percent, workload.rate_iops), (50, Some(200)));
+    assert_eq!(workload.stop.max_bytes, Some(record::Bytes(1 << 20)));
+    assert_eq!(workload.ramp_ns, record::Nanos(1_000_000_000));
+}
+
+#[test]
+fn the_help_of_run_fits_80_columns_under_its_headings() {
+    let mut command = program();
+    command.env("COLUMNS", "80");
+    let help = run(command, "run --help").expect(0).stdout;
+    let wide: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+    assert_eq!(wide, [""; 0]);
+    let headings = [
+        "Load:",
+        "Arrivals:",
+        "Target and caches:",
+        "Stop rules:",
+        "Data:",
+        "Processor cost:",
+        "Results:",
+        "Safety:",
+        "Examples:",
+    ];
+    let found: Vec<&str> = help.lines().filter(|line| headings.contains(line)).collect();
+    assert_eq!(found, headings, "in this order");
+    // Examples are whole lines, which the parser's wrapping has not broken.
+    let examples = help.lines().filter(|line| line.starts_with("  halfpower run "));
+    assert!(examples.count() >= 8, "{help}");
+    assert!(!help.contains("\n  10 s"), "{help}");
 }
 
 #[test]

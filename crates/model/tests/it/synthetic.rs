@@ -6,9 +6,9 @@
 //! it is about.
 
 use record::{
-    Arrival, Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
-    EngineName, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Scrub, Series, SizeShare,
-    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
+    Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
+    HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Scrub, SizeShare, TRIAL_SCHEMA, Target,
+    TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
 };
 
 /// Measured window of every synthetic trial.
@@ -22,16 +22,10 @@ pub fn workload(op: OpKind, pattern: Pattern, bs_bytes: u64, depth: u32) -> Work
         hit_bytes: (pattern == Pattern::Hit).then_some(Bytes(1 << 20)),
         bs: vec![SizeShare { bytes: Bytes(bs_bytes), percent: 100 }],
         iodepth: depth,
-        numjobs: 1,
         depth,
-        cache: CacheMode::Device,
-        engine: EngineName::IoUring,
-        arrival: Arrival::Closed,
-        offset_bytes: Bytes(0),
         size_bytes: Bytes(1 << 30),
-        scrub: Scrub::None,
         runtime_ns: Nanos(WINDOW_NS),
-        ramp_ns: Nanos(0),
+        ..Workload::default()
     }
 }
 
@@ -63,13 +57,15 @@ pub fn trial(workload: &Workload, iops: f64) -> Trial {
             read: reads.then(|| result.clone()),
             write: (!reads).then_some(result),
             concurrency: f64::from(workload.depth),
-            series: Series::default(),
+            ..TrialResult::default()
         },
         cpu: Measured::Value(cpu()),
         device_counters: Measured::Value(counters(ios)),
         harness: Measured::not("synthetic"),
         findings: Vec::new(),
         environment: None,
+        scrubbed: None,
+        preconditioning: None,
     }
 }
 
@@ -101,6 +97,7 @@ fn direction(workload: &Workload, ios: u64, iops: f64) -> DirectionResult {
         short: 0,
         response_ns: Some(summary.clone()),
         completion_ns: Some(summary),
+        offered_iops: None,
         histogram: HistogramSnapshot { buckets: vec![(bucket, ios)] },
     }
 }
@@ -113,6 +110,12 @@ fn cpu() -> CpuCost {
         lower_us_per_io: Some(5.0),
         upper_us_per_io: None,
         upper_method: None,
+        upper: None,
+        clocks_per_byte: None,
+        clock: None,
+        instructions_per_io: Measured::not("synthetic"),
+        saturation_iops: None,
+        saturation_bytes_per_s: None,
         ms_per_mib: None,
         steal_ms: None,
         split: CpuSplit::Exact,
@@ -121,6 +124,7 @@ fn cpu() -> CpuCost {
 
 fn counters(ios: u64) -> DeviceCounters {
     DeviceCounters {
+        other_bytes: None,
         device: "synthetic".to_owned(),
         ios,
         bytes: 0,

@@ -1,8 +1,8 @@
 //! How far the level of a device wanders, against devices whose wandering is known.
 
 use crate::synthetic::{trial, workload};
-use model::level_se_rel;
-use record::{OpKind, Pattern, Trial};
+use model::{Characterise, characterise, level_se_between, level_se_rel};
+use record::{Nanos, OpKind, Pattern, Profile, Trial};
 
 const CELLS: u32 = 40;
 const VISITS: usize = 12;
@@ -75,4 +75,45 @@ fn too_few_visits_say_nothing_of_the_level() {
     let (trials, _) = check(&mut Noise(1), &mut 0.0, 0.01);
     assert_eq!(level_se_rel(&trials[..50]), None);
     assert_eq!(level_se_rel(&[]), None);
+}
+
+fn profile(trials: &[Trial], earlier: &[Profile]) -> Profile {
+    characterise(Characterise {
+        halfpower_version: "0.0.0".to_owned(),
+        id: "p".to_owned(),
+        time: None,
+        seed: 1,
+        simulated: false,
+        target: crate::synthetic::target(),
+        environment: None,
+        budget_ns: Nanos(1),
+        target_rel: 0.05,
+        trials,
+        earlier,
+    })
+}
+
+#[test]
+fn earlier_profiles_tell_a_level_that_wanders_between_runs_only() {
+    let run = |level: f64, seed: u64| check(&mut Noise(seed), &mut level.ln(), 0.0).0;
+    let earlier = [profile(&run(1.1, 3), &[]), profile(&run(0.9, 4), &[])];
+    let (alone, with) = (profile(&run(1.0, 5), &[]), profile(&run(1.0, 5), &earlier));
+    // Within the run the level stands still, and the intervals are those of the cells.
+    assert!(alone.level_se_rel.is_some_and(|se| se < 0.01), "{:?}", alone.level_se_rel);
+    assert!((with.earlier_levels[0] - 0.1).abs() < 0.02 && with.earlier_levels.len() == 2);
+    // Levels of 0, 0.1 and -0.1: standard deviation 0.1, t(0.975, 2) = 4.303.
+    let se = with.level_se_rel.unwrap();
+    assert!((se - 0.1 * 4.303 / 1.96).abs() < 0.03, "{se}");
+    for (cell, other) in with.cells.iter().zip(&alone.cells) {
+        assert_eq!(cell.iops, other.iops);
+        let expected = (cell.iops.se / cell.iops.value).hypot(se);
+        assert!((cell.rerun_iops.se / cell.iops.value - expected).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn one_earlier_profile_says_nothing_of_a_spread() {
+    assert_eq!(level_se_between(&[0.1]), None);
+    assert_eq!(level_se_between(&[]), None);
+    assert_eq!(level_se_between(&[0.0, 0.0]), Some(0.0));
 }

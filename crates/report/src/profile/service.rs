@@ -90,6 +90,7 @@ fn keys(cells: &[Cell]) -> BTreeSet<Key> {
             Pattern::Sequential => depth == 1,
             Pattern::Random => depth == 1 || depth == 4,
             Pattern::Hit => true,
+            Pattern::Zipf | Pattern::Hot | Pattern::Strided => false,
         };
         size && depth
     };

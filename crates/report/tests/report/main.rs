@@ -10,6 +10,7 @@ use halfpower_report as report;
 mod common;
 mod properties;
 mod snapshots;
+mod trace;
 
 /// Plain text, 80 columns: a log file.
 const LOG: report::Style = report::Style { color: false, width: 80 };

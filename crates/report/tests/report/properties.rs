@@ -135,11 +135,16 @@ fn no_page_of_a_distorted_record_is_too_wide_or_panics() {
     let mut choices = Choices(0x9e37_79b9_7f4a_7c15);
     let profiles =
         [common::fast_profile(), common::slow_profile(), common::read_only_simulated_profile()];
-    let trials = [common::clean_trial(), common::failing_trial(), common::trial_without_device()];
+    let trials = [
+        common::clean_trial(),
+        common::failing_trial(),
+        common::trial_without_device(),
+        common::open_loop_trial(),
+    ];
     for round in 0..60 {
         let count = choices.below(24);
         let profile = distorted(&profiles[round % 3], count, &mut choices);
-        let trial = distorted(&trials[round % 3], count, &mut choices);
+        let trial = distorted(&trials[round % 4], count, &mut choices);
         let width = [0, 80, 91, 100, 250][choices.below(5)];
         for page in pages(&profile, &trial, &Style { color: false, width }) {
             assert_proper(&page, width.clamp(80, 100));

@@ -62,6 +62,17 @@ fn a_trial_without_a_device_says_why_counters_are_missing() {
 }
 
 #[test]
+fn a_trial_with_everything_that_a_run_can_be_asked_for() {
+    assert_snapshot("trial_open_loop", &report::trial_text(&common::open_loop_trial(), &LOG));
+}
+
+#[test]
+fn intervals_are_a_table_of_their_own() {
+    let text = report::trial_text(&common::trial_with_intervals(), &LOG);
+    assert_snapshot("trial_intervals", &text);
+}
+
+#[test]
 fn lists_and_steps() {
     let rows: Vec<ProfileListRow> = [common::fast_profile(), common::read_only_simulated_profile()]
         .iter()

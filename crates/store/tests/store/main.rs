@@ -7,30 +7,13 @@ mod migration;
 mod refusals;
 
 use record::{
-    Arrival, Bytes, CacheMode, DeviceFacts, EngineName, HistogramSnapshot, Limits, Measured, Nanos,
-    PROFILE_SCHEMA, Pattern, Profile, Scrub, Series, SizeShare, TRIAL_SCHEMA, Target, TargetKind,
-    Trial, TrialResult, Workload,
+    Bytes, DeviceFacts, HistogramSnapshot, Limits, Measured, Nanos, PROFILE_SCHEMA, Profile,
+    TRIAL_SCHEMA, Target, TargetKind, Trial, TrialResult, Workload,
 };
 
 /// A workload of one simple cell.
 fn workload() -> Workload {
-    Workload {
-        read_percent: 100,
-        pattern: Pattern::Random,
-        hit_bytes: None,
-        bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
-        iodepth: 1,
-        numjobs: 1,
-        depth: 1,
-        cache: CacheMode::Device,
-        engine: EngineName::IoUring,
-        arrival: Arrival::Closed,
-        offset_bytes: Bytes(0),
-        size_bytes: Bytes(1 << 30),
-        scrub: Scrub::None,
-        runtime_ns: Nanos(1_000_000_000),
-        ramp_ns: Nanos(0),
-    }
+    Workload { size_bytes: Bytes(1 << 30), runtime_ns: Nanos(1_000_000_000), ..Workload::default() }
 }
 
 /// A disk under a directory.
@@ -54,6 +37,7 @@ fn target() -> Target {
 /// A measured trial with floats that a careless reader would round.
 fn trial(id: &str) -> Trial {
     let direction = record::DirectionResult {
+        offered_iops: None,
         ios: 30_000,
         bytes: 30_000 * 4096,
         iops: 30_000.0 / 0.999_999_7,
@@ -82,13 +66,15 @@ fn trial(id: &str) -> Trial {
             read: Some(direction),
             write: None,
             concurrency: 0.999_2,
-            series: Series::default(),
+            ..TrialResult::default()
         },
         cpu: Measured::not("this document was made by hand"),
         device_counters: Measured::not("this document was made by hand"),
         harness: Measured::not("this document was made by hand"),
         findings: Vec::new(),
         environment: None,
+        scrubbed: None,
+        preconditioning: None,
     }
 }
 
@@ -111,6 +97,7 @@ fn profile(id: &str) -> Profile {
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),
         level_se_rel: None,
+        earlier_levels: Vec::new(),
         cells: Vec::new(),
         service_time_fits: Vec::new(),
         depth_curves: Vec::new(),

@@ -1,6 +1,5 @@
 //! One row of the table of peers.
 
-use super::Load;
 use crate::pairs::{MARGIN, Ratio, Verdict};
 
 /// What the pairs of one load came to. Ratios are of the second side over the first.
@@ -9,9 +8,12 @@ pub(super) struct Line {
     pub(super) iops_means: (f64, f64),
     pub(super) iops: Ratio,
     pub(super) response: Ratio,
-    /// Processor time per request, in µs.
+    /// Processor time charged per request, in µs.
     pub(super) cpu_means: (f64, f64),
     pub(super) cpu: Ratio,
+    /// Time of the whole machine per request, in µs.
+    pub(super) busy_means: (f64, f64),
+    pub(super) busy: Ratio,
 }
 
 impl Line {
@@ -26,20 +28,9 @@ impl Line {
         self.iops.low >= 1.0 / MARGIN && self.response.high <= MARGIN
     }
 
-    /// "Not above" is a one-sided claim, so it needs no margin.
-    fn cpu_verdict(&self) -> &'static str {
-        if self.cpu.high <= 1.0 {
-            "not above"
-        } else if self.cpu.low > 1.0 {
-            "above"
-        } else {
-            "undecided"
-        }
-    }
-
     pub(super) fn heading() -> String {
         format!(
-            "{:<25} {:>5}  {:>9} {:>9}  {:<32} {:<32} {:>6} {:>6}  {}",
+            "{:<27} {:>5}  {:>8} {:>8}  {:<32} {:<32} {:>6} {:>6}  {:<32} {:>6} {:>6}  {}",
             "load",
             "pairs",
             "IOPS",
@@ -48,7 +39,10 @@ impl Line {
             "response ratio",
             "µs/IO",
             "µs/IO",
-            "processor ratio"
+            "charged, ratio",
+            "µs/IO",
+            "µs/IO",
+            "whole machine, ratio"
         )
     }
 
@@ -61,8 +55,10 @@ impl Line {
             };
             format!("{ratio} {verdict}")
         };
+        let cost = |ratio: &Ratio| format!("{ratio} {}", not_above(ratio));
         format!(
-            "{label:<25} {:>5}  {:>9.0} {:>9.0}  {:<32} {:<32} {:>6.2} {:>6.2}  {} {}",
+            "{label:<27} {:>5}  {:>8.0} {:>8.0}  {:<32} {:<32} {:>6.2} {:>6.2}  {:<32} \
+             {:>6.2} {:>6.2}  {}",
             self.pairs,
             self.iops_means.0,
             self.iops_means.1,
@@ -70,15 +66,23 @@ impl Line {
             judged(&self.response, false),
             self.cpu_means.0,
             self.cpu_means.1,
-            self.cpu,
-            self.cpu_verdict(),
+            cost(&self.cpu),
+            self.busy_means.0,
+            self.busy_means.1,
+            cost(&self.busy),
         )
     }
 }
 
-/// `randread 4k x 32`.
-pub(super) fn label(load: &Load) -> String {
-    format!("{} {} x {}", load.rw, load.bs, load.iodepth)
+/// "Not above" is a one-sided claim, so it needs no margin.
+fn not_above(ratio: &Ratio) -> &'static str {
+    if ratio.high <= 1.0 {
+        "not above"
+    } else if ratio.low > 1.0 {
+        "above"
+    } else {
+        "undecided"
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +102,8 @@ mod tests {
             response: ratio(response),
             cpu_means: (2.0, 2.0 * cpu),
             cpu: ratio(cpu),
+            busy_means: (3.0, 3.0),
+            busy: ratio(1.0),
         }
     }
 
@@ -120,8 +126,8 @@ mod tests {
 
     #[test]
     fn processor_time_is_not_above_only_if_the_whole_interval_is() {
-        assert!(line(1.0, 1.0, 0.9, 0.05).row("x").ends_with(" not above"));
-        assert!(line(1.0, 1.0, 1.1, 0.05).row("x").ends_with(" above"));
-        assert!(line(1.0, 1.0, 0.99, 0.05).row("x").ends_with(" undecided"));
+        assert_eq!(not_above(&line(1.0, 1.0, 0.9, 0.05).cpu), "not above");
+        assert_eq!(not_above(&line(1.0, 1.0, 1.1, 0.05).cpu), "above");
+        assert_eq!(not_above(&line(1.0, 1.0, 0.99, 0.05).cpu), "undecided");
     }
 }

@@ -61,6 +61,7 @@ pub fn target(device: Option<DeviceFacts>) -> Target {
         block_bytes: Bytes(4096),
         in_memory: false,
         compresses: false,
+        direct_alignment_bytes: Some(512),
     };
     let extents = Extents {
         count: 17,
@@ -68,6 +69,7 @@ pub fn target(device: Option<DeviceFacts>) -> Target {
         last_physical_bytes: Bytes(6 * GIB),
         hole_bytes: Bytes(0),
         unwritten_bytes: Bytes(0),
+        compressed_bytes: Bytes(0),
         map_hash: "0".repeat(32),
     };
     Target {

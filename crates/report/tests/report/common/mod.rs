@@ -7,12 +7,11 @@ mod trial;
 
 pub use facts::{rotating_disk, target};
 pub use profile::{fast_profile, read_only_simulated_profile, slow_profile};
-pub use trial::{clean_trial, failing_trial, trial_without_device};
-
-use record::{
-    Arrival, Bytes, CacheMode, EngineName, HistogramSnapshot, Nanos, OpKind, Pattern, Scrub,
-    SizeShare, Workload, bucket_index,
+pub use trial::{
+    clean_trial, failing_trial, open_loop_trial, trial_with_intervals, trial_without_device,
 };
+
+use record::{Bytes, HistogramSnapshot, Nanos, OpKind, Pattern, SizeShare, Workload, bucket_index};
 
 const KIB: u64 = 1024;
 const GIB: u64 = 1 << 30;
@@ -46,15 +45,9 @@ pub fn workload(op: OpKind, pattern: Pattern, bytes: u64, depth: u32) -> Workloa
         hit_bytes: (pattern == Pattern::Hit).then_some(Bytes(1 << 20)),
         bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
         iodepth: depth,
-        numjobs: 1,
         depth,
-        cache: CacheMode::Device,
-        engine: EngineName::IoUring,
-        arrival: Arrival::Closed,
-        offset_bytes: Bytes(0),
         size_bytes: Bytes(2 * GIB),
-        scrub: Scrub::None,
         runtime_ns: Nanos(400_000_000),
-        ramp_ns: Nanos(0),
+        ..Workload::default()
     }
 }

@@ -3,9 +3,11 @@
 use super::facts::{environment, target, virtual_disk};
 use super::{KIB, histogram, workload};
 use record::{
-    CacheMode, CpuCost, CpuSplit, DeviceCounters, DirectionResult, ErrorCount, Finding,
-    FindingCode, Harness, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Series, Severity,
-    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult,
+    Arrival, BadBlock, Batching, BlockFault, Bytes, CacheMode, CpuCost, CpuSplit, CpuUpper, Data,
+    DeviceCounters, DirectionResult, EndedBy, ErrorCount, Estimate, Finding, FindingCode, Harness,
+    HistogramSnapshot, IntervalDirection, IntervalResult, Measured, Nanos, OpKind, OpenLoop,
+    Pattern, Preconditioning, Scrub, Scrubbed, Severity, SizeShare, TRIAL_SCHEMA, TimeSummary,
+    Trial, TrialResult, VerifyResult, WarmUp,
 };
 
 fn times(mean: f64, histogram: &HistogramSnapshot) -> TimeSummary {
@@ -39,6 +41,7 @@ pub fn direction_result(iops: f64, bytes: u64, depth: f64) -> DirectionResult {
         short: 0,
         response_ns: Some(times(mean, &histogram)),
         completion_ns: Some(times(mean, &histogram)),
+        offered_iops: None,
         histogram,
     }
 }
@@ -50,6 +53,7 @@ pub fn clean_trial() -> Trial {
         device: "vda".into(),
         ios: read.ios + 40,
         bytes: read.bytes + 40 * 4096,
+        other_bytes: Some(0),
         mean_request_bytes: Some(4096.0),
         merges: 0,
         splits: Some(0),
@@ -74,7 +78,7 @@ pub fn clean_trial() -> Trial {
             read: Some(read),
             write: None,
             concurrency: 31.97,
-            series: Series::default(),
+            ..TrialResult::default()
         },
         cpu: Measured::Value(CpuCost {
             user_ms: 1_210.0,
@@ -83,6 +87,12 @@ pub fn clean_trial() -> Trial {
             lower_us_per_io: Some(4.11),
             upper_us_per_io: None,
             upper_method: None,
+            upper: None,
+            clocks_per_byte: None,
+            clock: None,
+            instructions_per_io: Measured::not("this machine counts no instructions"),
+            saturation_iops: None,
+            saturation_bytes_per_s: None,
             ms_per_mib: Some(1.05),
             steal_ms: Some(12.0),
             split: CpuSplit::Sampled,
@@ -97,9 +107,12 @@ pub fn clean_trial() -> Trial {
                 "deferred task run".into(),
                 "registered buffers".into(),
             ],
+            batching: None,
         }),
         findings: Vec::new(),
         environment: Some(environment()),
+        scrubbed: None,
+        preconditioning: None,
     }
 }
 
@@ -167,5 +180,143 @@ pub fn trial_without_device() -> Trial {
         "The file system lives in memory: there is no device.",
         "name a directory on a disk",
     )];
+    trial
+}
+
+/// An open loop of reads and writes on a stripe, with everything that a run can be asked for.
+pub fn open_loop_trial() -> Trial {
+    let mut trial = clean_trial();
+    let workload = &mut trial.workload;
+    workload.read_percent = 70;
+    workload.pattern = Pattern::Zipf;
+    workload.zipf_theta_milli = Some(1_200);
+    workload.bs = vec![
+        SizeShare { bytes: Bytes(4 * KIB), percent: 60 },
+        SizeShare { bytes: Bytes(64 * KIB), percent: 40 },
+    ];
+    workload.arrival = Arrival::Poisson;
+    workload.rate_iops = Some(30_000);
+    workload.write_rate_iops = Some(9_000);
+    workload.data = Data::Compressible;
+    workload.compressible_percent = 50;
+    workload.targets = 2;
+    workload.stripe_bytes = Some(Bytes(64 * KIB));
+    workload.polled = true;
+    trial.targets.push(target(Some(virtual_disk())));
+    let mut read = direction_result(20_900.0, 28 * KIB, 6.0);
+    read.completion_ns = Some(times(212e3, &histogram(212e3)));
+    read.offered_iops = Some(21_010.0);
+    let write = DirectionResult {
+        offered_iops: Some(9_005.0),
+        completion_ns: Some(times(181e3, &histogram(181e3))),
+        ..direction_result(8_990.0, 28 * KIB, 2.0)
+    };
+    trial.result.intervals = Some((0..50).map(|index| interval(index, &read, &write)).collect());
+    trial.result.read = Some(read);
+    trial.result.write = Some(write);
+    trial.result.concurrency = 8.1;
+    trial.result.warm_up =
+        Some(WarmUp { duration_ns: Nanos(1_250_000_000), ios: 41_300, iops: 33_040.0 });
+    trial.result.ended_by = Some(EndedBy::Precision);
+    trial.result.open_loop = Some(OpenLoop {
+        offered_iops: 30_015.0,
+        late_mean_ns: 31_800.0,
+        late_p99_ns: Some(402_000.0),
+        late_max_ns: 8_310_000,
+        pacer_late_mean_ns: Some(1_120.0),
+        backlog_max: 41,
+        backlog_end: 0,
+        spin_ms: 3_120.0,
+    });
+    trial.result.verify = Some(VerifyResult {
+        good: 81_204,
+        lost: 1,
+        stale: 2,
+        bad: vec![BadBlock {
+            offset_bytes: 1 << 20,
+            fault: BlockFault::Lost,
+            detail: "at 1048576: no tag".into(),
+        }],
+        ..VerifyResult::default()
+    });
+    trial.scrubbed = Some(Scrubbed {
+        method: Scrub::Dontneed,
+        resident_before_bytes: Some(Bytes(1 << 30)),
+        resident_after_bytes: Some(Bytes(0)),
+    });
+    trial.preconditioning = Some(Preconditioning {
+        filled_bytes: Bytes(4 << 30),
+        round_iops: vec![61_000.0, 44_000.0, 31_200.0, 30_900.0, 31_000.0, 30_700.0, 31_100.0],
+        steady: true,
+    });
+    if let Measured::Value(cpu) = &mut trial.cpu {
+        cpu.clocks_per_byte = Some(2.41);
+        cpu.instructions_per_io = Measured::Value(9_480.0);
+        cpu.saturation_iops = Some(486_000.0);
+        cpu.saturation_bytes_per_s = Some(13.9e9);
+        cpu.upper_us_per_io = Some(6.32);
+        cpu.upper_method = Some("soaker".into());
+        cpu.upper = Some(upper());
+    }
+    if let Measured::Value(harness) = &mut trial.harness {
+        harness.batching = Some(Batching {
+            requests_per_call: 3.4,
+            error_mean_ns: 912.0,
+            error_max_ns: 41_000,
+            waited_for: 1,
+            held_mean_ns: None,
+            held_max_ns: None,
+        });
+    }
+    trial.cell = trial.workload.cell();
+    trial
+}
+
+fn upper() -> CpuUpper {
+    let estimate = |value: f64, half: f64| Estimate {
+        value,
+        low: value - half,
+        high: value + half,
+        se: half / 1.96,
+        n: 12,
+    };
+    CpuUpper {
+        us_per_io: estimate(6.32, 0.21),
+        rate_change_rel: -0.031,
+        ios: 290_000,
+        cpus: 2,
+        busy_share: 0.12,
+        baseline_share: 0.01,
+        lower_us_per_io: Some(estimate(4.3, 0.1)),
+        elsewhere_us_per_io: Some(estimate(2.0, 0.2)),
+        calibration_change_rel: 0.004,
+        kernel: None,
+        doubts: Vec::new(),
+    }
+}
+
+fn interval(index: u64, read: &DirectionResult, write: &DirectionResult) -> IntervalResult {
+    let of = |direction: &DirectionResult| IntervalDirection {
+        ios: direction.ios / 10,
+        bytes: direction.bytes / 10,
+        iops: direction.iops * (1.0 + index as f64 / 1e3),
+        bytes_per_s: direction.bytes_per_s,
+        response_ns: direction.response_ns.clone(),
+    };
+    IntervalResult {
+        begin_ns: Nanos(index * 1_000_000_000),
+        length_ns: Nanos(1_000_000_000),
+        read: Some(of(read)),
+        write: Some(of(write)),
+        concurrency: 8.1,
+    }
+}
+
+/// The intervals of a run of reads alone, few enough to be printed all.
+pub fn trial_with_intervals() -> Trial {
+    let mut trial = clean_trial();
+    let read = trial.result.read.clone().unwrap();
+    let interval = |index| IntervalResult { write: None, ..interval(index, &read, &read) };
+    trial.result.intervals = Some((0..4).map(interval).collect());
     trial
 }

@@ -1,0 +1,318 @@
+//! An engine around another that fails where a script says so.
+//!
+//! Real devices fail rarely and never when a test wants it. The wrapper lets the inner engine
+//! carry everything out and changes what comes back: another outcome, later, or never. So the
+//! code above is shown every fault with everything else being real. The script is a type, so that
+//! a faulty engine is an [`OpenEngine`] like any other and goes through the same generic code; or
+//! a value, for [`Faulty::new`].
+//!
+//! Rejected: faults in the device (dm-flakey, fault injection need root and a kernel that has
+//! them), and replacing outcomes in the worker (the path from engine to worker is what is tested).
+
+use crate::{
+    Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
+};
+use record::Nanos;
+use rustix::io::Errno;
+use std::time::Duration;
+use workload::Request;
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// What the inner engine says.
+    None,
+    /// This outcome: a negated error number, or bytes (fewer than asked: a short transfer).
+    Outcome(i32),
+    /// Held back until so many completions of others have been handed over since it was handed
+    /// over itself, or until it is waited for and nothing else is in flight.
+    AfterOthers(u32),
+    /// Held back until so long after it was handed over.
+    After(Nanos),
+    /// It does not complete.
+    Never,
+    /// The engine itself breaks with this error number, at the next wait: a ring that was taken
+    /// away, for one.
+    Breaks(i32),
+}
+
+/// Says which request fails how.
+pub trait FaultScript {
+    /// The fate of the `index`-th request of the job (from 0).
+    fn fault(&mut self, index: u64, request: &Request) -> Fault;
+}
+
+/// A closure is a script.
+impl<F: FnMut(u64, &Request) -> Fault> FaultScript for F {
+    fn fault(&mut self, index: u64, request: &Request) -> Fault {
+        self(index, request)
+    }
+}
+
+/// A request that is in flight.
+#[derive(Clone, Copy, Debug)]
+struct Fate {
+    fault: Fault,
+    /// Completions handed over when it was prepared.
+    before: u64,
+    /// When it was handed over.
+    begun: Nanos,
+}
+
+/// `E`, with faults by the script `S`.
+#[derive(Debug)]
+pub struct Faulty<E, S> {
+    inner: E,
+    script: S,
+    /// Per slot.
+    fates: Vec<Fate>,
+    /// Completed inside, not handed over.
+    held: Vec<Completion>,
+    prepared: u64,
+    delivered: u64,
+    /// In flight inside.
+    inside: u32,
+    scratch: Vec<Completion>,
+    /// The error number with which the engine broke.
+    broken: Option<i32>,
+}
+
+impl<E: Engine, S: FaultScript> Faulty<E, S> {
+    /// Wraps an engine.
+    #[must_use]
+    pub fn new(inner: E, script: S) -> Self {
+        Self {
+            inner,
+            script,
+            fates: Vec::new(),
+            held: Vec::new(),
+            prepared: 0,
+            delivered: 0,
+            inside: 0,
+            scratch: Vec::new(),
+            broken: None,
+        }
+    }
+
+    /// Takes what the inner engine has completed; whether it gave anything.
+    fn collect(&mut self, min: u32, until: Option<Nanos>) -> Result<bool, EngineError> {
+        self.scratch.clear();
+        self.inner.wait(min, self.inside, until, &mut self.scratch)?;
+        self.inside -= self.scratch.len() as u32;
+        for completion in &self.scratch {
+            let outcome = match self.fates[completion.slot as usize].fault {
+                Fault::Outcome(outcome) => outcome,
+                _ => completion.outcome,
+            };
+            self.held.push(Completion { slot: completion.slot, outcome });
+        }
+        Ok(!self.scratch.is_empty())
+    }
+
+    fn due(&self, completion: &Completion, now: Nanos) -> bool {
+        let fate = self.fates[completion.slot as usize];
+        match fate.fault {
+            Fault::None | Fault::Outcome(_) => true,
+            Fault::AfterOthers(others) => self.delivered - fate.before >= u64::from(others),
+            Fault::After(delay) => now >= fate.begun.plus(delay),
+            Fault::Never | Fault::Breaks(_) => false,
+        }
+    }
+
+    /// Lets the oldest that waits for others go, where there are none to wait for; whether there
+    /// was one.
+    fn release_oldest(&mut self) -> bool {
+        let waits =
+            |it: &Completion| matches!(self.fates[it.slot as usize].fault, Fault::AfterOthers(_));
+        let oldest = self.held.iter().position(waits);
+        if let Some(position) = oldest {
+            self.fates[self.held[position].slot as usize].fault = Fault::None;
+        }
+        oldest.is_some()
+    }
+
+    /// Hands over what is due, at most `room`.
+    fn deliver(&mut self, room: usize, done: &mut Vec<Completion>) {
+        let now = MonotonicClock.now();
+        let end = done.len() + room;
+        while done.len() < end {
+            let due = self.held.iter().position(|completion| self.due(completion, now));
+            let Some(position) = due else { return };
+            done.push(self.held.remove(position));
+            self.delivered += 1;
+        }
+    }
+
+    /// When the next one that is held back by time is due.
+    fn next_due(&self) -> Option<Nanos> {
+        let times = self.held.iter().filter_map(|completion| {
+            let fate = self.fates[completion.slot as usize];
+            match fate.fault {
+                Fault::After(delay) => Some(fate.begun.plus(delay)),
+                _ => None,
+            }
+        });
+        times.min()
+    }
+}
+
+impl<E: OpenEngine, S: FaultScript + Default + 'static> OpenEngine for Faulty<E, S> {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
+        Ok(Self::new(E::open(setup)?, S::default()))
+    }
+
+    fn data(&self, slot: u32, bytes: usize) -> &[u8] {
+        self.inner.data(slot, bytes)
+    }
+}
+
+impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
+    fn prepare(&mut self, requests: &[Submission]) {
+        let begun = MonotonicClock.now();
+        for submission in requests {
+            let fault = self.script.fault(self.prepared, &submission.request);
+            self.prepared += 1;
+            if let Fault::Breaks(errno) = fault {
+                self.broken = Some(errno);
+            }
+            let slot = submission.slot as usize;
+            let fate = Fate { fault, before: self.delivered, begun };
+            if slot >= self.fates.len() {
+                self.fates.resize(slot + 1, fate);
+            }
+            self.fates[slot] = fate;
+        }
+        self.inside += requests.len() as u32;
+        self.inner.prepare(requests);
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.inner.hand_over()
+    }
+
+    /// As the contract says, with one difference that is the purpose: with [`Fault::Never`] and
+    /// without a deadline it waits for ever, as on a device that is silent.
+    fn wait(
+        &mut self,
+        min: u32,
+        max: u32,
+        deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        if let Some(errno) = self.broken {
+            let errno = Errno::from_raw_os_error(errno);
+            return Err(EngineError::Broken { call: "the faulty engine", errno });
+        }
+        let before = done.len();
+        self.collect(0, None)?;
+        loop {
+            self.deliver(max as usize - (done.len() - before), done);
+            let now = MonotonicClock.now();
+            let got = (done.len() - before) as u32;
+            if got >= min || deadline.is_some_and(|end| now >= end) {
+                return Ok(());
+            }
+            let until = match (self.next_due(), deadline) {
+                (Some(due), Some(end)) => Some(due.min(end)),
+                (due, end) => due.or(end),
+            };
+            if self.inside > 0 {
+                // Without a time to wake at, a real engine gives something; one in virtual time
+                // may not, and its driver must move the clock.
+                if !self.collect(1, until)? && until.is_none() {
+                    return Ok(());
+                }
+            } else if !self.release_oldest() {
+                let left = until.map_or(Nanos(1_000_000), |until| until.since(now));
+                std::thread::sleep(Duration::from_nanos(left.0));
+            }
+        }
+    }
+
+    fn features(&self) -> Vec<String> {
+        self.inner.features()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NullEngine;
+    use record::OpKind;
+
+    const REQUEST: Request = Request { offset: 0, bytes: 4_096, op: OpKind::Read };
+    const WHOLE: i32 = 4_096;
+
+    fn faulty<S: FaultScript>(script: S) -> Faulty<NullEngine, S> {
+        let mut engine =
+            Faulty::new(NullEngine::open(&Setup::reading(Vec::new(), 4, 4_096)).unwrap(), script);
+        submit(&mut engine, &[0, 1, 2, 3]);
+        engine
+    }
+
+    fn submit(engine: &mut impl Engine, slots: &[u32]) {
+        let requests: Vec<Submission> = slots
+            .iter()
+            .map(|&slot| Submission { request: REQUEST, slot, generation: 0 })
+            .collect();
+        engine.prepare(&requests);
+    }
+
+    fn wait(engine: &mut impl Engine, min: u32, deadline: Option<Nanos>) -> Vec<(u32, i32)> {
+        let mut done = Vec::new();
+        engine.wait(min, 4, deadline, &mut done).unwrap();
+        done.iter().map(|completion| (completion.slot, completion.outcome)).collect()
+    }
+
+    #[test]
+    fn outcomes_are_those_of_the_script() {
+        let mut engine = faulty(|index, _: &Request| match index {
+            1 => Fault::Outcome(-5),
+            2 => Fault::Outcome(512),
+            _ => Fault::None,
+        });
+        assert_eq!(wait(&mut engine, 4, None), [(0, WHOLE), (1, -5), (2, 512), (3, WHOLE)]);
+    }
+
+    #[test]
+    fn a_request_is_held_back_until_others_have_completed() {
+        let mut engine = faulty(
+            |index, _: &Request| if index == 0 { Fault::AfterOthers(5) } else { Fault::None },
+        );
+        assert_eq!(wait(&mut engine, 3, None), [(1, WHOLE), (2, WHOLE), (3, WHOLE)]);
+        submit(&mut engine, &[1, 2]);
+        assert_eq!(wait(&mut engine, 3, None), [(1, WHOLE), (2, WHOLE), (0, WHOLE)]);
+    }
+
+    #[test]
+    fn a_request_is_held_back_until_its_time() {
+        let delay = Nanos(30_000_000);
+        let begun = MonotonicClock.now();
+        let mut engine =
+            faulty(
+                |index, _: &Request| {
+                    if index == 3 { Fault::After(Nanos(30_000_000)) } else { Fault::None }
+                },
+            );
+        assert_eq!(wait(&mut engine, 1, None).len(), 3);
+        assert_eq!(wait(&mut engine, 1, None), [(3, WHOLE)]);
+        assert!(MonotonicClock.now() >= begun.plus(delay));
+    }
+
+    #[test]
+    fn an_engine_that_broke_stays_broken() {
+        let mut engine = faulty(|_, _: &Request| Fault::Breaks(125));
+        for _ in 0..2 {
+            let error = engine.wait(1, 4, None, &mut Vec::new()).unwrap_err();
+            assert!(matches!(error, EngineError::Broken { errno: Errno::CANCELED, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_never_completes_leaves_a_deadline_to_end_the_wait() {
+        let mut engine = faulty(|_, _: &Request| Fault::Never);
+        let deadline = MonotonicClock.now().plus(Nanos(5_000_000));
+        assert_eq!(wait(&mut engine, 1, Some(deadline)), []);
+        assert!(MonotonicClock.now() >= deadline);
+    }
+}

@@ -1,0 +1,386 @@
+//! The clock of real jobs: the processor's time-stamp counter where it is proved sound, otherwise
+//! the kernel's monotonic clock.
+//!
+//! A reading of the counter costs less than one through the vDSO, which reads the same counter and
+//! then its own tables, and a job reads its clock twice a batch. It is used only if all of this holds, and [`JobClock::doubt`] says what did not:
+//!
+//! - the processor says that it counts at one rate in every state (CPUID 8000_0007h, EDX bit 8);
+//! - the kernel itself uses it as its clock source, which it stops doing on a machine whose
+//!   processors' counters differ or whose counter drifts from the other timers;
+//! - two calibrations in a row, each by paired readings of both clocks, give the same rate.
+//!
+//! The scale comes from pairs (counter, CLOCK_MONOTONIC): the kernel's clock is read between two
+//! readings of the counter, many times, and the tightest bracket is kept, which bounds a pair's
+//! error by half the bracket (some 20 ns). Over the calibration of 20 ms that is an error of the
+//! rate of about one part in a million, which [`JobClock::drift_bound_ppm`] states; every
+//! [`JobClock::recheck`] takes another pair, checks that both clocks still agree, moves the origin
+//! there and so lengthens the base of the calibration: a minute later the bound is below one in a
+//! thousand million. The origin is that of CLOCK_MONOTONIC, so that deadlines given to the kernel
+//! mean the same moment.
+//!
+//! Readings are ordered (`lfence` first), as the kernel's own are: an unordered one may be taken
+//! before the completion that it is to end was loaded. Rejected: the kernel's conversion factors
+//! from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (does not
+//! share the origin), and a table of offsets per processor (the kernel has refused such machines
+//! already).
+
+use crate::{Clock, MonotonicClock};
+use record::Nanos;
+use std::arch::asm;
+use std::time::Duration;
+
+/// Length of each of the two calibrations in a row.
+const HALF: Duration = Duration::from_millis(10);
+/// Brackets from which the tightest is taken for a pair.
+const BRACKETS: u32 = 64;
+/// Binary digits behind the point of nanoseconds per count: room for counters from 4 MHz on.
+const SHIFT: u32 = 56;
+/// How much the kernel may slew CLOCK_MONOTONIC to follow a time server (adjtimex(2): 500 ppm),
+/// and some room: what two sound clocks can differ by since the last pair.
+const SLEW_PPM: f64 = 600.0;
+/// Least disagreement that counts: below it, it is the scheduler between the readings.
+const FLOOR_NS: f64 = 200.0;
+/// A base of calibration longer than this is begun anew, so that the rate follows the kernel's.
+const BASE_MAX_NS: u64 = 120_000_000_000;
+
+/// Why the counter is not used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doubt {
+    /// The processor does not promise a constant rate.
+    NotInvariant,
+    /// The kernel does not use it.
+    NotTheKernels,
+    /// Both halves of the calibration gave different rates.
+    Unsteady {
+        /// By how much.
+        ppm: f64,
+    },
+    /// It has left CLOCK_MONOTONIC.
+    Disagrees {
+        /// Counter minus kernel.
+        error_ns: f64,
+        /// Since the last check.
+        elapsed_ns: u64,
+    },
+}
+
+impl Doubt {
+    fn words(self) -> String {
+        match self {
+            Self::NotInvariant => {
+                "the processor does not say that its time-stamp counter is invariant".to_owned()
+            }
+            Self::NotTheKernels => format!(
+                "the kernel's clock source is {}, not tsc",
+                clock_source().unwrap_or_else(|| "not known".to_owned())
+            ),
+            Self::Unsteady { ppm } => format!(
+                "the time-stamp counter's rate against CLOCK_MONOTONIC changed by {ppm:.1} ppm \
+                 within 20 ms"
+            ),
+            Self::Disagrees { error_ns, elapsed_ns } => format!(
+                "the time-stamp counter left CLOCK_MONOTONIC by {error_ns:.0} ns within {:.1} s",
+                elapsed_ns as f64 / 1e9
+            ),
+        }
+    }
+}
+
+/// The same moment by both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    count: u64,
+    time_ns: u64,
+    /// Half of the bracket: the largest error of the pair, in counts.
+    error: u64,
+}
+
+impl Pair {
+    fn take() -> Self {
+        let mut best = Self { count: 0, time_ns: 0, error: u64::MAX };
+        for _ in 0..BRACKETS {
+            let before = count();
+            let time_ns = MonotonicClock.now().0;
+            let after = count();
+            let error = after.saturating_sub(before).div_ceil(2);
+            if error < best.error {
+                best = Self { count: before + error, time_ns, error };
+            }
+        }
+        best
+    }
+
+    /// Nanoseconds per count since an earlier pair; zero where nothing has passed.
+    fn rate_since(&self, earlier: &Self) -> f64 {
+        let counts = self.count.saturating_sub(earlier.count).max(1);
+        self.time_ns.saturating_sub(earlier.time_ns) as f64 / counts as f64
+    }
+}
+
+/// A line through two pairs.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    /// Where the calibration's base begins.
+    first: Pair,
+    /// Where the line begins.
+    anchor: Pair,
+    /// Nanoseconds per count, times 2^[`SHIFT`].
+    factor: u64,
+}
+
+impl Scale {
+    fn new(first: Pair, anchor: Pair) -> Self {
+        let factor = anchor.rate_since(&first) * (1u64 << SHIFT) as f64;
+        Self { first, anchor, factor: factor as u64 }
+    }
+
+    #[inline]
+    fn at(&self, count: u64) -> u64 {
+        let counts = u128::from(count.saturating_sub(self.anchor.count));
+        self.anchor.time_ns + ((counts * u128::from(self.factor)) >> SHIFT) as u64
+    }
+
+    fn ns(&self, counts: u64) -> f64 {
+        counts as f64 * self.factor as f64 / (1u64 << SHIFT) as f64
+    }
+
+    /// Largest error of the rate that the pairs allow, in millionths.
+    fn bound_ppm(&self) -> f64 {
+        let base = self.anchor.time_ns.saturating_sub(self.first.time_ns).max(1);
+        self.ns(self.anchor.error + self.first.error) / base as f64 * 1e6
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Counter(Scale),
+    Kernel(Doubt),
+}
+
+/// The clock of real jobs; its copies tell the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct JobClock {
+    source: Source,
+}
+
+impl JobClock {
+    /// Calibrates, which takes some 20 ms of sleep.
+    #[must_use]
+    pub fn new() -> Self {
+        let source = if !invariant() {
+            Source::Kernel(Doubt::NotInvariant)
+        } else if clock_source().as_deref() != Some("tsc") {
+            Source::Kernel(Doubt::NotTheKernels)
+        } else {
+            calibrate()
+        };
+        Self { source }
+    }
+
+    /// Takes another pair: where both clocks still agree, the line goes on from there with a
+    /// longer base; where they do not, the kernel's clock is used from now on. Call it before a
+    /// run, while no job uses a copy: time may step by the disagreement, which is returned (the
+    /// counter's time minus the kernel's, in nanoseconds; 0 where the kernel's clock is in use).
+    pub fn recheck(&mut self) -> f64 {
+        let Source::Counter(scale) = self.source else { return 0.0 };
+        let pair = Pair::take();
+        let error_ns = scale.at(pair.count) as f64 - pair.time_ns as f64;
+        let elapsed_ns = pair.time_ns.saturating_sub(scale.anchor.time_ns);
+        let sound = scale.ns(pair.error + scale.anchor.error)
+            + elapsed_ns as f64 * (SLEW_PPM + scale.bound_ppm()) / 1e6;
+        self.source = if error_ns.abs() > sound.max(FLOOR_NS) {
+            Source::Kernel(Doubt::Disagrees { error_ns, elapsed_ns })
+        } else if elapsed_ns < HALF.as_nanos() as u64 {
+            Source::Counter(scale)
+        } else {
+            let long = pair.time_ns.saturating_sub(scale.first.time_ns) > BASE_MAX_NS;
+            Source::Counter(Scale::new(if long { scale.anchor } else { scale.first }, pair))
+        };
+        error_ns
+    }
+
+    /// What it is, for the record.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.source {
+            Source::Counter(_) => "TSC",
+            Source::Kernel(_) => "CLOCK_MONOTONIC",
+        }
+    }
+
+    /// Why the time-stamp counter is not used; `None` where it is.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        match self.source {
+            Source::Counter(_) => None,
+            Source::Kernel(doubt) => Some(doubt.words()),
+        }
+    }
+
+    /// How fast it can leave CLOCK_MONOTONIC, in millionths, as far as the calibration can tell;
+    /// changes of the kernel's own slewing come on top. 0 where it is that clock.
+    #[must_use]
+    pub fn drift_bound_ppm(&self) -> f64 {
+        match self.source {
+            Source::Counter(scale) => scale.bound_ppm(),
+            Source::Kernel(_) => 0.0,
+        }
+    }
+
+    /// The counter's time minus the kernel's now, in nanoseconds; 0 where it is the kernel's.
+    #[must_use]
+    pub fn disagreement_ns(&self) -> f64 {
+        let mut copy = *self;
+        copy.recheck()
+    }
+}
+
+impl Default for JobClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for JobClock {
+    #[inline]
+    fn now(&self) -> Nanos {
+        match &self.source {
+            Source::Counter(scale) => Nanos(scale.at(count())),
+            Source::Kernel(_) => MonotonicClock.now(),
+        }
+    }
+}
+
+/// Two calibrations in a row that must agree within what their pairs allow.
+fn calibrate() -> Source {
+    let first = Pair::take();
+    std::thread::sleep(HALF);
+    let middle = Pair::take();
+    std::thread::sleep(HALF);
+    let last = Pair::take();
+    let scale = Scale::new(first, last);
+    let halves = [middle.rate_since(&first), last.rate_since(&middle)];
+    let ppm = (halves[1] / halves[0] - 1.0).abs() * 1e6;
+    // The middle pair enters both halves, with opposite signs.
+    let allowed_ns = scale.ns(first.error + 2 * middle.error + last.error);
+    let allowed_ppm = allowed_ns / HALF.as_nanos() as f64 * 1e6 + 1.0;
+    let within = ppm <= allowed_ppm && scale.factor > 0;
+    if within { Source::Counter(scale) } else { Source::Kernel(Doubt::Unsteady { ppm }) }
+}
+
+/// The kernel's clock source.
+fn clock_source() -> Option<String> {
+    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .ok()
+        .map(|text| text.trim().to_owned())
+}
+
+/// The time-stamp counter, not before what came earlier in the program was carried out.
+#[inline]
+fn count() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: every x86-64 processor has both instructions; they touch the two named registers
+    // only. That the block may touch memory is left open on purpose, so that the compiler moves no
+    // access across the reading.
+    unsafe {
+        asm!("lfence", "rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
+    }
+    high << 32 | low
+}
+
+/// Whether the processor counts at one rate in all its states (Intel SDM vol. 2, CPUID leaf
+/// 8000_0007h).
+fn invariant() -> bool {
+    const HIGHEST: u32 = 0x8000_0000;
+    const POWER: u32 = 0x8000_0007;
+    const INVARIANT: u32 = 1 << 8;
+    cpuid(HIGHEST)[0] >= POWER && cpuid(POWER)[3] & INVARIANT != 0
+}
+
+/// EAX to EDX of a leaf without subleaves.
+fn cpuid(leaf: u32) -> [u32; 4] {
+    let (eax, ebx, ecx, edx): (u32, u64, u32, u32);
+    // SAFETY: every x86-64 processor has the instruction; RBX, which the compiler keeps for
+    // itself, is saved in the register that takes its result.
+    unsafe {
+        asm!(
+            "mov {saved}, rbx",
+            "cpuid",
+            "xchg {saved}, rbx",
+            saved = out(reg) ebx,
+            inout("eax") leaf => eax,
+            inout("ecx") 0 => ecx,
+            out("edx") edx,
+            options(nostack, nomem, preserves_flags),
+        );
+    }
+    [eax, ebx as u32, ecx, edx]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(count: u64, time_ns: u64) -> Pair {
+        Pair { count, time_ns, error: 10 }
+    }
+
+    #[test]
+    fn both_clocks_tell_the_same_time() {
+        let clock = JobClock::new();
+        for _ in 0..1_000 {
+            let before = MonotonicClock.now();
+            let own = clock.now();
+            let after = MonotonicClock.now();
+            // The line's error since the calibration: its bound, and a pair's.
+            assert!(own.0 + 5_000 >= before.0 && own.0 <= after.0 + 5_000, "{clock:?}");
+        }
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        let clock = JobClock::new();
+        let mut last = clock.now();
+        for _ in 0..100_000 {
+            let now = clock.now();
+            assert!(now >= last);
+            last = now;
+        }
+    }
+
+    #[test]
+    fn the_line_goes_through_both_pairs_and_on() {
+        // 2.5 GHz: 0.4 ns a count.
+        let scale = Scale::new(pair(1_000, 5_000), pair(50_001_000, 20_005_000));
+        assert_eq!(scale.at(50_001_000), 20_005_000);
+        let later = scale.at(50_001_000 + 25_000_000_000);
+        assert!(later.abs_diff(10_020_005_000) <= 1, "{later}");
+        assert!((scale.bound_ppm() - 0.4).abs() < 1e-6, "{}", scale.bound_ppm());
+    }
+
+    #[test]
+    fn a_counter_that_left_the_kernels_clock_is_not_used_any_more() {
+        let mut clock = JobClock::new();
+        let Source::Counter(scale) = clock.source else {
+            assert!(clock.doubt().is_some());
+            return;
+        };
+        assert!(clock.recheck().abs() < 5_000.0 && clock.doubt().is_none(), "{clock:?}");
+        // A counter that runs 1 % too fast since an anchor a second ago.
+        let mut early = scale;
+        early.anchor.time_ns -= 1_010_000_000;
+        early.anchor.count -= (1e9 / scale.ns(1)) as u64;
+        early.first.time_ns -= 1_010_000_000;
+        let mut planted = JobClock { source: Source::Counter(early) };
+        planted.recheck();
+        assert_eq!(planted.name(), "CLOCK_MONOTONIC");
+        assert!(planted.doubt().is_some_and(|doubt| doubt.contains("left")), "{planted:?}");
+    }
+
+    #[test]
+    fn a_longer_base_bounds_the_rate_more_tightly() {
+        let short = Scale::new(pair(0, 0), pair(50_000_000, 20_000_000));
+        let long = Scale::new(pair(0, 0), pair(5_000_000_000, 2_000_000_000));
+        assert!(long.bound_ppm() < short.bound_ppm() / 50.0);
+    }
+}

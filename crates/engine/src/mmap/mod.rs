@@ -1,0 +1,216 @@
+//! Copies from and to a mapping of the file: what a program sees that maps its data.
+//!
+//! A read copies from the mapping into the slot's memory, a write the other way; where the page
+//! is not there, the processor faults and the kernel fetches it, on the job's thread. So a job's
+//! depth is one, as with plain calls. With write-through each write is followed by an msync of
+//! its pages. A mapping cannot bypass the page cache, so those cache modes are refused.
+//!
+//! A page that cannot be had (the file was cut under the mapping, the device failed, the file
+//! system is full) is a SIGBUS for the one who touches it. It becomes a request that failed with
+//! EIO, by the way the kernel's own copies from user memory take (`fault`): the copy is one
+//! instruction at a known address, and a handler lets the thread go on behind it. That costs
+//! nothing while all is well. Rejected, by cost: MADV_POPULATE_READ before each copy, and copies
+//! through the kernel (process_vm_readv, write to a memory file), which return EFAULT instead of a
+//! signal but put a system call into every request, where the point of a mapping is that there is
+//! none; and the first leaves a moment in which the file can still be cut.
+//!
+//! A mapping does not grow: a write beyond the end that the file had at the opening is refused
+//! with ENOSPC, as on a block device. Within its last page a file that was cut shows zeros instead
+//! of a fault, so the length is read again at every [`CHECK_EVERY`]th transfer.
+
+mod fault;
+
+use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport};
+use record::{Nanos, OpKind};
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, seek};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, RawFd};
+
+/// Requests through a mapping of the file.
+pub type MmapEngine = Direct<Mmap>;
+
+/// Transfers between two looks at the files' lengths.
+const CHECK_EVERY: u32 = 256;
+/// Granularity of msync.
+const PAGE_BYTES: u64 = 4_096;
+
+/// A mapped file.
+#[derive(Debug)]
+struct Mapped {
+    file: RawFd,
+    /// Null where the file is empty.
+    base: *mut u8,
+    /// Bytes that were mapped.
+    length: usize,
+    /// The file's length when it was last looked at, at most `length`.
+    size: u64,
+    /// Whether it may be written.
+    writable: bool,
+    /// Whether writes go through to the medium.
+    synchronous: bool,
+}
+
+/// Transfers through mappings.
+#[derive(Debug)]
+pub struct Mmap {
+    files: Vec<Mapped>,
+    queue: VecDeque<Transfer>,
+    since_check: u32,
+}
+
+/// Length of a file or block device.
+fn length(file: BorrowedFd<'_>) -> Result<u64, Errno> {
+    match fstat(file)?.st_size {
+        // A block device has none of its own. The position that this moves is used by nobody.
+        0 => seek(file, SeekFrom::End(0)),
+        size => Ok(size as u64),
+    }
+}
+
+impl Mapped {
+    fn new(file: RawFd, writes: bool) -> Result<Self, EngineError> {
+        // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(file) };
+        let refused = |cause: &str, errno, remedy| EngineError::Unavailable {
+            engine: "mmap",
+            cause: cause.to_owned(),
+            errno,
+            remedy,
+        };
+        let flags = fcntl_getfl(borrowed)
+            .map_err(|errno| refused("the target cannot be looked at", errno, "check it"))?;
+        if flags.contains(OFlags::DIRECT) {
+            let cause = "a mapping is the page cache, and the target was opened to bypass it";
+            return Err(refused(cause, Errno::INVAL, "use --cache all or --cache fs"));
+        }
+        let size = length(borrowed)
+            .map_err(|errno| refused("the target has no length", errno, "use another engine"))?;
+        let mut mapped = Self {
+            file,
+            base: std::ptr::null_mut(),
+            length: size as usize,
+            size,
+            writable: writes && !flags.intersection(OFlags::RWMODE).is_empty(),
+            // O_SYNC contains it; rustix's name of it means both.
+            synchronous: flags.bits() & libc::O_DSYNC as u32 != 0,
+        };
+        if size > 0 {
+            let mut protection = ProtFlags::READ;
+            protection.set(ProtFlags::WRITE, mapped.writable);
+            let wherever = std::ptr::null_mut();
+            // SAFETY: a fresh shared mapping at an address of the kernel's choice; nothing refers
+            // into it but the copies below, which survive that it is cut.
+            let base =
+                unsafe { mmap(wherever, mapped.length, protection, MapFlags::SHARED, borrowed, 0) };
+            mapped.base = base
+                .map_err(|errno| {
+                    refused("the target cannot be mapped", errno, "use another engine")
+                })?
+                .cast();
+        }
+        Ok(mapped)
+    }
+
+    fn look_again(&mut self) {
+        // SAFETY: as at the opening.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(self.file) };
+        if let Ok(size) = length(borrowed) {
+            self.size = size.min(self.length as u64);
+        }
+    }
+
+    /// Bytes, or a negated error number.
+    fn carry_out(&mut self, transfer: &Transfer) -> i32 {
+        let failed = |errno: Errno| -errno.raw_os_error();
+        let wanted = u64::from(transfer.bytes).min(self.size.saturating_sub(transfer.offset));
+        let bytes = wanted as usize;
+        if transfer.op == OpKind::Write && !self.writable {
+            return failed(Errno::BADF);
+        }
+        if bytes == 0 {
+            return if transfer.op == OpKind::Write { failed(Errno::NOSPC) } else { 0 };
+        }
+        // SAFETY: the offset is below the length of the mapping.
+        let place = unsafe { self.base.add(transfer.offset as usize) };
+        let (to, from) = match transfer.op {
+            OpKind::Read => (transfer.address, place),
+            OpKind::Write => (place, transfer.address),
+        };
+        // SAFETY: both ranges are mapped, writable where they are written, and do not overlap;
+        // that pages of the file are gone is what the copy survives.
+        if unsafe { fault::copy(to, from, bytes) } > 0 {
+            self.look_again();
+            return failed(Errno::IO);
+        }
+        if transfer.op == OpKind::Write && self.synchronous {
+            let start = transfer.offset / PAGE_BYTES * PAGE_BYTES;
+            let end = transfer.offset + wanted;
+            // SAFETY: the range lies in the mapping, from a page's start.
+            let written = unsafe {
+                let start_address = self.base.add(start as usize).cast();
+                msync(start_address, (end - start) as usize, MsyncFlags::SYNC)
+            };
+            if let Err(errno) = written {
+                return failed(errno);
+            }
+        }
+        bytes as i32
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if !self.base.is_null() {
+            // SAFETY: the mapping is ours, and no copy is under way.
+            let _ = unsafe { munmap(self.base.cast(), self.length) };
+        }
+    }
+}
+
+impl Transport for Mmap {
+    fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
+        fault::install()?;
+        let files = setup.files.iter().map(|&file| Mapped::new(file, setup.writes));
+        Ok(Self {
+            files: files.collect::<Result<_, _>>()?,
+            queue: VecDeque::with_capacity(most as usize),
+            since_check: 0,
+        })
+    }
+
+    #[inline]
+    fn push(&mut self, transfer: Transfer) {
+        self.queue.push_back(transfer);
+    }
+
+    fn wait(
+        &mut self,
+        min: u32,
+        _max: u32,
+        _deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        // Not more than asked for: the caller's clock must see each request end on its own.
+        for _ in 0..min {
+            let Some(transfer) = self.queue.pop_front() else { break };
+            self.since_check += 1;
+            if self.since_check == CHECK_EVERY {
+                self.since_check = 0;
+                self.files.iter_mut().for_each(Mapped::look_again);
+            }
+            let outcome = self.files[transfer.file as usize].carry_out(&transfer);
+            done.push(Completion { slot: transfer.tag, outcome });
+        }
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<String> {
+        let mut features = vec!["copies from and to a mapping".to_owned()];
+        if self.files.iter().any(|file| file.synchronous && file.writable) {
+            features.push("msync after each write".to_owned());
+        }
+        features
+    }
+}

@@ -1,0 +1,284 @@
+//! Several files as one: RAID 0 in software.
+//!
+//! The area is cut into chunks that go round the files. A request becomes a transfer per chunk
+//! that it touches, all of them in flight at once, and completes with the last. Its outcome is
+//! what a single device would say: the first error in the order of its offsets, else the bytes up
+//! to the first gap.
+//!
+//! It is an engine type beside [`Direct`](crate::Direct) on the same transports, chosen where the
+//! engine's type is chosen ([`EngineVisitor::striped`](crate::EngineVisitor::striped)), so a run
+//! without a stripe has nothing of this in its loop. Everything is allocated at the opening: a
+//! transfer's tag is its slot times the most pieces that a request can have, plus the piece.
+//! Rejected: an engine per file under one job (a job can wait in one system call only), and
+//! vectored transfers of chunks that lie behind one another in a file (one completion would stand
+//! for pieces that a reader of the trace takes for separate).
+
+use crate::transport::{address_of, close, memory_of};
+use crate::{
+    Buffers, Completion, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
+};
+use record::Nanos;
+use rustix::io::Errno;
+use std::mem::ManuallyDrop;
+
+/// Where a byte of the striped area lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    file: u32,
+    offset: u64,
+    /// Bytes from there to the chunk's end.
+    left: u32,
+}
+
+/// The layout of a stripe.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    chunk_bytes: u64,
+    /// Set where the chunk is a power of two, which it nearly always is: its exponent.
+    shift: Option<u32>,
+    files: u64,
+    /// 2^64 / files, rounded up: a multiplication divides chunk numbers below 2^32 exactly
+    /// (Granlund and Montgomery 1994).
+    reciprocal: u64,
+}
+
+impl Layout {
+    fn new(chunk_bytes: u32, files: usize) -> Self {
+        let power = chunk_bytes.is_power_of_two();
+        Self {
+            chunk_bytes: u64::from(chunk_bytes),
+            shift: power.then(|| chunk_bytes.trailing_zeros()),
+            files: files as u64,
+            reciprocal: if files < 2 { 0 } else { u64::MAX / files as u64 + 1 },
+        }
+    }
+
+    #[inline]
+    fn place(&self, offset: u64) -> Place {
+        let chunk = match self.shift {
+            Some(shift) => offset >> shift,
+            None => offset / self.chunk_bytes,
+        };
+        let within = offset - chunk * self.chunk_bytes;
+        let row = if self.files == 1 {
+            chunk
+        } else if chunk <= u64::from(u32::MAX) {
+            ((u128::from(chunk) * u128::from(self.reciprocal)) >> 64) as u64
+        } else {
+            chunk / self.files
+        };
+        Place {
+            file: (chunk - row * self.files) as u32,
+            offset: row * self.chunk_bytes + within,
+            left: (self.chunk_bytes - within) as u32,
+        }
+    }
+}
+
+/// What a request in pieces has come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Whole {
+    pieces: u32,
+    outstanding: u32,
+}
+
+/// A piece: its length, and what became of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    bytes: i32,
+    outcome: i32,
+}
+
+/// An engine on all files of its setup as one.
+#[derive(Debug)]
+pub struct Striped<T: Transport> {
+    transport: T,
+    buffers: ManuallyDrop<Buffers>,
+    layout: Layout,
+    /// Most pieces of a request.
+    pieces_max: u32,
+    /// By slot.
+    wholes: Vec<Whole>,
+    /// By tag.
+    pieces: Vec<Piece>,
+    transfers_in_flight: u32,
+    done: Vec<Completion>,
+    /// Whole requests that were not asked for yet.
+    ready: Vec<Completion>,
+}
+
+impl<T: Transport> OpenEngine for Striped<T> {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
+        let chunk_bytes = setup.stripe_bytes.unwrap_or(0);
+        if chunk_bytes == 0 || setup.files.is_empty() {
+            return Err(EngineError::Unavailable {
+                engine: "a stripe",
+                cause: format!("{} targets in chunks of {chunk_bytes} bytes", setup.files.len()),
+                errno: Errno::INVAL,
+                remedy: "give several targets and --stripe 64k",
+            });
+        }
+        // A request that begins at a chunk's last byte touches one chunk more than its length.
+        let pieces_max = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
+        let depth = setup.depth.max(1);
+        let most = depth.saturating_mul(pieces_max);
+        let buffers = Buffers::new(setup)?;
+        let transport = T::open(setup, most, memory_of(&buffers))?;
+        Ok(Self {
+            transport,
+            buffers: ManuallyDrop::new(buffers),
+            layout: Layout::new(chunk_bytes, setup.files.len()),
+            pieces_max,
+            wholes: vec![Whole::default(); depth as usize],
+            pieces: vec![Piece::default(); most as usize],
+            transfers_in_flight: 0,
+            done: Vec::with_capacity(most as usize),
+            ready: Vec::with_capacity(depth as usize),
+        })
+    }
+
+    fn data(&self, slot: u32, bytes: usize) -> &[u8] {
+        self.buffers.data(slot, bytes)
+    }
+}
+
+impl<T: Transport> Striped<T> {
+    fn split(&mut self, submission: &Submission) {
+        let Submission { request, slot, .. } = *submission;
+        let start = address_of(&mut self.buffers, submission);
+        let first = slot * self.pieces_max;
+        let (mut sent, mut count) = (0, 0);
+        while sent < request.bytes {
+            let place = self.layout.place(request.offset + u64::from(sent));
+            let bytes = place.left.min(request.bytes - sent);
+            let tag = first + count;
+            self.pieces[tag as usize] = Piece { bytes: bytes as i32, outcome: 0 };
+            self.transport.push(Transfer {
+                // SAFETY: the request's memory is `request.bytes` long, more than `sent`.
+                address: unsafe { start.add(sent as usize) },
+                offset: place.offset,
+                bytes,
+                tag,
+                file: place.file,
+                op: request.op,
+            });
+            sent += bytes;
+            count += 1;
+        }
+        debug_assert!(count <= self.pieces_max, "a request beyond the largest");
+        self.wholes[slot as usize] = Whole { pieces: count, outstanding: count };
+        self.transfers_in_flight += count;
+    }
+
+    /// Books completed pieces; requests that are whole now become ready.
+    fn assemble(&mut self) {
+        self.transfers_in_flight -= self.done.len() as u32;
+        for position in 0..self.done.len() {
+            let Completion { slot: tag, outcome } = self.done[position];
+            self.pieces[tag as usize].outcome = outcome;
+            let slot = tag / self.pieces_max;
+            let whole = &mut self.wholes[slot as usize];
+            whole.outstanding -= 1;
+            if whole.outstanding == 0 {
+                let first = (slot * self.pieces_max) as usize;
+                let pieces = &self.pieces[first..first + whole.pieces as usize];
+                self.ready.push(Completion { slot, outcome: whole_outcome(pieces) });
+            }
+        }
+        self.done.clear();
+    }
+}
+
+/// The first error, else the bytes up to the first gap.
+fn whole_outcome(pieces: &[Piece]) -> i32 {
+    if let Some(failed) = pieces.iter().find(|piece| piece.outcome < 0) {
+        return failed.outcome;
+    }
+    let mut bytes = 0;
+    for piece in pieces {
+        bytes += piece.outcome;
+        if piece.outcome < piece.bytes {
+            break;
+        }
+    }
+    bytes
+}
+
+impl<T: Transport> Engine for Striped<T> {
+    fn prepare(&mut self, requests: &[Submission]) {
+        for submission in requests {
+            self.split(submission);
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.transport.hand_over()
+    }
+
+    fn wait(
+        &mut self,
+        min: u32,
+        max: u32,
+        deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        loop {
+            let missing = min.saturating_sub(self.ready.len() as u32);
+            // So many requests take at least so many pieces, and there are at least so many.
+            let pieces = missing.min(self.transfers_in_flight);
+            let most = self.transfers_in_flight;
+            self.transport.wait(pieces, most, deadline, &mut self.done)?;
+            let silent = (self.done.len() as u32) < pieces;
+            self.assemble();
+            if self.ready.len() as u32 >= min || silent {
+                break;
+            }
+        }
+        let count = self.ready.len().min(max as usize);
+        done.extend(self.ready.drain(..count));
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<String> {
+        let mut features = self.transport.features();
+        let Layout { files, chunk_bytes, .. } = self.layout;
+        features.push(format!("striped over {files} targets in chunks of {chunk_bytes} bytes"));
+        features
+    }
+}
+
+impl<T: Transport> Drop for Striped<T> {
+    fn drop(&mut self) {
+        close(&mut self.transport, &mut self.buffers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_has_one_place_and_chunks_go_round() {
+        for (chunk, files) in [(512, 1), (512, 2), (4096, 3), (96 << 10, 7), (65_536, 1_000)] {
+            let layout = Layout::new(chunk, files);
+            let chunk = u64::from(chunk);
+            for offset in [0, 1, chunk - 1, chunk, chunk * files as u64, 123_456_789_012, 1 << 52] {
+                let (number, within) = (offset / chunk, offset % chunk);
+                let expected = Place {
+                    file: (number % files as u64) as u32,
+                    offset: number / files as u64 * chunk + within,
+                    left: (chunk - within) as u32,
+                };
+                assert_eq!(layout.place(offset), expected, "{layout:?} {offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_error_counts_and_else_the_bytes_up_to_the_first_gap() {
+        let piece = |bytes, outcome| Piece { bytes, outcome };
+        assert_eq!(whole_outcome(&[piece(10, 10), piece(20, 20)]), 30);
+        assert_eq!(whole_outcome(&[piece(10, 10), piece(20, 5), piece(10, 10)]), 15);
+        assert_eq!(whole_outcome(&[piece(10, 3), piece(20, -5), piece(10, -28)]), -5);
+    }
+}

@@ -1,0 +1,327 @@
+//! Tags: what makes a block tell, when it is read back, which write it came from.
+//!
+//! A tagged block starts with a header (mark, offset, generation, seed, checksum), and each of its
+//! further sectors with a word that holds the generation, hidden under offset and seed. Disks
+//! promise at most that a sector is written whole, so a block that was torn shows it in those
+//! words, with certainty and with the generations of its parts, also where its header is the
+//! missing part. Everything else in the block is under the checksum: 64 bits of folded products, which
+//! miss a change that nobody made to fool them once in about 2^64.
+//!
+//! The checksum is made of one hash for each sector's content. A writer whose content comes from a
+//! ring of fixed random data knows those beforehand ([`crate::Buffers`]), so a tag costs it some
+//! ten multiplications for 4 KiB, and nothing is hashed while requests are made. Rejected: a checksum over
+//! the block as written (a pass over its memory for each write), CRC32C (32 bits; needs an
+//! instruction that a portable build may not assume), and a tag per sector (twelve times as much
+//! of a block that is not random).
+
+use crate::Request;
+use record::Workload;
+use workload::derive_seed;
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 40;
+/// What a disk writes whole, at most.
+pub const SECTOR_BYTES: usize = 512;
+/// Length of a tagged block where requests allow it.
+const BLOCK_BYTES: u32 = 4_096;
+/// "halfpwr1": the first word of every header.
+const MARK: u64 = u64::from_le_bytes(*b"halfpwr1");
+/// A generation that a sector's word may hold: more than any run writes, and so few of all words
+/// that one in 2^24 sectors of other data looks like ours.
+const GENERATIONS: u64 = 1 << 40;
+/// Odd constants of the hash (wyhash's, by Wang Yi).
+const KEYS: [u64; 4] =
+    [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3];
+/// Apart from the seeds of streams and data.
+const TAG_SEEDS: u64 = 2 << 32;
+
+/// What the tags of a job have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tags {
+    /// Length of a tagged block: 4096, or 512 where requests are not multiples of that.
+    pub block_bytes: u32,
+    /// In every header: tells runs apart, and targets that have the same offsets.
+    pub seed: u64,
+}
+
+/// Blocks of 4 KiB, of no run.
+impl Default for Tags {
+    fn default() -> Self {
+        Self { block_bytes: BLOCK_BYTES, seed: 0 }
+    }
+}
+
+impl Tags {
+    /// Those of a job of a run. Jobs that share a target share its tags, so that a run with another
+    /// number of jobs can read them.
+    #[must_use]
+    pub fn of(workload: &Workload, seed: u64, job: u32) -> Self {
+        let target =
+            if workload.stripe_bytes.is_some() { 0 } else { job % workload.targets.max(1) };
+        let strides = workload.stride_bytes.iter().map(|bytes| bytes.0);
+        let mut lengths = workload.bs.iter().map(|share| share.bytes.0).chain(strides);
+        let whole = lengths.all(|length| length.is_multiple_of(u64::from(BLOCK_BYTES)));
+        Self {
+            block_bytes: if whole { BLOCK_BYTES } else { SECTOR_BYTES as u32 },
+            seed: derive_seed(seed, TAG_SEEDS + u64::from(target)),
+        }
+    }
+}
+
+/// What a header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Where the block was to go, in bytes from the start of the target.
+    pub offset: u64,
+    /// Which write of its job it came from, from 1.
+    pub generation: u64,
+    /// Of its run ([`Tags::seed`]).
+    pub seed: u64,
+}
+
+/// What a block turned out to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// No tag, nor a part of one.
+    Absent,
+    /// A block as it was written once, perhaps elsewhere.
+    Whole(Tag),
+    /// Parts of several writes, or content that does not fit its checksum; in words.
+    Torn(String),
+}
+
+/// The high and the low half of a product, combined.
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// The word at the start of sector `index` of a block, but for the first.
+#[inline]
+fn sector_word(tag: &Tag, index: usize) -> u64 {
+    let place = tag.offset.wrapping_add((index * SECTOR_BYTES) as u64);
+    tag.generation ^ fold(place ^ KEYS[2], tag.seed ^ KEYS[3])
+}
+
+/// The word of `bytes` at `start`.
+#[inline]
+fn word(bytes: &[u8], start: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[start..start + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// Where the content of a sector starts: behind the header or its word.
+fn content_start(index: usize) -> usize {
+    if index == 0 { HEADER_BYTES } else { 8 }
+}
+
+/// Hash of the content of sector `index` of a block, which starts behind the header or its word.
+pub(crate) fn sector_hash(sector: &[u8], index: usize) -> u64 {
+    let content = &sector[content_start(index)..];
+    let (mut sum, mut position) = (0u64, 0u64);
+    let mut pairs = content.chunks_exact(16);
+    for pair in &mut pairs {
+        position = position.wrapping_add(KEYS[0]);
+        let product = fold(word(pair, 0) ^ position ^ KEYS[1], word(pair, 8) ^ position ^ KEYS[2]);
+        sum = sum.wrapping_add(product);
+    }
+    if pairs.remainder().len() >= 8 {
+        sum = sum.wrapping_add(fold(word(pairs.remainder(), 0) ^ KEYS[3], KEYS[1]));
+    }
+    sum
+}
+
+/// The checksum of a block with this tag and these hashes of its sectors.
+#[inline]
+fn checksum(tag: &Tag, hashes: &[u64]) -> u64 {
+    let start = fold(tag.offset ^ KEYS[0], tag.generation ^ KEYS[1]) ^ fold(tag.seed, KEYS[2]);
+    hashes.iter().fold(start, |sum, hash| fold(sum ^ hash, KEYS[3] ^ sum.rotate_left(32)))
+}
+
+/// Writes the tag into a block whose content has these hashes.
+#[inline]
+pub(crate) fn stamp_hashed(block: &mut [u8], tag: &Tag, hashes: &[u64]) {
+    let header = [MARK, tag.offset, tag.generation, tag.seed, checksum(tag, hashes)];
+    for (place, word) in block.chunks_exact_mut(8).zip(header) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    for (index, sector) in block.chunks_exact_mut(SECTOR_BYTES).enumerate().skip(1) {
+        sector[..8].copy_from_slice(&sector_word(tag, index).to_le_bytes());
+    }
+}
+
+/// The hashes of a block's sectors.
+fn hashes(block: &[u8]) -> Vec<u64> {
+    let sectors = block.chunks_exact(SECTOR_BYTES).enumerate();
+    sectors.map(|(index, sector)| sector_hash(sector, index)).collect()
+}
+
+/// Tags a block, whose length is a multiple of [`SECTOR_BYTES`]; overwrites 40 bytes at its start
+/// and 8 at the start of each further sector.
+pub fn stamp(block: &mut [u8], offset: u64, generation: u64, seed: u64) {
+    debug_assert!(!block.is_empty() && block.len().is_multiple_of(SECTOR_BYTES));
+    let hashes = hashes(block);
+    stamp_hashed(block, &Tag { offset, generation, seed }, &hashes);
+}
+
+/// Tags every block of a write of this request; `content` has the request's bytes, `hashes` those
+/// of its sectors in order.
+pub(crate) fn stamp_request(
+    content: &mut [u8],
+    request: &Request,
+    generation: u64,
+    tags: Tags,
+    hashes: &[u64],
+) {
+    let length = tags.block_bytes as usize;
+    let sectors = length / SECTOR_BYTES;
+    let blocks = content.chunks_exact_mut(length).zip(hashes.chunks_exact(sectors));
+    for (index, (block, hashes)) in blocks.enumerate() {
+        let offset = request.offset + (index * length) as u64;
+        stamp_hashed(block, &Tag { offset, generation, seed: tags.seed }, hashes);
+    }
+}
+
+/// What a block holds that was read at `offset` and should be of the run with this `seed`.
+#[must_use]
+pub fn read(block: &[u8], offset: u64, seed: u64) -> Reading {
+    let header = (word(block, 0) == MARK).then(|| Tag {
+        offset: word(block, 8),
+        generation: word(block, 16),
+        seed: word(block, 24),
+    });
+    if let Some(tag) = header {
+        let sectors = block.chunks_exact(SECTOR_BYTES).enumerate().skip(1);
+        let one = sectors.into_iter().all(|(i, sector)| word(sector, 0) == sector_word(&tag, i));
+        if one && word(block, 32) == checksum(&tag, &hashes(block)) {
+            return Reading::Whole(tag);
+        }
+    }
+    let parts = parts(block, header, offset, seed);
+    if parts.iter().all(Option::is_none) && header.is_none() {
+        return Reading::Absent;
+    }
+    Reading::Torn(describe(&parts))
+}
+
+/// Of each sector the write that it came from, as far as that can be told.
+fn parts(block: &[u8], header: Option<Tag>, offset: u64, seed: u64) -> Vec<Option<u64>> {
+    let expected = Tag { offset, generation: 0, seed };
+    let sectors = block.chunks_exact(SECTOR_BYTES).enumerate();
+    let part = |(index, sector): (usize, &[u8])| {
+        if index == 0 {
+            let here = header.filter(|tag| tag.offset == offset && tag.seed == seed);
+            return here.map(|tag| tag.generation);
+        }
+        let generation = word(sector, 0) ^ sector_word(&expected, index);
+        (1..GENERATIONS).contains(&generation).then_some(generation)
+    };
+    sectors.map(part).collect()
+}
+
+/// "sectors 0 to 3 are of write 7, 4 to 7 of write 5".
+fn describe(parts: &[Option<u64>]) -> String {
+    let name = |part: &Option<u64>| match part {
+        Some(generation) => format!("of write {generation}"),
+        None => "of no write of this run".to_owned(),
+    };
+    if let [first, rest @ ..] = parts
+        && rest.iter().all(|part| part == first)
+    {
+        return format!("its sectors are {}, but do not fit its checksum", name(first));
+    }
+    let mut texts = Vec::new();
+    let mut start = 0;
+    for run in parts.chunk_by(PartialEq::eq) {
+        let end = start + run.len() - 1;
+        let place = if start == end { start.to_string() } else { format!("{start} to {end}") };
+        texts.push(format!("{place} {}", name(&run[0])));
+        start = end + 1;
+    }
+    format!("of its sectors are {}", texts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::Rng;
+
+    const SEED: u64 = 9;
+
+    fn block(length: usize, offset: u64, generation: u64) -> Vec<u8> {
+        let mut rng = Rng::new(generation);
+        let mut block: Vec<u8> =
+            (0..length / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
+        stamp(&mut block, offset, generation, SEED);
+        block
+    }
+
+    #[test]
+    fn a_block_tells_what_was_stamped_into_it() {
+        for length in [512, 4096] {
+            let tag = Tag { offset: 81_920, generation: 7, seed: SEED };
+            assert_eq!(read(&block(length, 81_920, 7), 81_920, SEED), Reading::Whole(tag));
+        }
+    }
+
+    #[test]
+    fn every_bit_of_a_block_is_under_its_tag() {
+        let whole = block(4096, 4096, 3);
+        for bit in 0..4096 * 8 {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(read(&changed, 4096, SEED), Reading::Torn(_)), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_block_torn_at_any_sector_names_the_writes_of_its_parts() {
+        let (old, new) = (block(4096, 0, 3), block(4096, 0, 8));
+        for cut in 1..8 {
+            for (head, tail, names) in [(&old, &new, [3, 8]), (&new, &old, [8, 3])] {
+                let torn = [&head[..cut * 512], &tail[cut * 512..]].concat();
+                let Reading::Torn(text) = read(&torn, 0, SEED) else { panic!("cut {cut}") };
+                for name in names {
+                    assert!(text.contains(&format!("of write {name}")), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tear_is_seen_where_both_writes_carried_the_same_content() {
+        let old = block(4096, 0, 3);
+        let mut new = old.clone();
+        stamp(&mut new, 0, 4, SEED);
+        let torn = [&new[..2048], &old[2048..]].concat();
+        assert!(matches!(read(&torn, 0, SEED), Reading::Torn(_)));
+    }
+
+    #[test]
+    fn the_tail_of_a_write_before_what_was_never_tagged_is_a_tear() {
+        let new = block(4096, 0, 8);
+        let torn = [&[0; 2048][..], &new[2048..]].concat();
+        let Reading::Torn(text) = read(&torn, 0, SEED) else { panic!("no tear") };
+        assert_eq!(text, "of its sectors are 0 to 3 of no write of this run, 4 to 7 of write 8");
+    }
+
+    #[test]
+    fn what_was_never_tagged_holds_no_tag() {
+        assert_eq!(read(&[0; 4096], 0, SEED), Reading::Absent);
+        let mut rng = Rng::new(5);
+        for _ in 0..1000 {
+            let random: Vec<u8> = (0..512).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
+            assert_eq!(read(&random, 0, SEED), Reading::Absent);
+        }
+    }
+
+    #[test]
+    fn targets_with_the_same_offsets_have_tags_of_their_own() {
+        let workload = Workload { targets: 2, ..Workload::default() };
+        assert_ne!(Tags::of(&workload, 1, 0), Tags::of(&workload, 1, 1));
+        assert_eq!(Tags::of(&workload, 1, 0), Tags::of(&workload, 1, 2));
+        assert_eq!(Tags::of(&workload, 1, 0).block_bytes, 4096);
+    }
+}

@@ -1,0 +1,79 @@
+//! Which kind of ring to ask for, and what a refusal means.
+//!
+//! Kernels differ in what they know; an unknown flag is EINVAL. So setups are tried from the best
+//! to the plainest, and only where all fail is there an error, which turns the kernel's number
+//! into a cause and a remedy.
+
+use crate::EngineError;
+use rustix::io::Errno;
+use rustix::io_uring::IoringSetupFlags;
+
+/// What is asked for beyond a ring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    /// Completions are found by polling the device.
+    pub(super) polled: bool,
+    /// A kernel thread takes submissions.
+    pub(super) sqpoll: bool,
+}
+
+/// Setups to try, best first.
+pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
+    let mut base = IoringSetupFlags::CLAMP;
+    if options.polled {
+        base |= IoringSetupFlags::IOPOLL;
+    }
+    let single = IoringSetupFlags::SUBMIT_ALL | IoringSetupFlags::SINGLE_ISSUER;
+    let ways = if options.sqpoll {
+        // The thread runs the completions: none are left to defer to ours.
+        base |= IoringSetupFlags::SQPOLL;
+        vec![single | IoringSetupFlags::NO_SQARRAY, single, IoringSetupFlags::empty()]
+    } else {
+        vec![
+            single | IoringSetupFlags::DEFER_TASKRUN | IoringSetupFlags::NO_SQARRAY,
+            single | IoringSetupFlags::DEFER_TASKRUN,
+            IoringSetupFlags::COOP_TASKRUN,
+            IoringSetupFlags::empty(),
+        ]
+    };
+    ways.into_iter().map(|way| base | way).collect()
+}
+
+/// Why the kernel refuses a ring, and what to do.
+pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
+    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    let disabled = disabled.as_deref().map_or("0", str::trim);
+    let (cause, remedy) = match errno {
+        Errno::NOSYS => (
+            "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
+                .to_owned(),
+            "update the kernel or lift the filter",
+        ),
+        Errno::PERM | Errno::ACCESS if disabled != "0" => (
+            format!("the setting kernel.io_uring_disabled is {disabled}"),
+            "set it to 0 with sysctl",
+        ),
+        Errno::PERM | Errno::ACCESS if options.sqpoll => (
+            "the kernel's submission thread takes privileges before 5.13, or a seccomp filter \
+             forbids io_uring"
+                .to_owned(),
+            "leave --sqthread-poll out",
+        ),
+        Errno::PERM | Errno::ACCESS => (
+            "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
+            "allow io_uring_setup, io_uring_enter and io_uring_register in the filter",
+        ),
+        Errno::NOMEM => (
+            "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
+            "raise it with ulimit -l",
+        ),
+        Errno::MFILE | Errno::NFILE => {
+            ("no file descriptor is left".to_owned(), "raise the limit with ulimit -n")
+        }
+        Errno::OPNOTSUPP | Errno::INVAL if options.polled => {
+            ("the kernel makes no ring with polled completion".to_owned(), "leave --hipri out")
+        }
+        _ => ("io_uring_setup failed".to_owned(), "see the error"),
+    };
+    EngineError::UringUnavailable { cause, errno, remedy }
+}

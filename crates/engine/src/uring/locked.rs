@@ -1,0 +1,40 @@
+//! Why the kernel did not register the buffers, in words that name the limit and the need.
+//!
+//! Registered memory is pinned, and for a user without CAP_IPC_LOCK it counts against
+//! RLIMIT_MEMLOCK, which is small by default. A run goes on without registration: each request
+//! then pins its own pages, which costs processor time and nothing else. That is a feature of the
+//! result, not an error; what must not be is that nobody knows.
+
+use super::BUFFERS_NOT_REGISTERED;
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
+/// Longest buffer that the kernel registers (io_uring_register_buffers(3)).
+const REGISTERED_BYTES_MAX: usize = 1 << 30;
+
+/// The line among the features.
+pub(super) fn refusal(errno: Errno, bytes: usize) -> String {
+    let limit = getrlimit(Resource::Memlock).current;
+    let cause = match limit {
+        _ if bytes > REGISTERED_BYTES_MAX => {
+            format!("{bytes} bytes are needed, the kernel takes {REGISTERED_BYTES_MAX}")
+        }
+        Some(limit) if errno == Errno::NOMEM => {
+            format!("{bytes} bytes are needed, the limit of locked memory (ulimit -l) is {limit}")
+        }
+        _ => format!("{bytes} bytes are needed ({errno})"),
+    };
+    format!("{BUFFERS_NOT_REGISTERED}: {cause}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_and_the_need_are_named() {
+        let line = refusal(Errno::NOMEM, 123_456);
+        assert!(line.starts_with(BUFFERS_NOT_REGISTERED) && line.contains("123456"), "{line}");
+        assert!(refusal(Errno::FAULT, 2 << 30).contains("the kernel takes 1073741824"));
+    }
+}

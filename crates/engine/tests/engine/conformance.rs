@@ -1,0 +1,321 @@
+//! One suite over every engine: the same file gives the same bytes and checksum, each request
+//! completes exactly once, errors and short transfers come out as they are, waits end when they
+//! should, and an engine can be dropped at any moment.
+
+use crate::common::{
+    BLOCK, BLOCKS, LENGTH, checksum, drive, engines, patterned_file, read_at, read_only, setup,
+    submission,
+};
+use engine::{
+    Clock, Completion, EngineVisitor, Fault, FaultScript, Faulty, MonotonicClock, OpenEngine,
+    visit_engine,
+};
+use record::{Bytes, CacheMode, EngineName, Nanos, OpKind};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use testkit::requires;
+use workload::{Request, RequestStream, Spec};
+
+/// `O_DIRECT` of Linux on x86_64 (asm-generic/fcntl.h).
+const O_DIRECT: i32 = 0o40000;
+
+struct ReadAll<'a>(&'a File, u32, &'a [Request]);
+
+impl EngineVisitor for ReadAll<'_> {
+    type Output = (u64, u64);
+    fn visit<E: OpenEngine>(self) -> (u64, u64) {
+        let mut engine = E::open(&setup(self.0, self.1, false)).unwrap();
+        let (mut bytes, mut sum) = (0, 0);
+        drive(&mut engine, self.1, self.2, |request, completion, data| {
+            assert_eq!(completion.outcome, BLOCK as i32);
+            bytes += data.len() as u64;
+            sum = checksum(sum, &request, data);
+        });
+        (bytes, sum)
+    }
+}
+
+/// 500 random reads, and the checksum that they must have.
+fn random_reads(file: &File) -> (Vec<Request>, u64) {
+    let workload = Spec::default().build(Bytes(LENGTH)).unwrap();
+    let mut requests = vec![read_at(0); 500];
+    RequestStream::new(&workload, 42, 0).fill(&mut requests);
+    let expected = requests.iter().fold(0, |sum, request| {
+        let mut data = vec![0; BLOCK as usize];
+        file.read_exact_at(&mut data, request.offset).unwrap();
+        checksum(sum, request, &data)
+    });
+    (requests, expected)
+}
+
+#[test]
+fn every_engine_reads_the_same_bytes_for_the_same_seed() {
+    let file = patterned_file();
+    let (requests, expected) = random_reads(&file);
+    for info in engines() {
+        for depth in [1, 7, 32] {
+            let read = visit_engine(info.name, ReadAll(&file, depth, &requests)).unwrap();
+            assert_eq!(read, (500 * u64::from(BLOCK), expected), "{:?} depth {depth}", info.name);
+        }
+    }
+}
+
+struct Refused<'a>(&'a File);
+
+impl EngineVisitor for Refused<'_> {
+    type Output = Option<String>;
+    fn visit<E: OpenEngine>(self) -> Option<String> {
+        E::open(&setup(self.0, 1, false)).err().map(|error| error.to_string())
+    }
+}
+
+#[test]
+fn every_engine_reads_past_the_page_cache_or_its_table_line_says_that_it_cannot() {
+    requires!(Disk);
+    let folder = testkit::disk_folder().unwrap();
+    let path = folder.path().join("data");
+    let buffered = File::create_new(&path).unwrap();
+    crate::common::fill(&buffered);
+    buffered.sync_all().unwrap();
+    let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(&path).unwrap();
+    let (requests, expected) = random_reads(&File::open(&path).unwrap());
+    for info in engines() {
+        if info.caches.contains(&CacheMode::Device) {
+            let read = visit_engine(info.name, ReadAll(&file, 8, &requests)).unwrap();
+            assert_eq!(read, (500 * u64::from(BLOCK), expected), "{:?}", info.name);
+        } else {
+            let refusal = visit_engine(info.name, Refused(&file)).unwrap();
+            assert!(refusal.is_some_and(|text| text.contains("--cache all")), "{:?}", info.name);
+        }
+    }
+}
+
+struct WriteAll<'a>(&'a File, u32, &'a [Request]);
+
+impl EngineVisitor for WriteAll<'_> {
+    type Output = ();
+    fn visit<E: OpenEngine>(self) {
+        let mut engine = E::open(&setup(self.0, self.1, true)).unwrap();
+        drive(&mut engine, self.1, self.2, |_, completion, _| {
+            assert_eq!(completion.outcome, BLOCK as i32);
+        });
+    }
+}
+
+#[test]
+fn every_engine_writes_data_that_neither_repeats_nor_compresses() {
+    let requests: Vec<Request> = (0..BLOCKS)
+        .map(|block| Request { offset: block * u64::from(BLOCK), bytes: BLOCK, op: OpKind::Write })
+        .collect();
+    for info in engines() {
+        for depth in [1, 8] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(LENGTH).unwrap();
+            visit_engine(info.name, WriteAll(&file, depth, &requests)).unwrap();
+            let mut data = vec![0; LENGTH as usize];
+            file.read_exact_at(&mut data, 0).unwrap();
+            assert_incompressible(&data);
+        }
+    }
+}
+
+/// No two blocks are equal, bytes are uniform, and within the window of a compressor (64 KiB) no
+/// eight bytes come twice.
+fn assert_incompressible(data: &[u8]) {
+    let blocks: BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
+    assert_eq!(blocks.len() as u64, BLOCKS, "all blocks differ");
+    let mut counts = [0u32; 256];
+    data.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let mean = data.len() as f64 / 256.0;
+    let chi_square: f64 =
+        counts.iter().map(|&count| (f64::from(count) - mean).powi(2) / mean).sum();
+    assert!(chi_square < 400.0, "bytes are uniform, chi-square {chi_square}");
+    for window in data.chunks(64 << 10) {
+        let words: BTreeSet<&[u8]> = window.chunks(8).collect();
+        assert_eq!(words.len() * 8, window.len(), "a window repeats itself");
+    }
+}
+
+struct Outcomes<'a>(&'a File, &'a [Request], bool);
+
+impl EngineVisitor for Outcomes<'_> {
+    type Output = Vec<i32>;
+    fn visit<E: OpenEngine>(self) -> Vec<i32> {
+        let mut engine = E::open(&setup(self.0, 1, self.2)).unwrap();
+        let mut outcomes = Vec::new();
+        drive(&mut engine, 1, self.1, |_, completion, _| outcomes.push(completion.outcome));
+        outcomes
+    }
+}
+
+#[test]
+fn every_engine_reports_short_reads_and_errors_as_they_are() {
+    let file = patterned_file();
+    file.set_len(LENGTH - 100).unwrap();
+    let reads = [read_at(LENGTH - u64::from(BLOCK)), read_at(LENGTH)];
+    let write = [Request { op: OpKind::Write, ..read_at(0) }];
+    for info in engines() {
+        let short = visit_engine(info.name, Outcomes(&file, &reads, false)).unwrap();
+        assert_eq!(short, [BLOCK as i32 - 100, 0], "{:?}", info.name);
+        let refused = visit_engine(info.name, Outcomes(&read_only(&file), &write, true)).unwrap();
+        assert_eq!(refused, [-9], "{:?}: EBADF for a write through a read-only file", info.name);
+    }
+}
+
+/// All requests of a depth at once, waited for in several ways.
+struct Waits<'a>(&'a File, EngineName);
+
+impl EngineVisitor for Waits<'_> {
+    type Output = ();
+    fn visit<E: OpenEngine>(self) {
+        const DEPTH: u32 = 16;
+        let name = self.1;
+        let mut engine = E::open(&setup(self.0, DEPTH, false)).unwrap();
+        let batch: Vec<_> =
+            (0..DEPTH).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect();
+        engine.prepare(&batch);
+        engine.hand_over().unwrap();
+        let mut done: Vec<Completion> = Vec::new();
+        // One, and not more.
+        engine.wait(1, 1, None, &mut done).unwrap();
+        assert_eq!(done.len(), 1, "{name:?}");
+        // A deadline that has passed, and polling: neither blocks, neither gives too many.
+        let passed = Some(MonotonicClock.now());
+        engine.wait(0, 2, None, &mut done).unwrap();
+        assert!(done.len() <= 3, "{name:?}");
+        let rest = DEPTH - done.len() as u32;
+        engine.wait(1, rest, passed, &mut done).unwrap();
+        // The rest, within a deadline that is far away.
+        let rest = DEPTH - done.len() as u32;
+        let far = Some(MonotonicClock.now().plus(Nanos(60_000_000_000)));
+        engine.wait(rest, rest, far, &mut done).unwrap();
+        let slots: BTreeSet<u32> = done.iter().map(|completion| completion.slot).collect();
+        assert_eq!((done.len(), slots.len()), (16, 16), "{name:?}: each exactly once");
+        assert!(done.iter().all(|completion| completion.outcome == BLOCK as i32), "{name:?}");
+        // Nothing is in flight: nothing comes, at once.
+        engine.wait(0, DEPTH, None, &mut done).unwrap();
+        assert_eq!(done.len(), 16, "{name:?}");
+    }
+}
+
+#[test]
+fn every_engine_waits_for_what_was_asked_and_completes_each_slot_once() {
+    let file = patterned_file();
+    for info in engines() {
+        visit_engine(info.name, Waits(&file, info.name)).unwrap();
+    }
+}
+
+struct DropInFlight<'a>(&'a File);
+
+impl EngineVisitor for DropInFlight<'_> {
+    type Output = ();
+    fn visit<E: OpenEngine>(self) {
+        let batch: Vec<_> =
+            (0..16).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect();
+        // Prepared only, handed over, and partly waited for.
+        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
+        engine.prepare(&batch);
+        drop(engine);
+        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
+        engine.prepare(&batch);
+        engine.hand_over().unwrap();
+        drop(engine);
+        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
+        engine.prepare(&batch);
+        engine.wait(3, 3, None, &mut Vec::new()).unwrap();
+    }
+}
+
+#[test]
+fn every_engine_can_be_dropped_with_requests_in_flight() {
+    let file = patterned_file();
+    let begin = MonotonicClock.now();
+    for info in engines() {
+        visit_engine(info.name, DropInFlight(&file)).unwrap();
+    }
+    assert!(MonotonicClock.now().since(begin) < engine::DRAIN, "nothing had to be given up");
+}
+
+struct OpenTwenty<'a>(&'a File);
+
+impl EngineVisitor for OpenTwenty<'_> {
+    type Output = ();
+    fn visit<E: OpenEngine>(self) {
+        let setup = setup(self.0, 4, true);
+        let first = E::open(&setup).unwrap().features();
+        assert!(!first.is_empty());
+        for _ in 1..20 {
+            let mut engine = E::open(&setup).unwrap();
+            assert_eq!(engine.features(), first, "what the first got, the twentieth gets");
+            drive(&mut engine, 4, &[read_at(0); 5], |_, completion, _| {
+                assert_eq!(completion.outcome, BLOCK as i32);
+            });
+        }
+    }
+}
+
+#[test]
+fn every_engine_opens_twenty_times_after_one_another_on_one_thread_alike() {
+    let file = patterned_file();
+    for info in engines() {
+        visit_engine(info.name, OpenTwenty(&file)).unwrap();
+    }
+}
+
+/// The third fails, the fifth is short, the seventh comes late.
+#[derive(Default)]
+struct SomeFaults;
+
+impl FaultScript for SomeFaults {
+    fn fault(&mut self, index: u64, _request: &Request) -> Fault {
+        match index {
+            2 => Fault::Outcome(-5),
+            4 => Fault::Outcome(512),
+            6 => Fault::AfterOthers(8),
+            _ => Fault::None,
+        }
+    }
+}
+
+struct WithFaults<'a>(&'a File);
+
+impl EngineVisitor for WithFaults<'_> {
+    type Output = Vec<(u64, i32)>;
+    fn visit<E: OpenEngine>(self) -> Self::Output {
+        let mut engine = Faulty::<E, SomeFaults>::open(&setup(self.0, 4, false)).unwrap();
+        let requests: Vec<Request> = (0..12).map(|block| read_at(block * 4_096)).collect();
+        let mut outcomes = Vec::new();
+        drive(&mut engine, 4, &requests, |request, completion, _| {
+            outcomes.push((request.offset / 4_096, completion.outcome));
+        });
+        outcomes
+    }
+}
+
+#[test]
+fn every_engine_can_be_made_to_fail_by_a_script() {
+    let file = patterned_file();
+    for info in engines() {
+        let outcomes = visit_engine(info.name, WithFaults(&file)).unwrap();
+        assert_eq!(outcomes.len(), 12, "{:?}", info.name);
+        for (index, outcome) in &outcomes {
+            let expected = [(2, -5), (4, 512)].into_iter().find(|(at, _)| at == index);
+            assert_eq!(*outcome, expected.map_or(BLOCK as i32, |it| it.1), "{:?}", info.name);
+        }
+        let late = outcomes.iter().position(|(index, _)| *index == 6);
+        assert_eq!(late, Some(11), "{:?}: {outcomes:?}", info.name);
+    }
+}
+
+#[test]
+fn the_table_tells_what_the_engines_are() {
+    let file = patterned_file();
+    for info in engine::ENGINES {
+        let outcome = visit_engine(info.name, Outcomes(&file, &[read_at(0)], false));
+        assert_eq!(outcome, Some(vec![BLOCK as i32]), "{:?}", info.name);
+        assert!(info.max_depth >= 1 && !info.help.is_empty() && !info.caches.is_empty());
+    }
+    assert!(visit_engine(EngineName::Sim, Outcomes(&file, &[], false)).is_none());
+}

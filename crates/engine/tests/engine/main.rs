@@ -1,0 +1,12 @@
+//! The engines against real files. One suite runs over every engine of the table that does I/O;
+//! beside it stands what only some of them can do.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+mod conformance;
+mod limits;
+mod mapping;
+mod refusals;
+mod stripe;
+mod uring;

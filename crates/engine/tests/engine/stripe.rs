@@ -1,0 +1,182 @@
+//! Several files as one, by every engine.
+
+use crate::common::{BLOCK, drive, engines, read_only};
+use engine::{EngineVisitor, OpenEngine, Setup, visit_engine};
+use record::OpKind;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use workload::Request;
+
+/// Rows of chunks in each file.
+const ROWS: u64 = 8;
+
+/// What byte `offset` of the striped area holds.
+fn pattern(offset: u64) -> u8 {
+    (offset / 512 * 31 + offset % 251) as u8
+}
+
+/// Files whose stripe holds the pattern.
+fn files(count: u64, chunk: u64) -> Vec<File> {
+    let file = |index| {
+        let file = tempfile::tempfile().unwrap();
+        for row in 0..ROWS {
+            let start = (row * count + index) * chunk;
+            let bytes: Vec<u8> = (start..start + chunk).map(pattern).collect();
+            file.write_all_at(&bytes, row * chunk).unwrap();
+        }
+        file
+    };
+    (0..count).map(file).collect()
+}
+
+struct OnStripe<'a> {
+    files: &'a [File],
+    chunk: u32,
+    max_bytes: u32,
+    requests: &'a [Request],
+    writes: bool,
+    each: &'a mut dyn FnMut(Request, i32, &[u8]),
+}
+
+impl EngineVisitor for OnStripe<'_> {
+    type Output = Vec<String>;
+    fn striped(&self) -> bool {
+        true
+    }
+    fn visit<E: OpenEngine>(self) -> Vec<String> {
+        let files = self.files.iter().map(AsRawFd::as_raw_fd).collect();
+        let setup = Setup {
+            stripe_bytes: Some(self.chunk),
+            writes: self.writes,
+            data_seed: 3,
+            ..Setup::reading(files, 5, self.max_bytes)
+        };
+        let mut engine = E::open(&setup).unwrap();
+        drive(&mut engine, 5, self.requests, |request, completion, data| {
+            (self.each)(request, completion.outcome, data);
+        });
+        engine.features()
+    }
+}
+
+/// Requests of many lengths and places over an area, some crossing several chunks.
+fn requests(area: u64, max_bytes: u64, op: OpKind) -> Vec<Request> {
+    (0..200)
+        .map(|index: u64| {
+            let bytes = 1 + index * 7_919 % max_bytes;
+            Request { offset: index * 104_729 % (area - bytes), bytes: bytes as u32, op }
+        })
+        .collect()
+}
+
+#[test]
+fn every_engine_reads_a_stripe_as_one_area_in_chunks_of_any_length() {
+    for (count, chunk) in [(1, 4_096), (2, 512), (3, 4_096), (4, 12_288), (7, 1_000)] {
+        let files = files(count, chunk);
+        let reads = requests(count * chunk * ROWS, 20_000.min(chunk * count), OpKind::Read);
+        for info in engines() {
+            let mut seen = 0;
+            let mut each = |request: Request, outcome, data: &[u8]| {
+                assert_eq!(outcome, request.bytes as i32, "{:?}", info.name);
+                let end = request.offset + u64::from(request.bytes);
+                assert!(data.iter().copied().eq((request.offset..end).map(pattern)));
+                seen += 1;
+            };
+            let run = OnStripe {
+                files: &files,
+                chunk: chunk as u32,
+                max_bytes: 20_000,
+                requests: &reads,
+                writes: false,
+                each: &mut each,
+            };
+            let features = visit_engine(info.name, run).unwrap();
+            assert_eq!(seen, 200, "{:?}", info.name);
+            assert!(features.iter().any(|line| line.starts_with("striped over")), "{features:?}");
+        }
+    }
+}
+
+#[test]
+fn every_engine_writes_a_stripe_where_it_is_read() {
+    const AREA: u64 = 3 * 4_096 * ROWS;
+    for info in engines() {
+        let files = files(3, 4_096);
+        let write = [Request { offset: 4_000, bytes: 10_000, op: OpKind::Write }];
+        let run = |requests: &[Request], each: &mut dyn FnMut(Request, i32, &[u8])| {
+            let (chunk, max_bytes, writes) = (4_096, AREA as u32, true);
+            let run = OnStripe { files: &files, chunk, max_bytes, requests, writes, each };
+            visit_engine(info.name, run).unwrap();
+        };
+        run(&write, &mut |_, outcome, _| assert_eq!(outcome, 10_000, "{:?}", info.name));
+        let all = [Request { offset: 0, bytes: AREA as u32, op: OpKind::Read }];
+        run(&all, &mut |_, outcome, data| {
+            assert_eq!(outcome, AREA as i32);
+            let changed =
+                |(offset, &byte): (usize, &u8)| (byte != pattern(offset as u64)).then_some(offset);
+            let changed: Vec<usize> = data.iter().enumerate().filter_map(changed).collect();
+            assert!(changed.first().is_some_and(|&at| (4_000..4_100).contains(&at)));
+            assert!(changed.last().is_some_and(|&at| (13_900..14_000).contains(&at)));
+            assert!(changed.len() > 9_500, "nearly every byte is new: {}", changed.len());
+        });
+    }
+}
+
+#[test]
+fn a_striped_request_ends_with_its_first_error_or_the_bytes_up_to_the_first_gap() {
+    for info in engines() {
+        let mut files = files(3, 4_096);
+        // The second file ends within its first chunk.
+        files[1].set_len(100).unwrap();
+        let whole = Request { offset: 0, bytes: 3 * 4_096, op: OpKind::Read };
+        let mut outcomes = Vec::new();
+        let mut run = |files: &[File], requests: &[Request], writes| {
+            let each = &mut |_: Request, outcome, _: &[u8]| outcomes.push(outcome);
+            let (chunk, max_bytes) = (4_096, 3 * BLOCK);
+            let run = OnStripe { files, chunk, max_bytes, requests, writes, each };
+            visit_engine(info.name, run).unwrap();
+        };
+        run(&files, &[whole], false);
+        files[1].set_len(ROWS * 4_096).unwrap();
+        files[1] = read_only(&files[1]);
+        run(&files, &[Request { op: OpKind::Write, ..whole }], true);
+        assert_eq!(outcomes, [4_096 + 100, -9], "{:?}", info.name);
+    }
+}
+
+#[test]
+fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
+    const FILES: u64 = 1_500;
+    let (soft, hard) = {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        (limit.current.unwrap_or(u64::MAX), limit.maximum)
+    };
+    if soft < FILES + 200 {
+        let limit = rustix::process::Rlimit { current: Some(FILES + 200), maximum: hard };
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, [7; 4_096]).unwrap();
+    let files: Vec<File> = (0..FILES).map(|_| File::open(&path).unwrap()).collect();
+    let reads: Vec<Request> = (0..FILES)
+        .map(|index| Request { offset: index * 4_096, bytes: BLOCK, op: OpKind::Read })
+        .collect();
+    for info in engines().filter(|info| info.name != record::EngineName::Threads) {
+        let mut seen = 0;
+        let run = OnStripe {
+            files: &files,
+            chunk: 4_096,
+            max_bytes: BLOCK,
+            requests: &reads,
+            writes: false,
+            each: &mut |_, outcome, data| {
+                assert!(outcome == BLOCK as i32 && data.iter().all(|&byte| byte == 7));
+                seen += 1;
+            },
+        };
+        visit_engine(info.name, run).unwrap();
+        assert_eq!(seen, FILES, "{:?}", info.name);
+    }
+}

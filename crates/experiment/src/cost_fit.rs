@@ -1,0 +1,314 @@
+//! `--cost-fit`: what a request costs the processors, as a fixed part and a part per KiB.
+//!
+//! The papers' cost model (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray, Worthington,
+//! Horst 2000, sections 5 to 8): cost = fixed + marginal * size. A buffered request has the
+//! smaller fixed part and pays for a copy, one past the page cache the larger fixed part and next
+//! to nothing per byte, so there is a size at which both cost the same: the break-even.
+//!
+//! Sizes at powers of two, in both cache modes, are visited in three rounds, each in an order of
+//! its own, so that a machine that changes its speed blurs all points and bends none. The area is
+//! small enough to stay in the page cache, which is filled before each buffered visit: what is
+//! compared is a cached read with a direct one, not memory with a disk. Costs are lower bounds.
+//!
+//! The interval of the break-even is that of Fieller (1954): all sizes at which the difference of
+//! the two lines cannot be told from zero. Rejected: the delta method (symmetric, and wrong where
+//! the lines are nearly parallel), and a fit of logarithms (costs add).
+
+use record::{
+    Bytes, CacheMode, CostLine, CostModel, CostPoint, Estimate, Finding, FindingCode, Measured,
+    Nanos, Severity, SizeShare, StopRules, Trial, Workload, format_bytes,
+};
+use stats::{Line, MIN_VISITS, Point, visits_mean, weighted_line};
+use std::collections::{BTreeMap, VecDeque};
+use workload::{Rng, derive_seed};
+
+/// Cache modes that are compared.
+const MODES: [CacheMode; 2] = [CacheMode::All, CacheMode::Device];
+/// Smallest and largest request.
+const SIZES: (u64, u64) = (512, 1 << 20);
+/// The area: it stays in the page cache of any machine, and is larger than most processor caches.
+const AREA_BYTES: u64 = 64 << 20;
+/// Limits of a visit's length: the run time is shared out among all visits.
+const VISIT: (Nanos, Nanos) = (Nanos(50_000_000), Nanos(1_000_000_000));
+/// Run before a visit counts, as a part of it.
+const RAMP_PARTS: u64 = 5;
+/// Steps in which the break-even is looked for.
+const STEPS: u32 = 4_096;
+/// Above this the line does not describe the points within their errors.
+const CHI_SQUARE_MAX: f64 = 10.0;
+
+/// Why there is no break-even where the errors are as large as what they blur.
+const UNTOLD: &str = "no break-even can be told: the costs of buffered and direct requests differ \
+                      by no more than their errors";
+/// Visits that may be made up for, as a part of all: counters that were read too late, as on a
+/// busy machine, leave a visit without a cost.
+const MADE_UP_PARTS: usize = 2;
+
+/// The trials of a cost fit.
+#[derive(Clone, Debug)]
+pub struct CostFitPlan {
+    visits: VecDeque<Workload>,
+    total: usize,
+    made_up: usize,
+    area: Bytes,
+    issued: u64,
+    seed: u64,
+}
+
+impl CostFitPlan {
+    /// The plan for what `base` asks (operation, pattern, depth, engine, run time over all), on
+    /// requests that are multiples of `alignment` bytes; `None` where fewer than three sizes fit
+    /// the area, which leaves no line.
+    #[must_use]
+    pub fn new(base: &Workload, alignment: u64, seed: u64) -> Option<Self> {
+        let area = Bytes(AREA_BYTES.min(base.size_bytes.0) / SIZES.1 * SIZES.1);
+        let sizes: Vec<u64> = std::iter::successors(Some(SIZES.0), |size| Some(size * 2))
+            .take_while(|&size| size <= SIZES.1)
+            .filter(|size| size.is_multiple_of(alignment.max(1)) && area.0 >= SIZES.1)
+            .collect();
+        if sizes.len() < MIN_VISITS {
+            return None;
+        }
+        let total = MODES.len() * sizes.len() * MIN_VISITS;
+        let length = Nanos(base.runtime_ns.0 / total as u64).clamp(VISIT.0, VISIT.1);
+        let cells: Vec<Workload> = MODES
+            .iter()
+            .flat_map(|&cache| sizes.iter().map(move |&bytes| (cache, bytes)))
+            .map(|(cache, bytes)| Workload {
+                bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
+                cache,
+                size_bytes: area,
+                runtime_ns: length,
+                ramp_ns: Nanos(length.0 / RAMP_PARTS),
+                stop: StopRules { io_timeout_ns: base.stop.io_timeout_ns, ..StopRules::default() },
+                ..base.clone()
+            })
+            .collect();
+        let mut rng = Rng::new(derive_seed(seed, u64::MAX - 2));
+        let mut visits = VecDeque::with_capacity(total);
+        for _ in 0..MIN_VISITS {
+            let mut order: Vec<&Workload> = cells.iter().collect();
+            // Fisher and Yates.
+            for last in (1..order.len()).rev() {
+                order.swap(last, rng.below(last as u64 + 1) as usize);
+            }
+            visits.extend(order.into_iter().cloned());
+        }
+        Some(Self { visits, total, made_up: 0, area, issued: 0, seed })
+    }
+
+    /// The area of all visits, from the start of the one asked for.
+    #[must_use]
+    pub fn area(&self) -> Bytes {
+        self.area
+    }
+
+    /// Visits of the whole plan, and those that were handed out.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        let all = self.total + self.made_up;
+        (all, all - self.visits.len())
+    }
+
+    /// Takes note of a finished visit: one that has no cost is made later again.
+    pub fn observe(&mut self, visit: &Workload, trial: &Trial) {
+        if cost(trial).is_none() && self.made_up < self.total / MADE_UP_PARTS {
+            self.made_up += 1;
+            self.visits.push_back(visit.clone());
+        }
+    }
+
+    /// The next visit and its seed. Its area must be in the page cache before it where the page
+    /// cache is used at all.
+    pub fn next_trial(&mut self) -> Option<(Workload, u64)> {
+        let workload = self.visits.pop_front()?;
+        self.issued += 1;
+        // 53 bits: exact in any JSON reader.
+        Some((workload, derive_seed(self.seed, self.issued) >> 11))
+    }
+}
+
+/// The lines through the costs of finished trials, one per cache mode, and the break-even.
+#[must_use]
+pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
+    let mut fitted = Vec::new();
+    let mut lines = Vec::new();
+    for cache in MODES {
+        let costs = costs(trials, cache);
+        let sizes: Vec<(Bytes, Estimate)> = costs
+            .iter()
+            .filter_map(|(&bytes, visits)| Some((bytes, visits_mean(visits)?)))
+            .collect();
+        let (line, shape) = fit(&sizes);
+        let residual = |index: usize| shape.as_ref().map(|line| line.residuals[index]);
+        let points = sizes
+            .iter()
+            .enumerate()
+            .map(|(index, &(bytes, us_per_io))| CostPoint {
+                bytes,
+                us_per_io,
+                residual_us: residual(index),
+            })
+            .collect();
+        lines.push(CostLine { cache, points, line });
+        fitted.push((shape, sizes));
+    }
+    let break_even = match fitted.as_slice() {
+        [(Some(buffered), sizes), (Some(direct), _)] => {
+            let ends = (sizes.first(), sizes.last());
+            match ends {
+                (Some((low, _)), Some((high, _))) => {
+                    break_even(buffered, direct, kib(*low), kib(*high))
+                }
+                _ => Measured::not("there are no points"),
+            }
+        }
+        _ => Measured::not("it takes a line in both cache modes"),
+    };
+    (lines, break_even)
+}
+
+/// Cost per request of a visit that has one and met no failure.
+fn cost(trial: &Trial) -> Option<f64> {
+    let mut directions = trial.result.read.iter().chain(&trial.result.write);
+    let failed = directions.any(|direction| direction.errors + direction.short > 0);
+    trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io).filter(|_| !failed)
+}
+
+/// Costs per request by size, one for each visit that completed requests without failures.
+fn costs(trials: &[Trial], cache: CacheMode) -> BTreeMap<Bytes, Vec<f64>> {
+    let mut costs: BTreeMap<Bytes, Vec<f64>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.workload.cache == cache) {
+        if let Some(cost) = cost(trial) {
+            costs.entry(trial.workload.max_bs()).or_default().push(cost);
+        }
+    }
+    costs
+}
+
+fn kib(bytes: Bytes) -> f64 {
+    bytes.0 as f64 / 1024.0
+}
+
+/// The line through costs per request against size, each with its interval; the line itself comes
+/// with it for what the document does not hold.
+#[must_use]
+pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) {
+    let points: Vec<Point> = points
+        .iter()
+        .map(|&(bytes, cost)| Point { x: kib(bytes), y: cost.value, se: cost.se })
+        .collect();
+    match weighted_line(&points) {
+        None => (Measured::not("a line takes at least three sizes with two visits each"), None),
+        Some(line) => {
+            let model = CostModel {
+                fixed_us: line.intercept,
+                us_per_kib: line.slope,
+                reduced_chi_square: line.reduced_chi_square,
+            };
+            (Measured::Value(model), Some(line))
+        }
+    }
+}
+
+/// The size, in bytes, at which two lines over KiB cross between `low` and `high`; its interval
+/// ends at those where it goes beyond them.
+fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<Estimate> {
+    let difference = |x: f64| direct.at(x) - buffered.at(x);
+    let half_width = |x: f64| {
+        let width = |line: &Line| {
+            let (below, above) = line.band(x);
+            (above - below) / 2.0
+        };
+        libm::hypot(width(direct), width(buffered))
+    };
+    let told = |x: f64| libm::fabs(difference(x)) > half_width(x);
+    if (difference(low) > 0.0) == (difference(high) > 0.0) {
+        if !told(low) && !told(high) {
+            return Measured::not(UNTOLD);
+        }
+        let dearer = if difference(low) > 0.0 { "past the page cache" } else { "buffered" };
+        return Measured::not(format!(
+            "no break-even in this range: requests {dearer} cost more at every size"
+        ));
+    }
+    // Two straight lines cross once.
+    let slope = (difference(high) - difference(low)) / (high - low);
+    let crossing = low - difference(low) / slope;
+    // Sizes are powers of two: equal steps of the logarithm.
+    let ratio = libm::pow(high / low, 1.0 / f64::from(STEPS));
+    let sizes = (0..=STEPS).map(|step| low * libm::pow(ratio, f64::from(step)));
+    let (mut first, mut last) = (crossing, crossing);
+    for size in sizes.filter(|&size| !told(size)) {
+        first = first.min(size);
+        last = last.max(size);
+    }
+    if first <= low && last >= high {
+        return Measured::not(UNTOLD);
+    }
+    let bytes = |kib: f64| kib * 1024.0;
+    Measured::Value(Estimate {
+        value: bytes(crossing),
+        low: bytes(first),
+        high: bytes(last),
+        se: bytes(last - first) / 2.0 / 1.96,
+        n: STEPS,
+    })
+}
+
+/// What the lines and the trials say of the numbers. Of the trials only what touches the cost is
+/// repeated, once: that a cached read comes from the cache is the purpose here.
+#[must_use]
+pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
+    const TOUCHING: [FindingCode; 9] = [
+        FindingCode::IoErrors,
+        FindingCode::ShortTransfers,
+        FindingCode::EngineFallback,
+        FindingCode::DirectIgnored,
+        FindingCode::NoDevice,
+        FindingCode::StealTime,
+        FindingCode::CgroupLimit,
+        FindingCode::ClockUnsound,
+        FindingCode::CompressedFilesystem,
+    ];
+    let mut found: Vec<Finding> = Vec::new();
+    for finding in trials.iter().flat_map(|trial| &trial.findings) {
+        let known = found.iter().any(|other| other.code == finding.code);
+        if TOUCHING.contains(&finding.code) && !known {
+            found.push(finding.clone());
+        }
+    }
+    for line in lines {
+        let Some(model) = line.line.value() else { continue };
+        if model.reduced_chi_square <= CHI_SQUARE_MAX {
+            continue;
+        }
+        let worst = line.points.iter().max_by(|a, b| {
+            let relative = |point: &CostPoint| {
+                libm::fabs(point.residual_us.unwrap_or(0.0)) / point.us_per_io.value
+            };
+            relative(a).total_cmp(&relative(b))
+        });
+        let at = worst.map_or(String::new(), |point| {
+            format!(", most of all at {}", format_bytes(point.bytes.0))
+        });
+        found.push(
+            Finding::new(
+                FindingCode::FitPoor,
+                Severity::Info,
+                format!(
+                    "With cache {} the cost does not follow a straight line within its \
+                     errors{at}.",
+                    line.cache.name()
+                ),
+                "Read the points for single sizes; the line is for orders of magnitude.",
+            )
+            .with("reduced chi-square", model.reduced_chi_square, ""),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "cost_fit_tests.rs"]
+mod tests;

@@ -1,0 +1,32 @@
+//! Where results are kept: the flag, the variable and the default.
+
+use clap::Args;
+use std::path::PathBuf;
+use store::{Store, StoreError};
+
+/// Names the database where `--db` does not.
+const DB_VARIABLE: &str = "HALFPOWER_DB";
+
+/// Where results are kept.
+#[derive(Debug, Args)]
+pub(crate) struct Keeping {
+    /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
+    /// directory].
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    db: Option<PathBuf>,
+}
+
+impl Keeping {
+    /// The file of the database. An empty variable is one that is not set, as for a shell's
+    /// `${HALFPOWER_DB:-...}`; the parser's own variables would take it for an empty path.
+    ///
+    /// # Errors
+    /// If no file is named and there is no default one.
+    pub(crate) fn file(&self) -> Result<PathBuf, StoreError> {
+        let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
+        match self.db.clone().or_else(|| variable().map(PathBuf::from)) {
+            Some(path) => Ok(path),
+            None => Store::default_path(),
+        }
+    }
+}

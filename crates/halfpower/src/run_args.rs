@@ -1,0 +1,336 @@
+//! The flags of `run`. Names follow fio where fio has the flag, with its underscores accepted too.
+//!
+//! What was not given stays an option where its absence means something: an error about a flag
+//! must not come from a default, and a default may depend on another flag.
+
+use crate::help::simulated_devices;
+use crate::keeping::Keeping;
+use crate::values::{
+    Mix, Rates, bytes, cache, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
+    thousandths,
+};
+use clap::{Args, ValueEnum};
+use record::{Bytes, CacheMode, EngineName, Nanos};
+use std::path::PathBuf;
+
+/// What the requests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Rw {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    Randread,
+    /// Random writes.
+    Randwrite,
+    /// Sequential reads and writes.
+    #[value(name = "rw", alias = "readwrite")]
+    Mixed,
+    /// Random reads and writes.
+    Randrw,
+}
+
+/// Where the requests go.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PatternArg {
+    Sequential,
+    Random,
+    Hit,
+    Zipf,
+    Hot,
+    Strided,
+}
+
+/// How jobs share the area.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RegionsArg {
+    Own,
+    Shared,
+}
+
+/// How arrivals are spaced.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ArrivalArg {
+    Constant,
+    Poisson,
+}
+
+/// Which completed request lets the job go on.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CompletionArg {
+    Any,
+    OldestFirst,
+    Callback,
+    CallbackPosted,
+}
+
+/// What is done to the page cache first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScrubArg {
+    None,
+    Dontneed,
+    ScratchRead,
+    DropCaches,
+}
+
+/// `halfpower run`.
+#[derive(Debug, Args)]
+#[command(after_help = simulated_devices("Examples:\n  \
+    halfpower run .                   4 KiB random reads, depth 1, 10 s\n  \
+    halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
+    halfpower run big.file --rw read --bs 64k --cache all --scrub dontneed\n  \
+    halfpower run . --bs 4k/60:64k/40 --pattern zipf --numjobs 4\n  \
+    halfpower run . --rate-iops 2000 --arrival poisson   an open loop\n  \
+    halfpower run . --until-precision 2% --runtime 5m     as long as it takes\n  \
+    halfpower run /mnt/a /mnt/b --stripe 64k --rw read --bs 256k\n  \
+    halfpower run . --rw randwrite --verify\n  \
+    halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
+    halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
+    Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
+    1024. Times: ns us ms s m h."))]
+pub(crate) struct RunArgs {
+    /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
+    /// spread over them.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    #[command(flatten, next_help_heading = "Load")]
+    pub(crate) load: LoadArgs,
+    #[command(flatten, next_help_heading = "Arrivals")]
+    pub(crate) arrivals: ArrivalArgs,
+    #[command(flatten, next_help_heading = "Target and caches")]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten, next_help_heading = "Stop rules")]
+    pub(crate) stop: StopArgs,
+    #[command(flatten, next_help_heading = "Data")]
+    pub(crate) data: DataArgs,
+    #[command(flatten, next_help_heading = "Processor cost")]
+    pub(crate) cpu: CpuArgs,
+    #[command(flatten, next_help_heading = "Results")]
+    pub(crate) results: ResultArgs,
+    #[command(flatten, next_help_heading = "Safety")]
+    pub(crate) safety: SafetyArgs,
+}
+
+/// What the requests are.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Direction and order: read, write, rw (sequential), randread, randwrite, randrw
+    /// [default: randread].
+    #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true, alias = "readwrite")]
+    pub(crate) rw: Option<Rw>,
+    /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
+    #[arg(long, value_name = "SIZE|MIX", value_parser = mix, alias = "bssplit")]
+    pub(crate) bs: Option<Mix>,
+    /// Requests outstanding per job; with --rate-iops the most in flight
+    /// [default: 1; with --rate-iops 128].
+    #[arg(long, value_name = "N")]
+    pub(crate) iodepth: Option<u32>,
+    /// Jobs, a thread each [default: 1; one per target].
+    #[arg(long, value_name = "N")]
+    pub(crate) numjobs: Option<u32>,
+    /// Share of reads in a mix [default: 50].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) rwmixread: Option<u8>,
+    /// Order, in place of that of --rw: sequential, random, hit (a small area again and again),
+    /// zipf (popular blocks), hot (a popular area), strided.
+    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
+    pub(crate) pattern: Option<PatternArg>,
+    /// Area of --pattern hit [default: 1m].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    pub(crate) hit_size: Option<Bytes>,
+    /// Exponent of --pattern zipf, 0.001 to 10 [default: 1.2].
+    #[arg(long, value_name = "NUMBER", value_parser = thousandths)]
+    pub(crate) zipf_theta: Option<u32>,
+    /// Popular area of --pattern hot, at the start [default: a fifth].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    pub(crate) hot_size: Option<Bytes>,
+    /// Share of the requests that go there [default: 80%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) hot_share: Option<u8>,
+    /// Distance between the starts of --pattern strided.
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    pub(crate) stride: Option<Bytes>,
+    /// Shifts every request by this much.
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
+    pub(crate) misalign: Bytes,
+    /// Sequential and strided jobs: own (a part of the area each) or shared (one after the
+    /// other's requests) [default: own].
+    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
+    pub(crate) regions: Option<RegionsArg>,
+    /// Seed of all random choices [default: from the time; 1 for a simulated target].
+    #[arg(long, value_name = "N", alias = "randseed")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// When requests come.
+#[derive(Debug, Args)]
+pub(crate) struct ArrivalArgs {
+    /// Open loop: requests per second over all jobs, or READS,WRITES. Without it each completion
+    /// lets the next request go.
+    #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
+    pub(crate) rate_iops: Option<Rates>,
+    /// Arrivals of --rate-iops: constant (equal distances) or poisson [default: constant].
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        hide_possible_values = true,
+        alias = "rate_process"
+    )]
+    pub(crate) arrival: Option<ArrivalArg>,
+    /// Pause between a completion and the next request.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = nanos,
+        alias = "thinktime")]
+    pub(crate) think_time: Nanos,
+    /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
+    /// callback-posted (through the job's loop).
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value = "any",
+        hide_possible_values = true
+    )]
+    pub(crate) completion: CompletionArg,
+}
+
+/// What is measured, and through which caches.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    /// Size of the test file, or of the area in each file or device [default: a tenth of the free
+    /// space, 256 MiB to 2 GiB; all of a file or device].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    pub(crate) size: Option<Bytes>,
+    /// Start of the area.
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
+    pub(crate) offset: Bytes,
+    /// Stripes the targets into one area with chunks of this size (RAID 0).
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    pub(crate) stripe: Option<Bytes>,
+    /// How requests are carried out: io_uring, libaio, sync (one per job), threads (a pool), mmap,
+    /// null (no I/O) [default: io_uring].
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    pub(crate) ioengine: Option<EngineName>,
+    /// io_uring: poll for completions.
+    #[arg(long)]
+    pub(crate) hipri: bool,
+    /// io_uring: a kernel thread takes the submissions.
+    #[arg(long, alias = "sqthread_poll")]
+    pub(crate) sqthread_poll: bool,
+    /// Caches in use: all (Y, 0: buffered), fs (S: buffered, O_DSYNC), device (H: O_DIRECT), none
+    /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap all].
+    #[arg(long, value_name = "MODE", value_parser = cache)]
+    pub(crate) cache: Option<CacheMode>,
+    /// As in fio: 1 is --cache device, 0 is --cache all. Without a value 1.
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1",
+        value_parser = direct, conflicts_with = "cache")]
+    pub(crate) direct: Option<CacheMode>,
+    /// Empties the page cache before the run: none, dontneed (of the area), scratch-read (pushes
+    /// all out), drop-caches (root).
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value = "none",
+        hide_possible_values = true
+    )]
+    pub(crate) scrub: ScrubArg,
+    /// Writes twice the area, then rounds until the device is steady (SNIA).
+    #[arg(long)]
+    pub(crate) precondition: bool,
+}
+
+/// When it ends.
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// Measured time; with another rule the longest.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanos)]
+    pub(crate) runtime: Nanos,
+    /// Time that is run before it and not counted.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = nanos,
+        alias = "ramp_time")]
+    pub(crate) ramp_time: Nanos,
+    /// Ends when this many bytes are transferred, over all jobs.
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "io_size")]
+    pub(crate) io_size: Option<Bytes>,
+    /// Ends when the length of the area is transferred so many times.
+    #[arg(long, value_name = "N", alias = "loops")]
+    pub(crate) passes: Option<u32>,
+    /// Ends when the 95 % interval of the rate is this narrow.
+    #[arg(long, value_name = "PERCENT", value_parser = ppm)]
+    pub(crate) until_precision: Option<u32>,
+    /// Reports a start that differs from the rest as part of the result.
+    #[arg(long)]
+    pub(crate) keep_warm_up: bool,
+    /// How long the device may be silent before the run is given up [default: 30s].
+    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    pub(crate) io_timeout: Option<Nanos>,
+}
+
+/// What is written.
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// Share of each written block that is zeros [default: 0: nothing compresses].
+    #[arg(long, value_name = "PERCENT", value_parser = percent,
+        alias = "buffer_compress_percentage")]
+    pub(crate) compressible: Option<u8>,
+    /// Writes zeros.
+    #[arg(long, conflicts_with_all = ["compressible", "verify"], alias = "zero_buffers")]
+    pub(crate) zeros: bool,
+    /// Tags every written block and reads all back: finds lost, misplaced, torn and stale ones.
+    /// With reads alone: the blocks of an earlier such run, by its --seed.
+    #[arg(long, conflicts_with = "compressible")]
+    pub(crate) verify: bool,
+}
+
+/// What it costs the processors.
+#[derive(Debug, Args)]
+pub(crate) struct CpuArgs {
+    /// A second pass with a counting load on every processor: an upper bound of the cost.
+    #[arg(long)]
+    pub(crate) cpu_upper: bool,
+    /// Runs a row of sizes and fits fixed and marginal cost, buffered and direct.
+    #[arg(long)]
+    pub(crate) cost_fit: bool,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// Reports rate, response times and concurrency of each such interval.
+    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    pub(crate) interval: Option<Nanos>,
+    /// Writes the intervals to a CSV file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Appends a line to a file of trials (CSV of 14 fields).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// The comment of that line.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) comment: Option<String>,
+    /// Print the trial as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the trial as JSON to a file as well.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Do not save the result.
+    #[arg(long)]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
+}
+
+/// What may be destroyed.
+#[derive(Debug, Args)]
+pub(crate) struct SafetyArgs {
+    /// Allows writing to existing files; their content is lost.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Allows writing to the block device of this stable name; everything on it is lost. Once for
+    /// each device.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) destroy_data_on: Vec<String>,
+}

@@ -1,0 +1,302 @@
+//! From the flags of `run` to what they ask for: the workload, what may be written, and the
+//! mistakes that only all flags together show.
+
+use crate::run_args::{
+    ArrivalArg, CompletionArg, DataArgs, PatternArg, RegionsArg, RunArgs, Rw, ScrubArg,
+};
+use host::Access;
+use record::{
+    Arrival, CacheMode, Data, Discipline, EngineName, Nanos, Pattern, Regions, Scrub, StopRules,
+};
+use workload::Spec;
+
+/// The most that are in flight in an open loop where the user sets no limit: enough for any
+/// device to be the one that limits.
+const OPEN_LOOP_IODEPTH: u32 = 128;
+
+/// The most with which a fit's largest requests have their buffers, and their room in its area.
+const COST_FIT_IODEPTH: u32 = 256;
+const COST_FIT_NUMJOBS: u32 = 32;
+
+impl Rw {
+    fn sequential(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Mixed)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Randread => "randread",
+            Self::Randwrite => "randwrite",
+            Self::Mixed => "rw",
+            Self::Randrw => "randrw",
+        }
+    }
+}
+
+impl PatternArg {
+    fn pattern(self) -> Pattern {
+        match self {
+            Self::Sequential => Pattern::Sequential,
+            Self::Random => Pattern::Random,
+            Self::Hit => Pattern::Hit,
+            Self::Zipf => Pattern::Zipf,
+            Self::Hot => Pattern::Hot,
+            Self::Strided => Pattern::Strided,
+        }
+    }
+}
+
+impl RunArgs {
+    /// The workload that the flags ask for.
+    pub(crate) fn spec(&self) -> Spec {
+        let rate = self.arrivals.rate_iops;
+        let engine = self.place.ioengine.unwrap_or(EngineName::IoUring);
+        let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+        Spec {
+            read_percent: self.read_percent(),
+            pattern: self.pattern(),
+            hit_bytes: self.load.hit_size,
+            zipf_theta_milli: self.load.zipf_theta,
+            hot_bytes: self.load.hot_size,
+            hot_percent: self.load.hot_share,
+            stride: self.load.stride,
+            misalign: self.load.misalign,
+            regions: self.load.regions.map(|regions| match regions {
+                RegionsArg::Own => Regions::PerJob,
+                RegionsArg::Shared => Regions::Shared,
+            }),
+            bs: self.load.bs.as_ref().map_or_else(|| Spec::default().bs, |mix| mix.0.clone()),
+            iodepth: self.load.iodepth.unwrap_or_else(|| default_iodepth(rate.is_some(), engine)),
+            numjobs: self.load.numjobs.unwrap_or(match self.place.stripe {
+                Some(_) => 1,
+                None => targets,
+            }),
+            cache: self.place.cache.or(self.place.direct).unwrap_or(match engine {
+                EngineName::Mmap => CacheMode::All,
+                _ => CacheMode::Device,
+            }),
+            engine,
+            polled: self.place.hipri,
+            sqpoll: self.place.sqthread_poll,
+            discipline: match self.arrivals.completion {
+                CompletionArg::Any => Discipline::Any,
+                CompletionArg::OldestFirst => Discipline::OldestFirst,
+                CompletionArg::Callback => Discipline::Callback,
+                CompletionArg::CallbackPosted => Discipline::CallbackPosted,
+            },
+            arrival: self.arrivals.arrival.map(|arrival| match arrival {
+                ArrivalArg::Constant => Arrival::Constant,
+                ArrivalArg::Poisson => Arrival::Poisson,
+            }),
+            rate_iops: rate.map(|rate| rate.all),
+            write_rate_iops: rate.and_then(|rate| rate.writes),
+            think: self.arrivals.think_time,
+            stripe: self.place.stripe,
+            targets,
+            offset: self.place.offset,
+            size: self.place.size,
+            data: self.data.data(),
+            compressible_percent: self.data.compressible.unwrap_or(0),
+            scrub: match self.place.scrub {
+                ScrubArg::None => Scrub::None,
+                ScrubArg::Dontneed => Scrub::Dontneed,
+                ScrubArg::ScratchRead => Scrub::ScratchRead,
+                ScrubArg::DropCaches => Scrub::DropCaches,
+            },
+            runtime: self.stop.runtime,
+            ramp: self.stop.ramp_time,
+            stop: StopRules {
+                max_bytes: self.stop.io_size,
+                passes: self.stop.passes,
+                precision_ppm: self.stop.until_precision,
+                cut_warm_up: !self.stop.keep_warm_up,
+                interval_ns: self.results.interval,
+                io_timeout_ns: self.stop.io_timeout.unwrap_or(StopRules::default().io_timeout_ns),
+            },
+        }
+    }
+
+    fn rw(&self) -> Rw {
+        self.load.rw.unwrap_or(Rw::Randread)
+    }
+
+    fn pattern(&self) -> Pattern {
+        let ordered = if self.rw().sequential() { Pattern::Sequential } else { Pattern::Random };
+        self.load.pattern.map_or(ordered, PatternArg::pattern)
+    }
+
+    /// The share of reads: that of the rates where directions have their own.
+    fn read_percent(&self) -> u8 {
+        let by_rate = self.arrivals.rate_iops.and_then(|rates| {
+            let reads = rates.all.saturating_sub(rates.writes?);
+            let percent = (reads * 100 + rates.all / 2) / rates.all.max(1);
+            u8::try_from(percent.clamp(1, 99)).ok()
+        });
+        match self.rw() {
+            Rw::Read | Rw::Randread => 100,
+            Rw::Write | Rw::Randwrite => 0,
+            Rw::Mixed | Rw::Randrw => self.load.rwmixread.or(by_rate).unwrap_or(50),
+        }
+    }
+
+    /// What may be done to targets that exist.
+    pub(crate) fn access(&self) -> Access {
+        if !self.writes() {
+            return Access::ReadOnly;
+        }
+        Access::ReadWrite {
+            overwrite: self.safety.overwrite,
+            destroy: self.safety.destroy_data_on.clone(),
+        }
+    }
+
+    /// Whether anything is written, also before the measured run.
+    fn writes(&self) -> bool {
+        self.read_percent() < 100 || self.place.precondition
+    }
+
+    /// Flags that are about a real machine, and whether they were given.
+    pub(crate) fn real_only(&self) -> [(&'static str, bool); 14] {
+        let (place, results) = (&self.place, &self.results);
+        [
+            ("--overwrite", self.safety.overwrite),
+            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
+            ("--ioengine", place.ioengine.is_some()),
+            ("--hipri", place.hipri),
+            ("--sqthread-poll", place.sqthread_poll),
+            ("--stripe", place.stripe.is_some()),
+            ("--scrub", place.scrub != ScrubArg::None),
+            ("--compressible", self.data.compressible.is_some()),
+            ("--zeros", self.data.zeros),
+            ("--verify", self.data.verify),
+            ("--cpu-upper", self.cpu.cpu_upper),
+            ("--cost-fit", self.cpu.cost_fit),
+            ("--trace", results.trace.is_some()),
+            ("--io-timeout", self.stop.io_timeout.is_some()),
+        ]
+    }
+
+    /// A mistake that the parser cannot see, in flags that are no part of the workload.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let rw = self.rw();
+        let mix = matches!(rw, Rw::Mixed | Rw::Randrw);
+        let rates = self.arrivals.rate_iops.is_some_and(|rates| rates.writes.is_some());
+        let results = &self.results;
+        let ordered = matches!(self.pattern(), Pattern::Sequential | Pattern::Strided);
+        let pattern = self.pattern().name();
+        let unused = "allows writing, and nothing is written here; leave it out";
+        let mistakes = [
+            (self.safety.overwrite && !self.writes(), format!("--overwrite {unused}")),
+            (
+                !self.safety.destroy_data_on.is_empty() && !self.writes(),
+                format!("--destroy-data-on {unused}"),
+            ),
+            (
+                self.load.rwmixread.is_some() && !mix,
+                "--rwmixread needs a mix: use --rw rw or --rw randrw with it".to_owned(),
+            ),
+            (
+                self.load.rwmixread.is_some() && rates,
+                "--rwmixread contradicts --rate-iops with two rates, which make the mix; leave \
+                 one of them out"
+                    .to_owned(),
+            ),
+            (
+                self.load.rw.is_some() && self.load.pattern.is_some() && ordered != rw.sequential(),
+                format!(
+                    "--pattern {pattern} contradicts --rw {}; use --rw {} with it",
+                    rw.name(),
+                    other_order(rw).name()
+                ),
+            ),
+            (
+                results.csv.is_some() && results.interval.is_none(),
+                "--csv writes intervals; add their length, for example --interval 1s".to_owned(),
+            ),
+            (
+                results.comment.is_some() && results.trace.is_none(),
+                "--comment belongs to the line of --trace; add --trace FILE, or leave it out"
+                    .to_owned(),
+            ),
+            (
+                self.data.verify && self.read_percent() == 100 && self.load.seed.is_none(),
+                "--verify with reads alone checks what an earlier run with --verify wrote to all \
+                 of the area: give the --seed of that run, or write with --rw write"
+                    .to_owned(),
+            ),
+        ];
+        let mistake = mistakes.into_iter().find(|(wrong, _)| *wrong).map(|(_, text)| text);
+        mistake.or_else(|| self.cost_fit_contradiction())
+    }
+
+    /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
+    /// of all its trials.
+    fn cost_fit_contradiction(&self) -> Option<String> {
+        if !self.cpu.cost_fit {
+            return None;
+        }
+        let (place, stop, results) = (&self.place, &self.stop, &self.results);
+        let beside = [
+            ("--bs", self.load.bs.is_some()),
+            ("--cache", place.cache.is_some()),
+            ("--direct", place.direct.is_some()),
+            ("--scrub", place.scrub != ScrubArg::None),
+            ("--ioengine mmap", place.ioengine == Some(EngineName::Mmap)),
+            ("--ramp-time", stop.ramp_time > Nanos(0)),
+            ("--io-size", stop.io_size.is_some()),
+            ("--passes", stop.passes.is_some()),
+            ("--until-precision", stop.until_precision.is_some()),
+            ("--keep-warm-up", stop.keep_warm_up),
+            ("--interval", results.interval.is_some()),
+            ("--trace", results.trace.is_some()),
+            ("--verify", self.data.verify),
+            ("--cpu-upper", self.cpu.cpu_upper),
+        ];
+        if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+            let why = "runs trials of its own sizes, through the page cache and past it";
+            return Some(format!("--cost-fit {why}; leave {flag} out"));
+        }
+        if !matches!(self.pattern(), Pattern::Sequential | Pattern::Random) {
+            let pattern = self.pattern().name();
+            return Some(format!("--cost-fit is for plain orders; leave --pattern {pattern} out"));
+        }
+        let (iodepth, numjobs) = (self.load.iodepth.unwrap_or(1), self.load.numjobs.unwrap_or(1));
+        (iodepth > COST_FIT_IODEPTH || numjobs > COST_FIT_NUMJOBS).then(|| {
+            format!(
+                "--cost-fit has requests of up to 1 MiB; use at most --iodepth {COST_FIT_IODEPTH} \
+                 and --numjobs {COST_FIT_NUMJOBS}"
+            )
+        })
+    }
+}
+
+/// The same direction in the other order.
+fn other_order(rw: Rw) -> Rw {
+    match rw {
+        Rw::Read => Rw::Randread,
+        Rw::Write => Rw::Randwrite,
+        Rw::Mixed => Rw::Randrw,
+        Rw::Randread => Rw::Read,
+        Rw::Randwrite => Rw::Write,
+        Rw::Randrw => Rw::Mixed,
+    }
+}
+
+/// One at a time in a closed loop; in an open one as many as may come, of an engine that can.
+fn default_iodepth(open: bool, engine: EngineName) -> u32 {
+    let most = engine::ENGINES.iter().find(|info| info.name == engine).map(|info| info.max_depth);
+    if open { OPEN_LOOP_IODEPTH.min(most.unwrap_or(OPEN_LOOP_IODEPTH)) } else { 1 }
+}
+
+impl DataArgs {
+    fn data(&self) -> Data {
+        match (self.zeros, self.verify, self.compressible) {
+            (true, _, _) => Data::Zeros,
+            (_, true, _) => Data::Tagged,
+            (_, _, Some(_)) => Data::Compressible,
+            _ => Data::Random,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Processor cost through the binary: both bounds, what lies between them, and the cost fit.
+//!
+//! Whether the upper bound is right is the business of `cargo xtask burner`; here stands what must
+//! hold on any machine, and what a quiet one shows. A busy machine cannot tell the load's work
+//! from others': the document itself says how busy it was, and the test then skips.
+
+use crate::program::{found, halfpower};
+use record::{CostFit, CpuUpper, EngineName, FindingCode, Trial};
+use std::path::Path;
+use tempfile::TempDir;
+use testkit::{LoopDevice, requires, skip};
+
+/// Without the load, more than this of the processors in use is too much to judge by.
+const QUIET_SHARE: f64 = 0.05;
+/// Memory as a file system, on every Linux.
+const MEMORY: &str = "/dev/shm";
+
+fn upper(trial: &Trial) -> &CpuUpper {
+    trial.cpu.value().and_then(|cpu| cpu.upper.as_ref()).expect("no upper bound in the document")
+}
+
+/// Whether the pass was made on a quiet machine; the skip is told and counted where not.
+fn quiet(test: &str, upper: &CpuUpper) -> bool {
+    let calm = upper.baseline_share < QUIET_SHARE && upper.calibration_change_rel < QUIET_SHARE;
+    if !calm {
+        let busy = upper.baseline_share * 100.0;
+        skip(test, &format!("needs a quiet machine: {busy:.0} % was in use without the load"));
+    }
+    calm
+}
+
+#[test]
+fn the_upper_bound_has_an_interval_and_leaves_the_response_times_alone() {
+    let folder = TempDir::new().unwrap();
+    let words = format!(
+        "run {} --size 8m --ioengine null --iodepth 8 --runtime 500ms --no-save --json --cpu-upper",
+        folder.path().display()
+    );
+    let trial = halfpower(&words).trial();
+    assert_eq!(trial.workload.engine, EngineName::Null);
+    let cpu = trial.cpu.value().unwrap();
+    let upper = upper(&trial);
+    assert_eq!(cpu.upper_us_per_io, Some(upper.us_per_io.value));
+    assert!(upper.us_per_io.n >= 2 && upper.us_per_io.low < upper.us_per_io.high);
+    assert!(upper.cpus >= 1 && upper.ios > 0);
+    assert!(cpu.upper_method.as_ref().unwrap().contains("soaker"));
+    // The result is that of the trial: its requests fill its window, not that of the pass.
+    let read = trial.result.read.as_ref().unwrap();
+    assert_eq!(read.histogram.buckets.iter().map(|(_, count)| count).sum::<u64>(), read.ios);
+    assert!(read.ios != upper.ios);
+}
+
+#[test]
+fn a_run_without_the_pass_has_a_lower_bound_alone_and_says_in_what_terms() {
+    let folder = TempDir::new().unwrap();
+    let words = format!(
+        "run {} --size 8m --ioengine null --iodepth 8 --runtime 300ms --no-save --json",
+        folder.path().display()
+    );
+    let trial = halfpower(&words).trial();
+    let Some(cpu) = trial.cpu.value() else {
+        return skip("a_run_without_the_pass", "the machine is too busy to read counters in time");
+    };
+    assert!(cpu.upper.is_none() && cpu.upper_us_per_io.is_none());
+    let lower = cpu.lower_us_per_io.unwrap();
+    // The null engine keeps the processor that it is on, and no more than that.
+    let rate = trial.result.read.as_ref().unwrap().iops;
+    assert!(lower * rate < 1.1e6, "{lower} µs at {rate} per second");
+    let processors = cpu.saturation_iops.unwrap() * lower / 1e6;
+    assert!(processors > 0.0 && processors <= f64::from(trial.environment.unwrap().cpus) + 1e-6);
+    assert!(cpu.clocks_per_byte.is_none() || cpu.clock.is_some());
+    assert!(
+        cpu.instructions_per_io.value().is_some() != cpu.instructions_per_io.reason().is_some()
+    );
+    assert!(!found(&trial.findings, FindingCode::CpuBoundUnsure));
+}
+
+fn reads(target: &Path) -> Trial {
+    let words = format!(
+        "run {} --rw read --bs 64k --size 32m --ioengine sync --runtime 3s --no-save --json \
+         --cpu-upper",
+        target.display()
+    );
+    halfpower(&words).trial()
+}
+
+#[test]
+fn a_loop_device_s_worker_is_charged_elsewhere_and_a_file_s_reads_are_not() {
+    requires!(Root, Loop);
+    let name = "a_loop_device_s_worker_is_charged_elsewhere";
+    let device = LoopDevice::within(Path::new(MEMORY), 32 << 20, 512).unwrap();
+    // Blocks, not holes: the worker has something to copy.
+    std::fs::write(device.backing_file(), vec![7; 32 << 20]).unwrap();
+    let through_worker = reads(device.path());
+    if !quiet(name, upper(&through_worker)) {
+        return;
+    }
+    assert!(found(&through_worker.findings, FindingCode::CpuChargedElsewhere));
+    let cpu = through_worker.cpu.value().unwrap();
+    assert!(cpu.lower_us_per_io.unwrap() < upper(&through_worker).us_per_io.value);
+    // The same reads of the same memory, copied by the one who asks.
+    let folder = tempfile::tempdir_in(MEMORY).unwrap();
+    let direct = reads(folder.path());
+    if quiet(name, upper(&direct)) {
+        assert!(
+            !found(&direct.findings, FindingCode::CpuChargedElsewhere),
+            "{:?}",
+            direct.findings
+        );
+    }
+}
+
+#[test]
+fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
+    let folder = tempfile::tempdir_in(MEMORY).unwrap();
+    let file = folder.path().join("fit.json");
+    let words = format!(
+        "run {} --size 16m --runtime 1s --ioengine sync --no-save --cost-fit --output {}",
+        folder.path().display(),
+        file.display()
+    );
+    let page = halfpower(&words);
+    assert!(page.stdout.contains("break-even"), "{page:#?}");
+    let fit: CostFit = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(fit.schema, "halfpower/cost-fit/1");
+    assert_eq!(fit.modes.iter().map(|line| line.cache.letter()).collect::<String>(), "YH");
+    assert_eq!(fit.area_bytes.0, 16 << 20);
+    for line in &fit.modes {
+        assert!(line.line.value().is_some() != line.line.reason().is_some());
+        assert!(line.points.iter().all(|point| point.us_per_io.value > 0.0));
+    }
+}
+
+#[test]
+fn what_a_cost_fit_cannot_do_is_a_usage_error() {
+    let simulated = "run sim:mm1,service=1ms --no-save";
+    halfpower(&format!("{simulated} --cost-fit")).refuses(2, &["--cost-fit", "simulated"]);
+    halfpower(&format!("{simulated} --cpu-upper")).refuses(2, &["--cpu-upper", "simulated"]);
+    let folder = TempDir::new().unwrap();
+    let words = format!("run {} --size 8m --no-save", folder.path().display());
+    let mixed = halfpower(&format!("{words} --cost-fit --rw randrw"));
+    assert_eq!(mixed.code, Some(2), "{mixed:#?}");
+    assert!(mixed.stderr.contains("one operation"), "{mixed:#?}");
+}
+
+#[test]
+fn a_sqpoll_thread_is_in_the_lower_bound() {
+    let folder = TempDir::new().unwrap();
+    let words = format!(
+        "run {} --size 8m --cache all --sqthread-poll --iodepth 4 --runtime 500ms --no-save --json",
+        folder.path().display()
+    );
+    let polled = trial_of_any_code(&words);
+    let features = polled.harness.value().map(|harness| harness.engine_features.join(" "));
+    let Some(cpu) = polled.cpu.value() else {
+        return skip("a_sqpoll_thread", "the machine is too busy to read counters in time");
+    };
+    if !features.is_some_and(|features| features.contains("SQPOLL")) {
+        return skip("a_sqpoll_thread", "the kernel gave no SQPOLL thread");
+    }
+    assert!(cpu.workers_ms > 0.0, "{cpu:?}");
+    assert!(cpu.workers_ms <= cpu.user_ms + cpu.system_ms + 1.0, "{cpu:?}");
+    let plain = trial_of_any_code(&words.replace("--sqthread-poll", ""));
+    let workers = plain.cpu.value().map_or(0.0, |cpu| cpu.workers_ms);
+    assert!(workers < cpu.workers_ms, "{workers} {cpu:?}");
+}
+
+/// The trial of a run whose numbers need not be clean.
+fn trial_of_any_code(words: &str) -> Trial {
+    let ended = halfpower(words);
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
+    ended.trial()
+}

@@ -1,0 +1,92 @@
+//! The example programs, run as a reader would: what they print, what they leave behind, and that
+//! they say what went wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use testkit::{disk_folder, requires};
+
+/// Not a multiple of a request: the last one is short.
+const FILE_BYTES: usize = 10 * (64 << 10) + 777;
+const WRITTEN_BYTES: usize = 100 * (64 << 10);
+
+/// An example program, which cargo builds with the tests, beside them.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    assert!(path.is_file(), "no {}: run cargo build --examples", path.display());
+    path
+}
+
+fn run(name: &str, file: &Path) -> Output {
+    Command::new(example(name)).arg(file).output().unwrap()
+}
+
+/// The first line of what it prints.
+fn says(name: &str, file: &Path) -> String {
+    let output = run(name, file);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.trim_end().ends_with("MB/s"), "{text}");
+    text.lines().next().unwrap().to_owned()
+}
+
+/// That it fails, and with which words.
+fn complains(name: &str, file: &Path, words: &str) {
+    let output = run(name, file);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains(words), "{text}");
+}
+
+fn write_file(path: &Path) -> u64 {
+    let bytes: Vec<u8> = (0..FILE_BYTES).map(|i| (i * i % 251) as u8).collect();
+    std::fs::write(path, &bytes).unwrap();
+    bytes.iter().map(|&byte| u64::from(byte)).sum()
+}
+
+#[test]
+fn both_example_readers_read_every_byte_once() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let path = folder.path().join("file");
+    let sum = write_file(&path);
+    let expected = format!("{FILE_BYTES} bytes in 11 requests, sum of bytes {sum}");
+    for name in ["sequential_read", "completion_pipeline"] {
+        assert_eq!(says(name, &path), expected, "{name}");
+    }
+    std::fs::write(&path, []).unwrap();
+    for name in ["sequential_read", "completion_pipeline"] {
+        assert_eq!(says(name, &path), "0 bytes in 0 requests, sum of bytes 0", "{name}");
+        complains(name, &folder.path().join("none"), "cannot open");
+    }
+    complains("sequential_read", folder.path(), "at byte 0");
+}
+
+#[test]
+fn the_unbuffered_example_writes_exactly_100_blocks_in_order() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let path = folder.path().join("new");
+    assert_eq!(says("unbuffered_write", &path), "6553600 bytes in 100 requests");
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), WRITTEN_BYTES);
+    for (number, block) in bytes.chunks(64 << 10).enumerate() {
+        assert!(block.iter().all(|&byte| byte == number as u8), "block {number}");
+    }
+    complains("unbuffered_write", &path, "cannot create");
+    assert_eq!(std::fs::read(&path).unwrap(), bytes, "the file that was there is untouched");
+}
+
+#[test]
+fn the_example_with_events_has_written_all_blocks_when_it_closes() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let path = folder.path().join("new");
+    let expected = "6553600 bytes in 100 requests, at most 8 in flight";
+    assert_eq!(says("event_pipeline", &path), expected);
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), WRITTEN_BYTES);
+    let distinct: std::collections::BTreeSet<&[u8]> = bytes.chunks(64 << 10).collect();
+    assert_eq!(distinct.len(), 100, "random data in every block, in none twice");
+    complains("event_pipeline", &path, "cannot create");
+}

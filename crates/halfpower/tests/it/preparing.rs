@@ -1,0 +1,152 @@
+//! What is done before the measured run: `--precondition` and `--scrub`.
+
+use crate::program::{found, halfpower, program, run, trial};
+use record::{Bytes, FindingCode, Scrub};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use testkit::{disk_folder, requires};
+
+const AREA: u64 = 8 << 20;
+
+/// A file of `AREA` bytes that has been read, so that the page cache holds it.
+fn cached_file(folder: &Path) -> PathBuf {
+    let path = folder.join("file");
+    std::fs::write(&path, vec![9; AREA as usize]).unwrap();
+    std::fs::File::open(&path).unwrap().sync_all().unwrap();
+    std::fs::read(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_steady_device_is_preconditioned_in_five_rounds() {
+    let words = "sim:mm1,service=100us --precondition --rw randwrite --size 8m --runtime 1s";
+    let trial = trial(0, words);
+    let done = trial.preconditioning.unwrap();
+    assert!(done.steady);
+    assert_eq!(done.filled_bytes, Bytes(16 << 20), "twice the area");
+    assert_eq!(done.round_iops.len(), 5, "{:?}", done.round_iops);
+    assert!(done.round_iops.iter().all(|rate| (9_000.0..11_000.0).contains(rate)));
+    assert!(!found(&trial.findings, FindingCode::NotPreconditioned));
+}
+
+#[test]
+fn a_device_that_goes_on_changing_is_given_up_after_25_rounds_with_a_finding() {
+    let words = "sim:md1,service=1ms,drift=1000% --precondition --rw randwrite --size 8m \
+                 --runtime 10s --keep-warm-up";
+    let ended = halfpower(&format!("run {words} --no-save --json"));
+    let trial = ended.trial();
+    let done = trial.preconditioning.unwrap();
+    assert!(!done.steady);
+    assert_eq!(done.round_iops.len(), 25);
+    assert!(found(&trial.findings, FindingCode::NotPreconditioned));
+}
+
+#[test]
+fn a_file_is_written_twice_first_also_for_a_run_of_reads() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let path = cached_file(folder.path());
+    let words = format!("{} --precondition --runtime 100ms --iodepth 4", path.display());
+    halfpower(&format!("run {words} --no-save")).refuses(3, &["--overwrite"]);
+    let ended = halfpower(&format!("run {words} --overwrite --no-save --json"));
+    let done = ended.trial().preconditioning.unwrap();
+    assert_eq!(done.filled_bytes, Bytes(2 * AREA));
+    assert!((5..=25).contains(&done.round_iops.len()), "{:?}", done.round_iops);
+    assert_ne!(std::fs::read(&path).unwrap(), vec![9; AREA as usize]);
+}
+
+#[test]
+fn dontneed_empties_the_cache_of_the_area_before_the_run() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let path = cached_file(folder.path());
+    let words = format!("{} --cache all --runtime 100ms --scrub", path.display());
+    let trial = trial(0, &format!("{words} dontneed"));
+    let scrubbed = trial.scrubbed.unwrap();
+    assert_eq!(scrubbed.method, Scrub::Dontneed);
+    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+    assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
+}
+
+#[test]
+fn dropping_all_caches_says_that_it_takes_root() {
+    requires!(Disk, Setpriv);
+    // Where others may go: the folder of the build is perhaps nobody else's.
+    let folder = tempfile::tempdir().unwrap();
+    let path = cached_file(folder.path());
+    let open = Command::new("chmod").arg("-R").arg("a+rwX").arg(folder.path()).status();
+    assert!(open.unwrap().success());
+    let binary = folder.path().join("halfpower");
+    std::fs::copy(program().get_program(), &binary).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
+    let words = format!("run {} --cache all --scrub drop-caches --no-save", path.display());
+    run(command, &words).refuses(4, &["drop_caches", "root", "--scrub dontneed"]);
+}
+
+/// A control group of version 1 or 2 with a limit on memory, gone when it is dropped.
+struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    fn new(bytes: u64) -> Option<Self> {
+        let name = format!("halfpower-test-{}", std::process::id());
+        let made =
+            [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
+                .into_iter()
+                .find_map(|(root, file)| {
+                    let group = Path::new(root).join(&name);
+                    std::fs::create_dir(&group).ok()?;
+                    let group = Self(group);
+                    std::fs::write(group.0.join(file), bytes.to_string()).ok()?;
+                    Some(group)
+                });
+        if made.is_none() {
+            eprintln!("this machine limits no memory of control groups");
+        }
+        made
+    }
+
+    /// A shell in the group, which runs these words with the program as `$0`.
+    fn shell(&self, words: &str) -> Command {
+        let mut command = Command::new("sh");
+        let enter = format!("echo $$ > {}/cgroup.procs && ", self.0.display());
+        command.arg("-c").arg(enter + words).arg(program().get_program());
+        command
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // The pages that are charged to it go first where the kernel wants that.
+        let _ = std::fs::write(self.0.join("memory.force_empty"), "0");
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it() {
+    requires!(Root, Disk);
+    // In a group of 64 MiB, so that a little is enough, and no one else's cache suffers.
+    let Some(group) = MemoryGroup::new(64 << 20) else { return };
+    let folder = disk_folder().unwrap();
+    let path = cached_file(folder.path());
+    // Its pages are to be the group's: they are dropped here, and read by the group.
+    let input = format!("if={}", path.display());
+    let dropped = Command::new("dd").args([&input, "iflag=nocache", "count=0"]).output();
+    assert!(dropped.unwrap().status.success());
+    // Read again and again, so that its pages are as hard to push out as pages can be.
+    let file = path.display();
+    let words = format!(
+        "cat {file} {file} {file} > /dev/null && exec $0 run {file} --cache all --runtime 100ms \
+         --scrub scratch-read --no-save --json"
+    );
+    let ended = run(group.shell(&words), "");
+    let trial = ended.trial();
+    let scrubbed = trial.scrubbed.unwrap();
+    assert_eq!(scrubbed.method, Scrub::ScratchRead);
+    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+    assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no scratch file is left");
+}

@@ -1,0 +1,172 @@
+//! Traps in what is read and written, each against an opposite that differs in one condition: the
+//! trap is told, by one finding and no other, and the opposite is silent.
+//!
+//! Two kinds are left out of "no other": what the kernel says of every loop device, and what the
+//! machine does to any run while other tests keep its processors busy.
+
+use crate::program::trial;
+use record::{FindingCode, Severity, Trial};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use testkit::{LoopDevice, Mounted, requires};
+
+/// Bytes of the devices below.
+pub(crate) const DEVICE: u64 = 512 << 20;
+/// Bytes of the files below: an area that is not called small.
+const FILE: usize = 64 << 20;
+
+/// Kinds that a busy machine causes, or that hold for every loop device.
+const OF_THE_MACHINE: [FindingCode; 4] = [
+    FindingCode::NotSteady,
+    FindingCode::WarmUpCut,
+    FindingCode::StealTime,
+    FindingCode::RotationalUntrusted,
+];
+
+/// What was found beyond that, gravest first.
+pub(crate) fn found(trial: &Trial) -> Vec<(FindingCode, Severity)> {
+    let all = trial.findings.iter().map(|finding| (finding.code, finding.severity));
+    let mut found: Vec<_> = all.filter(|(code, _)| !OF_THE_MACHINE.contains(code)).collect();
+    found.sort_by_key(|(code, severity)| (std::cmp::Reverse(*severity), *code));
+    found
+}
+
+/// This finding, with evidence and remedy, and no other.
+#[track_caller]
+pub(crate) fn assert_alone(trial: &Trial, code: FindingCode, severity: Severity) {
+    assert_eq!(found(trial), [(code, severity)], "{:#?}", trial.findings);
+    let finding = trial.findings.iter().find(|finding| finding.code == code).unwrap();
+    assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
+}
+
+/// Nothing.
+#[track_caller]
+pub(crate) fn assert_silent(trial: &Trial) {
+    assert_eq!(found(trial), [], "{:#?}", trial.findings);
+}
+
+/// Bytes that do not compress: xorshift64 (Marsaglia 2003).
+pub(crate) fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..bytes / 8).flat_map(|_| next().to_le_bytes()).collect()
+}
+
+/// Writes a file and brings it to the device.
+pub(crate) fn write_file(path: &Path, data: &[u8]) {
+    let mut file = File::create(path).unwrap();
+    file.write_all(data).unwrap();
+    file.sync_all().unwrap();
+}
+
+#[test]
+fn what_was_never_written_is_told_for_the_area_that_is_read_and_for_no_other() {
+    requires!(Root, Loop, Mount, Ext4);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let disk = Mounted::ext4(device.path()).unwrap();
+    let half = disk.path().join("half");
+    write_file(&half, &noise(FILE));
+    // Allocated and not written: what a database does with its log.
+    let grow = ["--offset", "64m", "--length", "64m"];
+    assert!(Command::new("fallocate").args(grow).arg(&half).status().unwrap().success());
+    let run = |code, area: &str| trial(code, &format!("{} --runtime 300ms {area}", half.display()));
+    assert_silent(&run(0, "--size 64m"));
+    let unwritten = run(1, "--offset 64m --size 64m");
+    assert_alone(&unwritten, FindingCode::UnwrittenExtents, Severity::Invalid);
+    let sparse = disk.path().join("sparse");
+    File::create(&sparse).unwrap().set_len(FILE as u64).unwrap();
+    let holes = trial(1, &format!("{} --runtime 300ms", sparse.display()));
+    assert_alone(&holes, FindingCode::UnwrittenExtents, Severity::Invalid);
+}
+
+#[test]
+fn reads_of_a_warm_file_are_told_to_be_memory_and_those_past_the_page_cache_are_not() {
+    requires!(Root, Loop, Mount, Ext4);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let disk = Mounted::ext4(device.path()).unwrap();
+    let file = disk.path().join("data");
+    write_file(&file, &noise(FILE));
+    let run =
+        |cache: &str| trial(0, &format!("{} --runtime 300ms --cache {cache}", file.display()));
+    assert_alone(&run("all"), FindingCode::PageCacheServed, Severity::Warning);
+    assert_silent(&run("device"));
+}
+
+#[test]
+fn data_that_the_file_system_compresses_is_told_and_random_data_is_not() {
+    requires!(Root, Loop, Mount, Btrfs);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let disk = Mounted::btrfs(device.path(), "compress-force=zstd").unwrap();
+    let file = disk.path().join("data");
+    write_file(&file, &noise(FILE));
+    let write = |data: &str| {
+        let words = "--overwrite --rw write --bs 256k --cache fs --runtime 1s";
+        trial(0, &format!("{} {words} {data}", file.display()))
+    };
+    for data in ["--zeros", "--compressible 80"] {
+        assert_compressed(&write(data));
+    }
+    assert_not_compressed(&write(""));
+    let read = |name: &str, data: &[u8]| {
+        let file = disk.path().join(name);
+        write_file(&file, data);
+        trial(0, &format!("{} --rw read --bs 128k --runtime 300ms", file.display()))
+    };
+    assert_compressed(&read("sevens", &vec![7; FILE]));
+    assert_not_compressed(&read("noise", &noise(FILE)));
+}
+
+/// That the file system can compress is a note in both cases; its own metadata may be as well.
+#[track_caller]
+fn assert_compressed(trial: &Trial) {
+    let graver: Vec<_> =
+        found(trial).into_iter().filter(|(_, severity)| *severity > Severity::Info).collect();
+    let expected = [(FindingCode::DataCompressed, Severity::Warning)];
+    assert_eq!(graver, expected, "{:#?}", trial.findings);
+}
+
+#[track_caller]
+fn assert_not_compressed(trial: &Trial) {
+    let found = found(trial);
+    assert!(found.contains(&(FindingCode::CompressedFilesystem, Severity::Info)), "{found:?}");
+    assert!(found.iter().all(|(_, severity)| *severity == Severity::Info), "{:#?}", trial.findings);
+}
+
+#[test]
+fn an_area_that_fits_the_cache_of_a_drive_is_told_and_the_whole_device_is_not() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let run = |size: &str| trial(0, &format!("{} --runtime 300ms {size}", device.path().display()));
+    assert_alone(&run("--size 32m"), FindingCode::CacheSizedArea, Severity::Warning);
+    assert_silent(&run("--size 64m"));
+    assert_silent(&run(""));
+    // Less than a hundredth of the device: of a large one that can still be too much for a cache.
+    let large = LoopDevice::new(16 << 30).unwrap();
+    let run = |size: &str| trial(0, &format!("{} --runtime 300ms {size}", large.path().display()));
+    assert_alone(&run("--size 128m"), FindingCode::CacheSizedArea, Severity::Info);
+    assert_silent(&run("--size 256m"));
+}
+
+#[test]
+fn a_file_that_opens_with_o_direct_and_has_none_is_told() {
+    requires!(Root, Loop, Mount, Ext4);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device.path()).status();
+    assert!(made.unwrap().success());
+    let run = |code, journal: &str| {
+        let disk = Mounted::with_options("ext4", device.path(), journal).unwrap();
+        let file = disk.path().join("data");
+        write_file(&file, &noise(FILE));
+        trial(code, &format!("{} --rw read --runtime 300ms", file.display()))
+    };
+    // Data goes through the journal, and so through the page cache.
+    assert_alone(&run(1, "data=journal"), FindingCode::DirectIgnored, Severity::Invalid);
+    assert_silent(&run(0, "data=ordered"));
+}

@@ -1,0 +1,180 @@
+//! Traps on the way to the device: others who use it, requests that reach it in another form, and
+//! requests that do not come back as asked.
+
+use crate::program::{Running, found as has, program, run, trial};
+use crate::traps::{DEVICE, assert_alone, assert_silent, found, noise, write_file};
+use record::{FindingCode, Severity, Trial};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use testkit::{LoopDevice, disk_folder, requires};
+
+/// A trial on `target` while another process reads or writes `other`.
+fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
+    let path = other.path().display();
+    let mut command = program();
+    let name = other.path().file_name().unwrap().to_str().unwrap();
+    let word = if rw == "write" { format!("--destroy-data-on {name}") } else { String::new() };
+    let words = format!("run {path} --rw {rw} --bs 64k --runtime 30s --no-save {word}");
+    command.args(words.split_whitespace());
+    let mut other = Running::start(command);
+    other.wait_for("measure ...");
+    std::thread::sleep(Duration::from_millis(100));
+    let trial = trial(0, &format!("{} --runtime 300ms", target.path().display()));
+    other.kill();
+    trial
+}
+
+#[test]
+fn requests_of_others_on_the_same_device_are_told_and_those_on_another_are_not() {
+    requires!(Root, Loop);
+    let ours = LoopDevice::new(DEVICE).unwrap();
+    let another = LoopDevice::new(DEVICE).unwrap();
+    for rw in ["read", "write"] {
+        let disturbed = beside(&ours, &ours, rw);
+        assert_alone(&disturbed, FindingCode::ForeignIo, Severity::Warning);
+        assert_silent(&beside(&ours, &another, rw));
+    }
+}
+
+/// A queue setting of a device, put back when it is dropped.
+struct QueueSetting {
+    file: PathBuf,
+    before: String,
+}
+
+impl QueueSetting {
+    fn new(device: &LoopDevice, name: &str, value: &str) -> Self {
+        let device = device.path().file_name().unwrap().to_str().unwrap();
+        let file = Path::new("/sys/block").join(device).join("queue").join(name);
+        let before = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, value).unwrap();
+        Self { file, before }
+    }
+}
+
+impl Drop for QueueSetting {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.file, self.before.trim());
+    }
+}
+
+#[test]
+fn requests_larger_than_the_queue_takes_are_told_to_be_split() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let run = |bs: &str| {
+        let words = format!("{} --bs {bs} --runtime 500ms", device.path().display());
+        trial(0, &words)
+    };
+    let _setting = QueueSetting::new(&device, "max_sectors_kb", "64");
+    let split = run("256k");
+    assert_alone(&split, FindingCode::RequestsSplit, Severity::Info);
+    let counters = split.device_counters.value().unwrap();
+    assert!((3.9..=4.1).contains(&counters.ratio_ios.unwrap()), "{counters:?}");
+    assert_silent(&run("64k"));
+}
+
+#[test]
+fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    // One pass at most: what was read is not read again.
+    let run = |cache: &str| {
+        let scrub = if cache == "all" { "--scrub dontneed" } else { "" };
+        let words = format!("--rw read --runtime 10s --io-size 256m --cache {cache} {scrub}");
+        trial(0, &format!("{} {words}", device.path().display()))
+    };
+    let merged = run("all");
+    assert_alone(&merged, FindingCode::RequestsMerged, Severity::Info);
+    let counters = merged.device_counters.value().unwrap();
+    assert!(counters.mean_request_bytes.unwrap() > 60e3, "{counters:?}");
+    assert_silent(&run("device"));
+}
+
+/// Runs on `target`, and cuts `file` off in the middle unless it is `None`.
+fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
+    let mut command = program();
+    let words = format!("run {} --runtime 600ms --no-save --json", target.display());
+    command.args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("measure ...");
+    std::thread::sleep(Duration::from_millis(200));
+    if let Some(file) = file {
+        File::options().write(true).open(file).unwrap().set_len(0).unwrap();
+    }
+    running.end().expect(code).trial()
+}
+
+#[test]
+fn a_device_that_loses_its_backing_file_gives_errors_and_one_that_keeps_it_none() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    assert_silent(&cut_off_during(device.path(), None, 0));
+    let cut = cut_off_during(device.path(), Some(&device.backing_file()), 1);
+    assert_alone(&cut, FindingCode::IoErrors, Severity::Invalid);
+}
+
+#[test]
+fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let file = folder.path().join("data");
+    write_file(&file, &noise(64 << 20));
+    let graver = |trial: &Trial| -> Vec<_> {
+        // The area is a small part of the disk that the tests run on, and others use it too.
+        let of_the_disk = [FindingCode::CacheSizedArea, FindingCode::ForeignIo];
+        found(trial).into_iter().filter(|(code, _)| !of_the_disk.contains(code)).collect()
+    };
+    assert_eq!(graver(&cut_off_during(&file, None, 0)), []);
+    let cut = cut_off_during(&file, Some(&file), 1);
+    assert_eq!(graver(&cut), [(FindingCode::ShortTransfers, Severity::Invalid)]);
+}
+
+#[test]
+fn a_device_that_slows_down_in_the_middle_is_told_and_one_that_does_not_is_not() {
+    requires!(Root, Loop, BlkioGroup);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let group = testkit::ThrottledGroup::new().unwrap();
+    let run = |slows: bool| {
+        let mut command = group.entered();
+        // Given a processor whenever it asks for one: the noise of other tests would hide the step.
+        command.args(["chrt", "--fifo", "1", env!("CARGO_BIN_EXE_halfpower")]);
+        let path = device.path().display();
+        let words = format!("run {path} --runtime 2s --keep-warm-up --no-save --json");
+        command.args(words.split_whitespace());
+        let mut running = Running::start(command);
+        running.wait_for("measure ...");
+        std::thread::sleep(Duration::from_millis(1000));
+        group.limit_reads(device.path(), if slows { 300 } else { 0 }).unwrap();
+        running.end().expect(0).trial()
+    };
+    let slowed = run(true);
+    assert!(has(&slowed.findings, FindingCode::NotSteady), "{:?}", slowed.result.series);
+    assert_silent(&slowed);
+    // Its rate must hold still on a machine that does other things, so it may try again.
+    group.limit_reads(device.path(), 0).unwrap();
+    let steady = (0..5).any(|_| !has(&run(false).findings, FindingCode::NotSteady));
+    assert!(steady);
+}
+
+#[test]
+fn a_simulated_device_that_drifts_is_told_and_one_that_does_not_is_silent() {
+    let drifting = trial(0, "sim:mm1,service=1ms,drift=100% --runtime 120s --keep-warm-up");
+    let codes: Vec<_> = drifting.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, [FindingCode::NotSteady]);
+    assert_eq!(trial(0, "sim:mm1,service=1ms --runtime 120s").findings, []);
+}
+
+#[test]
+fn the_sync_engine_below_the_depth_asked_for_is_told_and_io_uring_at_it_is_silent() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(DEVICE).unwrap();
+    let measure = |flags: &str| {
+        let words = format!("{} --runtime 300ms {flags}", device.path().display());
+        run(program(), &format!("run {words} --no-save --json")).expect(0).trial()
+    };
+    let sync = measure("--iodepth 8 --ioengine sync");
+    assert_alone(&sync, FindingCode::DepthNotReached, Severity::Warning);
+    assert_silent(&measure("--iodepth 8 --ioengine io_uring"));
+}

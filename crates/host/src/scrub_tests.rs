@@ -1,0 +1,105 @@
+//! Each way to scrub, on a real file whose pages are in the cache.
+
+use super::*;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+
+const AREA: u64 = 8 << 20;
+
+/// A file of `AREA` bytes on a disk, all of it written back and read again: in the cache, clean.
+/// `None` where the build directory is in memory.
+fn cached_file() -> Option<(tempfile::NamedTempFile, PathBuf)> {
+    let directory = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let mut file = tempfile::NamedTempFile::new_in(&directory).unwrap();
+    file.write_all(&vec![7; AREA as usize]).unwrap();
+    file.as_file().sync_all().unwrap();
+    let mut memory = vec![0; AREA as usize];
+    file.as_file().read_exact_at(&mut memory, 0).unwrap();
+    file.as_file().read_exact_at(&mut memory, 0).unwrap();
+    drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
+    let on_disk = resident_bytes(file.as_file(), Bytes(0), Bytes(AREA)) == Some(Bytes(0));
+    file.as_file().read_exact_at(&mut memory, 0).unwrap();
+    file.as_file().read_exact_at(&mut memory, 0).unwrap();
+    on_disk.then_some((file, directory))
+}
+
+fn area(file: &File) -> Area<'_> {
+    Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(AREA) }
+}
+
+fn scrubbed(method: Scrub) -> Option<Scrubbed> {
+    let (file, directory) = cached_file()?;
+    let areas = [area(file.as_file())];
+    scrub(&Roots::default(), method, &areas, &[directory], &|| false).unwrap()
+}
+
+#[test]
+fn dontneed_drops_the_area_and_the_counts_say_so() {
+    let Some(scrubbed) = scrubbed(Scrub::Dontneed) else { return };
+    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+}
+
+#[test]
+fn nothing_is_done_where_nothing_is_asked() {
+    assert_eq!(scrubbed(Scrub::None), None);
+}
+
+#[test]
+fn both_counts_of_cached_pages_agree() {
+    let Some((file, _)) = cached_file() else { return };
+    let page = rustix::param::page_size() as u64;
+    let by_map = count_mapped(file.as_file(), 0, AREA);
+    assert_eq!(by_map, Some(AREA / page));
+    assert_eq!(resident_bytes(file.as_file(), Bytes(page), Bytes(page)), Some(Bytes(page)));
+    drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
+    assert_eq!(count_mapped(file.as_file(), 0, AREA), Some(0));
+}
+
+#[test]
+fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
+    let directory = tempfile::tempdir().unwrap();
+    // No such file in this /proc: the same end as a /proc that is read only.
+    let roots = Roots { proc: directory.path().to_owned(), ..Roots::default() };
+    let error = drop_caches(&roots).unwrap_err();
+    assert_eq!(error.exit_code(), 4);
+    let text = error.to_string();
+    assert!(text.contains("takes root") && text.contains("--scrub dontneed"), "{text}");
+}
+
+#[test]
+fn the_memory_that_caches_files_is_what_is_free_and_what_caches_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let meminfo = "MemTotal: 900 kB\nMemFree:  100 kB\nActive:  70 kB\nActive(file): 20 kB\n\
+                   Inactive(file): 3 kB\n";
+    std::fs::write(directory.path().join("meminfo"), meminfo).unwrap();
+    let roots = Roots { proc: directory.path().to_owned(), ..Roots::default() };
+    assert_eq!(caching_bytes(&roots), 123 << 10);
+}
+
+#[test]
+fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
+    let Some((file, directory)) = cached_file() else { return };
+    drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
+    let areas = [area(file.as_file())];
+    let looks = std::cell::Cell::new(0);
+    let never = || {
+        looks.set(looks.get() + 1);
+        false
+    };
+    let outcome =
+        scrub(&Roots::default(), Scrub::ScratchRead, &areas, &[directory], &never).unwrap();
+    assert_eq!(outcome.unwrap().resident_after_bytes, Some(Bytes(0)));
+    assert_eq!(looks.get(), 1, "a look before each stretch, and none was read");
+}
+
+#[test]
+fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
+    let place = PathBuf::from("/dev/shm");
+    let Ok(file) = create_nameless(&place) else { return };
+    let areas = [Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(1) }];
+    let error = scrub(&Roots::default(), Scrub::ScratchRead, &areas, &[place], &|| false);
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("--scrub dontneed"), "{text}");
+}

@@ -1,0 +1,86 @@
+//! The cost-fit document: processor cost per request against request size, per cache mode.
+
+use crate::{
+    Bytes, CacheMode, Environment, Estimate, Finding, Measured, OpKind, Pattern, Severity, Target,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of a cost fit.
+pub const COST_FIT_SCHEMA: &str = "halfpower/cost-fit/1";
+
+/// Fixed and marginal processor cost of a request, buffered and past the page cache, and the size
+/// at which both cost the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostFit {
+    /// [`COST_FIT_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// UUIDv7.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub time: Option<String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// What was read or written.
+    pub targets: Vec<Target>,
+    /// Operation.
+    pub op: OpKind,
+    /// Pattern.
+    pub pattern: Pattern,
+    /// Requests outstanding.
+    pub depth: u32,
+    /// The area that was used; small enough to stay in the page cache.
+    pub area_bytes: Bytes,
+    /// One line per cache mode.
+    pub modes: Vec<CostLine>,
+    /// Request size at which buffered and direct requests cost the same; its interval holds every
+    /// size at which the two lines cannot be told apart.
+    pub break_even_bytes: Measured<Estimate>,
+    /// Conclusions on whether the numbers mean what they say.
+    pub findings: Vec<Finding>,
+    /// Conditions.
+    pub environment: Option<Environment>,
+}
+
+impl CostFit {
+    /// Whether no finding says that the numbers are not what was asked for.
+    #[must_use]
+    pub fn clean(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity < Severity::Invalid)
+    }
+}
+
+/// Cost against size in one cache mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostLine {
+    /// Caches in use.
+    pub cache: CacheMode,
+    /// Measured costs, by size.
+    pub points: Vec<CostPoint>,
+    /// The line through them; where there is none, why.
+    pub line: Measured<CostModel>,
+}
+
+/// Cost of one request size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostPoint {
+    /// Request size.
+    pub bytes: Bytes,
+    /// Processor time charged per request, µs, over the visits.
+    pub us_per_io: Estimate,
+    /// Measured minus the line, µs; null without a line.
+    pub residual_us: Option<f64>,
+}
+
+/// `cost = fixed + marginal * size`, weighted least squares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostModel {
+    /// Cost of a request of no size, µs.
+    pub fixed_us: Estimate,
+    /// Cost of each KiB, µs.
+    pub us_per_kib: Estimate,
+    /// Near 1 where a line describes the points within their errors, well above it where not.
+    pub reduced_chi_square: f64,
+}

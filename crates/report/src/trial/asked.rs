@@ -1,0 +1,127 @@
+//! A workload in words, with what is usual left out: a reader looks for what is special about it.
+
+use record::{Arrival, Data, Discipline, Regions, SizeShare, Workload, format_bytes, format_nanos};
+
+use crate::number;
+
+/// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
+pub(super) fn workload_text(workload: &Workload) -> String {
+    let mut parts = vec![format!(
+        "{} {} of {}{}",
+        workload.pattern.name(),
+        operation(workload),
+        sizes(workload),
+        place(workload)
+    )];
+    parts.push(depth(workload));
+    parts.extend(arrival(workload));
+    if workload.think_ns.0 > 0 {
+        parts.push(format!("think time {}", format_nanos(workload.think_ns.0 as f64)));
+    }
+    parts.push(format!("cache {} ({})", workload.cache.name(), workload.cache.letter()));
+    parts.push(engine(workload));
+    parts.extend(data(workload));
+    parts.extend(targets(workload));
+    parts.join(", ")
+}
+
+fn operation(workload: &Workload) -> String {
+    match workload.read_percent {
+        100.. => "read".to_owned(),
+        0 => "write".to_owned(),
+        percent => format!("{percent} % read, {} % write", 100 - percent),
+    }
+}
+
+fn sizes(workload: &Workload) -> String {
+    match workload.bs.as_slice() {
+        [only] => format_bytes(only.bytes.0),
+        many => {
+            let share = |s: &SizeShare| format!("{} {} %", format_bytes(s.bytes.0), s.percent);
+            many.iter().map(share).collect::<Vec<_>>().join(" + ")
+        }
+    }
+}
+
+/// Where within the area, as far as the pattern's name does not say it.
+fn place(workload: &Workload) -> String {
+    let mut text = String::new();
+    if let Some(hit) = workload.hit_bytes {
+        text.push_str(&format!(", area re-read {}", format_bytes(hit.0)));
+    }
+    if let Some(theta) = workload.zipf_theta_milli {
+        text.push_str(&format!(", theta {}", f64::from(theta) / 1e3));
+    }
+    if let Some(hot) = workload.hot {
+        let area = format_bytes(hot.bytes.0);
+        text.push_str(&format!(", {} % of them within {area}", hot.percent));
+    }
+    if let Some(stride) = workload.stride_bytes {
+        text.push_str(&format!(" every {}", format_bytes(stride.0)));
+    }
+    if workload.misalign_bytes.0 > 0 {
+        text.push_str(&format!(", {} off alignment", format_bytes(workload.misalign_bytes.0)));
+    }
+    if workload.regions == Regions::Shared && workload.numjobs > 1 {
+        text.push_str(", one stream for all jobs");
+    }
+    text
+}
+
+fn depth(workload: &Workload) -> String {
+    let jobs = match workload.numjobs {
+        0 | 1 => String::new(),
+        jobs => format!(" ({} in each of {jobs} jobs)", workload.iodepth),
+    };
+    let discipline = match workload.discipline {
+        Discipline::Any => String::new(),
+        other => format!(", completion {}", other.name()),
+    };
+    let word = if workload.arrival == Arrival::Closed { "depth" } else { "depth at most" };
+    format!("{word} {}{jobs}{discipline}", workload.depth)
+}
+
+fn arrival(workload: &Workload) -> Option<String> {
+    let kind = match workload.arrival {
+        Arrival::Closed => return None,
+        Arrival::Constant => "evenly",
+        Arrival::Poisson => "as a Poisson process",
+    };
+    let total = workload.rate_iops.unwrap_or_default();
+    let rates = match workload.write_rate_iops {
+        Some(writes) => format!(
+            "{} reads and {}",
+            number::count(total.saturating_sub(writes) as f64),
+            number::per_second(writes as f64).replace("/s", " writes/s")
+        ),
+        None => number::per_second(total as f64),
+    };
+    Some(format!("{rates} arriving {kind}"))
+}
+
+fn engine(workload: &Workload) -> String {
+    let polled = if workload.polled { " polled" } else { "" };
+    let sqpoll = if workload.sqpoll { " with a submission thread" } else { "" };
+    format!("{}{polled}{sqpoll}", workload.engine.name())
+}
+
+fn data(workload: &Workload) -> Option<String> {
+    let text = match workload.data {
+        _ if !workload.writes() => return None,
+        Data::Random => return None,
+        Data::Compressible => format!("data {} % zeros", workload.compressible_percent),
+        Data::Zeros => "data zeros".to_owned(),
+        Data::Tagged => "data tagged".to_owned(),
+    };
+    Some(text)
+}
+
+fn targets(workload: &Workload) -> Option<String> {
+    match workload.stripe_bytes {
+        Some(chunk) => {
+            Some(format!("striped over {} targets by {}", workload.targets, format_bytes(chunk.0)))
+        }
+        None if workload.targets > 1 => Some(format!("on {} targets", workload.targets)),
+        None => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! A control group whose I/O is held back, as a container's is.
+//!
+//! Version 1, because it can be made wherever its controller is mounted, without a say in the
+//! groups above. Rejected: version 2, whose I/O controller cannot be used while version 1 has it.
+
+use crate::device::{patiently, report_left_over};
+use std::fs;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where the controller is mounted on systems that have it.
+const MOUNT: &str = "/sys/fs/cgroup/blkio";
+
+/// A group that throttles, removed when it is dropped.
+#[derive(Debug)]
+pub struct ThrottledGroup {
+    folder: PathBuf,
+}
+
+impl ThrottledGroup {
+    /// Makes one without a limit.
+    ///
+    /// # Errors
+    /// If the controller is not mounted, or groups cannot be made in it.
+    pub fn new() -> Result<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("halfpower-test-{}-{number}", std::process::id());
+        let folder = Path::new(MOUNT).join(name);
+        // A plain folder would be made where no controller is mounted.
+        if !Path::new(MOUNT).join("tasks").exists() {
+            return Err(Error::other(format!("no control groups of version 1 at {MOUNT}")));
+        }
+        fs::create_dir(&folder)?;
+        let group = Self { folder };
+        match group.folder.join("blkio.throttle.read_iops_device").exists() {
+            true => Ok(group),
+            false => Err(Error::other(format!("{MOUNT} does not throttle"))),
+        }
+    }
+
+    /// Holds reads of a device down to so many requests a second; 0 lets them go.
+    ///
+    /// # Errors
+    /// If the device is unknown or the kernel refuses.
+    pub fn limit_reads(&self, device: &Path, per_s: u64) -> Result<()> {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?;
+        let rule = format!("{} {per_s}", numbers.trim());
+        fs::write(self.folder.join("blkio.throttle.read_iops_device"), rule)
+    }
+
+    /// A command that enters the group and becomes the program that its arguments name.
+    #[must_use]
+    pub fn entered(&self) -> Command {
+        let mut command = Command::new("sh");
+        let tasks = self.folder.join("tasks");
+        let script = format!("echo $$ > {} && exec \"$@\"", tasks.display());
+        command.args(["-c", &script, "sh"]);
+        command
+    }
+
+    /// Moves a running process with all its threads into the group.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn take(&self, process: u32) -> Result<()> {
+        fs::write(self.folder.join("cgroup.procs"), process.to_string())
+    }
+}
+
+impl Drop for ThrottledGroup {
+    fn drop(&mut self) {
+        let removed = patiently(|| fs::remove_dir(&self.folder));
+        report_left_over("control group", &self.folder, removed);
+    }
+}

@@ -1,0 +1,233 @@
+//! What a job makes known while it runs, so that a run whose device hangs can still report it.
+//!
+//! The counts and histograms of the moment are written by one thread, the job's, with relaxed
+//! loads and stores: the same instructions as plain memory, yet the watcher may read them at any
+//! time. They are few and stay hot in the cache whatever the length of the run; at the edges of
+//! slices, segments and intervals the job drains them into the [`JobTally`] behind a lock that it
+//! alone takes while all goes well. A job that hangs is read up to its last completion and left
+//! behind. Rejected: a histogram for each segment in the loop (memory traffic that grows with
+//! their number), and messages from job to watcher (allocation in the loop).
+
+use crate::{JobTally, Slice};
+use record::{BUCKETS, HistogramSnapshot, bucket_index};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A counter with one writer: adding is a load and a store.
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    fn add(&self, value: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed);
+    }
+
+    fn take(&self) -> u64 {
+        let value = self.0.load(Ordering::Relaxed);
+        self.0.store(0, Ordering::Relaxed);
+        value
+    }
+}
+
+/// A histogram in the making, by the buckets of [`record::bucket_index`].
+#[derive(Debug)]
+pub(crate) struct LiveHistogram([Counter; BUCKETS]);
+
+impl LiveHistogram {
+    const fn new() -> Self {
+        Self([const { Counter(AtomicU64::new(0)) }; BUCKETS])
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, nanos: u64) {
+        self.0[bucket_index(nanos)].add(1);
+    }
+
+    /// Empties it.
+    fn drain(&self) -> HistogramSnapshot {
+        let mut buckets = Vec::new();
+        for (index, counter) in self.0.iter().enumerate() {
+            if counter.0.load(Ordering::Relaxed) > 0 {
+                buckets.push((index as u32, counter.take()));
+            }
+        }
+        HistogramSnapshot { buckets }
+    }
+}
+
+/// Counts of one direction since the last edge.
+#[derive(Debug, Default)]
+struct LiveCounts {
+    ios: Counter,
+    bytes: Counter,
+    response_ns: Counter,
+    completion_ns: Counter,
+}
+
+/// Sums over the requests of one batch, of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BatchSums {
+    pub(crate) ios: u64,
+    bytes: u64,
+    response_ns: u64,
+}
+
+impl BatchSums {
+    #[inline]
+    pub(crate) fn add(&mut self, bytes: u32, response_ns: u64) {
+        self.ios += 1;
+        self.bytes += u64::from(bytes);
+        self.response_ns += response_ns;
+    }
+}
+
+/// What is known of one job.
+#[derive(Debug)]
+pub struct Board {
+    counts: [LiveCounts; 2],
+    response: [LiveHistogram; 2],
+    completion: [LiveHistogram; 2],
+    beat: AtomicU64,
+    in_flight: AtomicU32,
+    kept: Mutex<JobTally>,
+}
+
+impl Default for Board {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Board {
+    /// Nothing known yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            counts: Default::default(),
+            response: [const { LiveHistogram::new() }; 2],
+            completion: [const { LiveHistogram::new() }; 2],
+            beat: AtomicU64::new(0),
+            in_flight: AtomicU32::new(0),
+            kept: Mutex::new(JobTally::default()),
+        }
+    }
+
+    /// The histogram of response times of a direction.
+    #[inline]
+    pub(crate) fn response(&self, direction: usize) -> &LiveHistogram {
+        &self.response[direction]
+    }
+
+    /// Adds the sums over a batch of requests.
+    #[inline]
+    pub(crate) fn book(&self, direction: usize, sums: &BatchSums) {
+        if sums.ios > 0 {
+            let counts = &self.counts[direction];
+            counts.ios.add(sums.ios);
+            counts.bytes.add(sums.bytes);
+            counts.response_ns.add(sums.response_ns);
+        }
+    }
+
+    /// What an open loop adds: the time from hand-over to completion.
+    #[inline]
+    pub(crate) fn book_completion(&self, direction: usize, completion_ns: u64) {
+        self.counts[direction].completion_ns.add(completion_ns);
+        self.completion[direction].record(completion_ns);
+    }
+
+    /// Takes the counts since the last edge.
+    pub(crate) fn drain_counts(&self) -> Slice {
+        let mut slice = Slice::default();
+        for (direction, counts) in self.counts.iter().enumerate() {
+            slice.ios[direction] = counts.ios.take();
+            slice.bytes[direction] = counts.bytes.take();
+            slice.response_ns[direction] = counts.response_ns.take();
+            slice.completion_ns[direction] = counts.completion_ns.take();
+        }
+        slice
+    }
+
+    /// Takes the histograms since the last edge: response and completion times.
+    pub(crate) fn drain_histograms(&self) -> [[HistogramSnapshot; 2]; 2] {
+        let drain = |pair: &[LiveHistogram; 2]| [pair[0].drain(), pair[1].drain()];
+        [drain(&self.response), drain(&self.completion)]
+    }
+
+    /// What is kept at edges.
+    pub(crate) fn kept(&self) -> MutexGuard<'_, JobTally> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that something completed at `now`, or was handed over when nothing was in flight.
+    #[inline]
+    pub(crate) fn beat(&self, now: record::Nanos) {
+        self.beat.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Says how many requests are in flight.
+    #[inline]
+    pub(crate) fn set_in_flight(&self, count: u32) {
+        self.in_flight.store(count, Ordering::Relaxed);
+    }
+
+    /// Requests in flight, as last said.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// How long requests have been in flight without any of them completing.
+    #[must_use]
+    pub fn silence(&self, now: record::Nanos) -> record::Nanos {
+        if self.in_flight() == 0 {
+            return record::Nanos(0);
+        }
+        now.since(record::Nanos(self.beat.load(Ordering::Relaxed)))
+    }
+
+    /// Everything counted so far, that of the unfinished slice included. For the end of a job, and
+    /// for a job that is left behind.
+    #[must_use]
+    pub fn take(&self) -> JobTally {
+        let mut kept = self.kept();
+        kept.add_counts(&self.drain_counts());
+        kept.add_histograms(&self.drain_histograms());
+        std::mem::take(&mut *kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Nanos;
+
+    #[test]
+    fn what_was_booked_since_the_last_edge_is_known_without_the_job() {
+        let board = Board::new();
+        board.kept().begin_segment();
+        board.kept().slices.push(Slice::default());
+        for (direction, bytes, response_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
+            let mut sums = BatchSums::default();
+            sums.add(bytes, response_ns);
+            board.book(direction, &sums);
+        }
+        board.response(1).record(3_000);
+        let tally = board.take();
+        assert_eq!(tally.slices[0].ios, [1, 1]);
+        assert_eq!(tally.slices[0].bytes, [4096, 512]);
+        assert_eq!(tally.slices[0].response_ns, [1_000, 3_000]);
+        assert_eq!(tally.segments[0].response[1].buckets, [(bucket_index(3_000) as u32, 1)]);
+        assert_eq!(board.take().slices.len(), 0);
+    }
+
+    #[test]
+    fn silence_counts_only_while_requests_are_in_flight() {
+        let board = Board::new();
+        board.beat(Nanos(100));
+        assert_eq!(board.silence(Nanos(500)), Nanos(0));
+        board.set_in_flight(2);
+        assert_eq!(board.silence(Nanos(500)), Nanos(400));
+    }
+}

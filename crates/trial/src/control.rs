@@ -1,0 +1,153 @@
+//! When a run ends, agreed between its jobs and whoever watches them.
+//!
+//! The planned end of the window is one atomic that anyone may lower: a job that meets nothing but
+//! failures, the watcher that has seen enough, a user who has. Jobs look at it once per step, which
+//! is a plain load of a cache line that nobody writes. A run by bytes or passes ends otherwise: its
+//! requests are claimed from a common budget before they are handed over, a batch at a time, so
+//! that exactly the bytes asked for are transferred (rounded up to a request) whatever the number
+//! of jobs. Rejected: ending such a run at the completion that crosses the mark, which leaves
+//! requests in flight that a reader of "one pass" would look for.
+
+use crate::Window;
+use record::{EndedBy, Nanos, Workload};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What jobs and watcher share about the end of a run.
+#[derive(Debug)]
+pub struct Control {
+    window: Window,
+    end: AtomicU64,
+    ended: Mutex<Option<EndedBy>>,
+    budget: Option<Budget>,
+}
+
+#[derive(Debug)]
+struct Budget {
+    left: AtomicI64,
+    exhausted: AtomicBool,
+    rule: EndedBy,
+}
+
+/// Bytes that a run by bytes or passes transfers, and which rule says so; the lesser counts.
+fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
+    let areas = if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets) };
+    let passes = workload.stop.passes.map(|passes| {
+        let area = workload.size_bytes.0.saturating_mul(areas);
+        (area.saturating_mul(u64::from(passes)), EndedBy::Passes)
+    });
+    let bytes = workload.stop.max_bytes.map(|bytes| (bytes.0, EndedBy::Bytes));
+    passes.into_iter().chain(bytes).min_by_key(|&(limit, _)| limit)
+}
+
+impl Control {
+    /// For a run of `workload` in `window`.
+    #[must_use]
+    pub fn new(workload: &Workload, window: Window) -> Self {
+        let budget = byte_limit(workload).map(|(limit, rule)| Budget {
+            left: AtomicI64::new(i64::try_from(limit).unwrap_or(i64::MAX)),
+            exhausted: AtomicBool::new(false),
+            rule,
+        });
+        Self { window, end: AtomicU64::new(window.end.0), ended: Mutex::new(None), budget }
+    }
+
+    /// The window as planned.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// First moment that does not count any more, as known now.
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        Nanos(self.end.load(Ordering::Relaxed))
+    }
+
+    /// Ends the run at `at`, unless it ends before that anyway.
+    pub fn end_at(&self, at: Nanos, by: Option<EndedBy>) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if at < self.end() {
+            self.end.store(at.0, Ordering::Relaxed);
+            *ended = by;
+        }
+    }
+
+    /// What lowered the end, if anything did.
+    #[must_use]
+    pub fn ended_by(&self) -> Option<EndedBy> {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether requests have to be claimed.
+    #[inline]
+    pub(crate) fn limited(&self) -> bool {
+        self.budget.is_some()
+    }
+
+    /// Claims `wanted` bytes for requests of the window; less than that is granted once, and then
+    /// the job is to hand over requests until they make up for what was granted, and no more.
+    pub(crate) fn claim(&self, wanted: u64) -> u64 {
+        let Some(budget) = &self.budget else { return wanted };
+        let wanted_signed = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let left = budget.left.fetch_sub(wanted_signed, Ordering::Relaxed);
+        if left <= wanted_signed {
+            budget.exhausted.store(true, Ordering::Relaxed);
+        }
+        wanted.min(left.max(0) as u64)
+    }
+
+    /// The rule whose bytes were all claimed.
+    #[must_use]
+    pub fn exhausted(&self) -> Option<EndedBy> {
+        let budget = self.budget.as_ref()?;
+        budget.exhausted.load(Ordering::Relaxed).then_some(budget.rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Bytes;
+
+    fn control(change: impl FnOnce(&mut Workload)) -> Control {
+        let mut workload = Workload { size_bytes: Bytes(1_000), targets: 2, ..Workload::default() };
+        change(&mut workload);
+        Control::new(&workload, Window { begin: Nanos(10), end: Nanos(100) })
+    }
+
+    #[test]
+    fn the_earliest_end_holds_with_its_reason() {
+        let control = control(|_| ());
+        control.end_at(Nanos(200), Some(EndedBy::Silence));
+        assert_eq!((control.end(), control.ended_by()), (Nanos(100), None));
+        control.end_at(Nanos(50), Some(EndedBy::Failures));
+        control.end_at(Nanos(60), Some(EndedBy::Precision));
+        assert_eq!((control.end(), control.ended_by()), (Nanos(50), Some(EndedBy::Failures)));
+    }
+
+    #[test]
+    fn claims_add_up_to_the_budget_and_the_last_ones_get_what_is_left() {
+        let control = control(|workload| workload.stop.max_bytes = Some(Bytes(100)));
+        assert_eq!(control.claim(60), 60);
+        assert_eq!(control.exhausted(), None);
+        assert_eq!(control.claim(60), 40);
+        assert_eq!(control.claim(60), 0);
+        assert_eq!(control.exhausted(), Some(EndedBy::Bytes));
+    }
+
+    #[test]
+    fn a_pass_is_over_every_target_unless_they_are_striped_into_one() {
+        let limit = |change: fn(&mut Workload)| {
+            let control = control(change);
+            (0..).find(|_| control.claim(500) < 500)
+        };
+        assert_eq!(limit(|workload| workload.stop.passes = Some(1)), Some(4));
+        let striped = |workload: &mut Workload| {
+            workload.stop.passes = Some(1);
+            workload.stripe_bytes = Some(Bytes(100));
+        };
+        assert_eq!(limit(striped), Some(2));
+    }
+}

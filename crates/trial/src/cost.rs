@@ -1,0 +1,165 @@
+//! Processor cost of a trial, and what the two bounds of it say about each other.
+//!
+//! The lower bound is what the scheduler charged to this process, the kernel's io_uring workers
+//! (`iou-wrk`, `iou-sqp`) included, because they are threads of it. What it leaves out is work that
+//! others do for the load: interrupts, kernel workers of a loop device or a file system, a
+//! hypervisor. The upper bound comes from a pass beside a soaker; the truth lies between the two.
+//!
+//! Time that the pacer of an open loop spent looking at the clock is a property of the pacer, not
+//! of the load, so it is taken off, first from user time, where it was spent. Rejected: cost as
+//! utilization of a processor alone, which says nothing without the rate beside it.
+
+use engine::{CpuSample, Processors};
+use record::{
+    Confidence, CpuCost, CpuSplit, CpuUpper, Estimate, Finding, FindingCode, Measured, Severity,
+};
+
+const MIB: f64 = (1 << 20) as f64;
+/// A difference between the bounds below this share of the upper one is not worth a finding.
+const ELSEWHERE_SHARE_MIN: f64 = 0.1;
+/// Nor is one below this time per request, in µs: it is within what a soaker can tell.
+const ELSEWHERE_US_MIN: f64 = 0.1;
+
+/// The cost of `ios` requests with `bytes` bytes between two samples, without `spin_ns` that a
+/// pacer spent on its own.
+pub(crate) fn cpu_cost(
+    before: &CpuSample,
+    after: &CpuSample,
+    ios: u64,
+    bytes: u64,
+    spin_ns: u64,
+    split: CpuSplit,
+    processors: &Processors,
+) -> CpuCost {
+    let delta = |field: fn(&CpuSample) -> u64| field(after).saturating_sub(field(before));
+    let (user_ns, system_ns) = (delta(|sample| sample.user_ns), delta(|sample| sample.system_ns));
+    let spin_in_user = spin_ns.min(user_ns);
+    let user_ns = user_ns - spin_in_user;
+    let system_ns = system_ns.saturating_sub(spin_ns - spin_in_user);
+    let total_ns = (user_ns + system_ns) as f64;
+    let per = |amount: u64, value: f64| (amount > 0).then(|| value / amount as f64);
+    // All processors busy: their number over the time that one request, or one byte, takes.
+    let saturation = |amount: u64| {
+        let ns_each = per(amount, total_ns).filter(|&ns| ns > 0.0 && processors.usable > 0.0)?;
+        Some(processors.usable * 1e9 / ns_each)
+    };
+    let instructions = before.instructions.zip(after.instructions);
+    CpuCost {
+        user_ms: user_ns as f64 / 1e6,
+        system_ms: system_ns as f64 / 1e6,
+        workers_ms: delta(|sample| sample.workers_ns) as f64 / 1e6,
+        lower_us_per_io: per(ios, total_ns / 1e3),
+        upper_us_per_io: None,
+        upper_method: None,
+        upper: None,
+        clocks_per_byte: processors
+            .clock
+            .as_ref()
+            .and_then(|clock| per(bytes, total_ns / 1e9 * clock.hz)),
+        clock: processors.clock.clone(),
+        instructions_per_io: match instructions {
+            Some(_) if ios == 0 => Measured::not("no request completed"),
+            Some((before, after)) => {
+                Measured::Value(after.saturating_sub(before) as f64 / ios as f64)
+            }
+            None => Measured::not(processors.no_instructions_reason.clone()),
+        },
+        saturation_iops: saturation(ios),
+        saturation_bytes_per_s: saturation(bytes),
+        ms_per_mib: per(bytes, total_ns / 1e6 * MIB),
+        steal_ms: before
+            .steal_ns
+            .zip(after.steal_ns)
+            .map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
+        split,
+    }
+}
+
+/// What the bounds say of each other, once both are there: who else pays for this load, and
+/// whether the upper one can be trusted.
+#[must_use]
+pub fn cpu_findings(cost: &CpuCost) -> Vec<Finding> {
+    let Some(upper) = &cost.upper else { return Vec::new() };
+    let mut found = Vec::new();
+    found.extend(cost.lower_us_per_io.and_then(|lower| order(lower, upper)));
+    found.extend(doubts(upper));
+    found.extend(elsewhere(upper));
+    found
+}
+
+/// The upper bound must not lie below the lower one by more than its interval.
+fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
+    if lower_us <= upper.us_per_io.high {
+        return None;
+    }
+    let same_pass = upper.lower_us_per_io.map(|estimate| estimate.value);
+    let why = match same_pass {
+        Some(charged) if charged <= upper.us_per_io.high => {
+            "in the pass itself the charge was below it: the load costs less where the processors \
+             do not sleep between requests, so the bound holds for such a machine only"
+        }
+        _ if !upper.doubts.is_empty() => "the doubts named beside it explain that",
+        _ => "the soaker was given time that it was not due, or its calibration was too low",
+    };
+    let mut finding = Finding::new(
+        FindingCode::CpuBoundUnsure,
+        Severity::Warning,
+        format!("The upper bound of the processor cost lies below the lower one: {why}."),
+        "Trust the lower bound; repeat --cpu-upper on a quiet machine with a longer --runtime.",
+    )
+    .with("lower bound", lower_us, "µs/request")
+    .with("upper bound", upper.us_per_io.value, "µs/request")
+    .with("upper end of its interval", upper.us_per_io.high, "µs/request");
+    if let Some(charged) = same_pass {
+        finding = finding.with("lower bound in the same pass", charged, "µs/request");
+    }
+    Some(finding.confidence(Confidence::Likely))
+}
+
+fn doubts(upper: &CpuUpper) -> Option<Finding> {
+    if upper.doubts.is_empty() {
+        return None;
+    }
+    let list = upper.doubts.join("; ");
+    Some(
+        Finding::new(
+            FindingCode::CpuBoundUnsure,
+            Severity::Warning,
+            format!("The upper bound of the processor cost is unsure: {list}."),
+            "Take it as a rough figure, or remove the cause and repeat --cpu-upper.",
+        )
+        .with("upper bound", upper.us_per_io.value, "µs/request")
+        .with("change of the calibration", upper.calibration_change_rel * 100.0, "%")
+        .with("busy without the load", upper.baseline_share * 100.0, "%")
+        .confidence(Confidence::Possible),
+    )
+}
+
+/// More than the load's own processes were charged, beyond interval and margin.
+fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
+    let Estimate { value, low, .. } = upper.elsewhere_us_per_io?;
+    let margin = (ELSEWHERE_SHARE_MIN * upper.us_per_io.value).max(ELSEWHERE_US_MIN);
+    if low <= 0.0 || value <= margin {
+        return None;
+    }
+    let charged = upper.us_per_io.value - value;
+    let confidence =
+        if upper.doubts.is_empty() { Confidence::Likely } else { Confidence::Possible };
+    Some(
+        Finding::new(
+            FindingCode::CpuChargedElsewhere,
+            Severity::Warning,
+            "Processor time was used for this load that is not charged to this program: by kernel \
+             workers, interrupts, or somebody else who was busy at the same moments.",
+            "Count with the upper bound when sizing a machine for this load.",
+        )
+        .with("charged to this program", charged, "µs/request")
+        .with("charged elsewhere", value, "µs/request")
+        .with("upper bound", upper.us_per_io.value, "µs/request")
+        .confidence(confidence),
+    )
+}
+
+#[cfg(test)]
+#[path = "cost_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! What was counted outside of the jobs, over the part of a run that is reported.
+
+use crate::cost::cpu_cost;
+use crate::kept::Kept;
+use engine::{DeviceSample, ProbeSample};
+use record::{
+    CpuCost, DeviceCounters, EngineName, Measured, Nanos, OpKind, Workload, format_nanos,
+};
+
+/// The counters may be read later than the edges by this part of the window's length, or by a
+/// millisecond: more, and what they saw is not what the jobs did.
+const LATENESS_PARTS: u64 = 50;
+
+/// The readings at both ends of the part, or why they say nothing about it: read too far from its
+/// edges, as happens when the jobs leave no processor to the thread that reads them.
+fn readings<'a>(kept: &Kept<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
+    let measurement = kept.measurement();
+    let Some(before) = measurement.before.get(kept.cut()) else {
+        return Err("the counters were not read at the end of the warm-up".to_owned());
+    };
+    let after = &measurement.after;
+    let window = measurement.window;
+    let late = before.at.since(kept.begin()).max(after.at.since(measurement.end));
+    let allowed = Nanos((window.end.since(window.begin).0 / LATENESS_PARTS).max(1_000_000));
+    if late > allowed {
+        return Err(format!(
+            "the counters were read {} late, the processors being busy with the jobs",
+            format_nanos(late.0 as f64)
+        ));
+    }
+    Ok((before, after))
+}
+
+fn ours(kept: &Kept<'_>) -> (u64, u64) {
+    let total = kept.total();
+    (total.total_ios(), total.bytes[0] + total.bytes[1])
+}
+
+pub(crate) fn cpu(kept: &Kept<'_>) -> Measured<CpuCost> {
+    let measurement = kept.measurement();
+    if measurement.after.cpu.is_none() {
+        return Measured::not(measurement.no_cpu_reason.clone());
+    }
+    let (before, after) = match readings(kept) {
+        Ok(readings) => readings,
+        Err(reason) => return Measured::not(reason),
+    };
+    let (Some(before), Some(after)) = (before.cpu, after.cpu) else {
+        return Measured::not(measurement.no_cpu_reason.clone());
+    };
+    let (ios, bytes) = ours(kept);
+    let (split, processors) = (measurement.cpu_split, &measurement.processors);
+    let spin_ns = kept.total().spin_ns;
+    Measured::Value(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
+}
+
+pub(crate) fn device_counters(workload: &Workload, kept: &Kept<'_>) -> Measured<DeviceCounters> {
+    let measurement = kept.measurement();
+    if measurement.after.device.is_none() {
+        return Measured::not(measurement.no_device_reason.clone());
+    }
+    if workload.engine == EngineName::Null {
+        return Measured::not("the null engine does no I/O");
+    }
+    let (before_at, after_at) = match readings(kept) {
+        Ok(readings) => readings,
+        Err(reason) => return Measured::not(reason),
+    };
+    let (Some(before), Some(after)) = (&before_at.device, &after_at.device) else {
+        return Measured::not(measurement.no_device_reason.clone());
+    };
+    let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
+        let (before, after) = (field(before), field(after));
+        // Only the directions that were asked for: others' writes do not blur our reads.
+        let read = if workload.read_percent > 0 { after[0].saturating_sub(before[0]) } else { 0 };
+        let write = if workload.writes() { after[1].saturating_sub(before[1]) } else { 0 };
+        read + write
+    };
+    let (ios, bytes) = (delta(|sample| sample.ios), delta(|sample| sample.bytes));
+    let only = workload.only_op().map(|op| usize::from(op == OpKind::Read));
+    let other_bytes = only.map(|other| after.bytes[other].saturating_sub(before.bytes[other]));
+    let merges = delta(|sample| sample.merges);
+    let (our_ios, our_bytes) = ours(kept);
+    let span_ns = after_at.at.since(before_at.at).0.max(1) as f64;
+    let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
+    let ratio_bytes = ratio(bytes, our_bytes);
+    // Splits are what is left over once merged requests are counted again, if all bytes are ours.
+    let ours_alone =
+        workload.cache.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
+    Measured::Value(DeviceCounters {
+        device: after.device.clone(),
+        ios,
+        bytes,
+        other_bytes,
+        mean_request_bytes: ratio(bytes, ios),
+        merges,
+        splits: ours_alone.then(|| (ios + merges).saturating_sub(our_ios)),
+        busy_ms: after.busy_ns.saturating_sub(before.busy_ns) as f64 / 1e6,
+        concurrency: after.weighted_ns.saturating_sub(before.weighted_ns) as f64 / span_ns,
+        ratio_ios: ratio(ios, our_ios),
+        ratio_bytes,
+    })
+}

@@ -1,0 +1,116 @@
+//! Where a job's window is cut: at its begin, at slices, segments and intervals, and at its end.
+//!
+//! The loop compares the time of a batch with the next edge and comes here when it is passed: what
+//! was booked so far lies before it. Jobs pass edges when something completes, not on time, so a
+//! job on a slow device passes several at once; the slices between are empty, which is right.
+
+use crate::pace::Arrivals;
+use crate::{Board, IntervalTally, SLICES_PER_SEGMENT, Slice, Window};
+use record::Nanos;
+
+/// The edges that a job has passed, and the next one.
+#[derive(Debug)]
+pub(crate) struct Edges {
+    window: Window,
+    interval: Option<Nanos>,
+    counting: bool,
+    over: bool,
+    next: Nanos,
+    slice: usize,
+    slice_end: Nanos,
+    interval_end: Nanos,
+}
+
+impl Edges {
+    pub(crate) fn new(window: Window, interval: Option<Nanos>) -> Self {
+        Self {
+            window,
+            interval: interval.filter(|length| length.0 > 0),
+            counting: false,
+            over: false,
+            next: window.begin,
+            slice: 0,
+            slice_end: window.slice_begin(1),
+            interval_end: Nanos(u64::MAX),
+        }
+    }
+
+    /// The time at which [`Edges::pass`] is due.
+    #[inline]
+    pub(crate) fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// Whether what completes now counts.
+    #[inline]
+    pub(crate) fn counting(&self) -> bool {
+        self.counting
+    }
+
+    /// Passes every edge up to `now`; `end` is where counting ends.
+    pub(crate) fn pass(
+        &mut self,
+        now: Nanos,
+        end: Nanos,
+        board: &Board,
+        mut arrivals: Option<&mut Arrivals>,
+    ) {
+        if self.over || now < self.window.begin {
+            return;
+        }
+        let mut kept = board.kept();
+        if !self.counting {
+            self.counting = true;
+            kept.slices.push(Slice::default());
+            kept.begin_segment();
+            if let Some(length) = self.interval {
+                kept.intervals.push(IntervalTally::default());
+                self.interval_end = self.window.begin.plus(length);
+            }
+            if let Some(arrivals) = &mut arrivals {
+                arrivals.begin_counting(self.window.begin);
+            }
+        }
+        loop {
+            let edge = self.slice_end.min(self.interval_end).min(end);
+            if now < edge {
+                self.next = edge;
+                return;
+            }
+            let mut counts = board.drain_counts();
+            if let Some(arrivals) = &mut arrivals {
+                counts.spin_ns = arrivals.take_spin();
+            }
+            kept.add_counts(&counts);
+            let segment_ends = (self.slice + 1).is_multiple_of(SLICES_PER_SEGMENT);
+            let histograms_due = edge == end
+                || edge == self.interval_end
+                || (edge == self.slice_end && segment_ends);
+            if histograms_due {
+                kept.add_histograms(&board.drain_histograms());
+            }
+            if edge == end {
+                self.counting = false;
+                self.over = true;
+                self.next = Nanos(u64::MAX);
+                return;
+            }
+            if edge == self.interval_end {
+                kept.intervals.push(IntervalTally::default());
+                self.interval_end =
+                    self.interval.map_or(Nanos(u64::MAX), |length| self.interval_end.plus(length));
+            }
+            if edge == self.slice_end {
+                self.slice += 1;
+                self.slice_end = self.window.slice_begin(self.slice + 1);
+                kept.slices.push(Slice::default());
+                if segment_ends {
+                    kept.begin_segment();
+                    if let Some(arrivals) = &arrivals {
+                        kept.open = Some(arrivals.tally().clone());
+                    }
+                }
+            }
+        }
+    }
+}

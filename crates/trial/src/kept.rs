@@ -1,0 +1,103 @@
+//! The part of a run that is reported: its window without a warm-up that was cut off.
+
+use crate::warm_up::segments_to_cut;
+use crate::{Measurement, SLICES_PER_SEGMENT, Slice};
+use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
+
+/// The part that is reported, and the start that is not.
+#[derive(Debug)]
+pub(crate) struct Kept<'a> {
+    measurement: &'a Measurement,
+    /// Segments that are left out at the start.
+    cut: usize,
+    /// Slices of the part, the unfinished one at an early end included.
+    slices: Vec<Slice>,
+    /// How many of them are whole.
+    whole: usize,
+    begin: Nanos,
+    total: Slice,
+    pub(crate) warm_up: Option<WarmUp>,
+}
+
+fn sum(slices: &[Slice]) -> Slice {
+    slices.iter().fold(Slice::default(), |mut total, slice| {
+        total.add(slice);
+        total
+    })
+}
+
+/// Adds histograms up.
+fn merge<'h>(parts: impl Iterator<Item = &'h HistogramSnapshot>) -> HistogramSnapshot {
+    parts.fold(HistogramSnapshot::default(), |total, part| match total.buckets.is_empty() {
+        true => part.clone(),
+        false => total.merged(part),
+    })
+}
+
+impl<'a> Kept<'a> {
+    pub(crate) fn of(workload: &Workload, measurement: &'a Measurement) -> Self {
+        let mut slices = measurement.tally.slices.clone();
+        let whole = measurement.whole_slices();
+        slices.resize(slices.len().max(whole), Slice::default());
+        let open = workload.arrival != Arrival::Closed;
+        let cut =
+            if workload.stop.cut_warm_up { segments_to_cut(&slices[..whole], open) } else { 0 };
+        let rest = slices.split_off(cut * SLICES_PER_SEGMENT);
+        let begin = measurement.window.slice_begin(cut * SLICES_PER_SEGMENT);
+        let warm_up = (cut > 0).then(|| {
+            let ios = sum(&slices).total_ios();
+            let duration_ns = begin.since(measurement.window.begin);
+            WarmUp { duration_ns, ios, iops: ios as f64 / duration_ns.as_secs_f64().max(1e-9) }
+        });
+        let whole = whole - cut * SLICES_PER_SEGMENT;
+        let total = sum(&rest);
+        Self { measurement, cut, slices: rest, whole, begin, total, warm_up }
+    }
+
+    pub(crate) fn measurement(&self) -> &'a Measurement {
+        self.measurement
+    }
+
+    /// Segments that are left out.
+    pub(crate) fn cut(&self) -> usize {
+        self.cut
+    }
+
+    pub(crate) fn begin(&self) -> Nanos {
+        self.begin
+    }
+
+    pub(crate) fn duration(&self) -> Nanos {
+        self.measurement.end.since(self.begin)
+    }
+
+    /// Never zero.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.duration().as_secs_f64().max(1e-9)
+    }
+
+    /// Everything in it.
+    pub(crate) fn total(&self) -> &Slice {
+        &self.total
+    }
+
+    /// All slices; an unfinished one at the end where the run ended early.
+    pub(crate) fn slices(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// The slices that are whole: what statistics are made of.
+    pub(crate) fn whole(&self) -> &[Slice] {
+        &self.slices[..self.whole]
+    }
+
+    pub(crate) fn response(&self, direction: usize) -> HistogramSnapshot {
+        let segments = self.measurement.tally.segments.iter().skip(self.cut);
+        merge(segments.map(|segment| &segment.response[direction]))
+    }
+
+    pub(crate) fn completion(&self, direction: usize) -> HistogramSnapshot {
+        let segments = self.measurement.tally.segments.iter().skip(self.cut);
+        merge(segments.map(|segment| &segment.completion[direction]))
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading back what was written, from the device and not from memory.
+//!
+//! Past the page cache the reads go where the writes went. Through it, the kernel would answer from
+//! the pages that the writes left: those are written to the device and dropped first, and the
+//! document says how many stayed. Each block is read by a plain call, not by the engine under
+//! test, whose own faults could then hide each other.
+
+use crate::verify::{Checked, Ledger};
+use record::{Bytes, Workload, format_bytes};
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, pread};
+use std::sync::atomic::AtomicBool;
+
+/// Reads back all blocks of these jobs through the descriptors that they used. Ends early, with a
+/// part of the answer, when `stop` is set.
+#[must_use]
+pub fn read_back(
+    workload: &Workload,
+    ledgers: Vec<Ledger>,
+    files: &[OwnedFd],
+    stop: &AtomicBool,
+) -> Checked {
+    let mut checked = Checked::default();
+    checked.result.method = method(workload, files);
+    for ledger in ledgers {
+        let target = ledger.job() as usize % files.len().max(1);
+        let mut read = |offset: u64, memory: &mut [u8]| match workload.stripe_bytes {
+            Some(chunk) => read_stripe(files, chunk.0, offset, memory),
+            None => files.get(target).map_or(Ok(0), |file| read_all(file, offset, memory)),
+        };
+        let one = ledger.check(stop, &mut read);
+        checked.merge(one);
+    }
+    checked
+}
+
+/// What there is to say where nothing can be read back, as of a device that does not answer.
+#[must_use]
+pub fn not_read_back(ledgers: &[Ledger], why: &str) -> Checked {
+    let mut checked = Checked::default();
+    checked.result.method = format!("not read back: {why}");
+    checked.result.unchecked = ledgers.iter().map(Ledger::written).sum();
+    checked
+}
+
+/// Makes sure that reads come from the device, and says how.
+fn method(workload: &Workload, files: &[OwnedFd]) -> String {
+    if workload.cache.direct() {
+        return "past the page cache".to_owned();
+    }
+    let area = match workload.stripe_bytes {
+        // A stripe's area goes over all of all targets.
+        Some(_) => (Bytes(0), Bytes(u64::MAX >> 1)),
+        None => (workload.offset_bytes, workload.size_bytes),
+    };
+    let mut stayed = Some(0);
+    for file in files {
+        if let Err(error) = host::drop_clean_pages(file, area.0, area.1) {
+            return format!("through the page cache, which could not be emptied: {error}");
+        }
+        let resident = host::resident_bytes(file, area.0, area.1);
+        stayed = stayed.zip(resident).map(|(sum, bytes): (u64, Bytes)| sum + bytes.0);
+    }
+    match stayed {
+        Some(0) => "through the page cache, emptied first".to_owned(),
+        Some(bytes) => {
+            let bytes = format_bytes(bytes);
+            format!("through the page cache, emptied first but for {bytes}")
+        }
+        None => "through the page cache, emptied first as far as it can be told".to_owned(),
+    }
+}
+
+/// Fills the memory from a stripe whose chunks go round the files, as the engines lay it out.
+fn read_stripe(
+    files: &[OwnedFd],
+    chunk: u64,
+    mut offset: u64,
+    memory: &mut [u8],
+) -> Result<usize, i32> {
+    let mut done = 0;
+    while done < memory.len() {
+        let number = offset / chunk;
+        let within = offset % chunk;
+        let length = (memory.len() - done).min((chunk - within) as usize);
+        let file = &files[(number % files.len() as u64) as usize];
+        let place = number / files.len() as u64 * chunk + within;
+        let got = read_all(file, place, &mut memory[done..done + length])?;
+        done += got;
+        offset += got as u64;
+        if got < length {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Fills the memory as far as the file reaches.
+fn read_all(file: &OwnedFd, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
+    let mut done = 0;
+    while done < memory.len() {
+        match pread(file, &mut memory[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(bytes) => done += bytes,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.raw_os_error()),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,167 @@
+//! What the area itself makes of the numbers: never written, small enough for a cache, stored
+//! compressed, or still in the page cache after it was to be out of it.
+//!
+//! The size of a device's own cache is seldom known, so "cache-sized" is an assumption, and said to
+//! be one: drives carry caches of tens to hundreds of MiB, array controllers and hosts of virtual
+//! disks gigabytes. Below [`CACHE_BYTES`] nearly every drive can hold the whole area; an area of
+//! less than a hundredth of the device is noted, because a cache in front of all of it may hold it
+//! and because the positions lie close together.
+
+use super::{bytes, in_memory, percent};
+use record::{
+    Bytes, CacheMode, Confidence, DeviceFacts, EngineName, Extents, Finding, FindingCode, Pattern,
+    Severity, TargetKind, Trial, format_bytes,
+};
+
+/// A cache that an ordinary drive has (data sheets of the last fifteen years give 16 to 512 MiB).
+const CACHE_BYTES: u64 = 64 << 20;
+/// Share of the device below which an area says little of the whole.
+const AREA_SHARE: f64 = 0.01;
+/// Share of the area that may be unwritten and change no number that a reader sees.
+const UNWRITTEN_SHARE: f64 = 0.01;
+/// Share of the area that may stay in the page cache after it was scrubbed.
+const RESIDENT_SHARE: f64 = 0.01;
+
+fn extents(trial: &Trial) -> impl Iterator<Item = &Extents> {
+    trial.targets.iter().filter_map(|target| target.extents.as_ref())
+}
+
+/// Bytes of the targets' areas, together.
+fn area_bytes(trial: &Trial) -> u64 {
+    let workload = &trial.workload;
+    let areas =
+        if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets.max(1)) };
+    workload.size_bytes.0.saturating_mul(areas)
+}
+
+/// Holes and unwritten extents of the area, which read as zeros without the device.
+pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
+    // A test file that is read was written in full before; one that is written is allocated then.
+    let judged = |target: &&record::Target| target.kind == TargetKind::File;
+    let found = trial.targets.iter().filter(judged).filter_map(|target| target.extents.as_ref());
+    let (holes, unwritten) = found.fold((0, 0), |sum, extents| {
+        (sum.0 + extents.hole_bytes.0, sum.1 + extents.unwritten_bytes.0)
+    });
+    let absent = holes + unwritten;
+    let reads = trial.workload.read_percent > 0;
+    (absent > 0 && trial.workload.engine != EngineName::Null).then(|| {
+        // Reading what was never written measures memory; writing there measures allocation too.
+        let (severity, what) = if reads {
+            (Severity::Invalid, "they read as zeros, without the device")
+        } else {
+            (Severity::Warning, "writing them allocates them too")
+        };
+        let few = (absent as f64) < UNWRITTEN_SHARE * area_bytes(trial) as f64;
+        let severity = if few { Severity::Info } else { severity };
+        Finding::new(
+            FindingCode::UnwrittenExtents,
+            severity,
+            format!(
+                "{} of the area of {} were never written: {what}.",
+                format_bytes(absent),
+                format_bytes(area_bytes(trial))
+            ),
+            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory to \
+             get a test file that is written in full.",
+        )
+        .with("never written", absent as f64, "bytes")
+        .with("of it holes", holes as f64, "bytes")
+    })
+}
+
+/// The area is so small that a cache below may serve it.
+pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let through = workload.cache == CacheMode::None && workload.read_percent == 0;
+    let asked = workload.pattern == Pattern::Hit || workload.engine == EngineName::Null;
+    // Past the page cache only: what that does is counted, not assumed.
+    if !workload.cache.direct() || through || asked || in_memory(trial) {
+        return None;
+    }
+    let devices = trial.targets.iter().filter_map(|target| target.device.as_ref());
+    let device: &DeviceFacts = devices.max_by_key(|device| device.size_bytes)?;
+    let (area, whole) = (area_bytes(trial), device.size_bytes.0);
+    let share = area as f64 / whole.max(1) as f64;
+    let times = bytes(trial) as f64 / area.max(1) as f64;
+    let told = trial.targets.iter().filter_map(|target| target.device.as_ref()?.cache_bytes).max();
+    let cache = told.map_or(CACHE_BYTES, |told| told.0.max(CACHE_BYTES));
+    let small = area < cache && 2 * area <= whole;
+    // The memory of a RAM disk is as fast everywhere.
+    let ram = device.driver.as_deref() == Some("zram");
+    if ram || !(small || share < AREA_SHARE) {
+        return None;
+    }
+    let severity = if small { Severity::Warning } else { Severity::Info };
+    let claim = if small {
+        format!(
+            "The area of {} fits the cache of {} ({} and more): the times may be the cache's.",
+            format_bytes(area),
+            if told.is_some_and(|told| told.0 > area) { "this drive" } else { "an ordinary drive" },
+            format_bytes(cache)
+        )
+    } else {
+        format!(
+            "The area of {} is {} of {}: short ways, and a large cache below (a controller's, a \
+             host's) may hold it.",
+            format_bytes(area),
+            percent(share),
+            device.disk
+        )
+    };
+    Some(
+        Finding::new(
+            FindingCode::CacheSizedArea,
+            severity,
+            claim,
+            "Use a larger --size; a rate that falls with it was a cache's.",
+        )
+        .with("times that the area was transferred", times, "")
+        .with("device", whole as f64, "bytes")
+        .confidence(Confidence::Possible),
+    )
+}
+
+/// Reads of extents that the file system stores compressed.
+pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
+    let compressed: u64 = extents(trial).map(|extents| extents.compressed_bytes.0).sum();
+    let share = compressed as f64 / area_bytes(trial).max(1) as f64;
+    (compressed > 0 && trial.workload.read_percent > 0).then(|| {
+        Finding::new(
+            FindingCode::DataCompressed,
+            Severity::Warning,
+            format!(
+                "{} of the area ({}) are stored compressed: the device transfers less than is \
+                 read, and the processor unpacks it.",
+                format_bytes(compressed),
+                percent(share)
+            ),
+            "Name a directory to get a test file of random data, or measure a file that does not \
+             compress.",
+        )
+        .with("compressed", compressed as f64, "bytes")
+    })
+}
+
+/// Pages that were still cached after the scrub.
+pub(super) fn scrub(trial: &Trial) -> Option<Finding> {
+    let scrubbed = trial.scrubbed.as_ref()?;
+    let Bytes(after) = scrubbed.resident_after_bytes?;
+    let share = after as f64 / area_bytes(trial).max(1) as f64;
+    (share > RESIDENT_SHARE && !in_memory(trial)).then(|| {
+        let severity =
+            if trial.workload.cache.direct() { Severity::Info } else { Severity::Warning };
+        Finding::new(
+            FindingCode::ScrubIncomplete,
+            severity,
+            format!(
+                "{} of the area ({}) were still in the page cache after the scrub by {}.",
+                format_bytes(after),
+                percent(share),
+                scrubbed.method.name()
+            ),
+            "Pages that are dirty, locked or mapped by somebody stay: end who uses the file, sync, \
+             or use --scrub drop-caches as root.",
+        )
+        .with("still in the page cache", after as f64, "bytes")
+    })
+}

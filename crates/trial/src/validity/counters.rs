@@ -1,0 +1,220 @@
+//! Our bytes against those that the device itself counted.
+//!
+//! Fewer on the device mean that something above it served them; which, depends on how the target
+//! was opened and on the file system. More mean that somebody else was at work, or the file system
+//! on our behalf, where it is known to.
+
+use super::{Traffic, bytes, compresses, percent, traffic};
+use record::{
+    CacheMode, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_bytes,
+};
+
+/// How much larger than ours device requests must be, without merging, to be those of the page
+/// cache reading ahead.
+const READ_AHEAD_FACTOR: f64 = 1.5;
+/// Share of the device's requests that may be merged ones where that is concluded.
+const MERGED_SHARE: f64 = 0.01;
+/// Bytes in the direction that we did not ask for which any system moves now and then: its journal,
+/// its logs.
+const HOUSEKEEPING_BYTES: f64 = 1_048_576.0;
+/// File systems that write somewhere else what is overwritten, with all the metadata above it.
+const COPYING: [&str; 4] = ["btrfs", "bcachefs", "zfs", "f2fs"];
+
+/// Buffered reads that the page cache served.
+pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let traffic = traffic(trial)?;
+    let Traffic { counters, ratio, .. } = traffic;
+    let unexplained = !stored_compressed(trial);
+    let buffered = !workload.cache.direct() && workload.read_percent == 100;
+    (buffered && traffic.less() && unexplained).then(|| {
+        Finding::new(
+            FindingCode::PageCacheServed,
+            Severity::Warning,
+            format!(
+                "The page cache served {:.0} % of the bytes: this is memory, not {}.",
+                (1.0 - ratio) * 100.0,
+                counters.device
+            ),
+            "Use --cache device to measure the device, or --scrub dontneed for a cold start.",
+        )
+        .with("device bytes over ours", ratio, "")
+    })
+}
+
+/// Whether the extents say that what is read is stored compressed.
+fn stored_compressed(trial: &Trial) -> bool {
+    let targets = trial.targets.iter().filter_map(|target| target.extents.as_ref());
+    targets.map(|extents| extents.compressed_bytes.0).sum::<u64>() > 0
+}
+
+/// Writes of which the file system made less.
+pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let traffic = traffic(trial)?;
+    let Traffic { counters, ratio, .. } = traffic;
+    // Plain buffered writes reach the device when it suits the kernel.
+    let timely = workload.cache.direct() || workload.cache.synchronous();
+    let ours = compresses(trial) && workload.writes() && timely && traffic.less();
+    (ours && direct_ignored(trial).is_none()).then(|| {
+        Finding::new(
+            FindingCode::DataCompressed,
+            Severity::Warning,
+            format!(
+                "The file system compressed what was written: {} counted {:.0} % of our bytes.",
+                counters.device,
+                ratio * 100.0
+            ),
+            "Write data that does not compress (the default, without --zeros and --compressible), \
+             or measure a directory that is not compressed.",
+        )
+        .with("device bytes over ours", ratio, "")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// Requests past the page cache that went through it.
+pub(super) fn direct_ignored(trial: &Trial) -> Option<Finding> {
+    no_direct(trial).or_else(|| read_ahead(trial))
+}
+
+/// The kernel opens the file with O_DIRECT, says that it has none for it, and uses the page cache.
+fn no_direct(trial: &Trial) -> Option<Finding> {
+    let mut filesystems = trial.targets.iter().filter_map(|target| target.filesystem.as_ref());
+    let filesystem = filesystems.find(|it| it.direct_alignment_bytes == Some(0))?;
+    let real = trial.workload.engine != EngineName::Null;
+    let finding = Finding::new(
+        FindingCode::DirectIgnored,
+        Severity::Invalid,
+        format!(
+            "The {} takes O_DIRECT and ignores it for this file, as the kernel says: every \
+             request went through the page cache.",
+            filesystem.kind
+        ),
+        "Look for what forbids it: data=journal, encryption, verity, inline data. Or ask for \
+         --cache all and read the numbers as such.",
+    )
+    .with("alignment of direct requests, 0 for none", 0.0, "");
+    (trial.workload.cache.direct() && !filesystem.in_memory && real).then_some(finding)
+}
+
+/// Reads past the page cache that reached the device as the requests of its read-ahead.
+fn read_ahead(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let traffic = traffic(trial)?;
+    let counters = traffic.counters;
+    let theirs = counters.mean_request_bytes?;
+    let ours = bytes(trial) as f64 / super::completed(trial).max(1) as f64;
+    let larger = theirs > READ_AHEAD_FACTOR * ours;
+    let merged = counters.merges as f64 > MERGED_SHARE * counters.ios as f64;
+    let eligible = workload.cache.direct() && workload.read_percent == 100 && !traffic.more();
+    (eligible && larger && !merged).then(|| {
+        Finding::new(
+            FindingCode::DirectIgnored,
+            Severity::Warning,
+            format!(
+                "Requests of {} reached {} as {}, unmerged: O_DIRECT was taken and ignored, this \
+                 is the page cache reading ahead.",
+                format_bytes(ours as u64),
+                counters.device,
+                format_bytes(theirs as u64)
+            ),
+            "Read --cache all numbers as such, or use a file system that supports O_DIRECT here.",
+        )
+        .with("size at the device", theirs, "bytes")
+        .with("device bytes over ours", traffic.ratio, "")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// Direct requests that the device did not see, for no reason that is known.
+pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let traffic = traffic(trial)?;
+    let Traffic { counters, ratio, .. } = traffic;
+    let holes = trial
+        .targets
+        .iter()
+        .filter_map(|target| target.extents.as_ref())
+        .any(|extents| extents.hole_bytes.0 + extents.unwritten_bytes.0 > 0);
+    let explained = direct_ignored(trial).is_some()
+        || compressed(trial).is_some()
+        || stored_compressed(trial)
+        || (holes && workload.read_percent > 0);
+    (workload.cache.direct() && traffic.less() && !explained).then(|| {
+        Finding::new(
+            FindingCode::DeviceSawLess,
+            Severity::Warning,
+            format!(
+                "{} counted only {:.0} % of our bytes although the page cache was bypassed.",
+                counters.device,
+                ratio * 100.0
+            ),
+            "Something above that device serves requests: a cache layer, holes, or a file system \
+             that ignores O_DIRECT.",
+        )
+        .with("device bytes over ours", ratio, "")
+    })
+}
+
+/// Traffic on the device that was not ours.
+pub(super) fn foreign(trial: &Trial) -> Option<Finding> {
+    same_direction(trial).or_else(|| other_direction(trial))
+}
+
+fn same_direction(trial: &Trial) -> Option<Finding> {
+    let traffic = traffic(trial)?;
+    let Traffic { counters, ratio, .. } = traffic;
+    // Synchronous writes make the file system write its journal, buffered loads read ahead, and
+    // one that copies on write its trees: there the surplus is our own doing.
+    let copying = trial.workload.writes()
+        && trial
+            .targets
+            .iter()
+            .filter_map(|target| target.filesystem.as_ref())
+            .any(|filesystem| COPYING.contains(&filesystem.kind.as_str()));
+    let countable =
+        trial.workload.cache == CacheMode::Device && !copying && direct_ignored(trial).is_none();
+    (countable && traffic.more()).then(|| {
+        let surplus = counters.bytes as f64 * (1.0 - 1.0 / ratio);
+        Finding::new(
+            FindingCode::ForeignIo,
+            Severity::Warning,
+            format!(
+                "Others moved {} on {} meanwhile: {:.0} % on top of ours.",
+                format_bytes(surplus as u64),
+                counters.device,
+                (ratio - 1.0) * 100.0
+            ),
+            "Run again when the device is quiet; iotop or pidstat -d show who it is.",
+        )
+        .with("device bytes over ours", ratio, "")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// Only reads were asked for and the device wrote as well, or the other way round.
+fn other_direction(trial: &Trial) -> Option<Finding> {
+    let traffic = traffic(trial)?;
+    let other = traffic.counters.other_bytes? as f64;
+    let share = other / bytes(trial).max(1) as f64;
+    // Buffered writes make the file system read what they cover in part.
+    let ours = !trial.workload.cache.direct() && trial.workload.writes();
+    (!ours && share > traffic.tolerance && other > HOUSEKEEPING_BYTES).then(|| {
+        let (others, own) =
+            if trial.workload.writes() { ("read", "wrote") } else { ("wrote", "read") };
+        Finding::new(
+            FindingCode::ForeignIo,
+            Severity::Warning,
+            format!(
+                "Others {others} {} on {} while we {own}: {} of our bytes.",
+                format_bytes(other as u64),
+                traffic.counters.device,
+                percent(share)
+            ),
+            "Run again when the device is quiet; iotop or pidstat -d show who it is.",
+        )
+        .with("their bytes over ours", share, "")
+        .confidence(Confidence::Likely)
+    })
+}

@@ -1,0 +1,104 @@
+//! Requests that did not do what was asked: failed, short, never answered, answered with other
+//! data than was written. All of them make a trial invalid, because what is left of it is the part
+//! that worked.
+
+use super::{completed, directions};
+use record::{BlockFault, EndedBy, Finding, FindingCode, Severity, Trial, format_nanos};
+
+/// Bad blocks that are named in a claim.
+const BLOCKS_NAMED: usize = 2;
+
+pub(super) fn errors(trial: &Trial) -> Option<Finding> {
+    let count: u64 = directions(trial).map(|direction| direction.errors).sum();
+    let kinds: Vec<String> = directions(trial)
+        .flat_map(|direction| &direction.error_kinds)
+        .map(|kind| format!("{} x {}", kind.count, kind.message))
+        .collect();
+    (count > 0).then(|| {
+        Finding::new(
+            FindingCode::IoErrors,
+            Severity::Invalid,
+            format!("{count} requests failed: {}.", kinds.join(", ")),
+            "Look at the kernel log (dmesg); the times above are of the others only.",
+        )
+        .with("failed requests", count as f64, "")
+        .with("completed requests", completed(trial) as f64, "")
+    })
+}
+
+pub(super) fn short(trial: &Trial) -> Option<Finding> {
+    let count: u64 = directions(trial).map(|direction| direction.short).sum();
+    (count > 0).then(|| {
+        Finding::new(
+            FindingCode::ShortTransfers,
+            Severity::Invalid,
+            format!("{count} requests transferred less than asked; they are not counted."),
+            "The file may have been truncated during the run; use a target that keeps its size.",
+        )
+        .with("short requests", count as f64, "")
+    })
+}
+
+/// The device stopped answering, and the run was given up.
+pub(super) fn silent(trial: &Trial) -> Option<Finding> {
+    let allowed_ns = trial.workload.stop.io_timeout_ns.0 as f64;
+    (trial.result.ended_by == Some(EndedBy::Silence)).then(|| {
+        Finding::new(
+            FindingCode::DeviceSilent,
+            Severity::Invalid,
+            format!(
+                "No request was answered for {}: the run was given up, with what had completed \
+                 by then.",
+                format_nanos(allowed_ns)
+            ),
+            "Look at the kernel log (dmesg) and the path to the device; --io-timeout sets how \
+             long it may be silent.",
+        )
+        .with("time allowed", allowed_ns, "ns")
+        .with("completed requests", completed(trial) as f64, "")
+    })
+}
+
+/// What was read back is not what was written.
+pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
+    let verify = trial.result.verify.as_ref()?;
+    let counts = [
+        (BlockFault::Lost, verify.lost),
+        (BlockFault::Misplaced, verify.misplaced),
+        (BlockFault::Torn, verify.torn),
+        (BlockFault::Stale, verify.stale),
+    ];
+    let bad: u64 = counts.iter().map(|(_, count)| count).sum();
+    let kinds: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(fault, count)| format!("{count} {}", fault_name(*fault)))
+        .collect();
+    let named: Vec<&str> =
+        verify.bad.iter().take(BLOCKS_NAMED).map(|block| block.detail.as_str()).collect();
+    (bad > 0).then(|| {
+        Finding::new(
+            FindingCode::DataCorrupt,
+            Severity::Invalid,
+            format!(
+                "{bad} of {} blocks read back are not what was written: {}. First: {}.",
+                bad + verify.good,
+                kinds.join(", "),
+                named.join("; ")
+            ),
+            "Do not trust this path with data: check cables, memory, firmware and the layers \
+             between; result.verify.bad lists the blocks.",
+        )
+        .with("bad blocks", bad as f64, "")
+        .with("good blocks", verify.good as f64, "")
+    })
+}
+
+fn fault_name(fault: BlockFault) -> &'static str {
+    match fault {
+        BlockFault::Lost => "lost",
+        BlockFault::Misplaced => "misplaced",
+        BlockFault::Torn => "torn",
+        BlockFault::Stale => "stale",
+    }
+}

@@ -1,0 +1,171 @@
+//! Whether the load generator was the thing measured: its own rate, its processor, its clock, what
+//! the kernel gave it.
+
+use super::{completed, in_memory, iops, percent, response_ns, traffic};
+use record::{
+    Arrival, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_count,
+    format_nanos,
+};
+
+/// Share of the harness's ceiling above which a job's rate may be the harness's own.
+const CEILING_SHARE: f64 = 0.5;
+/// Share of a window in which the jobs' processors were busy from which on they may be what limits.
+const BUSY_SHARE: f64 = 0.9;
+/// Share of processor time lost to the host above which times are suspect.
+const STEAL_SHARE: f64 = 0.05;
+/// Share of the mean response time that reading the clock may take.
+const CLOCK_SHARE: f64 = 0.1;
+/// Clock sources of Linux that are read in user space, within tens of nanoseconds. The others are
+/// registers across a bus or a count of timer ticks.
+const FAST_SOURCES: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen"];
+
+/// A job's rate against what the program can do by itself.
+pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
+    let harness = trial.harness.value()?;
+    let per_job = iops(trial) / f64::from(trial.workload.numjobs.max(1));
+    let near = per_job > CEILING_SHARE * harness.ceiling_iops;
+    (trial.workload.engine != EngineName::Null && near).then(|| {
+        Finding::new(
+            FindingCode::HarnessLimit,
+            Severity::Warning,
+            format!(
+                "A job made {}/s; this program's own limit here is {}/s.",
+                format_count(per_job),
+                format_count(harness.ceiling_iops)
+            ),
+            "Use more --numjobs.",
+        )
+        .with("rate per job", per_job, "1/s")
+        .with("ceiling", harness.ceiling_iops, "1/s")
+    })
+}
+
+/// The jobs' processors were busy all the time: a device would have let them wait.
+pub(super) fn processor(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let cpu = trial.cpu.value()?;
+    // Polling keeps a processor busy whatever the device does; memory is as fast as a processor.
+    let busy_anyway = workload.polled || workload.sqpoll || workload.arrival != Arrival::Closed;
+    let served_above = traffic(trial).is_some_and(|traffic| traffic.less());
+    let memory = in_memory(trial) || !workload.cache.direct() || served_above;
+    let null = workload.engine == EngineName::Null;
+    if busy_anyway || memory || null || ceiling(trial).is_some() {
+        return None;
+    }
+    let cpus = trial.environment.as_ref().map_or(workload.numjobs, |it| it.cpus.max(1));
+    let used = f64::from(workload.numjobs.min(cpus).max(1));
+    let available_ms = used * trial.result.duration_ns.as_secs_f64() * 1e3;
+    let spent_ms = (cpu.user_ms + cpu.system_ms - cpu.workers_ms).max(0.0);
+    let share = spent_ms / available_ms.max(1e-9);
+    (completed(trial) > 0 && share > BUSY_SHARE).then(|| {
+        let (who, remedy) = if workload.numjobs < cpus {
+            (
+                "The jobs kept their processors",
+                "Use more --numjobs: this machine has more processors.",
+            )
+        } else {
+            (
+                "The jobs kept all processors",
+                "This machine drives the target no faster; larger requests (--bs) cost less each.",
+            )
+        };
+        Finding::new(
+            FindingCode::HarnessLimit,
+            Severity::Warning,
+            format!(
+                "{who} busy {} of the time: the rate may be that of the processor, not of the \
+                 device.",
+                percent(share.min(1.0))
+            ),
+            remedy,
+        )
+        .with("processor time", spent_ms, "ms")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// A clock that is slow, or whose readings cost a part of what they measure.
+pub(super) fn clock(trial: &Trial) -> Option<Finding> {
+    let harness = trial.harness.value()?;
+    let response = response_ns(trial);
+    // Of the two readings around a request, half of each lies within the time measured.
+    let share = response.map_or(0.0, |response| harness.clock_cost_ns / response.max(1.0));
+    let source = trial.environment.as_ref().and_then(|it| it.clocksource.as_deref());
+    let slow = source.is_some_and(|source| !FAST_SOURCES.contains(&source));
+    let dear = share > CLOCK_SHARE && trial.workload.engine != EngineName::Null;
+    if !slow && !dear {
+        return None;
+    }
+    let reading = format_nanos(harness.clock_cost_ns);
+    let claim = match source.filter(|_| slow) {
+        Some(source) => format!(
+            "The kernel does not trust the processor's counter and keeps time by {source}; the \
+             clock here ({}) costs {reading} a reading.",
+            harness.clock
+        ),
+        None => format!(
+            "A reading of the clock ({}) takes {reading}, {} of the mean response time.",
+            harness.clock,
+            percent(share)
+        ),
+    };
+    Some(
+        Finding::new(
+            FindingCode::ClockUnsound,
+            Severity::Warning,
+            claim,
+            "See dmesg for why the kernel gave the counter up, and the file available_clocksource \
+             beside current_clocksource in sysfs for others.",
+        )
+        .with("a reading", harness.clock_cost_ns, "ns")
+        .with("mean response time", response.unwrap_or_default(), "ns")
+        .confidence(Confidence::Likely),
+    )
+}
+
+/// Processor time that the host took from this virtual machine.
+pub(super) fn steal(trial: &Trial) -> Option<Finding> {
+    let steal_ms = trial.cpu.value()?.steal_ms?;
+    let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
+    let share = steal_ms / (trial.result.duration_ns.as_secs_f64() * 1e3 * cpus).max(1e-9);
+    (share > STEAL_SHARE).then(|| {
+        Finding::new(
+            FindingCode::StealTime,
+            Severity::Warning,
+            format!("The host took {:.0} % of the processor time.", share * 100.0),
+            "Times include waiting for a processor; run again when the host is quiet.",
+        )
+        .with("steal", steal_ms, "ms")
+    })
+}
+
+/// Buffers or files that the kernel did not register, for want of lockable memory.
+pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
+    let features = &trial.harness.value()?.engine_features;
+    let line = features.iter().find(|feature| feature.contains("limit of locked memory"))?;
+    let workload = &trial.workload;
+    let need = u64::from(workload.iodepth).saturating_mul(workload.max_bs().0);
+    Some(
+        Finding::new(
+            FindingCode::LockedMemory,
+            Severity::Info,
+            format!(
+                "The kernel refused to pin memory, so a request costs more processor time: {line}."
+            ),
+            "Raise the limit (ulimit -l, LimitMEMLOCK= of a service), or run as root.",
+        )
+        .with("buffers of a job", need as f64, "bytes"),
+    )
+}
+
+/// The null engine does no I/O.
+pub(super) fn no_io(trial: &Trial) -> Option<Finding> {
+    (trial.workload.engine == EngineName::Null).then(|| {
+        Finding::new(
+            FindingCode::NoDevice,
+            Severity::Warning,
+            "The null engine does no I/O: this is the limit of the program, not of the target.",
+            "Use --ioengine io_uring or sync to measure the target.",
+        )
+    })
+}

@@ -1,0 +1,72 @@
+//! A limit above the disk: a control group's throttle.
+//!
+//! A throttle holds a request before any counter of the disk starts, so the counters of a throttled
+//! device look like those of an idle one. What can be said is how near the rate came to the limit:
+//! at it, the number is the limit's; far below, the limit is worth knowing and no more.
+
+use super::percent;
+use record::{
+    CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, format_count,
+    format_rate,
+};
+
+/// Share of a limit from which on a rate is the limit's. A throttle lets small bursts through and
+/// wakes up late, so rates are found on both sides of it.
+const AT_LIMIT: f64 = 0.85;
+
+/// The limit that the rate came nearest to.
+pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
+    let limits = &trial.environment.as_ref()?.cgroup_limits;
+    let with_share = |limit| {
+        let (_, rate) = limited(trial, limit)?;
+        Some((limit, rate / (limit.limit_per_s as f64).max(1e-9)))
+    };
+    let nearest =
+        limits.iter().filter_map(with_share).max_by(|one, other| one.1.total_cmp(&other.1));
+    let (limit, share) = nearest?;
+    let (what, rate) = limited(trial, limit)?;
+    let text = |value: f64| match limit.what.as_str() {
+        "rbps" | "wbps" => format_rate(value),
+        _ => format!("{}/s", format_count(value)),
+    };
+    let asked = text(limit.limit_per_s as f64);
+    let unit = if limit.what.ends_with("bps") { "bytes/s" } else { "/s" };
+    let place =
+        format!("The control group {:?} limits {what} on {}", limit.group, limit.major_minor);
+    let (severity, claim) = if share >= AT_LIMIT {
+        let claim = format!(
+            "{place} to {asked}, and they ran at {}: this is the limit, not the device.",
+            text(rate)
+        );
+        (Severity::Warning, claim)
+    } else {
+        let claim = format!("{place} to {asked}; they ran at {} of that.", percent(share));
+        (Severity::Info, claim)
+    };
+    Some(
+        Finding::new(
+            FindingCode::CgroupLimit,
+            severity,
+            claim,
+            "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).",
+        )
+        .with("limit", limit.limit_per_s as f64, unit)
+        .with("rate over limit", share, "")
+        .confidence(if share >= AT_LIMIT {
+            Confidence::Likely
+        } else {
+            Confidence::Certain
+        }),
+    )
+}
+
+/// What a limit holds back and the rate of that; `None` where nothing of the kind was asked for.
+fn limited(trial: &Trial, limit: &CgroupLimit) -> Option<(&'static str, f64)> {
+    let result = &trial.result;
+    let (what, direction): (&str, &DirectionResult) = match limit.what.as_str() {
+        "rbps" | "riops" => ("reads", result.read.as_ref()?),
+        _ => ("writes", result.write.as_ref()?),
+    };
+    let rate = if limit.what.ends_with("bps") { direction.bytes_per_s } else { direction.iops };
+    Some((what, rate))
+}

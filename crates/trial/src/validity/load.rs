@@ -1,0 +1,291 @@
+//! Whether the load was the one asked for: its depth, its arrivals, its length, its steadiness.
+
+use super::{FEW_REQUESTS, completed, directions, iops, percent, response_ns};
+use record::{
+    Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
+    format_count, format_nanos,
+};
+
+/// Share of the asked depth below which it was not held.
+const HELD_SHARE: f64 = 0.75;
+/// Rounds of the whole depth without which that cannot be told.
+const ROUNDS_MIN: f64 = 20.0;
+/// How many times one half of a window may be the other.
+const HALVES_FACTOR: f64 = 2.0;
+/// Requests below which chance alone can do that: of 100, one half is 67 or more once in a thousand
+/// windows.
+const HALVES_REQUESTS: f64 = 100.0;
+/// Share of the arrivals that may still wait when the window ends: more, and the queue was growing.
+const BACKLOG_SHARE: f64 = 0.02;
+/// Arrivals that may wait at the end of any window, as a burst of a Poisson process leaves them.
+const BACKLOG_MIN: f64 = 10.0;
+/// Share of the mean response time that the pacer itself may add.
+const PACER_SHARE: f64 = 0.1;
+
+/// The asked depth that the engine cannot hold, or that the program did not hold in flight.
+pub(super) fn depth(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let one_per_job = matches!(workload.engine, EngineName::Sync | EngineName::Mmap);
+    // Asked for by default, not by the user: an open loop has as many slots as it needs.
+    if workload.arrival != Arrival::Closed {
+        return None;
+    }
+    if !one_per_job || workload.iodepth == 1 {
+        return held_up(trial);
+    }
+    Some(
+        Finding::new(
+            FindingCode::DepthNotReached,
+            Severity::Warning,
+            format!(
+                "The {} engine has one request in flight per job: the depth was {}, not {}.",
+                workload.engine.name(),
+                workload.numjobs,
+                workload.depth
+            ),
+            format!("Use --numjobs {} or --ioengine io_uring.", workload.depth),
+        )
+        .with("depth asked for", f64::from(workload.depth), "")
+        .with("requests in progress", trial.result.concurrency, ""),
+    )
+}
+
+/// A closed loop holds its depth but for the time between a completion and the next hand-over.
+fn held_up(trial: &Trial) -> Option<Finding> {
+    let workload = &trial.workload;
+    let (asked, held) = (f64::from(workload.depth), trial.result.concurrency);
+    // With few rounds of the depth, requests cut off by the end of the window are missing.
+    let rounds = completed(trial) as f64 / asked;
+    // Requests that failed were in progress as well, for a time that is in no number.
+    let failed = directions(trial).any(|direction| direction.errors + direction.short > 0);
+    let idle = workload.engine == EngineName::Null
+        || failed
+        || workload.think_ns.0 > 0
+        || trial.result.ended_by == Some(EndedBy::Silence)
+        || rounds < ROUNDS_MIN;
+    let (why, remedy) = match workload.discipline {
+        Discipline::OldestFirst => (
+            "those that had completed waited for an older one",
+            "That is what --completion oldest-first does; --completion any goes on with any.",
+        ),
+        _ => (
+            "this program was busy between them",
+            "Look for a busy processor, or use more --numjobs with less --iodepth.",
+        ),
+    };
+    (!idle && held < HELD_SHARE * asked).then(|| {
+        Finding::new(
+            FindingCode::DepthNotReached,
+            Severity::Warning,
+            format!("Only {held:.2} of {asked} requests were in progress on average: {why}."),
+            remedy,
+        )
+        .with("requests in progress", held, "")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// The open loop: arrivals that piled up, or that this program itself handed over late.
+pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
+    let open = trial.result.open_loop.as_ref()?;
+    let arrivals = open.offered_iops * trial.result.duration_ns.as_secs_f64();
+    let waiting = open.backlog_end as f64;
+    let done = iops(trial);
+    if waiting > (BACKLOG_SHARE * arrivals).max(BACKLOG_MIN) {
+        return Some(
+            Finding::new(
+                FindingCode::FellBehind,
+                Severity::Warning,
+                format!(
+                    "Requests arrived at {}/s and completed at {}/s: {} still waited at the end, \
+                     so response times grow with the length of the run.",
+                    format_count(open.offered_iops),
+                    format_count(done),
+                    format_count(waiting)
+                ),
+                "Offer less than the target can do (--rate-iops), or allow more at a time \
+                 (--iodepth, --numjobs).",
+            )
+            .with("arrivals waiting at the end", waiting, "")
+            .with("longest wait for the hand-over", open.late_max_ns as f64, "ns"),
+        );
+    }
+    let (late, response) = (open.pacer_late_mean_ns?, response_ns(trial)?);
+    (late > PACER_SHARE * response).then(|| {
+        Finding::new(
+            FindingCode::FellBehind,
+            Severity::Warning,
+            format!(
+                "This program handed requests over {} late on average, although a slot was free: \
+                 {} of the mean response time is its own.",
+                format_nanos(late),
+                percent(late / response)
+            ),
+            "Use more --numjobs, or a machine whose processors are free; completion times are \
+             without it.",
+        )
+        .with("pacer late by", late, "ns")
+        .confidence(Confidence::Likely)
+    })
+}
+
+pub(super) fn few(trial: &Trial) -> Option<Finding> {
+    let count = completed(trial);
+    (count < FEW_REQUESTS).then(|| {
+        let severity = if count == 0 { Severity::Invalid } else { Severity::Warning };
+        Finding::new(
+            FindingCode::TooFewRequests,
+            severity,
+            format!("Only {count} requests completed in the measured time."),
+            "Use a longer --runtime.",
+        )
+        .with("completed requests", count as f64, "")
+    })
+}
+
+/// Whether one half of a series of counts is more than twice the other.
+///
+/// The test of steadiness weighs a change against the noise, and a change that comes by steps and
+/// curves looks like noise: a rate that fell to a sixtieth in the middle passed it, after a restless
+/// first half. So much is told whatever its significance.
+pub(super) fn halves_differ(counts: &[f64]) -> bool {
+    let (first, second) = counts.split_at(counts.len() / 2);
+    let (first, second) = (first.iter().sum::<f64>(), second.iter().sum::<f64>());
+    let (less, more) = (first.min(second), first.max(second));
+    less + more >= HALVES_REQUESTS && more > HALVES_FACTOR * less
+}
+
+pub(super) fn steady(trial: &Trial) -> Option<Finding> {
+    let series = &trial.result.series.ios;
+    let half = series.len() / 2;
+    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
+    // A device that failed or fell silent moved for a reason that is told.
+    let told = matches!(trial.result.ended_by, Some(EndedBy::Silence | EndedBy::Failures));
+    (trial.result.steady == Some(false) && !told).then(|| {
+        let (first, second) = (mean(&series[..half]), mean(&series[half..]));
+        Finding::new(
+            FindingCode::NotSteady,
+            Severity::Warning,
+            format!(
+                "The rate moved during the run: the second half was {:+.0} % against the first.",
+                (second / first.max(1e-9) - 1.0) * 100.0
+            ),
+            "Use --ramp-time to leave the start out, or a longer --runtime.",
+        )
+        .with("first half over second half", first / second.max(1e-9), "")
+        .confidence(Confidence::Likely)
+    })
+}
+
+/// A start that was left out of the numbers.
+pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
+    let warm_up = trial.result.warm_up.as_ref()?;
+    let rest = iops(trial);
+    Some(
+        Finding::new(
+            FindingCode::WarmUpCut,
+            Severity::Info,
+            format!(
+                "The first {} ran at {}/s, the rest at {}/s: they are not in the numbers.",
+                format_nanos(warm_up.duration_ns.0 as f64),
+                format_count(warm_up.iops),
+                format_count(rest)
+            ),
+            "--keep-warm-up keeps the start in.",
+        )
+        .with("requests cut off", warm_up.ios as f64, "")
+        .confidence(Confidence::Likely),
+    )
+}
+
+/// The run time was over before what was to end the run.
+pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
+    let stop = &trial.workload.stop;
+    if trial.result.ended_by.is_some() {
+        return None;
+    }
+    let finding = |claim: String, remedy: &str| {
+        Some(Finding::new(FindingCode::StopRuleNotMet, Severity::Warning, claim, remedy))
+    };
+    if let Some(asked) = stop.precision_ppm {
+        let asked = f64::from(asked) / 1e6;
+        let widths = directions(trial).filter_map(|direction| direction.iops_ci95_rel);
+        let reached = widths.fold(f64::NAN, f64::max);
+        let reached_text = if reached.is_nan() {
+            "has no interval yet".to_owned()
+        } else {
+            format!("is known to ±{}", percent(reached))
+        };
+        return finding(
+            format!(
+                "The run time was over before the precision asked for: the rate {reached_text}, \
+                 not to ±{}.",
+                percent(asked)
+            ),
+            "Allow a longer --runtime, or ask for less precision.",
+        )
+        .map(|finding| finding.with("precision asked for", asked, "share"));
+    }
+    let asked = match (stop.max_bytes, stop.passes) {
+        (Some(bytes), _) => bytes.0,
+        (None, Some(passes)) => trial.workload.size_bytes.0.saturating_mul(u64::from(passes)),
+        (None, None) => return None,
+    };
+    let done = super::bytes(trial);
+    (done < asked).then(|| {
+        Finding::new(
+            FindingCode::StopRuleNotMet,
+            Severity::Warning,
+            format!(
+                "The run time was over after {} of the bytes that were to be transferred.",
+                percent(done as f64 / asked as f64)
+            ),
+            "Allow a longer --runtime.",
+        )
+        .with("bytes asked for", asked as f64, "bytes")
+        .with("bytes transferred", done as f64, "bytes")
+    })
+}
+
+/// The rounds of preconditioning did not come to agree.
+pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
+    let preconditioning = trial.preconditioning.as_ref().filter(|it| !it.steady)?;
+    let last: Vec<String> = preconditioning
+        .round_iops
+        .iter()
+        .rev()
+        .take(5)
+        .rev()
+        .map(|rate| format_count(*rate))
+        .collect();
+    Some(
+        Finding::new(
+            FindingCode::NotPreconditioned,
+            Severity::Warning,
+            format!(
+                "After {} rounds of writing, the last five did not agree within 20 % ({}/s): the \
+                 device was not in its steady state.",
+                preconditioning.round_iops.len(),
+                last.join(", ")
+            ),
+            "Run it again: the rounds go on from where the device is now.",
+        )
+        .with("rounds", preconditioning.round_iops.len() as f64, ""),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::halves_differ;
+
+    #[test]
+    fn a_half_that_is_more_than_twice_the_other_is_seen_in_any_noise() {
+        let restless = [1000.0, 200.0, 2000.0, 2700.0, 700.0, 600.0, 800.0, 700.0];
+        assert!(halves_differ(
+            &[&restless[..], &[0.0, 30.0, 0.0, 0.0, 30.0, 0.0, 0.0, 30.0]].concat()
+        ));
+        assert!(!halves_differ(&restless[1..]), "its own restlessness is less");
+        assert!(!halves_differ(&[3.0, 0.0]), "three requests say nothing");
+        assert!(!halves_differ(&[]));
+    }
+}

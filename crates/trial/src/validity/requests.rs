@@ -1,0 +1,85 @@
+//! Merged and split requests: explained, not hidden. They are how the block layer does its work,
+//! so they are notes; but a response time is then that of another request than the one asked for.
+
+use super::{bytes, completed, traffic};
+use record::{Finding, FindingCode, Severity, Trial, format_bytes, format_count};
+
+/// Share of our requests below which merging and splitting change nothing.
+const SHARE: f64 = 0.02;
+
+fn mean_bytes(trial: &Trial) -> f64 {
+    bytes(trial) as f64 / completed(trial).max(1) as f64
+}
+
+/// Share of our bytes that the device must have seen for its requests to tell how ours fared.
+const SEEN_SHARE: f64 = 0.1;
+
+/// Fewer device requests than ours for the same bytes.
+pub(super) fn merged(trial: &Trial) -> Option<Finding> {
+    let traffic = traffic(trial)?;
+    let counters = traffic.counters;
+    let theirs = counters.mean_request_bytes?;
+    let ours = mean_bytes(trial);
+    let merges = counters.merges as f64;
+    // The page cache asks for more at a time than its reader, and writes back in larger pieces.
+    let cached = !trial.workload.cache.direct();
+    let larger = theirs > (1.0 + SHARE) * ours;
+    let merging = merges > SHARE * completed(trial) as f64;
+    // Traffic of others says nothing of our requests.
+    let countable = traffic.ratio > SEEN_SHARE && larger && (cached || !traffic.more());
+    (countable && (merging || cached)).then(|| {
+        let who = if cached { "The page cache made" } else { "The kernel merged" };
+        let of =
+            if cached { "larger ones of our requests" } else { "our requests into larger ones" };
+        Finding::new(
+            FindingCode::RequestsMerged,
+            Severity::Info,
+            format!(
+                "{who} {of}: {} saw {} on average, we asked for {}.",
+                counters.device,
+                format_bytes(theirs as u64),
+                format_bytes(ours as u64)
+            ),
+            "To see single requests, use --cache device and --rw randread, or set \
+             /sys/block/NAME/queue/nomerges to 2.",
+        )
+        .with("requests merged", merges, "")
+        .with("device requests over ours", counters.ratio_ios.unwrap_or_default(), "")
+    })
+}
+
+/// More device requests than ours for the same bytes.
+pub(super) fn split(trial: &Trial) -> Option<Finding> {
+    let traffic = traffic(trial)?;
+    let counters = traffic.counters;
+    let splits = counters.splits? as f64;
+    let (theirs, ours) = (counters.mean_request_bytes?, mean_bytes(trial));
+    let share = splits / completed(trial).max(1) as f64;
+    let limit = trial
+        .targets
+        .iter()
+        .filter_map(|target| target.device.as_ref()?.max_request_bytes)
+        .min()
+        .filter(|limit| *limit < trial.workload.max_bs().0);
+    let why = match limit {
+        Some(limit) => format!("the largest that its queue takes is {}", format_bytes(limit)),
+        None => "a layer below takes smaller ones, or the extents of the file are short".to_owned(),
+    };
+    (share > SHARE).then(|| {
+        Finding::new(
+            FindingCode::RequestsSplit,
+            Severity::Info,
+            format!(
+                "Our requests of {} reached {} in parts of {} on average ({} more of them): {why}.",
+                format_bytes(ours as u64),
+                counters.device,
+                format_bytes(theirs as u64),
+                format_count(splits)
+            ),
+            "A response time is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
+             larger ones.",
+        )
+        .with("additional device requests", splits, "")
+        .with("of our requests", share, "share")
+    })
+}

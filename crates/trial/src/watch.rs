@@ -1,0 +1,157 @@
+//! The thread that waits for the jobs: it reads the counters, looks at the precision, and notices
+//! a device that has fallen silent.
+
+use crate::{Board, Control, SEGMENTS, SLICES, SLICES_PER_SEGMENT};
+use engine::{Clock, JobClock, Probe, ProbeSample};
+use record::{EndedBy, Nanos, Workload};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Longest sleep.
+const TICK: Nanos = Nanos(100_000_000);
+/// How long the other jobs have to end when one is stuck.
+const GRACE: Nanos = Nanos(1_000_000_000);
+/// Slices at the first look at the precision; further ones at each doubling.
+pub(crate) const FIRST_LOOK: usize = 16;
+
+/// Whether the rate is known to the precision asked for, from the slices that all jobs have
+/// finished; looked at only where these are `next_look` or more, and then not before twice as
+/// many.
+///
+/// Looking again and again until an interval is narrow selects the moments at which it is narrow
+/// by chance, so the looks are few: seven at most (see `stats::visits`).
+pub(crate) fn precise(boards: &[Arc<Board>], asked_ppm: u32, next_look: &mut usize) -> bool {
+    let finished = |board: &Arc<Board>| board.kept().slices.len().saturating_sub(1);
+    let whole = boards.iter().map(finished).min().unwrap_or(0);
+    if whole < *next_look {
+        return false;
+    }
+    while *next_look <= whole {
+        *next_look *= 2;
+    }
+    let mut totals = vec![0.0; whole];
+    for board in boards {
+        for (total, slice) in totals.iter_mut().zip(&board.kept().slices) {
+            *total += slice.total_ios() as f64;
+        }
+    }
+    let width = stats::batch_means(&totals).map(|estimate| estimate.relative_half_width());
+    width.is_some_and(|width| width <= f64::from(asked_ppm) / 1e6)
+}
+
+pub(crate) struct Watch<'a> {
+    pub(crate) workload: &'a Workload,
+    pub(crate) control: &'a Control,
+    pub(crate) boards: &'a [Arc<Board>],
+    pub(crate) clock: JobClock,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) endings: &'a mpsc::Receiver<u32>,
+    pub(crate) finished: Vec<bool>,
+    pub(crate) next_look: usize,
+}
+
+/// What the watcher saw.
+pub(crate) struct Watched {
+    /// Counters at the begin of the window and of each further segment that was reached.
+    pub(crate) before: Vec<ProbeSample>,
+    /// Counters at the end.
+    pub(crate) after: ProbeSample,
+    /// The jobs that ended; the others are left behind.
+    pub(crate) finished: Vec<bool>,
+}
+
+impl Watch<'_> {
+    pub(crate) fn run(mut self, probe: &mut dyn Probe, tick: &mut dyn FnMut(f64)) -> Watched {
+        let window = self.control.window();
+        self.sleep_until(window.begin, &mut |_| ());
+        let mut before = vec![probe.sample()];
+        let cuts = if self.workload.stop.cut_warm_up { 1..SEGMENTS } else { 0..0 };
+        for segment in cuts {
+            if self.sleep_until(window.slice_begin(segment * SLICES_PER_SEGMENT), tick) {
+                break;
+            }
+            before.push(probe.sample());
+        }
+        self.sleep_until(window.end, tick);
+        let after = probe.sample();
+        self.see_off();
+        Watched { before, after, finished: self.finished }
+    }
+
+    /// Sleeps until `time`; true where the run was over before.
+    fn sleep_until(&mut self, time: Nanos, tick: &mut dyn FnMut(f64)) -> bool {
+        let window = self.control.window();
+        let length = window.end.since(window.begin).0.max(1) as f64;
+        loop {
+            let now = self.clock.now();
+            self.attend(now);
+            if self.control.end() <= now && now < window.end || self.all_finished() {
+                return true;
+            }
+            if now >= time {
+                return false;
+            }
+            tick(now.since(window.begin).0 as f64 / length);
+            self.listen(time.since(now).min(TICK).min(self.until_look(now)));
+        }
+    }
+
+    /// Waits for the jobs to drain, for as long as the device answers.
+    fn see_off(&mut self) {
+        let mut give_up = Nanos(u64::MAX);
+        while !self.all_finished() {
+            let now = self.clock.now();
+            if now >= give_up {
+                return;
+            }
+            if self.attend(now) {
+                give_up = give_up.min(now.plus(GRACE));
+            }
+            self.listen(TICK);
+        }
+    }
+
+    fn all_finished(&self) -> bool {
+        self.finished.iter().all(|&finished| finished)
+    }
+
+    /// Ends the run where there is a reason to; whether jobs that do not end are to be left behind.
+    fn attend(&mut self, now: Nanos) -> bool {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if stopped {
+            self.control.end_at(Nanos(0), None);
+        }
+        if let Some(asked) = self.workload.stop.precision_ppm
+            && self.control.end() > now
+            && precise(self.boards, asked, &mut self.next_look)
+        {
+            self.control.end_at(now, Some(EndedBy::Precision));
+        }
+        let allowed = self.workload.stop.io_timeout_ns;
+        let working = self.boards.iter().zip(&self.finished).filter(|&(_, finished)| !finished);
+        let stuck = working.map(|(board, _)| board.silence(now)).any(|silent| silent > allowed);
+        if stuck {
+            self.control.end_at(now, Some(EndedBy::Silence));
+        }
+        stuck || stopped
+    }
+
+    /// How long until the slices of the next look are over.
+    fn until_look(&self, now: Nanos) -> Nanos {
+        if self.workload.stop.precision_ppm.is_none() || self.next_look > SLICES {
+            return TICK;
+        }
+        let over = self.control.window().slice_begin(self.next_look);
+        // A moment later, so that the jobs have passed that edge; not at once again after it.
+        over.plus(self.control.window().slice_length()).since(now).max(Nanos(1_000_000))
+    }
+
+    /// Waits for a job to end, at most `span`.
+    fn listen(&mut self, span: Nanos) {
+        if let Ok(job) = self.endings.recv_timeout(Duration::from_nanos(span.0)) {
+            self.finished[job as usize] = true;
+        }
+    }
+}

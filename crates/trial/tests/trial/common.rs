@@ -1,0 +1,147 @@
+//! What the tests of this crate share: rigs, workloads, and agreement with theory.
+
+use engine::{Engine, EngineError, Probe, ProbeSample, Setup};
+use record::{
+    Bytes, CacheMode, CpuSplit, EngineName, FindingCode, Nanos, Target, TargetKind, Trial, Workload,
+};
+use simdisk::DeviceSpec;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use trial::{Identity, Measurement, Opening, RealRig, Rig, SimRig, TrialError, conduct};
+use workload::Spec;
+
+/// A probe of nothing: these tests run without a known device.
+pub(crate) struct NoProbe;
+
+impl Probe for NoProbe {
+    fn sample(&mut self) -> ProbeSample {
+        ProbeSample::default()
+    }
+    fn cpu_split(&self) -> CpuSplit {
+        CpuSplit::Sampled
+    }
+    fn no_device_reason(&self) -> String {
+        "no device in this test".to_owned()
+    }
+    fn no_cpu_reason(&self) -> String {
+        "no processor time in this test".to_owned()
+    }
+}
+
+pub(crate) fn identity() -> Identity {
+    Identity {
+        id: "id".to_owned(),
+        time: None,
+        halfpower_version: "0".to_owned(),
+        targets: vec![Target {
+            path: "target".to_owned(),
+            kind: TargetKind::Simulated,
+            size_bytes: Bytes(1 << 30),
+            device: None,
+            filesystem: None,
+            extents: None,
+        }],
+        environment: None,
+        findings: Vec::new(),
+        scrubbed: None,
+        preconditioning: None,
+    }
+}
+
+pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
+    let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+    change(&mut spec);
+    let workload = spec.build(Bytes(1 << 30)).unwrap();
+    let mut rig = SimRig::new(&DeviceSpec::parse(device).unwrap(), 1);
+    let stop = AtomicBool::new(false);
+    conduct(&mut rig, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+}
+
+pub(crate) fn file_rig(file: File) -> RealRig {
+    let files = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(file)])]);
+    RealRig::new(files, Box::new(NoProbe))
+}
+
+pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workload {
+    let runtime = Nanos(100_000_000);
+    let mut spec = Spec { cache: CacheMode::All, runtime, ..Spec::default() };
+    change(&mut spec);
+    spec.build(Bytes(bytes)).unwrap()
+}
+
+pub(crate) fn real(file: File, workload: &Workload) -> Result<Trial, TrialError> {
+    let stop = AtomicBool::new(false);
+    conduct(&mut file_rig(file), workload, 1, identity(), &stop, &mut |_| ())
+}
+
+pub(crate) fn full_file(bytes: usize) -> File {
+    let file = tempfile::tempfile().unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &vec![1; bytes], 0).unwrap();
+    file
+}
+
+/// Rate and mean response time lie within the trial's own intervals (with a margin of one half,
+/// since this looks at several of them) of what theory says.
+pub(crate) fn assert_agrees(trial: &Trial, iops: f64, response_ns: f64) {
+    let read = trial.result.read.as_ref().unwrap();
+    let response = read.response_ns.as_ref().unwrap();
+    let rate_width = read.iops_ci95_rel.unwrap().max(1e-4) * 1.5;
+    let response_width = response.mean_ci95_rel.unwrap().max(1e-4) * 1.5;
+    assert!((read.iops / iops - 1.0).abs() < rate_width, "{} against {iops}", read.iops);
+    let error = (response.mean / response_ns - 1.0).abs();
+    assert!(error < response_width, "{} against {response_ns}", response.mean);
+    assert!(rate_width < 0.1 && response_width < 0.1, "the intervals are useful");
+}
+
+/// A workload for a simulated device of 1 GiB.
+pub(crate) fn sim_workload(change: impl FnOnce(&mut Spec)) -> Workload {
+    let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+    change(&mut spec);
+    spec.build(Bytes(1 << 30)).unwrap()
+}
+
+/// Whether a trial has a finding.
+pub(crate) fn has(trial: &Trial, code: FindingCode) -> bool {
+    trial.findings.iter().any(|finding| finding.code == code)
+}
+
+/// A rig whose measurement was made beforehand, to get its document.
+pub(crate) struct Made(pub(crate) Option<Measurement>, pub(crate) bool);
+
+impl Rig for Made {
+    fn measure(
+        &mut self,
+        _: &Workload,
+        _: u64,
+        _: &AtomicBool,
+        _: &mut dyn FnMut(f64),
+    ) -> Result<Measurement, TrialError> {
+        Ok(self.0.take().unwrap())
+    }
+    fn simulated(&self) -> bool {
+        self.1
+    }
+}
+
+/// The document of a measurement.
+pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
+    let mut rig = Made(Some(measurement), workload.engine == EngineName::Sim);
+    let stop = AtomicBool::new(false);
+    conduct(&mut rig, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+}
+
+/// A trial on a file whose engines `open` opens.
+pub(crate) fn real_on<E: Engine + 'static>(
+    file: File,
+    workload: &Workload,
+    open: impl Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync + 'static,
+) -> Result<Trial, TrialError> {
+    let stop = AtomicBool::new(false);
+    let mut rig = file_rig(file);
+    let open: Opening<E> = Arc::new(open);
+    let measured = rig.measure_on(workload, 1, &stop, &mut |_| (), &open)?;
+    Ok(document(measured, workload))
+}

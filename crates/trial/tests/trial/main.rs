@@ -1,0 +1,12 @@
+//! The same worker on real files and on simulated devices, up to the document.
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions; helpers of tests use it too.
+
+mod closed;
+mod common;
+mod discipline;
+mod faults;
+mod lying;
+mod open;
+mod stop;
+mod targets;
+mod warm_up;

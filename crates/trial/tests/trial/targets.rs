@@ -1,0 +1,74 @@
+//! Several targets, verification, and what batching adds.
+
+use crate::common::{NoProbe, document, file_workload, full_file, real};
+use record::{CacheMode, Data, EngineName, Trial, Workload};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use trial::{RealRig, Rig};
+
+const AREA: usize = 1 << 20;
+
+fn on_files(files: Vec<File>, workload: &Workload) -> Trial {
+    let files = files.into_iter().map(OwnedFd::from).collect();
+    let mut rig = RealRig::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
+    let stop = AtomicBool::new(false);
+    document(rig.measure(workload, 1, &stop, &mut |_| ()).unwrap(), workload)
+}
+
+#[test]
+fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
+    let workload = file_workload(AREA as u64, |spec| {
+        spec.read_percent = 0;
+        (spec.targets, spec.numjobs, spec.iodepth) = (3, 3, 2);
+        spec.data = Data::Zeros;
+        spec.engine = EngineName::Sync;
+        spec.stop.passes = Some(40);
+        spec.runtime = record::Nanos(20_000_000_000);
+    });
+    let files: Vec<File> = (0..3).map(|_| full_file(AREA)).collect();
+    let copies = files.iter().map(|file| file.try_clone().unwrap()).collect();
+    let trial = on_files(copies, &workload);
+    assert_eq!(trial.result.write.as_ref().unwrap().errors, 0);
+    assert_eq!(trial.result.write.as_ref().unwrap().bytes, 3 * 40 * AREA as u64);
+    for file in &files {
+        let mut content = vec![1; AREA];
+        std::os::unix::fs::FileExt::read_exact_at(file, &mut content, 0).unwrap();
+        let zeros = content.iter().filter(|&&byte| byte == 0).count();
+        assert!(zeros > AREA / 2, "every target was written: {zeros}");
+    }
+}
+
+#[test]
+fn what_a_verified_run_wrote_is_read_back_and_found_good() {
+    for (engine, read_percent) in [(EngineName::IoUring, 0), (EngineName::Sync, 50)] {
+        let workload = file_workload(AREA as u64, |spec| {
+            spec.read_percent = read_percent;
+            (spec.numjobs, spec.iodepth) = (2, 4);
+            spec.data = Data::Tagged;
+            spec.engine = engine;
+        });
+        let trial = real(full_file(AREA), &workload).unwrap();
+        let verify = trial.result.verify.as_ref().unwrap();
+        let bad = verify.lost + verify.misplaced + verify.torn + verify.stale;
+        assert_eq!((bad, verify.unchecked), (0, 0), "{engine:?}: {verify:?}");
+        assert!(verify.good > 10, "{engine:?}: {verify:?}");
+    }
+}
+
+#[test]
+fn batches_are_timed_now_and_then_and_single_requests_never() {
+    let batching = |depth| {
+        let workload = file_workload(AREA as u64, |spec| {
+            spec.engine = EngineName::Null;
+            spec.iodepth = depth;
+        });
+        let trial = real(full_file(AREA), &workload).unwrap();
+        trial.harness.value().unwrap().batching.clone()
+    };
+    let batched = batching(32).unwrap();
+    assert_eq!(batched.requests_per_call, 32.0);
+    assert!(batched.error_max_ns as f64 >= batched.error_mean_ns);
+    assert_eq!(batching(1), None);
+}

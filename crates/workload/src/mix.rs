@@ -1,0 +1,64 @@
+//! Reads a mix of request sizes as fio's `bssplit` writes it: `4k/60:64k/40`.
+//!
+//! The shares must add up to 100: fio spreads what is missing over the sizes without one, and
+//! scales what is too much, which hides a slip of the keyboard.
+
+use record::{Bytes, SizeShare, UnitError};
+
+/// Reads one size, or sizes with their shares in percent.
+///
+/// # Errors
+/// Says what is wrong with it and what is accepted; of shares that do not add up, the sum.
+pub fn parse_mix(text: &str) -> Result<Vec<SizeShare>, String> {
+    const EXAMPLE: &str = "write one size (4k) or sizes with percentages (4k/60:64k/40)";
+    let size = |text: &str| text.parse::<Bytes>().map_err(|error: UnitError| error.to_string());
+    if !text.contains(['/', ':']) {
+        return Ok(vec![SizeShare { bytes: size(text)?, percent: 100 }]);
+    }
+    let mut mix: Vec<SizeShare> = Vec::new();
+    for part in text.split(':') {
+        let (bytes, percent) =
+            part.split_once('/').ok_or_else(|| format!("'{part}' has no percentage; {EXAMPLE}"))?;
+        let bytes = size(bytes)?;
+        let percent = percent.strip_suffix('%').unwrap_or(percent);
+        let percent: u8 =
+            percent.parse().ok().filter(|percent| (1..=100).contains(percent)).ok_or_else(
+                || format!("'{part}' needs a whole percentage from 1 to 100; {EXAMPLE}"),
+            )?;
+        if mix.iter().any(|share| share.bytes == bytes) {
+            return Err(format!("'{text}' names {} bytes twice; add the shares up", bytes.0));
+        }
+        mix.push(SizeShare { bytes, percent });
+    }
+    let sum: u32 = mix.iter().map(|share| u32::from(share.percent)).sum();
+    if sum != 100 {
+        return Err(format!("the percentages of '{text}' add up to {sum}; they must make 100"));
+    }
+    Ok(mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_size_is_the_whole_mix_and_shares_are_kept_in_order() {
+        let share = |bytes, percent| SizeShare { bytes: Bytes(bytes), percent };
+        assert_eq!(parse_mix("4k"), Ok(vec![share(4096, 100)]));
+        assert_eq!(parse_mix("4k/60:64k/40"), Ok(vec![share(4096, 60), share(65_536, 40)]));
+        assert_eq!(parse_mix("64k/40%:4k/60%"), Ok(vec![share(65_536, 40), share(4096, 60)]));
+        assert_eq!(parse_mix("8k/100"), Ok(vec![share(8192, 100)]));
+    }
+
+    #[test]
+    fn a_mix_that_does_not_hold_together_says_why() {
+        let error = |text| parse_mix(text).unwrap_err();
+        assert!(error("4k/60:64k/30").contains("add up to 90"));
+        assert!(error("4k/60:64k/60").contains("add up to 120"));
+        assert!(error("4k:64k/40").contains("'4k' has no percentage"));
+        assert!(error("4k/0:64k/100").contains("1 to 100"));
+        assert!(error("4k/half:64k/50").contains("whole percentage"));
+        assert!(error("4k/50:4KiB/50").contains("twice"));
+        assert!(error("4q/50:8k/50").contains("unknown unit 'q'"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Where the next request goes: one variant per pattern.
+//!
+//! - Sequential: a job starts at a position drawn from the seed, so that repeats do not re-read
+//!   the same first blocks out of some cache below; it wraps at the end of its region. In a mix,
+//!   reads and writes have a cursor each, as fio has.
+//! - Strided: the same at a fixed distance. Each time it wraps it begins one request further on,
+//!   so that it covers the region before any block comes again, which a cache would serve.
+//! - Random: uniform over all positions of the region aligned to the smallest request size.
+//! - Hit: one sequential pass over the hit area at the region's start, so that it was just read,
+//!   then random within it.
+//! - Hot: uniform in the hot part with its share of the requests, else uniform in the rest.
+//! - Zipf: popularity by rank, ranks scattered over the region.
+
+use crate::region::Region;
+use crate::rng::Rng;
+use crate::zipf::{Scatter, Zipf};
+use record::{OpKind, Pattern, Workload};
+
+/// A pattern on a region.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    Sequential(Walk),
+    Strided(Walk),
+    Uniform { start: u64, unit: u64, length: u64 },
+    Hit { walk: Walk, first_pass: u64 },
+    Hot { start: u64, unit: u64, hot: u64, cold: u64, percent: u64 },
+    Zipf { start: u64, unit: u64, length: u64, law: Zipf, scatter: Scatter },
+}
+
+/// Number of positions, `unit` apart, at which `bytes` fit into `length`. A division, which
+/// [`Positions`] saves the loop.
+fn positions(length: u64, bytes: u64, unit: u64) -> u64 {
+    (length - bytes) / unit + 1
+}
+
+/// For one request size: the numbers of positions that its place draws from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Positions {
+    /// Those of the region, or of its hit or hot part.
+    pub(crate) first: u64,
+    /// Those of the rest beside a hot part.
+    rest: u64,
+}
+
+impl Place {
+    /// The pattern of a workload on a job's region. Draws where a cursor starts.
+    pub(crate) fn new(workload: &Workload, region: Region, unit: u64, rng: &mut Rng) -> Self {
+        let (start, length) = (region.start, region.length);
+        let largest = workload.max_bs().0;
+        match workload.pattern {
+            Pattern::Sequential => {
+                let at = start + rng.below(positions(length, largest, unit)) * unit;
+                Self::Sequential(Walk::new(region, unit, 0, Cursor { at, phase: 0 }))
+            }
+            Pattern::Strided => {
+                let stride = workload.stride_bytes.map_or(unit, |bytes| bytes.0);
+                let phase = rng.below(stride / unit);
+                let steps = rng.below(positions(length, largest, stride));
+                let at = start + phase * unit + steps * stride;
+                Self::Strided(Walk::new(region, unit, stride, Cursor { at, phase }))
+            }
+            Pattern::Random => Self::Uniform { start, unit, length },
+            Pattern::Hit => {
+                let hit = workload.hit_bytes.map_or(length, |bytes| bytes.0 / region.parts);
+                let hit = Region { length: hit, ..region };
+                let walk = Walk::new(hit, unit, 0, Cursor { at: start, phase: 0 });
+                Self::Hit { walk, first_pass: hit.length }
+            }
+            Pattern::Hot => {
+                let hot = workload.hot.map_or(length / 2, |hot| hot.bytes.0 / region.parts);
+                let hot = hot / unit * unit;
+                let percent = workload.hot.map_or(50, |hot| u64::from(hot.percent));
+                Self::Hot { start, unit, hot, cold: length - hot, percent }
+            }
+            Pattern::Zipf => {
+                let count = positions(length, unit, unit);
+                let law = Zipf::new(count, workload.zipf_theta_milli.unwrap_or(1));
+                Self::Zipf { start, unit, length, law, scatter: Scatter::new(count) }
+            }
+        }
+    }
+
+    /// What drawing a place for requests of this size needs.
+    pub(crate) fn positions(&self, bytes: u64) -> Positions {
+        let both = |first| Positions { first, rest: first };
+        match *self {
+            Self::Sequential(_) | Self::Strided(_) => both(0),
+            Self::Uniform { unit, length, .. } | Self::Zipf { unit, length, .. } => {
+                both(positions(length, bytes, unit))
+            }
+            Self::Hit { ref walk, .. } => both(positions(walk.end - walk.start, bytes, walk.unit)),
+            Self::Hot { unit, hot, cold, .. } => {
+                Positions { first: positions(hot, bytes, unit), rest: positions(cold, bytes, unit) }
+            }
+        }
+    }
+
+    /// The offset of the next request.
+    #[inline]
+    pub(crate) fn offset(
+        &mut self,
+        rng: &mut Rng,
+        op: OpKind,
+        bytes: u64,
+        positions: Positions,
+    ) -> u64 {
+        match self {
+            Self::Uniform { start, unit, .. } => *start + rng.below(positions.first) * *unit,
+            Self::Sequential(walk) => walk.adjacent(op, bytes),
+            Self::Strided(walk) => walk.strided(op, bytes),
+            Self::Hit { walk, first_pass } => {
+                if *first_pass == 0 {
+                    return walk.start + rng.below(positions.first) * walk.unit;
+                }
+                *first_pass = first_pass.saturating_sub(bytes);
+                walk.adjacent(op, bytes)
+            }
+            Self::Hot { start, unit, hot, percent, .. } => {
+                if rng.below(100) < *percent {
+                    *start + rng.below(positions.first) * *unit
+                } else {
+                    *start + *hot + rng.below(positions.rest) * *unit
+                }
+            }
+            Self::Zipf { start, unit, law, scatter, .. } => {
+                let position = scatter.position(law.rank(rng) - 1);
+                // A large request at one of the last positions would reach beyond the region.
+                *start + position.min(positions.first - 1) * *unit
+            }
+        }
+    }
+}
+
+/// A cursor's place, and how many requests its row is shifted.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    at: u64,
+    phase: u64,
+}
+
+/// Cursors on their way through a region.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    start: u64,
+    end: u64,
+    unit: u64,
+    stride: u64,
+    /// Rows that a stride has room for.
+    phases: u64,
+    /// Of reads and of writes.
+    cursors: [Cursor; 2],
+}
+
+impl Walk {
+    fn new(region: Region, unit: u64, stride: u64, cursor: Cursor) -> Self {
+        let end = region.start + region.length;
+        let phases = (stride / unit).max(1);
+        Self { start: region.start, end, unit, stride, phases, cursors: [cursor; 2] }
+    }
+
+    /// The cursor's offset, and the cursor moved past `bytes`.
+    #[inline]
+    fn adjacent(&mut self, op: OpKind, bytes: u64) -> u64 {
+        let cursor = &mut self.cursors[op as usize];
+        if cursor.at + bytes > self.end {
+            cursor.at = self.start;
+        }
+        let offset = cursor.at;
+        cursor.at += bytes;
+        offset
+    }
+
+    /// The cursor's offset, and the cursor moved on by the stride.
+    #[inline]
+    fn strided(&mut self, op: OpKind, bytes: u64) -> u64 {
+        let cursor = &mut self.cursors[op as usize];
+        while cursor.at + bytes > self.end {
+            // The row at phase 0 holds at least one request of any size.
+            cursor.phase = if cursor.phase + 1 < self.phases { cursor.phase + 1 } else { 0 };
+            cursor.at = self.start + cursor.phase * self.unit;
+        }
+        let offset = cursor.at;
+        cursor.at += self.stride;
+        offset
+    }
+}

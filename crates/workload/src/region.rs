@@ -1,0 +1,63 @@
+//! Which part of a target a job works on.
+//!
+//! Jobs on one target share its area: whole, or in equal parts where each must keep to itself.
+//! That is so where sequential jobs would otherwise read the same blocks behind each other, and
+//! where written blocks are verified, because only one job may know what a block holds last.
+
+use record::{Data, Pattern, Regions, Workload};
+
+/// The part of a target that a job works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its first byte in the target (or in the stripe over all of them).
+    pub start: u64,
+    /// Its length: a whole number of the smallest requests.
+    pub length: u64,
+    /// Into how many such parts the area is cut: 1 where the jobs share it whole.
+    pub parts: u64,
+}
+
+impl Region {
+    /// The region of a job (0 to `numjobs - 1`).
+    #[must_use]
+    pub fn of(workload: &Workload, job: u32) -> Self {
+        let unit = workload.bs.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1);
+        let misalign = workload.misalign_bytes.0;
+        let area = workload.size_bytes.0.saturating_sub(misalign) / unit * unit;
+        let (rank, parts) = if has_own_part(workload) {
+            (u64::from(rank(workload, job)), u64::from(jobs_per_area(workload)))
+        } else {
+            (0, 1)
+        };
+        let length = area / parts / unit * unit;
+        let start = workload.offset_bytes.0 + misalign + length * rank;
+        Self { start, length, parts }
+    }
+}
+
+/// Whether each job keeps to a part of its own.
+fn has_own_part(workload: &Workload) -> bool {
+    let cursor = matches!(workload.pattern, Pattern::Sequential | Pattern::Strided);
+    workload.data == Data::Tagged || cursor && workload.regions == Regions::PerJob
+}
+
+/// Jobs that work on the same area: all of them on one target or a stripe, else those of a target.
+pub(crate) fn jobs_per_area(workload: &Workload) -> u32 {
+    match workload.stripe_bytes {
+        Some(_) => workload.numjobs,
+        None => (workload.numjobs / workload.targets.max(1)).max(1),
+    }
+}
+
+/// The place of a job among those of its area: job `i` works on target `i` modulo the targets.
+pub(crate) fn rank(workload: &Workload, job: u32) -> u32 {
+    match workload.stripe_bytes {
+        Some(_) => job,
+        None => job / workload.targets.max(1),
+    }
+}
+
+/// The first job of those that work on the same area as a job.
+pub(crate) fn first_job(workload: &Workload, job: u32) -> u32 {
+    if workload.stripe_bytes.is_some() { 0 } else { job % workload.targets.max(1) }
+}

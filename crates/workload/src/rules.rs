@@ -1,0 +1,370 @@
+//! What must hold of a workload whatever its target is: ranges, and flags that contradict each
+//! other.
+//!
+//! Each rule stands by itself and says what to change. A flag that would have no effect is an
+//! error like one that contradicts: whoever gave it believes in an effect.
+
+use crate::error::{in_range, refuse};
+use crate::{BuildError, Spec};
+use record::{
+    Arrival, Data, Discipline, EngineName, Nanos, Pattern, Regions, format_bytes, format_nanos,
+};
+
+/// Largest buffer memory of a job: its depth times its largest request.
+const MAX_BUFFER_BYTES: u64 = 1 << 30;
+/// Largest depth of a job: what an io_uring ring can hold.
+const MAX_IODEPTH: u32 = 32_768;
+/// Largest number of jobs: each is a thread.
+const MAX_NUMJOBS: u32 = 8_192;
+/// Arrivals per second: at more, a nanosecond does not tell them apart.
+const MAX_RATE_IOPS: u64 = 1_000_000_000;
+/// Largest exponent of Zipf's law, in thousandths: beyond it all requests go to one block.
+const MAX_THETA_MILLI: u64 = 10_000;
+/// Largest chunk of a stripe.
+const MAX_STRIPE_BYTES: u64 = 1 << 30;
+/// What written blocks are tagged by at the finest (`engine::tag`).
+const TAG_SECTOR_BYTES: u64 = 512;
+/// Most intervals that a run reports.
+const MAX_INTERVALS: u64 = 100_000;
+/// Longest time of any kind. A year: longer is a slip of the keyboard.
+const MAX_TIME: Nanos = Nanos(365 * 86_400 * 1_000_000_000);
+/// Shortest run.
+const MIN_RUNTIME: Nanos = Nanos(1_000_000);
+
+/// An error unless a time lies between `low` and a year.
+fn duration(flag: &'static str, value: Nanos, low: Nanos, example: &str) -> Result<(), BuildError> {
+    if (low..=MAX_TIME).contains(&value) {
+        return Ok(());
+    }
+    let low = format_nanos(low.0 as f64);
+    let range = format!("{low} to a year, for example {example}");
+    Err(BuildError::Range { flag, value: format_nanos(value.0 as f64), range })
+}
+
+impl Spec {
+    /// Checks what can be checked without a target.
+    ///
+    /// # Errors
+    /// If a number is out of its range or two flags contradict; the text names the flag.
+    pub fn check(&self) -> Result<(), BuildError> {
+        self.check_load()?;
+        self.check_pattern()?;
+        self.check_loop()?;
+        self.check_engine()?;
+        self.check_targets()?;
+        self.check_data()?;
+        self.check_times()
+    }
+
+    fn check_load(&self) -> Result<(), BuildError> {
+        in_range("rwmixread", u64::from(self.read_percent), 0, 100)?;
+        in_range("iodepth", u64::from(self.iodepth), 1, u64::from(MAX_IODEPTH))?;
+        in_range("numjobs", u64::from(self.numjobs), 1, u64::from(MAX_NUMJOBS))?;
+        let largest = MAX_BUFFER_BYTES / u64::from(self.iodepth);
+        for share in &self.bs {
+            if !(1..=largest).contains(&share.bytes.0) {
+                return Err(BuildError::Range {
+                    flag: "bs",
+                    value: format_bytes(share.bytes.0),
+                    range: format!(
+                        "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
+                         --iodepth) are limited to {}",
+                        format_bytes(largest),
+                        self.iodepth,
+                        format_bytes(MAX_BUFFER_BYTES)
+                    ),
+                });
+            }
+        }
+        let sum: u32 = self.bs.iter().map(|share| u32::from(share.percent)).sum();
+        if sum != 100 {
+            let why = format!("has percentages that add up to {sum}; they must make 100");
+            return Err(BuildError::Contradiction { flag: "bs", why });
+        }
+        Ok(())
+    }
+
+    fn check_pattern(&self) -> Result<(), BuildError> {
+        let is = |pattern| self.pattern == pattern;
+        let alone = |given: bool, flag, pattern: Pattern| {
+            let why = format!("belongs to --pattern {}; add that, or leave it out", pattern.name());
+            refuse(given && self.pattern != pattern, flag, &why)
+        };
+        alone(self.hit_bytes.is_some(), "hit-size", Pattern::Hit)?;
+        alone(self.zipf_theta_milli.is_some(), "zipf-theta", Pattern::Zipf)?;
+        alone(self.hot_bytes.is_some(), "hot-size", Pattern::Hot)?;
+        alone(self.hot_percent.is_some(), "hot-share", Pattern::Hot)?;
+        alone(self.stride.is_some(), "stride", Pattern::Strided)?;
+        if let Some(theta) = self.zipf_theta_milli.map(u64::from)
+            && !(1..=MAX_THETA_MILLI).contains(&theta)
+        {
+            return Err(BuildError::Range {
+                flag: "zipf-theta",
+                value: format!("{}.{:03}", theta / 1000, theta % 1000),
+                range: format!("0.001 to {}", MAX_THETA_MILLI / 1000),
+            });
+        }
+        if let Some(percent) = self.hot_percent {
+            in_range("hot-share", u64::from(percent), 1, 99)?;
+        }
+        let needs = "strided needs a distance; add for example --stride 64k";
+        refuse(is(Pattern::Strided) && self.stride.is_none(), "pattern", needs)?;
+        if self.regions.is_some() {
+            let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
+            let why = "says how sequential and strided jobs share the area; with other patterns \
+                       leave it out";
+            refuse(!cursor, "regions", why)?;
+        }
+        Ok(())
+    }
+
+    /// Closed and open loops.
+    fn check_loop(&self) -> Result<(), BuildError> {
+        let Some(rate) = self.rate_iops else {
+            let why = "says how arrivals are spaced; add --rate-iops, which sets how many";
+            return refuse(self.arrival.is_some(), "arrival", why);
+        };
+        in_range("rate-iops", rate, 1, MAX_RATE_IOPS)?;
+        let why = "means nothing with --rate-iops, where arrivals do not wait for completions; \
+                   leave one of them out";
+        refuse(self.think > Nanos(0), "think-time", why)?;
+        refuse(self.discipline != Discipline::Any, "completion", why)?;
+        refuse(self.arrival == Some(Arrival::Closed), "arrival", "is open with --rate-iops")?;
+        let Some(writes) = self.write_rate_iops else { return Ok(()) };
+        if writes == 0 || writes >= rate {
+            let range = "a rate of at least 1 for reads and for writes".to_owned();
+            let value = format!("{},{writes}", rate.saturating_sub(writes));
+            return Err(BuildError::Range { flag: "rate-iops", value, range });
+        }
+        let mix = (1..=99).contains(&self.read_percent);
+        let why = "with a rate for reads and one for writes needs both; use --rw rw or \
+                   --rw randrw, or give one rate";
+        refuse(!mix, "rate-iops", why)
+    }
+
+    fn check_engine(&self) -> Result<(), BuildError> {
+        let uring = self.engine == EngineName::IoUring;
+        let why = "is an option of --ioengine io_uring; use that, or leave it out";
+        refuse(self.polled && !uring, "hipri", why)?;
+        refuse(self.sqpoll && !uring, "sqthread-poll", why)?;
+        let why = "polls the device, which requests through the page cache never wait for; use \
+                   --cache device or --cache none";
+        refuse(self.polled && !self.cache.direct(), "hipri", why)?;
+        let mmap = self.engine == EngineName::Mmap && self.cache.direct();
+        let why = "copies through the page cache; use --cache all or --cache fs with it";
+        refuse(mmap, "ioengine mmap", why)
+    }
+
+    fn check_targets(&self) -> Result<(), BuildError> {
+        let Some(stripe) = self.stripe else {
+            let uneven = !self.numjobs.is_multiple_of(self.targets.max(1));
+            let why = format!(
+                "{} does not spread evenly over {} targets; use a multiple of their number",
+                self.numjobs, self.targets
+            );
+            return refuse(uneven, "numjobs", &why);
+        };
+        let why = "spreads an area over several targets; name more than one, or leave it out";
+        refuse(self.targets < 2, "stripe", why)?;
+        in_range("stripe", stripe.0, 1, MAX_STRIPE_BYTES)
+    }
+
+    fn check_data(&self) -> Result<(), BuildError> {
+        let flag = match self.data {
+            Data::Random => return Ok(()),
+            Data::Compressible => "compressible",
+            Data::Zeros => "zeros",
+            Data::Tagged => "verify",
+        };
+        let why = "is about what is written; use it with --rw write, randwrite, rw or randrw";
+        // Reads alone are held against the tags that an earlier run left.
+        let tagged = self.data == Data::Tagged;
+        refuse(self.read_percent == 100 && !tagged, flag, why)?;
+        let sector = TAG_SECTOR_BYTES;
+        let shifts = self.stride.into_iter().chain([self.misalign]);
+        let mut lengths = self.bs.iter().map(|share| share.bytes).chain(shifts);
+        let odd = tagged && lengths.any(|bytes| !bytes.0.is_multiple_of(sector));
+        let why = "tags every sector of 512 bytes; use multiples of that for --bs, \
+                   --stride and --misalign";
+        refuse(odd, flag, why)?;
+        let null = self.engine == EngineName::Null;
+        refuse(null, flag, "means nothing on --ioengine null, which writes nothing")?;
+        in_range("compressible", u64::from(self.compressible_percent), 0, 100)?;
+        let shared = tagged && self.regions == Some(Regions::Shared);
+        let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
+                   --regions shared out";
+        refuse(shared, flag, why)
+    }
+
+    fn check_times(&self) -> Result<(), BuildError> {
+        duration("runtime", self.runtime, MIN_RUNTIME, "10s")?;
+        duration("ramp-time", self.ramp, Nanos(0), "2s")?;
+        duration("think-time", self.think, Nanos(0), "1ms")?;
+        duration("io-timeout", self.stop.io_timeout_ns, Nanos(100_000_000), "30s")?;
+        if self.stop.max_bytes.is_some() && self.stop.passes.is_some() {
+            let why = "and --passes both end the run by bytes; give one of them";
+            return refuse(true, "io-size", why);
+        }
+        if let Some(passes) = self.stop.passes {
+            in_range("passes", u64::from(passes), 1, u64::from(u32::MAX))?;
+        }
+        if let Some(ppm) = self.stop.precision_ppm
+            && !(100..=500_000).contains(&ppm)
+        {
+            let value = format!("{}%", f64::from(ppm) / 1e4);
+            let range = "0.01% to 50%".to_owned();
+            return Err(BuildError::Range { flag: "until-precision", value, range });
+        }
+        let Some(interval) = self.stop.interval_ns else { return Ok(()) };
+        let least = Nanos((self.runtime.0 / MAX_INTERVALS).max(MIN_RUNTIME.0));
+        if interval < least || interval > self.runtime {
+            return Err(BuildError::Range {
+                flag: "interval",
+                value: format_nanos(interval.0 as f64),
+                range: format!(
+                    "{} to {} with this --runtime",
+                    format_nanos(least.0 as f64),
+                    format_nanos(self.runtime.0 as f64)
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Bytes, CacheMode, SizeShare};
+
+    /// The error of a spec, which must begin with this flag and hold these words.
+    #[track_caller]
+    fn refused(flag: &str, words: &str, change: impl FnOnce(&mut Spec)) {
+        let mut spec = Spec::default();
+        change(&mut spec);
+        let text = spec.check().unwrap_err().to_string();
+        assert!(text.starts_with(&format!("--{flag} ")) && text.contains(words), "{text}");
+    }
+
+    fn accepted(change: impl FnOnce(&mut Spec)) {
+        let mut spec = Spec::default();
+        change(&mut spec);
+        assert_eq!(spec.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_part_of_a_pattern_without_the_pattern_is_refused() {
+        refused("hit-size", "--pattern hit", |spec| spec.hit_bytes = Some(Bytes(1)));
+        refused("zipf-theta", "--pattern zipf", |spec| spec.zipf_theta_milli = Some(1));
+        refused("hot-size", "--pattern hot", |spec| spec.hot_bytes = Some(Bytes(1)));
+        refused("hot-share", "--pattern hot", |spec| spec.hot_percent = Some(1));
+        refused("stride", "--pattern strided", |spec| spec.stride = Some(Bytes(1)));
+        refused("pattern", "--stride", |spec| spec.pattern = Pattern::Strided);
+        refused("regions", "sequential", |spec| spec.regions = Some(Regions::PerJob));
+        accepted(|spec| {
+            (spec.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
+        });
+    }
+
+    #[test]
+    fn numbers_beyond_their_range_are_refused_with_it() {
+        let zipf = |theta| {
+            move |spec: &mut Spec| {
+                (spec.pattern, spec.zipf_theta_milli) = (Pattern::Zipf, Some(theta));
+            }
+        };
+        refused("zipf-theta", "0.001 to 10", zipf(0));
+        refused("zipf-theta", "10.001", zipf(10_001));
+        let hot = |share| {
+            move |spec: &mut Spec| {
+                (spec.pattern, spec.hot_percent) = (Pattern::Hot, Some(share));
+            }
+        };
+        refused("hot-share", "1 to 99", hot(0));
+        refused("hot-share", "1 to 99", hot(100));
+        refused("rate-iops", "1 to", |spec| spec.rate_iops = Some(0));
+        refused("passes", "1 to", |spec| spec.stop.passes = Some(0));
+        refused("until-precision", "0.01% to 50%", |spec| spec.stop.precision_ppm = Some(0));
+        refused("interval", "1.00 ms to 10.0 s", |spec| {
+            spec.stop.interval_ns = Some(Nanos(11_000_000_000));
+        });
+        refused("io-timeout", "30s", |spec| spec.stop.io_timeout_ns = Nanos(0));
+        refused("bs", "add up to 90", |spec| {
+            spec.bs = vec![SizeShare { bytes: Bytes(4096), percent: 90 }];
+        });
+    }
+
+    #[test]
+    fn open_and_closed_loops_do_not_mix() {
+        refused("arrival", "--rate-iops", |spec| spec.arrival = Some(Arrival::Poisson));
+        refused("think-time", "--rate-iops", |spec| {
+            (spec.rate_iops, spec.think) = (Some(10), Nanos(1));
+        });
+        refused("completion", "--rate-iops", |spec| {
+            (spec.rate_iops, spec.discipline) = (Some(10), Discipline::OldestFirst);
+        });
+        refused("rate-iops", "--rw randrw", |spec| {
+            (spec.rate_iops, spec.write_rate_iops) = (Some(10), Some(3));
+        });
+        refused("rate-iops", "at least 1", |spec| {
+            (spec.rate_iops, spec.write_rate_iops) = (Some(10), Some(10));
+        });
+        accepted(|spec| (spec.think, spec.discipline) = (Nanos(1), Discipline::Callback));
+    }
+
+    #[test]
+    fn options_of_one_engine_are_refused_on_others() {
+        refused("hipri", "--ioengine io_uring", |spec| {
+            (spec.polled, spec.engine) = (true, EngineName::Libaio);
+        });
+        refused("sqthread-poll", "--ioengine io_uring", |spec| {
+            (spec.sqpoll, spec.engine) = (true, EngineName::Sync);
+        });
+        refused("hipri", "--cache device", |spec| {
+            (spec.polled, spec.cache) = (true, CacheMode::All);
+        });
+        refused("ioengine mmap", "--cache all", |spec| spec.engine = EngineName::Mmap);
+        accepted(|spec| (spec.engine, spec.cache) = (EngineName::Mmap, CacheMode::All));
+        accepted(|spec| (spec.polled, spec.sqpoll) = (true, true));
+    }
+
+    #[test]
+    fn targets_and_jobs_must_fit_each_other() {
+        refused("stripe", "more than one", |spec| spec.stripe = Some(Bytes(65_536)));
+        refused("numjobs", "3 does not spread evenly over 2", |spec| {
+            (spec.numjobs, spec.targets) = (3, 2);
+        });
+        accepted(|spec| (spec.numjobs, spec.targets) = (4, 2));
+        accepted(|spec| {
+            (spec.numjobs, spec.targets, spec.stripe) = (3, 2, Some(Bytes(65_536)));
+        });
+    }
+
+    #[test]
+    fn what_writes_carry_is_refused_where_nothing_is_written() {
+        for (flag, data) in
+            [("zeros", Data::Zeros), ("compressible", Data::Compressible), ("verify", Data::Tagged)]
+        {
+            // Tags can be read alone: those of an earlier run.
+            if data == Data::Tagged {
+                accepted(|spec| spec.data = data);
+            } else {
+                refused(flag, "--rw write", |spec| spec.data = data);
+            }
+            refused(flag, "null", |spec| {
+                (spec.data, spec.read_percent, spec.engine) = (data, 0, EngineName::Null);
+            });
+            accepted(|spec| (spec.data, spec.read_percent) = (data, 50));
+        }
+        refused("verify", "multiples", |spec| {
+            (*spec, spec.data) = (spec.clone().with_bs(1_000), Data::Tagged);
+        });
+        refused("verify", "multiples", |spec| {
+            (spec.misalign, spec.data) = (Bytes(100), Data::Tagged);
+        });
+        refused("verify", "--regions shared", |spec| {
+            (spec.data, spec.read_percent) = (Data::Tagged, 0);
+            (spec.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
+        });
+    }
+}

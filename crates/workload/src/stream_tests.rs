@@ -1,0 +1,387 @@
+//! Streams against what each pattern promises: coverage, shares, order, and the same sequence in
+//! every version.
+
+use super::*;
+use crate::Spec;
+use record::{Arrival, Bytes, Data, SizeShare};
+
+fn requests(workload: &Workload, seed: u64, job: u32, count: usize) -> Vec<Request> {
+    let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
+    let mut batch = vec![empty; count];
+    RequestStream::new(workload, seed, job).fill(&mut batch);
+    batch
+}
+
+fn workload(change: impl FnOnce(&mut Spec)) -> Workload {
+    let mut spec = Spec::default();
+    change(&mut spec);
+    spec.build(Bytes(1 << 20)).unwrap()
+}
+
+#[test]
+fn the_sequence_depends_on_seed_job_and_workload_alone() {
+    let random = workload(|_| ());
+    assert_eq!(requests(&random, 7, 0, 500), requests(&random, 7, 0, 500));
+    assert_ne!(requests(&random, 7, 0, 500), requests(&random, 8, 0, 500));
+    assert_ne!(requests(&random, 7, 0, 500), requests(&random, 7, 1, 500));
+    let mut pieces = Vec::new();
+    let mut stream = RequestStream::new(&random, 7, 0);
+    for length in [1, 2, 3, 94, 400] {
+        let mut piece =
+            vec![pieces.first().copied().unwrap_or(requests(&random, 7, 0, 1)[0]); length];
+        stream.fill(&mut piece);
+        pieces.extend(piece);
+    }
+    assert_eq!(pieces, requests(&random, 7, 0, 500));
+}
+
+#[test]
+fn these_first_requests_never_change_between_versions() {
+    let offsets: Vec<u64> =
+        requests(&workload(|_| ()), 1, 0, 4).iter().map(|r| r.offset / 4096).collect();
+    assert_eq!(offsets, FIRST_RANDOM_BLOCKS);
+}
+const FIRST_RANDOM_BLOCKS: [u64; 4] = [20, 39, 68, 235];
+
+#[test]
+fn random_requests_cover_all_aligned_positions_evenly() {
+    let blocks = 256;
+    let draws = 256 * 400;
+    let mut counts = vec![0u32; blocks];
+    for request in requests(&workload(|_| ()), 3, 0, draws) {
+        assert_eq!(request.offset % 4096, 0);
+        counts[(request.offset / 4096) as usize] += 1;
+    }
+    let expected = draws as f64 / blocks as f64;
+    let chi_square: f64 =
+        counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+    // 255 degrees of freedom: mean 255, standard deviation 22.6; 1 in 10,000 beyond 345.
+    assert!((170.0..345.0).contains(&chi_square), "chi-square {chi_square}");
+}
+
+#[test]
+fn sequential_jobs_cover_their_own_region_once_per_pass() {
+    let sequential = workload(|spec| {
+        spec.pattern = Pattern::Sequential;
+        spec.numjobs = 4;
+    });
+    let mut seen = std::collections::BTreeSet::new();
+    for job in 0..4 {
+        let pass = requests(&sequential, 5, job, 64);
+        for pair in pass.windows(2) {
+            let adjacent = pair[1].offset == pair[0].offset + 4096;
+            let wrapped = pair[1].offset == u64::from(job) * (1 << 18);
+            assert!(adjacent || wrapped, "{pair:?}");
+        }
+        seen.extend(pass.iter().map(|request| request.offset));
+    }
+    assert_eq!(seen.len(), 256, "every block of the area exactly once");
+}
+
+#[test]
+fn mix_shares_come_out_as_asked() {
+    let mixed = workload(|spec| {
+        spec.read_percent = 70;
+        spec.bs = vec![
+            SizeShare { bytes: Bytes(4096), percent: 60 },
+            SizeShare { bytes: Bytes(65536), percent: 40 },
+        ];
+    });
+    let draws = requests(&mixed, 9, 0, 100_000);
+    let reads = draws.iter().filter(|request| request.op == OpKind::Read).count();
+    let small = draws.iter().filter(|request| request.bytes == 4096).count();
+    // Four standard deviations of a binomial of 100,000 draws are below 620.
+    assert!(reads.abs_diff(70_000) < 620, "{reads}");
+    assert!(small.abs_diff(60_000) < 620, "{small}");
+    assert!(draws.iter().all(|r| r.offset + u64::from(r.bytes) <= 1 << 20));
+}
+
+#[test]
+fn a_hit_stream_reads_its_area_once_and_then_stays_in_it() {
+    let hit = workload(|spec| {
+        spec.pattern = Pattern::Hit;
+        spec.hit_bytes = Some(Bytes(1 << 16));
+    });
+    let draws = requests(&hit, 2, 0, 2_000);
+    let first: Vec<u64> = draws[..16].iter().map(|request| request.offset).collect();
+    assert_eq!(first, (0..16).map(|block| block * 4096).collect::<Vec<u64>>());
+    assert!(draws.iter().all(|request| request.offset < 1 << 16));
+    assert_ne!(draws[16..32], draws[..16]);
+}
+
+const PATTERNS: [Pattern; 6] = [
+    Pattern::Sequential,
+    Pattern::Random,
+    Pattern::Hit,
+    Pattern::Zipf,
+    Pattern::Hot,
+    Pattern::Strided,
+];
+
+/// A workload of a pattern with all that the pattern needs.
+fn of_pattern(pattern: Pattern, change: impl FnOnce(&mut Spec)) -> Workload {
+    workload(|spec| {
+        spec.pattern = pattern;
+        spec.stride = (pattern == Pattern::Strided).then_some(Bytes(32_768));
+        change(spec);
+    })
+}
+
+fn sizes(spec: &mut Spec, mix: &[(u64, u8)]) {
+    spec.bs =
+        mix.iter().map(|&(bytes, percent)| SizeShare { bytes: Bytes(bytes), percent }).collect();
+}
+
+#[test]
+fn every_pattern_stays_in_its_area_with_any_mix_and_repeats_with_the_seed() {
+    for pattern in PATTERNS {
+        let mixed = of_pattern(pattern, |spec| {
+            sizes(spec, &[(4096, 50), (12_288, 30), (16_384, 20)]);
+            spec.read_percent = 60;
+            spec.offset = Bytes(8_192);
+            spec.misalign = Bytes(512);
+            spec.numjobs = 3;
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        for job in 0..3 {
+            let all = requests(&mixed, 4, job, 5_000);
+            for request in &all {
+                let end = request.offset + u64::from(request.bytes);
+                assert!(request.offset >= 8_704 && end <= 1 << 20, "{pattern:?}: {request:?}");
+                assert_eq!(request.offset % 4096, 512, "{pattern:?}: {request:?}");
+            }
+            assert_eq!(all, requests(&mixed, 4, job, 5_000), "{pattern:?}");
+            seen.insert(all[..40].iter().map(|r| r.offset).collect::<Vec<u64>>());
+        }
+        // Hit streams begin with the same pass over their area, in the same order.
+        assert!(seen.len() == 3 || pattern == Pattern::Hit, "{pattern:?}: jobs do the same");
+    }
+}
+
+/// Offsets of the first requests of job 0 with seed 1, in blocks of 4 KiB.
+fn first_blocks(pattern: Pattern) -> Vec<u64> {
+    let first = requests(&of_pattern(pattern, |_| ()), 1, 0, 6);
+    first.iter().map(|request| request.offset / 4096).collect()
+}
+
+#[test]
+fn these_first_requests_of_each_pattern_never_change_between_versions() {
+    let blocks: Vec<(Pattern, Vec<u64>)> =
+        PATTERNS.iter().map(|&pattern| (pattern, first_blocks(pattern))).collect();
+    let expected = FIRST_BLOCKS.map(|(pattern, blocks)| (pattern, blocks.to_vec()));
+    assert_eq!(blocks, expected);
+}
+const FIRST_BLOCKS: [(Pattern, [u64; 6]); 6] = [
+    (Pattern::Sequential, [20, 21, 22, 23, 24, 25]),
+    (Pattern::Random, [20, 39, 68, 235, 151, 27]),
+    (Pattern::Hit, [0, 1, 2, 3, 4, 5]),
+    (Pattern::Zipf, [214, 76, 11, 0, 62, 176]),
+    (Pattern::Hot, [7, 46, 5, 5, 16, 3]),
+    (Pattern::Strided, [32, 40, 48, 56, 64, 72]),
+];
+
+#[test]
+fn the_hot_part_gets_its_share_and_both_parts_are_covered_evenly() {
+    let hot = of_pattern(Pattern::Hot, |spec| {
+        spec.hot_bytes = Some(Bytes(64 * 4096));
+        spec.hot_percent = Some(90);
+    });
+    let draws = 200_000;
+    let mut counts = [0u32; 256];
+    for request in requests(&hot, 6, 0, draws) {
+        counts[(request.offset / 4096) as usize] += 1;
+    }
+    let in_hot: u32 = counts[..64].iter().sum();
+    // Four standard deviations of a binomial of 200,000 draws at 0.9 are 537.
+    assert!(in_hot.abs_diff(180_000) < 537, "{in_hot}");
+    for (part, total) in [(&counts[..64], in_hot), (&counts[64..], draws as u32 - in_hot)] {
+        let expected = f64::from(total) / part.len() as f64;
+        let sum: f64 = part.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        let freedom = part.len() as f64 - 1.0;
+        // About normal with variance 2 f: four standard deviations.
+        assert!((sum - freedom).abs() < 4.0 * (2.0 * freedom).sqrt(), "{sum} of {freedom}");
+    }
+}
+
+#[test]
+fn zipf_jobs_share_their_popular_blocks_with_the_popularity_of_the_law() {
+    let zipf = of_pattern(Pattern::Zipf, |spec| {
+        spec.zipf_theta_milli = Some(1_000);
+        spec.numjobs = 2;
+    });
+    let draws = 100_000;
+    let counts = |job| {
+        let mut counts = vec![0u32; 256];
+        for request in requests(&zipf, 8, job, draws) {
+            counts[(request.offset / 4096) as usize] += 1;
+        }
+        counts
+    };
+    let (first, second) = (counts(0), counts(1));
+    let by_rank = |counts: &[u32]| {
+        let mut blocks: Vec<usize> = (0..256).collect();
+        blocks.sort_by_key(|&block| std::cmp::Reverse(counts[block]));
+        blocks
+    };
+    assert_eq!(by_rank(&first)[..4], by_rank(&second)[..4]);
+    // Theta 1: rank k has 1/k of the harmonic number of 256, 6.1244.
+    for (index, &block) in by_rank(&first)[..4].iter().enumerate() {
+        let share = 1.0 / (index as f64 + 1.0) / 6.124_4;
+        let deviation = (draws as f64 * share * (1.0 - share)).sqrt();
+        let miss = f64::from(first[block]) - draws as f64 * share;
+        assert!(miss.abs() < 4.0 * deviation, "rank {}: off by {miss}", index + 1);
+    }
+    let mut popular = by_rank(&first)[..16].to_vec();
+    popular.sort_unstable();
+    assert!(popular.windows(2).all(|pair| pair[1] - pair[0] >= 4), "{popular:?}");
+    assert!(first.iter().zip(&second).all(|(a, b)| a + b > 0), "every block is reached");
+}
+
+#[test]
+fn a_strided_job_keeps_its_distance_and_reads_every_block_before_any_again() {
+    let strided = of_pattern(Pattern::Strided, |_| ());
+    let pass = requests(&strided, 3, 0, 512);
+    let start = pass[0].offset;
+    for pair in pass.windows(2) {
+        let wrapped = pair[1].offset < 32_768;
+        assert!(pair[1].offset == pair[0].offset + 32_768 || wrapped, "{pair:?}");
+    }
+    // The first and the last row of a pass are one, cut where the job began.
+    let blocks: std::collections::BTreeSet<u64> = pass[..256].iter().map(|r| r.offset).collect();
+    assert_eq!(blocks.len(), 256, "every block once");
+    assert_eq!(pass[256].offset, start);
+    // A distance that is no multiple of the request: rows never overlap.
+    let uneven = of_pattern(Pattern::Strided, |spec| spec.stride = Some(Bytes(10_240)));
+    let starts: std::collections::BTreeSet<u64> =
+        requests(&uneven, 3, 0, 1_000).iter().map(|r| r.offset).collect();
+    let starts: Vec<u64> = starts.into_iter().collect();
+    assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= 4096));
+}
+
+#[test]
+fn jobs_that_share_one_sequence_take_its_requests_in_turn() {
+    for pattern in [Pattern::Sequential, Pattern::Strided] {
+        for (stripe, targets) in [(None, 1), (Some(Bytes(65_536)), 2)] {
+            let shared = |numjobs| {
+                of_pattern(pattern, |spec| {
+                    sizes(spec, &[(4096, 70), (8192, 30)]);
+                    spec.read_percent = 50;
+                    spec.regions = Some(Regions::Shared);
+                    (spec.numjobs, spec.stripe, spec.targets) = (numjobs, stripe, targets);
+                })
+            };
+            let one = requests(&shared(1), 5, 0, 600);
+            for job in 0..3 {
+                let own = requests(&shared(3), 5, job, 200);
+                let turn: Vec<Request> =
+                    one.iter().skip(job as usize).step_by(3).copied().collect();
+                assert_eq!(own, turn, "{pattern:?}, job {job}");
+            }
+        }
+    }
+}
+
+#[test]
+fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
+    let separate = of_pattern(Pattern::Sequential, |spec| (spec.numjobs, spec.targets) = (4, 2));
+    for target in 0..2 {
+        let mut seen = std::collections::BTreeSet::new();
+        for job in [target, target + 2] {
+            let region = Region::of(&separate, job);
+            assert_eq!((region.start, region.length), (u64::from(job / 2) << 19, 1 << 19));
+            seen.extend(requests(&separate, 5, job, 128).iter().map(|request| request.offset));
+        }
+        assert_eq!(seen.len(), 256, "each target is covered once by its two jobs");
+    }
+    let shared = |numjobs, targets| {
+        of_pattern(Pattern::Sequential, |spec| {
+            (spec.numjobs, spec.targets) = (numjobs, targets);
+            spec.regions = Some(Regions::Shared);
+        })
+    };
+    // Of two targets, jobs 1 and 3 share the second, whose sequence is that of job 1 alone.
+    let alone = requests(&shared(2, 2), 5, 1, 200);
+    let turns = [1, 3].map(|job| requests(&shared(4, 2), 5, job, 100));
+    for (index, request) in alone.iter().enumerate() {
+        assert_eq!(turns[index % 2][index / 2], *request);
+    }
+}
+
+#[test]
+fn jobs_that_verify_never_touch_a_block_of_another_job() {
+    for pattern in PATTERNS {
+        let tagged = of_pattern(pattern, |spec| {
+            spec.data = Data::Tagged;
+            spec.read_percent = 0;
+            spec.numjobs = 3;
+            sizes(spec, &[(4096, 50), (16_384, 50)]);
+        });
+        let mut owner = [None; 256];
+        for job in 0..3 {
+            for request in requests(&tagged, 5, job, 3_000) {
+                let blocks =
+                    request.offset / 4096..(request.offset + u64::from(request.bytes)) / 4096;
+                for block in blocks {
+                    let known = owner[block as usize].get_or_insert(job);
+                    assert_eq!(*known, job, "{pattern:?}: block {block}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arrivals_come_with_the_same_requests_and_never_go_back() {
+    for arrival in [Arrival::Constant, Arrival::Poisson] {
+        let open = workload(|spec| {
+            spec.read_percent = 30;
+            spec.rate_iops = Some(5_000);
+            spec.arrival = Some(arrival);
+            spec.numjobs = 2;
+        });
+        let closed = workload(|spec| (spec.read_percent, spec.numjobs) = (30, 2));
+        let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
+        for job in 0..2 {
+            let mut stream = RequestStream::new(&open, 7, job);
+            let (mut all, mut times) = (Vec::new(), Vec::new());
+            for length in [1, 7, 92, 900] {
+                let (mut batch, mut at) = (vec![empty; length], vec![Nanos(0); length]);
+                stream.fill_timed(&mut batch, &mut at);
+                all.extend(batch);
+                times.extend(at);
+            }
+            assert_eq!(all, requests(&closed, 7, job, 1_000), "{arrival:?}");
+            assert!(times.is_sorted(), "{arrival:?}");
+            // 1,000 arrivals at 2,500 per second.
+            let seconds = times[999].as_secs_f64();
+            assert!((0.34..0.46).contains(&seconds), "{arrival:?}: {seconds}");
+        }
+    }
+}
+
+#[test]
+fn with_a_rate_for_each_direction_a_sequential_mix_keeps_a_cursor_for_each() {
+    let both = workload(|spec| {
+        spec.pattern = Pattern::Sequential;
+        spec.read_percent = 75;
+        (spec.rate_iops, spec.write_rate_iops) = (Some(4_000), Some(1_000));
+        (spec.numjobs, spec.regions) = (2, Some(Regions::Shared));
+    });
+    let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
+    let mut seen = [Vec::new(), Vec::new()];
+    for job in 0..2 {
+        let (mut batch, mut at) = (vec![empty; 400], vec![Nanos(0); 400]);
+        RequestStream::new(&both, 7, job).fill_timed(&mut batch, &mut at);
+        let reads = batch.iter().filter(|request| request.op == OpKind::Read).count();
+        assert!(reads.abs_diff(300) <= 1, "{reads}");
+        for request in batch {
+            seen[request.op as usize].push(request.offset);
+        }
+    }
+    for (offsets, count) in seen.iter_mut().zip([600, 200]) {
+        offsets.sort_unstable();
+        offsets.dedup();
+        // Both jobs together walk over the area without a gap; reads wrap around its 256 blocks.
+        assert!(offsets.len().abs_diff(count.min(256)) <= 1, "{}", offsets.len());
+    }
+}

@@ -1,0 +1,182 @@
+//! An engine whose truth is known: each request completes a drawn time after its hand-over.
+//!
+//! It spins on a real clock, so what it delivers are real times, seen by the worker's own clock
+//! readings, and it writes down what it delivered: the delay as drawn, and as it came to be. What
+//! the worker reports must agree with both. With [`DelayEngine::ahead`] it begins a
+//! request before the worker's clock does, which is what a clock that is started too late looks
+//! like.
+
+use engine::{Clock, Completion, Engine, EngineError, Submission};
+use record::Nanos;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use workload::Rng;
+
+/// How long requests take.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Law {
+    /// Even between two times, in nanoseconds.
+    Even(f64, f64),
+    /// 20 µs, and an exponential time of 40 µs on top.
+    Exponential,
+    /// Most 20 to 60 µs, one in ten 60 to 150 µs, one in a hundred 150 to 200 µs.
+    Mixture,
+}
+
+impl Law {
+    pub(super) const ALL: [(&'static str, Self); 3] = [
+        ("even, 20 to 200 µs", Self::Even(20e3, 200e3)),
+        ("20 µs + exponential 40 µs", Self::Exponential),
+        ("mixture, 20 to 200 µs", Self::Mixture),
+    ];
+
+    fn draw(self, rng: &mut Rng) -> u64 {
+        let unit = rng.unit();
+        let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
+        let time = match self {
+            Self::Even(low, high) => between(low, high, unit),
+            Self::Exponential => 20e3 - 40e3 * unit.ln(),
+            Self::Mixture if unit < 0.89 => between(20e3, 60e3, unit / 0.89),
+            Self::Mixture if unit < 0.99 => between(60e3, 150e3, (unit - 0.89) / 0.1),
+            Self::Mixture => between(150e3, 200e3, (unit - 0.99) / 0.01),
+        };
+        time as u64
+    }
+
+    /// Its mean, in nanoseconds.
+    pub(super) fn mean_ns(self) -> f64 {
+        match self {
+            Self::Even(low, high) => f64::midpoint(low, high),
+            Self::Exponential => 60e3,
+            Self::Mixture => 0.89 * 40e3 + 0.1 * 105e3 + 0.01 * 175e3,
+        }
+    }
+
+    /// The time that a share `p` of the requests stays below, in nanoseconds.
+    pub(super) fn percentile_ns(self, p: f64) -> f64 {
+        match self {
+            Self::Even(low, high) => low + (high - low) * p,
+            Self::Exponential => 20e3 - 40e3 * (1.0 - p).ln(),
+            Self::Mixture if p < 0.89 => 20e3 + 40e3 * p / 0.89,
+            Self::Mixture if p < 0.99 => 60e3 + 90e3 * (p - 0.89) / 0.1,
+            Self::Mixture => 150e3 + 50e3 * (p - 0.99) / 0.01,
+        }
+    }
+}
+
+/// What the engine delivered: hand-over to completion of each request, in nanoseconds.
+pub(super) type Log = RefCell<Vec<u64>>;
+
+/// The engine.
+#[derive(Debug)]
+pub(super) struct DelayEngine<'a, C> {
+    law: Law,
+    rng: Rng,
+    clock: C,
+    log: &'a Log,
+    /// Nothing that completes later is written down, as the worker counts nothing later.
+    until: Nanos,
+    /// How much of its time has passed when a request is handed over, in percent.
+    ahead_percent: u64,
+    ready: Vec<Submission>,
+    /// When each is due, with its slot.
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Per slot: when its request began, and its bytes.
+    begun: Vec<(u64, i32)>,
+}
+
+impl<'a, C: Clock> DelayEngine<'a, C> {
+    /// One for a run of so long that begins now.
+    pub(super) fn new(law: Law, clock: C, depth: u32, length: Nanos, log: &'a Log) -> Self {
+        let until = clock.now().plus(length);
+        let (rng, begun) = (Rng::new(1), vec![(0, 0); depth as usize]);
+        let (ready, due) = (Vec::new(), BinaryHeap::with_capacity(depth as usize));
+        Self { law, rng, clock, log, until, ahead_percent: 0, ready, due, begun }
+    }
+
+    /// The same with requests of which so much is over at their hand-over.
+    pub(super) fn ahead(self, percent: u64) -> Self {
+        Self { ahead_percent: percent, ..self }
+    }
+
+    fn begin(&mut self) {
+        if self.ready.is_empty() {
+            return;
+        }
+        let now = self.clock.now().0;
+        for submission in self.ready.drain(..) {
+            let delay = self.law.draw(&mut self.rng);
+            let begun = now - delay * self.ahead_percent / 100;
+            self.begun[submission.slot as usize] = (begun, submission.request.bytes as i32);
+            self.due.push(Reverse((begun + delay, submission.slot)));
+        }
+    }
+}
+
+impl<C: Clock> Engine for DelayEngine<'_, C> {
+    fn prepare(&mut self, requests: &[Submission]) {
+        self.ready.extend_from_slice(requests);
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.begin();
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        min: u32,
+        max: u32,
+        deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        self.begin();
+        let before = done.len();
+        let mut log = self.log.borrow_mut();
+        loop {
+            let now = self.clock.now();
+            while let Some(&Reverse((due, slot))) = self.due.peek()
+                && due <= now.0
+                && done.len() - before < max as usize
+            {
+                self.due.pop();
+                let (begun, outcome) = self.begun[slot as usize];
+                if now < self.until {
+                    log.push(now.0 - begun);
+                }
+                done.push(Completion { slot, outcome });
+            }
+            let enough = done.len() - before >= min as usize;
+            if enough || self.due.is_empty() || deadline.is_some_and(|end| now >= end) {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn features(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_has_the_mean_and_the_percentiles_of_its_law() {
+        for (name, law) in Law::ALL {
+            let mut rng = Rng::new(5);
+            let mut times: Vec<u64> = (0..200_000).map(|_| law.draw(&mut rng)).collect();
+            times.sort_unstable();
+            let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+            assert!((mean / law.mean_ns() - 1.0).abs() < 0.01, "{name}: {mean}");
+            for p in [0.1, 0.5, 0.9, 0.95, 0.99, 0.999] {
+                let drawn = times[(times.len() as f64 * p) as usize] as f64;
+                // Four standard errors of the wildest: the exponential's 99.9 % point.
+                assert!((drawn / law.percentile_ns(p) - 1.0).abs() < 0.04, "{name} {p}: {drawn}");
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A figure with its goal, and the proof that the way it was found can tell a fault from nothing.
+//!
+//! A gate that passes whatever happens is worse than none. Each therefore comes with an A/A
+//! result (the same against the same: what this machine cannot tell apart just now) and a planted
+//! fault, whose interval must lie outside of it. A gate that cannot see its fault says so, and
+//! its figure counts as not reached. The figure itself is judged by its median; the interval
+//! beside it says how sure that is.
+
+use crate::pairs::Ratio;
+use serde_json::{Value, json};
+
+/// What is asked of a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Goal {
+    AtLeast(f64),
+    AtMost(f64),
+    /// Nothing; more is better.
+    Shown,
+}
+
+impl Goal {
+    fn met_by(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(goal) => value >= goal,
+            Self::AtMost(goal) => value <= goal,
+            Self::Shown => true,
+        }
+    }
+
+    /// Whether a planted fault, which makes the figure worse, lies outside the A/A result.
+    pub(super) fn tells_apart(self, same: &Ratio, planted: &Ratio) -> bool {
+        match self {
+            Self::AtLeast(_) | Self::Shown => planted.high < same.low.min(1.0),
+            Self::AtMost(_) => planted.low > same.high.max(1.0),
+        }
+    }
+}
+
+/// One figure, judged.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) name: String,
+    pub(super) unit: &'static str,
+    pub(super) goal: Goal,
+    /// Median, and the interval around it.
+    pub(super) figure: Ratio,
+    /// The same against the same.
+    pub(super) same: Ratio,
+    /// With the fault, against without it.
+    pub(super) planted: Ratio,
+    pub(super) fault: &'static str,
+    /// Whether the fault stands out of the A/A result.
+    pub(super) works: bool,
+}
+
+impl Gate {
+    /// A gate whose A/A result and fault are ratios in which worse is lower ([`Goal::AtLeast`]) or
+    /// higher ([`Goal::AtMost`]).
+    pub(super) fn new(
+        name: impl Into<String>,
+        unit: &'static str,
+        goal: Goal,
+        figure: Ratio,
+        proof: Proof,
+    ) -> Self {
+        let Proof { same, planted, fault } = proof;
+        let works = goal.tells_apart(&same, &planted);
+        Self { name: name.into(), unit, goal, figure, same, planted, fault, works }
+    }
+
+    /// Whether the figure is good and the gate can be believed.
+    pub(super) fn reached(&self) -> bool {
+        self.works && self.goal.met_by(self.figure.value)
+    }
+
+    /// Two lines for a reader; a smoke run is too short to be judged.
+    pub(super) fn print(&self, judged: bool) {
+        let goal = match self.goal {
+            Goal::AtLeast(goal) => format!("goal at least {goal}"),
+            Goal::AtMost(goal) => format!("goal at most {goal}"),
+            Goal::Shown => "no goal".to_owned(),
+        };
+        let surely = self.goal.met_by(self.figure.low) && self.goal.met_by(self.figure.high);
+        let verdict = match (self.works, self.goal.met_by(self.figure.value)) {
+            _ if !judged => "not judged",
+            (false, _) => "not reached: the gate cannot tell its fault from nothing here",
+            (true, false) => "not reached",
+            (true, true) if surely => "reached",
+            (true, true) => "reached by the median, not by the whole interval",
+        };
+        let Self { name, unit, figure, .. } = self;
+        let blank = if unit.is_empty() { "" } else { " " };
+        println!("  {name}: {figure}{blank}{unit}, {goal}: {verdict}");
+        println!("    A/A {}; planted ({}) {}", self.same, self.fault, self.planted);
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let goal = match self.goal {
+            Goal::AtLeast(goal) => json!({ "at_least": goal }),
+            Goal::AtMost(goal) => json!({ "at_most": goal }),
+            Goal::Shown => json!(null),
+        };
+        json!({
+            "name": self.name, "unit": self.unit, "goal": goal, "figure": numbers(&self.figure),
+            "a_a": numbers(&self.same), "fault": self.fault, "planted": numbers(&self.planted),
+            "gate_works": self.works, "reached": self.reached(),
+        })
+    }
+}
+
+/// What a gate can tell apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof {
+    pub(super) same: Ratio,
+    pub(super) planted: Ratio,
+    pub(super) fault: &'static str,
+}
+
+/// A ratio for the kept file; JSON has no infinity, so a missing end is null.
+pub(super) fn numbers(ratio: &Ratio) -> Value {
+    let end = |value: f64| value.is_finite().then_some(value);
+    json!({ "median": end(ratio.value), "low": end(ratio.low), "high": end(ratio.high) })
+}
+
+/// Results of two sides taken in turn, every second pair in reverse order (ABBA).
+pub(super) fn turns<T>(
+    count: usize,
+    mut a: impl FnMut() -> anyhow::Result<T>,
+    mut b: impl FnMut() -> anyhow::Result<T>,
+) -> anyhow::Result<Vec<(T, T)>> {
+    let mut results = Vec::with_capacity(count);
+    for pair in 0..count {
+        results.push(if pair.is_multiple_of(2) {
+            let first = a()?;
+            (first, b()?)
+        } else {
+            let first = b()?;
+            (a()?, first)
+        });
+    }
+    Ok(results)
+}
+
+/// The median ratio B/A of a value of each.
+pub(super) fn ratio_of<T>(pairs: &[(T, T)], value: impl Fn(&T) -> f64) -> Ratio {
+    let values: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (value(a), value(b))).collect();
+    Ratio::median_of_pairs(&values)
+}
+
+/// The median of values and its interval.
+pub(super) fn median_of(values: &[f64]) -> Ratio {
+    let against_one: Vec<(f64, f64)> = values.iter().map(|&value| (1.0, value)).collect();
+    Ratio::median_of_pairs(&against_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(low: f64, value: f64, high: f64) -> Ratio {
+        Ratio { value, low, high }
+    }
+
+    #[test]
+    fn a_gate_works_only_if_its_fault_lies_outside_its_own_noise() {
+        let least = Goal::AtLeast(1.0);
+        assert!(least.tells_apart(&ratio(0.98, 1.0, 1.02), &ratio(0.88, 0.9, 0.92)));
+        assert!(!least.tells_apart(&ratio(0.90, 1.0, 1.10), &ratio(0.88, 0.9, 0.92)));
+        assert!(!least.tells_apart(&ratio(0.98, 1.0, 1.02), &ratio(0.80, 0.9, 1.00)));
+        let most = Goal::AtMost(1.0);
+        assert!(most.tells_apart(&ratio(0.98, 1.0, 1.02), &ratio(1.08, 1.1, 1.12)));
+        assert!(!most.tells_apart(&ratio(0.98, 1.0, 1.02), &ratio(0.88, 0.9, 0.92)));
+        assert!(!most.tells_apart(&ratio(0.98, 1.0, 1.02), &ratio(f64::NAN, f64::NAN, f64::NAN)));
+    }
+
+    #[test]
+    fn a_good_figure_of_a_gate_that_does_not_work_is_not_reached() {
+        let proof = |planted| Proof { same: ratio(0.98, 1.0, 1.02), planted, fault: "x" };
+        let gate = |value, planted| {
+            let figure = ratio(value - 0.1, value, value + 0.1);
+            Gate::new("x", "", Goal::AtLeast(0.9), figure, proof(planted)).reached()
+        };
+        let caught = ratio(0.88, 0.9, 0.92);
+        assert!(gate(0.95, caught));
+        assert!(!gate(0.85, caught));
+        assert!(!gate(0.95, ratio(0.88, 0.95, 1.2)));
+    }
+
+    #[test]
+    fn every_second_pair_is_run_in_reverse_order() {
+        let order = std::cell::RefCell::new(String::new());
+        let side = |name, value| {
+            order.borrow_mut().push(name);
+            Ok(value)
+        };
+        let pairs = turns(4, || side('a', 2.0), || side('b', 1.0)).unwrap();
+        let ratio = ratio_of(&pairs, |value| *value);
+        assert_eq!((order.borrow().as_str(), ratio.value), ("abbaabba", 0.5));
+    }
+}

@@ -1,0 +1,228 @@
+//! The product's loop run on any engine and clock, and the loops that it is compared with.
+//!
+//! The product has no switches to leave parts out. What a part costs is seen from outside: the
+//! same worker with a clock that costs nothing, a bare loop that draws requests and keeps slots
+//! but has no clock, histogram or statistics, and each part alone.
+
+use anyhow::{Result, ensure};
+use engine::{Clock, Engine, Submission};
+use record::{Bytes, HistogramSnapshot, Nanos, OpKind, Workload};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+use trial::{Failures, JobPlan, Slice, Step, Window, Worker};
+use workload::{Request, RequestStream};
+
+/// Descriptors drawn from the stream at a time, as the product draws them.
+const BATCH: usize = 256;
+/// As [`JobPlan::alone`] has it.
+const SEED: u64 = 0;
+/// Area of the 4 KiB random reads: offsets of 18 bits.
+const AREA: Bytes = Bytes(1 << 30);
+
+/// 4 KiB random reads at a depth, as one job.
+pub(super) fn reads(depth: u32) -> Workload {
+    Workload { iodepth: depth, depth, size_bytes: AREA, ..Workload::default() }
+}
+
+/// What the worker counted.
+pub(super) struct Counted {
+    pub(super) ios: u64,
+    /// Real time of its steps.
+    pub(super) wall: Duration,
+    pub(super) mean_ns: f64,
+    pub(super) histogram: HistogramSnapshot,
+}
+
+impl Counted {
+    /// Real time per request.
+    pub(super) fn ns_per_request(&self) -> f64 {
+        self.wall.as_nanos() as f64 / self.ios as f64
+    }
+}
+
+/// Runs the product's worker, with all of its accounting, for a time by its clock.
+pub(super) fn worker(
+    engine: impl Engine,
+    clock: impl Clock,
+    depth: u32,
+    length: Nanos,
+) -> Result<Counted> {
+    let begin = clock.now();
+    let window = Window { begin, end: begin.plus(length) };
+    let workload = reads(depth);
+    let mut worker = Worker::new(engine, clock, &JobPlan::alone(&workload, window));
+    let begin = Instant::now();
+    while worker.step()? != Step::Done {}
+    let wall = begin.elapsed();
+    let (tally, _) = worker.finish();
+    let failed = |failures: &Failures| failures.short > 0 || !failures.errors.is_empty();
+    ensure!(!tally.failures.iter().any(failed), "requests failed: {:?}", tally.failures);
+    let ios: u64 = tally.slices.iter().map(Slice::total_ios).sum();
+    ensure!(ios > 0, "nothing completed");
+    let response_ns: u64 = tally.slices.iter().map(|slice| slice.response_ns[0]).sum();
+    let histogram = tally
+        .segments
+        .iter()
+        .fold(HistogramSnapshot::default(), |sum, segment| sum.merged(&segment.response[0]));
+    Ok(Counted { ios, wall, mean_ns: response_ns as f64 / ios as f64, histogram })
+}
+
+/// A loop with generator and slots alone: what any load generator must do.
+pub(super) struct Bare<E> {
+    engine: E,
+    stream: RequestStream,
+    batch: Vec<Request>,
+    next: usize,
+    requests: Vec<Request>,
+    free: Vec<u32>,
+    prepared: Vec<Submission>,
+    done: Vec<engine::Completion>,
+    in_flight: u32,
+}
+
+impl<E: Engine> Bare<E> {
+    pub(super) fn new(engine: E, depth: u32) -> Self {
+        let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
+        Self {
+            engine,
+            stream: RequestStream::new(&reads(depth), SEED, 0),
+            batch: vec![empty; BATCH],
+            next: BATCH,
+            requests: vec![empty; depth as usize],
+            free: (0..depth).rev().collect(),
+            prepared: Vec::with_capacity(depth as usize),
+            done: Vec::with_capacity(depth as usize),
+            in_flight: 0,
+        }
+    }
+
+    /// Completes at least so many requests; the time that each took.
+    pub(super) fn run(mut self, count: u64) -> Result<f64> {
+        let mut completed = 0;
+        let begin = Instant::now();
+        while completed < count {
+            self.prepared.clear();
+            while let Some(slot) = self.free.pop() {
+                if self.next == BATCH {
+                    self.stream.fill(&mut self.batch);
+                    self.next = 0;
+                }
+                let request = self.batch[self.next];
+                self.next += 1;
+                self.requests[slot as usize] = request;
+                self.prepared.push(Submission { request, slot, generation: 0 });
+            }
+            self.engine.prepare(&self.prepared);
+            self.in_flight += self.prepared.len() as u32;
+            self.done.clear();
+            self.engine.wait(1, self.in_flight, None, &mut self.done)?;
+            self.in_flight -= self.done.len() as u32;
+            completed += self.done.len() as u64;
+            self.free.extend(self.done.iter().map(|completion| completion.slot));
+        }
+        let wall = begin.elapsed();
+        self.done.clear();
+        self.engine.wait(self.in_flight, self.in_flight, None, &mut self.done)?;
+        Ok(wall.as_nanos() as f64 / completed as f64)
+    }
+}
+
+/// Drawing requests alone: nanoseconds each.
+pub(super) fn generator(depth: u32, count: u64) -> f64 {
+    let mut stream = RequestStream::new(&reads(depth), SEED, 0);
+    let mut batch = vec![Request { offset: 0, bytes: 0, op: OpKind::Read }; BATCH];
+    let rounds = count.div_ceil(BATCH as u64);
+    let begin = Instant::now();
+    for _ in 0..rounds {
+        stream.fill(std::hint::black_box(&mut batch));
+    }
+    begin.elapsed().as_nanos() as f64 / (rounds * BATCH as u64) as f64
+}
+
+/// Updates of the histogram alone: nanoseconds each.
+pub(super) fn histogram(count: u64) -> f64 {
+    // Times around 100 µs that fall into a few dozen buckets, as those of a device do.
+    let mut rng = workload::Rng::new(SEED);
+    let times: Vec<u64> = (0..4_096).map(|_| 80_000 + rng.below(40_000)).collect();
+    let mut histogram = stats::Histogram::new();
+    let rounds = count.div_ceil(times.len() as u64);
+    let begin = Instant::now();
+    for _ in 0..rounds {
+        for &time in std::hint::black_box(&times) {
+            histogram.record(time);
+        }
+    }
+    let wall = begin.elapsed();
+    std::hint::black_box(&histogram);
+    wall.as_nanos() as f64 / (rounds * times.len() as u64) as f64
+}
+
+/// A clock that costs next to nothing: each reading is a microsecond after the last.
+#[derive(Debug, Default)]
+pub(super) struct FreeClock {
+    readings: Cell<u64>,
+}
+
+impl FreeClock {
+    const STEP_NS: u64 = 1_000;
+
+    pub(super) fn readings(&self) -> u64 {
+        self.readings.get()
+    }
+
+    /// The time in which it is read so often.
+    pub(super) fn time_of(readings: u64) -> Nanos {
+        Nanos(readings * Self::STEP_NS)
+    }
+}
+
+impl Clock for &FreeClock {
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.readings.set(self.readings.get() + 1);
+        FreeClock::time_of(self.readings.get())
+    }
+}
+
+/// A real clock that is read many times for each reading: the planted fault of a slow harness.
+#[derive(Clone, Debug)]
+pub(super) struct SlowClock<C> {
+    pub(super) clock: C,
+    pub(super) times: u32,
+}
+
+impl<C: Clock> Clock for SlowClock<C> {
+    #[inline]
+    fn now(&self) -> Nanos {
+        for _ in 1..self.times {
+            std::hint::black_box(self.clock.now());
+        }
+        self.clock.now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{NullEngine, OpenEngine, Setup};
+
+    fn null(depth: u32) -> NullEngine {
+        NullEngine::open(&Setup::reading(Vec::new(), depth, 4_096)).unwrap()
+    }
+
+    #[test]
+    fn the_worker_runs_by_any_clock_and_counts_all_that_it_asked() {
+        let clock = FreeClock::default();
+        let counted = worker(null(8), &clock, 8, FreeClock::time_of(3_000)).unwrap();
+        // A few readings a step of eight requests, and one more at each end.
+        let per_step = clock.readings() as f64 / (counted.ios as f64 / 8.0);
+        assert!((1.5..=4.5).contains(&per_step), "{per_step}");
+        assert_eq!(counted.histogram.count(), counted.ios);
+        assert!(counted.mean_ns >= 1_000.0);
+    }
+
+    #[test]
+    fn the_bare_loop_ends_when_it_has_done_its_count() {
+        assert!(Bare::new(null(16), 16).run(1_000).unwrap() > 0.0);
+    }
+}

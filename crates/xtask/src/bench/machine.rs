@@ -1,0 +1,89 @@
+//! What the figures belong to: this machine, these versions; and the processor they are bound to.
+
+use crate::contest::fio;
+use crate::place;
+use anyhow::{Context, Result};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// The first line that a command prints, if it succeeds.
+fn says(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).current_dir(place::root()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+/// The machine and the versions of all that took part.
+pub(super) fn description() -> Value {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_owned())
+    });
+    json!({
+        "machine": {
+            "cpu": model,
+            "processors": std::thread::available_parallelism().map(usize::from).ok(),
+            "kernel": says("uname", &["-r"]),
+            "virtualization": says("systemd-detect-virt", &[])
+                .or_else(|| cpuinfo.contains(" hypervisor").then(|| "a hypervisor".to_owned())),
+        },
+        "versions": {
+            "halfpower": says("git", &["describe", "--always", "--dirty"]),
+            "rustc": says("rustc", &["--version"]),
+            "fio": fio::version(),
+        },
+    })
+}
+
+/// The last processor that this process may use: the first one gets most interrupts.
+pub(super) fn core() -> Result<usize> {
+    let set = sched_getaffinity(Pid::from_raw(0)).context("cannot read the affinity")?;
+    let allowed = |&core: &usize| set.is_set(core).unwrap_or(false);
+    (0..CpuSet::count()).rev().find(allowed).context("no processor is allowed")
+}
+
+/// The calling thread bound to one processor until this is dropped.
+pub(super) struct Pinned {
+    before: CpuSet,
+}
+
+impl Pinned {
+    pub(super) fn to(core: usize) -> Result<Self> {
+        let this = Pid::from_raw(0);
+        let before = sched_getaffinity(this).context("cannot read the affinity")?;
+        let mut set = CpuSet::new();
+        set.set(core)?;
+        sched_setaffinity(this, &set)
+            .with_context(|| format!("cannot bind to processor {core}"))?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Err(error) = sched_setaffinity(Pid::from_raw(0), &self.before) {
+            eprintln!("this thread stays bound to one processor: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_bound_to_one_processor_and_let_go_again() {
+        let count = || {
+            let set = sched_getaffinity(Pid::from_raw(0)).unwrap();
+            (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap()).count()
+        };
+        let before = count();
+        let pinned = Pinned::to(core().unwrap()).unwrap();
+        assert_eq!(count(), 1);
+        drop(pinned);
+        assert_eq!(count(), before);
+    }
+}

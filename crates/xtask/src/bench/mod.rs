@@ -1,0 +1,214 @@
+//! Speed and truth of the program itself, as figures with goals.
+//!
+//! Each part is measured in turns within one run (see [`crate::pairs`]), bound to one processor,
+//! and judged by gates that have shown what they can tell apart ([`gate`]). Absolute figures are
+//! this machine's and compare with nothing; a full run keeps all of them under `benches/results`,
+//! with the machine and the versions, one file per part and day.
+//!
+//! The figures are those of the release build: a debug build of this program builds the release
+//! one and hands over to it, because some parts run the worker in this process. Rejected: a bench
+//! library with saved baselines, whose comparison of today with last week is a comparison of two
+//! machines' moods.
+
+mod delay;
+mod gate;
+mod loops;
+mod machine;
+mod nops;
+mod null;
+mod simulated;
+mod truth;
+mod versus;
+
+use crate::arguments::Arguments;
+use crate::place;
+use anyhow::{Context as _, Result, ensure};
+use gate::Gate;
+use serde_json::{Value, json};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Pairs of a smoke run: both orders once.
+const SMOKE_PAIRS: usize = 2;
+
+/// What is measured, in order: name, what it is, how.
+type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
+const PARTS: [Part; 6] = [
+    ("null", "what the harness costs per request", null::run),
+    ("truth", "whether fast times are true", truth::run),
+    ("nops", "full accounting on a real ring", nops::run),
+    ("tmpfs", "against fio on a cached file", versus::tmpfs),
+    ("zram", "against fio on a RAM block device", versus::zram),
+    ("simulated", "how fast the simulator steps", simulated::run),
+];
+
+/// What `bench` was asked.
+pub(crate) struct Options {
+    smoke: bool,
+    keep: bool,
+    verbose: bool,
+    pairs: Option<usize>,
+    only: Option<String>,
+    against: Option<PathBuf>,
+    /// The halfpower to measure; the release build of this tree where none is named.
+    binary: Option<PathBuf>,
+}
+
+impl Options {
+    pub(crate) const SWITCHES: [&'static str; 3] = ["--smoke", "--no-keep", "--verbose"];
+    pub(crate) const VALUES: [&'static str; 4] = ["--pairs", "--only", "--against", "--binary"];
+
+    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
+        let pairs = flags.value("--pairs")?;
+        ensure!(pairs != Some(0), "--pairs must be at least 1");
+        let only: Option<String> = flags.value("--only")?;
+        let names: Vec<&str> = PARTS.iter().map(|(name, ..)| *name).collect();
+        if let Some(only) = &only {
+            ensure!(names.contains(&only.as_str()), "--only is one of {}", names.join(", "));
+        }
+        let smoke = flags.has("--smoke");
+        let binary: Option<PathBuf> = flags.value("--binary")?;
+        // A smoke run has no figures worth keeping, nor has one with fewer pairs; those of another
+        // binary do not belong to this version.
+        let worth_keeping = !smoke && pairs.is_none() && binary.is_none();
+        Ok(Self {
+            smoke,
+            keep: worth_keeping && !flags.has("--no-keep"),
+            verbose: flags.has("--verbose"),
+            pairs,
+            only,
+            against: flags.value("--against")?,
+            binary,
+        })
+    }
+}
+
+/// What every part needs.
+struct Context {
+    smoke: bool,
+    verbose: bool,
+    pairs: Option<usize>,
+    against: Option<PathBuf>,
+    /// The processor that everything is bound to.
+    core: usize,
+    binary: OnceCell<PathBuf>,
+}
+
+impl Context {
+    /// How many pairs or rounds, where so many are the rule.
+    fn pairs(&self, rule: usize) -> usize {
+        self.pairs.unwrap_or(if self.smoke { SMOKE_PAIRS } else { rule })
+    }
+
+    /// The halfpower to measure, built when it is first asked for.
+    fn binary(&self) -> Result<&Path> {
+        if self.binary.get().is_none() {
+            let _ = self.binary.set(place::release_binary()?);
+        }
+        Ok(self.binary.get().context("the release binary was just built")?)
+    }
+}
+
+/// What a part came to.
+struct Report {
+    gates: Vec<Gate>,
+    details: Value,
+}
+
+impl Report {
+    fn skipped(why: &str) -> Self {
+        Self { gates: Vec::new(), details: json!({ "not_measured": why }) }
+    }
+}
+
+/// Runs the benches in the release build of this program, with the same words.
+pub(crate) fn run_released(words: &[String]) -> Result<bool> {
+    let program = place::release_xtask()?;
+    let status = Command::new(&program)
+        .arg("bench")
+        .args(words)
+        .status()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    ensure!(status.code().is_some_and(|code| code <= 1), "{} failed", program.display());
+    Ok(status.success())
+}
+
+/// Runs the parts asked for; whether all figures were reached.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let context = Context {
+        smoke: options.smoke,
+        verbose: options.verbose,
+        pairs: options.pairs,
+        against: options.against.clone(),
+        core: machine::core()?,
+        binary: options.binary.clone().map_or_else(OnceCell::new, OnceCell::from),
+    };
+    context.binary()?;
+    let mut missed = Vec::new();
+    for (name, about, part) in PARTS {
+        if options.only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        println!("\n{name}: {about} (processor {})", context.core);
+        let begin = Instant::now();
+        let report = part(&context).with_context(|| format!("bench {name}"))?;
+        for gate in &report.gates {
+            gate.print(!options.smoke);
+            if !gate.reached() {
+                missed.push(format!("{} ({} {})", gate.name, gate.figure, gate.unit));
+            }
+        }
+        println!("  in {:.1} s", begin.elapsed().as_secs_f64());
+        if options.keep {
+            keep(name, &report)?;
+        }
+    }
+    if options.smoke {
+        println!("\na smoke run: everything runs and is understood; its figures mean nothing");
+        return Ok(true);
+    }
+    for figure in &missed {
+        println!("not reached: {figure}");
+    }
+    Ok(missed.is_empty())
+}
+
+/// Writes the results where they are committed.
+fn keep(name: &str, report: &Report) -> Result<()> {
+    let mut document = machine::description();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    document["bench"] = json!(name);
+    document["time"] = json!(now);
+    document["gates"] = report.gates.iter().map(Gate::json).collect();
+    document["details"] = report.details.clone();
+    let folder = place::root().join("benches/results");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{name}-{}.json", &now[..10]));
+    std::fs::write(&path, format!("{document:#}\n"))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    println!("  kept in {}", path.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_narrow_what_is_run_and_refuse_what_is_not_there() {
+        let read = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            Arguments::read(&words, &Options::SWITCHES, &Options::VALUES)
+                .and_then(|flags| Options::read(&flags))
+        };
+        assert_eq!(read(&["--only", "nops"]).unwrap().only.as_deref(), Some("nops"));
+        assert!(read(&["--only", "nothing"]).is_err());
+        assert!(read(&["--pairs", "0"]).is_err());
+        assert!(read(&[]).unwrap().keep, "full runs are kept");
+        for words in [&["--smoke"][..], &["--no-keep"], &["--pairs", "3"], &["--binary", "b"]] {
+            assert!(!read(words).unwrap().keep, "{words:?}");
+        }
+    }
+}

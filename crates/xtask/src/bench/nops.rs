@@ -1,0 +1,70 @@
+//! What full accounting costs on a real ring: io_uring's NOPs, which do nothing in the kernel.
+//!
+//! The product's worker against a loop that has generator and slots but no clock, histogram or
+//! statistics, on rings set up alike, in slices of a twentieth of a second that take turns in one
+//! process.
+
+use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
+use super::loops::{self, Bare, SlowClock};
+use super::machine::Pinned;
+use super::{Context, Report};
+use anyhow::Result;
+use engine::{Clock, Engine, JobClock, NopEngine, OpenEngine, Setup};
+use record::Nanos;
+use serde_json::json;
+
+/// Share of the bare loop's rate that must be left.
+const GOAL: f64 = 0.90;
+const DEPTH: u32 = 128;
+const PAIRS: usize = 41;
+const PROOF_PAIRS: usize = 15;
+const SLICE: Nanos = Nanos(50_000_000);
+const SMOKE_SLICE: Nanos = Nanos(5_000_000);
+/// Readings of the planted clock for each that is asked for: some 2 µs on some 15 µs of a batch.
+const SLOW: u32 = 50;
+
+pub(super) fn run(context: &Context) -> Result<Report> {
+    let clock = JobClock::new();
+    let _pinned = Pinned::to(context.core)?;
+    let slice = if context.smoke { SMOKE_SLICE } else { SLICE };
+    let open = || NopEngine::open(&Setup::reading(Vec::new(), DEPTH, 4_096));
+    let timed = || rate_of(open()?, clock, slice);
+    let slowed = || rate_of(open()?, SlowClock { clock, times: SLOW }, slice);
+    let first = timed()?;
+    let count = (first * slice.as_secs_f64()) as u64;
+    let bare = || Ok(1e9 / Bare::new(open()?, DEPTH).run(count)?);
+    let rate = |rate: &f64| *rate;
+    let pairs = turns(context.pairs(PAIRS), bare, timed)?;
+    let proof_pairs = context.pairs(PROOF_PAIRS);
+    let proof = Proof {
+        same: ratio_of(&turns(proof_pairs, timed, timed)?, rate),
+        planted: ratio_of(&turns(proof_pairs, timed, slowed)?, rate),
+        fault: "each reading of the clock made 50 times",
+    };
+    let same_bare = ratio_of(&turns(proof_pairs, bare, bare)?, rate);
+    let median = |value: fn(&(f64, f64)) -> f64| {
+        median_of(&pairs.iter().map(value).collect::<Vec<f64>>()).value
+    };
+    let (bare_rate, full_rate) = (median(|pair| pair.0), median(|pair| pair.1));
+    println!(
+        "  bare {:.1} ns, full {:.1} ns per request ({:.2} M/s and {:.2} M/s); bare A/A {same_bare}",
+        1e9 / bare_rate,
+        1e9 / full_rate,
+        bare_rate / 1e6,
+        full_rate / 1e6
+    );
+    let name = "io_uring NOPs, full accounting over bare loop, rate";
+    let gate = Gate::new(name, "", Goal::AtLeast(GOAL), ratio_of(&pairs, rate), proof);
+    let details = json!({
+        "pairs": pairs.len(), "slice_ns": slice.0,
+        "bare_per_s": bare_rate, "full_per_s": full_rate, "clock": clock.name(),
+        "bare_a_a": numbers(&same_bare), "features": open()?.features(),
+    });
+    Ok(Report { gates: vec![gate], details })
+}
+
+/// Requests per second of the product's worker.
+fn rate_of(engine: NopEngine, clock: impl Clock, slice: Nanos) -> Result<f64> {
+    let counted = loops::worker(engine, clock, DEPTH, slice)?;
+    Ok(counted.ios as f64 / counted.wall.as_secs_f64())
+}

@@ -1,0 +1,107 @@
+//! One run of halfpower, and what it reports.
+
+use super::{Load, Outcome, Via, target::Target};
+use crate::child::{self, Plant};
+use anyhow::{Context, Result, ensure};
+use record::{FindingCode, Severity, Trial};
+use std::path::Path;
+use std::time::Duration;
+
+/// Findings that a target in memory, a short run or a null engine gives on purpose.
+const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
+
+/// How halfpower is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) binary: &'a Path,
+    /// The processor it is bound to; `None` for any.
+    pub(crate) core: Option<usize>,
+    pub(crate) plant: Plant,
+}
+
+/// What a run says besides its numbers.
+pub(crate) struct Notes {
+    /// What the engine got from the kernel.
+    pub(crate) features: Vec<String>,
+    /// Findings that say more than "worth knowing", but for those that the choice of a target in
+    /// memory explains.
+    pub(crate) findings: Vec<String>,
+    /// Requests that the device itself counted over ours; `None` without such counters.
+    pub(crate) counted_ratio: Option<f64>,
+    /// Its own two bounds of processor time per request in µs.
+    pub(crate) bounds_us: (Option<f64>, Option<f64>),
+}
+
+/// Runs one load; `more` are further flags.
+pub(crate) fn run(
+    entry: &Entry<'_>,
+    target: &Target,
+    load: &Load,
+    runtime: Duration,
+    more: &[&str],
+) -> Result<(Outcome, Notes)> {
+    let mut command = child::pinned(entry.binary.as_os_str(), entry.core);
+    command
+        .arg("run")
+        .arg(&target.path)
+        .args(["--rw", load.rw, "--bs", load.bs, "--numjobs", "1"])
+        .args(["--ioengine", load.via.name()])
+        .args(["--iodepth", &load.iodepth.to_string()])
+        // A mapping lives in the page cache.
+        .args(["--cache", if target.direct && load.via != Via::Mmap { "device" } else { "all" }])
+        .args(["--runtime", &format!("{}ms", runtime.as_millis())])
+        .args(["--no-save", "--json"])
+        .args(more);
+    if load.writes() {
+        match &target.device_name {
+            Some(name) => command.args(["--destroy-data-on", name]),
+            None => command.arg("--overwrite"),
+        };
+    }
+    let child = child::run(&mut command, entry.plant)?;
+    // Exit code 1 comes with a document: a finding such as "served by the page cache" is what
+    // the tmpfs target is for. What would spoil the comparison is checked by itself.
+    let trial: Trial = serde_json::from_str(&child.stdout).with_context(|| {
+        format!("{command:?} gave no trial ({}): {}", child.status, child.stderr.trim())
+    })?;
+    let direction = if load.writes() { &trial.result.write } else { &trial.result.read };
+    let direction = direction.as_ref().context("the trial has no result in this direction")?;
+    ensure!(
+        direction.errors == 0 && direction.short == 0,
+        "{command:?}: {} errors and {} short transfers",
+        direction.errors,
+        direction.short
+    );
+    let response = direction.response_ns.as_ref().context("nothing completed")?;
+    let outcome = Outcome {
+        iops: direction.iops,
+        response_ns: response.mean,
+        cpu: child.cpu,
+        busy: child.busy,
+        runtime,
+    };
+    Ok((outcome, notes(&trial)))
+}
+
+fn notes(trial: &Trial) -> Notes {
+    let cpu = trial.cpu.value();
+    Notes {
+        features: trial
+            .harness
+            .value()
+            .map(|harness| harness.engine_features.clone())
+            .unwrap_or_default(),
+        findings: trial
+            .findings
+            .iter()
+            .filter(|finding| finding.severity > Severity::Info)
+            .filter(|finding| !EXPECTED.contains(&finding.code))
+            .map(|finding| finding.claim.clone())
+            .collect(),
+        counted_ratio: trial.device_counters.value().and_then(|counters| counters.ratio_ios),
+        bounds_us: (
+            cpu.and_then(|cpu| cpu.lower_us_per_io),
+            cpu.and_then(|cpu| cpu.upper_us_per_io),
+        ),
+    }
+}
