@@ -72,7 +72,8 @@ pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
 }
 
 /// The level of each earlier profile against these cells: the median over the cells in common of
-/// its rate over ours, less one. Profiles without [`CELLS_IN_COMMON`] are left out.
+/// its rate over ours, less one. Profiles with fewer than eight cells in common are left
+/// out.
 #[must_use]
 pub fn levels_of(cells: &[Cell], earlier: &[Profile]) -> Vec<f64> {
     let level = |profile: &Profile| {

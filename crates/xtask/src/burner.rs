@@ -34,17 +34,22 @@ const BLOCKS: usize = 7;
 const SLICE: Duration = Duration::from_millis(400);
 /// One turn of the duty cycle.
 const TURN: Duration = Duration::from_millis(5);
+/// Steps of arithmetic between two looks at the clock.
+const WORK: u32 = 1_000;
 /// What the planted burner hides from its report, in processors.
 const HIDDEN: f64 = 0.1;
 /// Size of the loop device.
 const DEVICE_BYTES: u64 = 64 << 20;
-/// A machine that uses more than this of all its processors by itself is not quiet.
-const QUIET_SHARE: f64 = 0.03;
+/// A machine that uses more than this of all its processors by itself is not quiet. On a virtual
+/// machine processors that share a core with a neighbour's lose several percent of their speed,
+/// which looks the same; the slices without load beside each slice with it take that out.
+const QUIET_SHARE: f64 = 0.15;
 /// Nor is one whose calibration moves by more.
-const QUIET_CHANGE: f64 = 0.02;
+const QUIET_CHANGE: f64 = 0.10;
 
 /// The burner itself, in its own process: one line per slice, `SHARE MILLISECONDS`.
 pub(crate) fn burn() -> Result<bool> {
+    let mut state = 1u64;
     for line in std::io::stdin().lines() {
         let line = line?;
         let (share, ms) = line.split_once(' ').context("the burner takes SHARE MILLISECONDS")?;
@@ -53,8 +58,14 @@ pub(crate) fn burn() -> Result<bool> {
         let end = Instant::now() + Duration::from_millis(ms);
         while Instant::now() < end {
             let turn = Instant::now();
+            // The same chain of multiplications as a soaker's: where two processors share a core,
+            // as a virtual machine does not tell, lighter work leaves the other one more than its
+            // part, and the difference would count as an error of the soakers.
             while turn.elapsed() < TURN.mul_f64(share) {
-                std::hint::spin_loop();
+                for _ in 0..WORK {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                }
+                state = std::hint::black_box(state);
             }
             std::thread::sleep(TURN.saturating_sub(turn.elapsed()));
         }

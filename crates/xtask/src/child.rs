@@ -8,7 +8,7 @@
 //! shows it in steps of 10 ms). It holds what others did for the child, and what others did.
 //!
 //! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP)
-//! for the last tenth of every 10 ms and then continued, which takes a tenth of its rate away.
+//! for the last part of every 10 ms and then continued, which takes that part of its rate away.
 //! Where processor time is what is judged, the child burns some before its work instead.
 //! Rejected: scaling a result (tests the arithmetic alone) and a rival for the processor (its
 //! size depends on the scheduler and the machine).
@@ -25,16 +25,18 @@ use std::time::{Duration, Instant};
 
 /// One turn of the planted fault.
 const TURN: Duration = Duration::from_millis(10);
-/// The part of each turn during which the child is stopped.
-const STOPPED: Duration = Duration::from_millis(1);
+/// A tenth of a turn: what a child that is stopped for a tenth of the time loses of each.
+pub(crate) const TENTH: Duration = Duration::from_millis(1);
+/// A fifth of a turn.
+pub(crate) const FIFTH: Duration = Duration::from_millis(2);
 
 /// What is done to the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
     /// It runs freely.
     Nothing,
-    /// It is stopped for a tenth of the time.
-    TenthStopped,
+    /// It is stopped for so much of each 10 ms.
+    Stopped(Duration),
     /// It burns so much processor time before its work.
     Burns(Duration),
 }
@@ -91,7 +93,7 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     let stderr = drain(child.stderr.take());
     let status = match plant {
         Plant::Nothing | Plant::Burns(_) => child.wait()?,
-        Plant::TenthStopped => wait_stopping(&mut child)?,
+        Plant::Stopped(part) => wait_stopping(&mut child, part)?,
     };
     let wall = begin.elapsed();
     let cpu = children_cpu()?.saturating_sub(cpu_before);
@@ -118,12 +120,12 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Ve
 
 /// Waits for the child, and stops it for a part of each turn. Signals go out only while it has not
 /// been waited for, so that they cannot reach another process.
-fn wait_stopping(child: &mut Child) -> Result<ExitStatus> {
+fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
     let id = Pid::from_raw(i32::try_from(child.id()).context("a process id above 2^31")?);
     let begin = Instant::now();
     for turn in 1u32.. {
         let end = begin + TURN * turn;
-        sleep_until(end - STOPPED);
+        sleep_until(end - part);
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -199,7 +201,7 @@ mod tests {
     fn a_slowed_child_is_stopped_and_continued_many_times_and_ends_by_itself() {
         let script = "n=0; trap 'n=$((n + 1))' CONT; \
                       while ((n < 5)); do :; done; echo $n; exit 3";
-        let child = bash(script, Plant::TenthStopped);
+        let child = bash(script, Plant::Stopped(TENTH));
         assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
     }
 

@@ -9,7 +9,7 @@ use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
 use super::loops::{self, Bare, FreeClock};
 use super::machine::Pinned;
 use super::{Context, Report};
-use crate::child::Plant;
+use crate::child::{FIFTH, Plant};
 use crate::contest::fio::{self, Registered, Settings};
 use crate::contest::halfpower::{self, Entry};
 use crate::contest::target::Target;
@@ -56,13 +56,13 @@ fn product(context: &Context, target: &Target) -> Result<Gate> {
     cost(Plant::Nothing)?;
     let pairs = context.pairs(15);
     let same = turns(pairs, || cost(Plant::Nothing), || cost(Plant::Nothing))?;
-    let planted = turns(pairs, || cost(Plant::Nothing), || cost(Plant::TenthStopped))?;
+    let planted = turns(pairs, || cost(Plant::Nothing), || cost(Plant::Stopped(FIFTH)))?;
     let all: Vec<f64> = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let value = |ns: &f64| *ns;
     let proof = Proof {
         same: ratio_of(&same, value),
         planted: ratio_of(&planted, value),
-        fault: "a tenth of the time stopped",
+        fault: "a fifth of the time stopped",
     };
     let name = "halfpower run, null engine, depth 128, all accounting";
     Ok(Gate::new(name, "ns per request", Goal::AtMost(GOAL_NS), median_of(&all), proof))

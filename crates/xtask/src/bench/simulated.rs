@@ -5,7 +5,7 @@
 
 use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
 use super::{Context, Report};
-use crate::child::{self, Plant};
+use crate::child::{self, FIFTH, Plant};
 use anyhow::{Context as _, Result, ensure};
 use record::Trial;
 use serde_json::json;
@@ -24,8 +24,8 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let same = turns(pairs, this, this)?;
     let proof = Proof {
         same: ratio_of(&same, value),
-        planted: ratio_of(&turns(pairs, this, || rate(binary, Plant::TenthStopped))?, value),
-        fault: "a tenth of the time stopped",
+        planted: ratio_of(&turns(pairs, this, || rate(binary, Plant::Stopped(FIFTH)))?, value),
+        fault: "a fifth of the time stopped",
     };
     let rates: Vec<f64> = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let figure = median_of(&rates);

@@ -13,7 +13,7 @@
 
 use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
 use super::{Context, Report};
-use crate::child::Plant;
+use crate::child::{FIFTH, Plant};
 use crate::contest::fio::{self, Registered, Settings};
 use crate::contest::halfpower::{self, Entry};
 use crate::contest::target::Target;
@@ -147,7 +147,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
         .map(|(a, b)| (a.busy_us_per_io(&shorts.0, 1), b.busy_us_per_io(&shorts.1, 1)))
         .collect();
     let iops = |outcome: &Outcome| outcome.iops;
-    let rate_proof = bout.proof(Plant::TenthStopped, "a tenth of the time stopped", iops)?;
+    let rate_proof = bout.proof(Plant::Stopped(FIFTH), "a fifth of the time stopped", iops)?;
     let burns = Plant::Burns(bout.slice().mul_f64(BURNT));
     let charged = |outcome: &Outcome| outcome.cpu_us_per_io(&shorts.1, 1);
     let cpu_proof = bout.proof(burns, "a tenth of the slice burnt", charged)?;
@@ -199,7 +199,7 @@ fn shallow(context: &Context, target: &Target, load: Load) -> Result<Report> {
     let bout = Bout { context, target, load, settings };
     let response = |outcome: &Outcome| outcome.response_ns;
     let pairs = bout.contest()?;
-    let proof = bout.proof(Plant::TenthStopped, "a tenth of the time stopped", response)?;
+    let proof = bout.proof(Plant::Stopped(FIFTH), "a fifth of the time stopped", response)?;
     let figure = ratio_of(&pairs, response);
     let median = |value: fn(&(Outcome, Outcome)) -> f64| {
         median_of(&pairs.iter().map(value).collect::<Vec<f64>>()).value

@@ -32,7 +32,7 @@
 mod report;
 
 use crate::arguments::Arguments;
-use crate::child::Plant;
+use crate::child::{Plant, TENTH};
 use crate::contest::fio::{self, Registered, Settings};
 use crate::contest::halfpower::{self, Entry, Notes};
 use crate::contest::target::{self, Target};
@@ -211,7 +211,7 @@ impl Bout {
                 fio::run(&self.target, &self.load, &settings, runtime)
             }
             Side::Halfpower => Ok(self.halfpower(runtime, Plant::Nothing, &[])?.0),
-            Side::HalfpowerSlowed => Ok(self.halfpower(runtime, Plant::TenthStopped, &[])?.0),
+            Side::HalfpowerSlowed => Ok(self.halfpower(runtime, Plant::Stopped(TENTH), &[])?.0),
         }
     }
 
@@ -243,15 +243,24 @@ impl Bout {
         Ok((half(sides.0, &a)?, half(sides.1, &b)?))
     }
 
-    /// Runs pairs until both rate and response time are decided, or no more are allowed, or the
-    /// time is over.
-    fn compare(&self, sides: (Side, Side), options: &Options, most: Duration) -> Result<Line> {
+    /// Runs pairs until both rate and response time are decided or `enough` says so, or no more
+    /// are allowed, or the time is over.
+    fn compare(
+        &self,
+        sides: (Side, Side),
+        options: &Options,
+        most: Duration,
+        enough: fn(&Line) -> bool,
+    ) -> Result<Line> {
         let begin = Instant::now();
         let mut pairs = Vec::new();
         while pairs.len() < options.pairs && (pairs.len() < LOOKS[0] || begin.elapsed() < most) {
             pairs.push(self.pair(sides, pairs.len() % 2 == 1, options.runtime)?);
-            if LOOKS.contains(&pairs.len()) && Line::new(&pairs).decided() {
-                break;
+            if LOOKS.contains(&pairs.len()) {
+                let line = Line::new(&pairs);
+                if line.decided() || enough(&line) {
+                    break;
+                }
             }
         }
         Ok(Line::new(&pairs))
@@ -331,7 +340,12 @@ fn compare_on(
         if index == 0 {
             good &= proof(&bout, options, budget)?;
         }
-        let line = bout.compare((Side::Fio, Side::Halfpower), options, budget.next())?;
+        let line = bout.compare(
+            (Side::Fio, Side::Halfpower),
+            options,
+            budget.next(),
+            Line::agrees_or_leads,
+        )?;
         println!("{}", line.row(&load.label()));
         for finding in &notes.findings {
             println!("    halfpower says: {finding}");
@@ -365,10 +379,11 @@ fn own_bounds(bout: &Bout, runtime: Duration) -> String {
 
 /// Shows what the gate makes of nothing and of a real fault.
 fn proof(bout: &Bout, options: &Options, budget: &mut Budget) -> Result<bool> {
-    let same = bout.compare((Side::Fio, Side::Fio), options, budget.next())?;
+    let never = |_: &Line| false;
+    let same = bout.compare((Side::Fio, Side::Fio), options, budget.next(), never)?;
     println!("{}", same.row("A/A: fio, fio"));
     let sides = (Side::Halfpower, Side::HalfpowerSlowed);
-    let slowed = bout.compare(sides, options, budget.next())?;
+    let slowed = bout.compare(sides, options, budget.next(), never)?;
     println!("{}", slowed.row("planted: a tenth stopped"));
     let works =
         same.iops.verdict() != Verdict::Different && slowed.iops.verdict() != Verdict::Equivalent;

@@ -16,6 +16,11 @@ pub(super) struct Line {
     pub(super) busy: Ratio,
 }
 
+/// Whether the second side is surely not worse by more than the margin.
+fn not_behind(ratio: &Ratio, more_is_better: bool) -> bool {
+    if more_is_better { ratio.low >= 1.0 / MARGIN } else { ratio.high <= MARGIN }
+}
+
 impl Line {
     /// Whether more pairs could change nothing.
     pub(super) fn decided(&self) -> bool {
@@ -25,7 +30,7 @@ impl Line {
     /// Whether halfpower is surely not behind fio by more than the margin, in rate and response
     /// time: equivalent or ahead.
     pub(super) fn agrees_or_leads(&self) -> bool {
-        self.iops.low >= 1.0 / MARGIN && self.response.high <= MARGIN
+        not_behind(&self.iops, true) && not_behind(&self.response, false)
     }
 
     pub(super) fn heading() -> String {
@@ -51,6 +56,7 @@ impl Line {
             let verdict = match ratio.verdict() {
                 Verdict::Different if (ratio.value > 1.0) == more_is_better => "ahead".to_owned(),
                 Verdict::Different => "behind".to_owned(),
+                Verdict::Undecided if not_behind(ratio, more_is_better) => "not behind".to_owned(),
                 other => other.to_string(),
             };
             format!("{ratio} {verdict}")
