@@ -18,6 +18,7 @@
 use crate::cells::counts;
 use crate::visit::directions;
 use record::{Cell, Profile, Trial};
+use stats::median;
 use std::collections::BTreeMap;
 
 /// Parts of the check whose levels are compared.
@@ -103,17 +104,6 @@ pub fn level_se_between(earlier_levels: &[f64]) -> Option<f64> {
     let squares: f64 = earlier_levels.iter().map(|level| (level - mean) * (level - mean)).sum();
     let variance = (squares + mean * mean) / (count - 1.0);
     Some(variance.sqrt() * stats::student_t_quantile(0.975, count - 1.0) / 1.96)
-}
-
-/// The middle value; values are not empty.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        f64::midpoint(values[middle - 1], values[middle])
-    }
 }
 
 /// Variance of the median of these values, from their median absolute deviation.

@@ -14,7 +14,7 @@
 //! comparing each cell's first visit with its last (it ignores those between).
 
 use crate::quantile::normal_two_sided;
-use crate::{all_finite, mean};
+use crate::{all_finite, mean, median};
 use libm::{fabs, sqrt};
 
 /// The exact distribution is used up to this many pairs; beyond it the normal one is as good.
@@ -92,17 +92,6 @@ fn exact_p_value(sizes: &[usize], score: usize) -> f64 {
     // score = pairs - 2 falls.
     let tail: f64 = chances.iter().take((pairs - score) / 2 + 1).sum();
     (2.0 * tail).min(1.0)
-}
-
-/// Median of values that are not empty.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        (values[half - 1] + values[half]) / 2.0
-    } else {
-        values[half]
-    }
 }
 
 /// Drift of one quantity: its change over the whole period as a share of its mean (positive is

@@ -40,6 +40,18 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The middle value, or the mean of the two in the middle; NaN of nothing.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
 /// Sum of squared distances from `centre`.
 pub(crate) fn squares(values: &[f64], centre: f64) -> f64 {
     values.iter().map(|value| (value - centre) * (value - centre)).sum()

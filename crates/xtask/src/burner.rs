@@ -156,14 +156,9 @@ fn block(
     })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// The medians over blocks: error of the upper bound, truth, and what was charged to us.
 fn medians(blocks: &[Block]) -> [f64; 3] {
-    let of = |value: fn(&Block) -> f64| median(blocks.iter().map(value).collect());
+    let of = |value: fn(&Block) -> f64| stats::median(blocks.iter().map(value).collect());
     [of(|block| block.upper - block.truth), of(|block| block.truth), of(|block| block.lower)]
 }
 
@@ -283,7 +278,7 @@ fn loop_worker(soaker: &Soaker, calibration: &Calibration) -> Result<bool> {
         })
         .collect::<Result<Vec<_>>>()?;
     // What the upper bound shows beyond the reader's own time, less what its workers used.
-    let beyond = median(blocks.iter().map(|b| b.upper - b.lower - b.truth).collect());
+    let beyond = stats::median(blocks.iter().map(|b| b.upper - b.lower - b.truth).collect());
     let [_, workers, reader] = medians(&blocks);
     let good = workers > WORK_MIN && beyond.abs() < TOLERANCE;
     println!(

@@ -94,20 +94,11 @@ impl Ratio {
     pub(crate) fn median_of_pairs(pairs: &[(f64, f64)]) -> Self {
         let mut ratios: Vec<f64> = pairs.iter().map(|(a, b)| b / a).collect();
         ratios.sort_by(f64::total_cmp);
-        let value = median(&ratios);
+        let value = stats::median(ratios.clone());
         match sign_test_rank(ratios.len()) {
             None => Self { value, low: 0.0, high: f64::INFINITY },
             Some(rank) => Self { value, low: ratios[rank - 1], high: ratios[ratios.len() - rank] },
         }
-    }
-}
-
-/// The middle of sorted values; not a number where there are none.
-fn median(sorted: &[f64]) -> f64 {
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
     }
 }
 

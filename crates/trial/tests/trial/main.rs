@@ -1,5 +1,8 @@
 //! The same worker on real files and on simulated devices, up to the document.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions; helpers of tests use it too.
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy.toml allows it in test functions; what they call uses it too"
+)]
 
 mod closed;
 mod common;
