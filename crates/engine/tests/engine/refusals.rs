@@ -28,9 +28,9 @@ fn outcomes<E: OpenEngine>(depth: u32) -> Vec<i32> {
 
 #[test]
 fn a_forbidden_ring_is_refused_with_the_filter_as_the_cause() {
-    requires!(Strace);
     const TEST: &str = "refusals::a_forbidden_ring_is_refused_with_the_filter_as_the_cause";
     if !is_child() {
+        requires!(Strace);
         with_failing(TEST, "io_uring_setup", "error=EPERM");
         return;
     }
@@ -40,9 +40,9 @@ fn a_forbidden_ring_is_refused_with_the_filter_as_the_cause() {
 
 #[test]
 fn a_ring_without_any_registration_reads_the_same() {
-    requires!(Strace);
     const TEST: &str = "refusals::a_ring_without_any_registration_reads_the_same";
     if !is_child() {
+        requires!(Strace);
         with_failing(TEST, "io_uring_register", "error=EMFILE");
         return;
     }
@@ -54,9 +54,9 @@ fn a_ring_without_any_registration_reads_the_same() {
 
 #[test]
 fn a_ring_that_is_interrupted_again_and_again_loses_nothing() {
-    requires!(Strace);
     const TEST: &str = "refusals::a_ring_that_is_interrupted_again_and_again_loses_nothing";
     if !is_child() {
+        requires!(Strace);
         with_failing(TEST, "io_uring_enter", "error=EINTR:when=1+2");
         return;
     }
@@ -65,9 +65,9 @@ fn a_ring_that_is_interrupted_again_and_again_loses_nothing() {
 
 #[test]
 fn a_ring_that_was_taken_away_is_an_engine_that_broke() {
-    requires!(Strace);
     const TEST: &str = "refusals::a_ring_that_was_taken_away_is_an_engine_that_broke";
     if !is_child() {
+        requires!(Strace);
         with_failing(TEST, "io_uring_enter", "error=EBADFD");
         return;
     }
@@ -80,9 +80,9 @@ fn a_ring_that_was_taken_away_is_an_engine_that_broke() {
 
 #[test]
 fn a_request_that_io_submit_refuses_has_failed_and_the_others_go_on() {
-    requires!(Strace);
     const TEST: &str = "refusals::a_request_that_io_submit_refuses_has_failed_and_the_others_go_on";
     if !is_child() {
+        requires!(Strace);
         with_failing(TEST, "io_submit", "error=EINVAL:when=2");
         return;
     }
