@@ -4,13 +4,15 @@
 //! io_uring covers all of it. Reads and writes of a slot have areas of their own.
 //!
 //! What is written must not be deduplicated or compressed below, at next to no cost, since the
-//! processor's time is measured too. Each slot's write area is a ring of random data that is longer
-//! than the window of any compressor that works on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to
-//! 32 KiB); each write takes the next piece of the ring and stamps a word of each of its pages. So
+//! processor's time is measured too. Each slot's write area is a ring of random data, two requests
+//! or more; each write takes the next piece of its slot's ring and stamps a word of each of its
+//! pages. The slots take turns, so that a piece returns after all rings together, four times the
+//! window of any compressor that works on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to 32 KiB). So
 //! no two pages that reach a device are equal, and pages near each other share nothing. Rejected:
 //! drawing all data anew and combining all of it with a fresh word (a pass over memory that is no
-//! longer in the cache: 1 µs for 4 KiB), and stamping one buffer again and again (a window of
-//! several blocks sees through it).
+//! longer in the cache: 1 µs for 4 KiB), stamping one buffer again and again (a window of several
+//! blocks sees through it), and a whole window for each slot (2 MiB at 32 deep, which is then read
+//! from beyond the second-level cache: a quarter of the rate of writes to memory).
 //!
 //! Other kinds of data come from the same ring: tagged blocks get their tag instead of the word
 //! (the hashes that it needs are made once, when the ring is filled), compressible ones end in
@@ -24,11 +26,10 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
-/// Shortest ring of a slot: the longest window of a compressor.
-const RING_BYTES_MIN: u64 = 64 << 10;
-/// Rings of all slots together where that makes them longer than the shortest: at low depths the
-/// pieces repeat less often, and all still fit a second-level cache.
-const RINGS_BYTES: u64 = 1 << 20;
+/// Requests in a slot's ring at least, so that a slot that is served out of turn differs too.
+const RING_REQUESTS_MIN: u64 = 2;
+/// Rings of all slots together at least: four of the longest windows of a compressor.
+const RINGS_BYTES: u64 = 256 << 10;
 /// Rings of all slots together at most, unless single requests need more.
 const RINGS_BYTES_MAX: u64 = 256 << 20;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
@@ -217,8 +218,8 @@ impl Buffers {
 
 /// Length of a slot's ring for requests of up to `request` bytes at this depth.
 fn ring_bytes(request: u64, depth: u64) -> u64 {
-    let wanted = (RINGS_BYTES / depth).max(RING_BYTES_MIN).min(RINGS_BYTES_MAX / depth);
-    wanted.max(request) / request * request
+    let wanted = (RINGS_BYTES / depth).max(RING_REQUESTS_MIN * request);
+    wanted.min(RINGS_BYTES_MAX / depth).max(request) / request * request
 }
 
 impl Drop for Buffers {

@@ -104,3 +104,26 @@ fn a_tagged_request_of_a_sector_is_a_block() {
     let tag = Tag { offset: 1_536, generation: 9, seed: 1 };
     assert_eq!(read(&content, 1_536, 1), Reading::Whole(tag));
 }
+
+#[test]
+fn slots_that_take_turns_repeat_nothing_within_the_window_of_any_compressor() {
+    for depth in [1, 2, 8, 32, 128] {
+        let mut setup = Setup::reading(Vec::new(), depth, 4_096);
+        setup.writes = true;
+        let mut buffers = Buffers::new(&setup).unwrap();
+        // The second word of a page is never stamped: it tells which page of a ring it was.
+        let mut last = std::collections::HashMap::new();
+        let mut returned = 0;
+        for write in 0..u64::from(depth) * 200 {
+            let request = Request { offset: write * 4_096, bytes: 4_096, op: OpKind::Write };
+            let start = buffers.next_write((write % u64::from(depth)) as u32, &request, 0);
+            // SAFETY: the write's bytes are initialised and stay so until the slot's next write.
+            let word = unsafe { *start.cast::<u64>().add(1) };
+            if let Some(before) = last.insert(word, write) {
+                returned += 1;
+                assert!((write - before) * 4_096 >= RINGS_BYTES, "depth {depth}");
+            }
+        }
+        assert!(returned > 0, "the rings come round at depth {depth}");
+    }
+}
