@@ -16,7 +16,9 @@
 //! cut off its start) is left out.
 //!
 //! What was found on the target before any trial stands in the profile by itself and is skipped
-//! here, as are a trial's words on the same fact of the target.
+//! here, as are a trial's words on the same fact of the target. That the area is small is one fact of
+//! all trials, not of so many of them: the profile says it (`small_area`), and a trial's note on it is
+//! left out; only that the area fits a cache of known or ordinary size is graver, and is said once.
 
 use crate::words::{described, percent};
 use record::{Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, Workload};
@@ -57,6 +59,10 @@ pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
     findings
 }
+
+/// Kinds that state a fact of the area that all trials share: how many of them mention it says
+/// nothing.
+const OF_THE_AREA: [FindingCode; 1] = [FindingCode::CacheSizedArea];
 
 /// A kind of finding over the trials: the worst of it and where it occurs.
 struct Kind<'a> {
@@ -145,7 +151,7 @@ fn summary(kind: &Kind, all: usize) -> Finding {
             let moved = "transferred less than asked";
             format!("{} {moved} {place}; they are not counted.", requests_text(requests))
         };
-    } else {
+    } else if !OF_THE_AREA.contains(&finding.code) {
         let worst = if count > 1 && !finding.evidence.is_empty() { ", at worst" } else { "" };
         finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
     }

@@ -220,6 +220,28 @@ pub struct DeviceSample {
     pub weighted_ns: u64,
 }
 
+/// Busy time so far of a component of a simulated device: a bus, a mechanism, the host's processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComponentSample {
+    /// Its name, for example "bus 0".
+    pub name: String,
+    /// How many of its kind work side by side under this name, at least 1.
+    pub units: u32,
+    /// Time in use, of all units together.
+    pub busy_ns: u64,
+    /// What that time was spent on; empty where it is not told apart.
+    pub phases: Vec<PhaseSample>,
+}
+
+/// Time so far that a component spent on one thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseSample {
+    /// What it did, for example "data".
+    pub name: &'static str,
+    /// For how long.
+    pub busy_ns: u64,
+}
+
 /// One reading of everything outside the job's own loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSample {
@@ -229,6 +251,8 @@ pub struct ProbeSample {
     pub cpu: Option<CpuSample>,
     /// Device counters; `None` where there is no device or it keeps no counters.
     pub device: Option<DeviceSample>,
+    /// Components of a simulated device, the same ones in every sample; else none.
+    pub components: Vec<ComponentSample>,
 }
 
 /// Reads the counters around a measured window.

@@ -3,7 +3,7 @@
 
 use experiment::{CheckPlan, CheckSettings, Phase, check_cells};
 use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, TargetKind, Trial};
-use simdisk::DeviceSpec;
+use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use trial::{Identity, SimRig, conduct};
@@ -23,7 +23,7 @@ fn settings(budget_s: u64) -> CheckSettings {
 
 /// Runs a whole plan; the trials and the points that were left out.
 fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize) {
-    let mut rig = SimRig::new(&DeviceSpec::parse(device).unwrap(), settings.seed);
+    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), settings.seed);
     let mut plan = CheckPlan::new(settings).unwrap();
     let mut phases = Vec::new();
     let stop = AtomicBool::new(false);

@@ -10,8 +10,8 @@ use diagnose::Omitted;
 use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
 use model::Characterise;
 use record::{
-    Bytes, CacheMode, DeviceFacts, EngineName, Finding, FindingCode, Nanos, Profile, Severity,
-    TargetKind, Trial, format_nanos, format_rate,
+    Bytes, CacheMode, DeviceFacts, EndedBy, EngineName, Finding, FindingCode, Nanos, Profile,
+    Severity, TargetKind, Trial, format_nanos, format_rate,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -135,10 +135,11 @@ impl Check<'_> {
     /// Runs the plan, then writes the profile; what was measured is kept also if it is cut short.
     fn finish(mut self) -> anyhow::Result<Verdict> {
         let (id, time) = self.session.identity("profile");
-        let mut interrupted = false;
-        while let Some(planned) = self.plan.next_trial() {
+        let (mut interrupted, mut silent) = (false, false);
+        while !silent && let Some(planned) = self.plan.next_trial() {
             match self.step(&planned) {
-                Ok(()) => {}
+                // Each further trial would wait as long, for a device that answers none.
+                Ok(()) => silent = self.ended_by_silence(),
                 Err(error) if failure::is_interrupted(&error) => {
                     interrupted = true;
                     break;
@@ -157,7 +158,7 @@ impl Check<'_> {
         if let Some(error) = failure::nothing_completed(&self.trials) {
             return Err(error);
         }
-        let profile = self.profile(id, time, interrupted);
+        let profile = self.profile(id, time, interrupted || silent);
         self.save(&profile);
         // What was measured is shown in any case, also where it cannot be kept.
         self.print(&profile)?;
@@ -176,6 +177,11 @@ impl Check<'_> {
         }
         let clean = profile.findings.iter().all(|finding| finding.severity < Severity::Invalid);
         Ok(Verdict::of(clean))
+    }
+
+    /// Whether the device stopped answering in the latest trial.
+    fn ended_by_silence(&self) -> bool {
+        self.trials.last().is_some_and(|trial| trial.result.ended_by == Some(EndedBy::Silence))
     }
 
     /// Saves the profile, if the trials were.
@@ -252,10 +258,10 @@ impl Check<'_> {
             points: u32::try_from(self.plan.skipped()).unwrap_or(u32::MAX),
             interrupted,
         };
-        let target = &self.session.findings;
-        let mut findings = target.clone();
+        let mut findings = self.session.findings.clone();
         findings.extend(diagnose::profile_findings(&profile, &self.trials, omitted));
-        findings.extend(diagnose::trial_findings(&self.trials, target));
+        let of_trials = diagnose::trial_findings(&self.trials, &findings);
+        findings.extend(of_trials);
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         profile.findings = findings;
         profile

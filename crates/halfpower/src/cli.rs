@@ -5,6 +5,7 @@ use crate::keeping::Keeping;
 use crate::run_args::RunArgs;
 use crate::values::{nanos, some_bytes};
 use clap::{Args, Parser, Subcommand};
+use papers::Switch;
 use record::{Bytes, Nanos};
 use std::path::PathBuf;
 
@@ -39,6 +40,8 @@ pub(crate) enum Verb {
     Profile(ProfileArgs),
     /// Say what this machine can measure and what not, and why.
     Doctor(DoctorArgs),
+    /// Hold the published figures of three papers against formulae and the simulator.
+    Papers(PapersArgs),
 }
 
 /// `halfpower check`.
@@ -118,6 +121,48 @@ pub(crate) struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `halfpower papers`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower papers                        all claims and figures of all papers\n  \
+    halfpower papers --only riedel --html papers.html\n  \
+    halfpower papers --only fig06.write.3 --verbose\n  \
+    halfpower papers --without rotation     what fails when the disk does not turn")]
+pub(crate) struct PapersArgs {
+    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung, friedman).
+    /// Once for each.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
+    /// coalesce or contention. Once for each.
+    #[arg(long, value_name = "PART", value_parser = part_of_physics)]
+    pub(crate) without: Vec<Switch>,
+    /// Multiplies the published values by this before they are compared: nothing reproduced may
+    /// change by it.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    pub(crate) scale_published: f64,
+    /// Print the expression and the runs behind every row.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a page with every figure as published and as reproduced to a file as well.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+fn part_of_physics(text: &str) -> Result<Switch, String> {
+    let names = || Switch::ALL.map(Switch::name).join(", ");
+    let found = Switch::ALL.into_iter().find(|switch| switch.name() == text);
+    found.ok_or_else(|| format!("use one of {}", names()))
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok().filter(|factor| (0.01..=100.0).contains(factor));
+    factor.ok_or_else(|| "use a number from 0.01 to 100".to_owned())
 }
 
 #[cfg(test)]

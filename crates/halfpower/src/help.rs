@@ -1,27 +1,59 @@
-//! The part of the help that comes from a table: the simulated devices.
+//! The parts of the help that come from tables: the simulated devices and their keys.
 //!
-//! The tables are those that the parser of `sim:` reads, so that the help cannot miss a kind or a
-//! key. The parser of the command line does not wrap what stands below the flags; this does.
+//! The tables are those that the parser of `sim:` reads, so that the help cannot miss a name or a
+//! key. The help of a verb has the names; `run --list-sim` has the keys, too, with their defaults:
+//! they would be longer than the rest of the help. The parser of the command line does not wrap
+//! what stands below the flags; this does.
 
-use simdisk::{KEYS, KINDS};
+use simdisk::{FAMILIES, Family};
 
 /// Columns of the help.
 const WIDTH: usize = 80;
 
-/// What stands below the flags, followed by the table of simulated devices.
+/// What stands below the flags, followed by the names of the simulated devices.
 pub(crate) fn simulated_devices(before: &str) -> String {
     let mut text = format!("{before}\n\nSimulated devices, sim:NAME,key=value,...:\n");
-    let name_width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    let default_width = KEYS.iter().map(|key| key.default.len()).max().unwrap_or(0);
-    for kind in KINDS {
-        text.push_str(&row(&format!("  {:name_width$}", kind.name), kind.help));
+    let kinds = || FAMILIES.iter().flat_map(|family| family.kinds);
+    let width = kinds().map(|kind| kind.name.len()).max().unwrap_or(0);
+    for kind in kinds() {
+        text.push_str(&row(&format!("  {:width$}", kind.name), kind.help));
     }
-    text.push_str("Their keys, with defaults:\n");
-    for key in KEYS {
+    text.push_str("Their keys, with defaults: halfpower run --list-sim");
+    text
+}
+
+/// Every simulated device and key, with units and defaults.
+pub(crate) fn list_of_simulated_devices() -> String {
+    let mut text = String::from("Simulated devices: sim:NAME,key=value,...\n");
+    for family in FAMILIES {
+        text.push_str(&section(family));
+    }
+    text.push_str(
+        "\nTimes: ns us ms s m h. Sizes: k m g are powers of 1024, kB MB GB powers of 1000,\n\
+         KiB MiB GiB powers of 1024.\n",
+    );
+    text
+}
+
+fn section(family: &Family) -> String {
+    let mut text = format!("\n{}\n", family.title);
+    let width = family.kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
+    for kind in family.kinds {
+        let changed: Vec<String> =
+            kind.defaults.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let help = match changed.is_empty() {
+            true => kind.help.to_owned(),
+            false => format!("{} ({})", kind.help, changed.join(" ")),
+        };
+        text.push_str(&row(&format!("  {:width$}", kind.name), &help));
+    }
+    text.push_str("  Keys, with defaults:\n");
+    let name_width = family.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let default_width = family.keys.iter().map(|key| key.default.len()).max().unwrap_or(0);
+    for key in family.keys {
         let head = format!("  {:name_width$}  {:default_width$}", key.name, key.default);
         text.push_str(&row(&head, key.help));
     }
-    text.truncate(text.trim_end().len());
     text
 }
 

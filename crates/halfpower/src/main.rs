@@ -13,7 +13,9 @@ mod doctor;
 mod failure;
 mod help;
 mod keeping;
+mod leaving;
 mod output;
+mod papers;
 mod precondition;
 mod profile;
 mod progress;
@@ -35,8 +37,9 @@ fn main() -> ExitCode {
         cli::Verb::Run(run) => run::run(run, &stop),
         cli::Verb::Profile(profile) => profile::profile(profile),
         cli::Verb::Doctor(doctor) => doctor::doctor(doctor),
+        cli::Verb::Papers(papers) => papers::papers(papers, &stop),
     });
-    match outcome {
+    let code = match outcome {
         Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
         Ok(output::Verdict::NotClean) => ExitCode::from(1),
         Err(error) => {
@@ -44,5 +47,9 @@ fn main() -> ExitCode {
             output::say(&format!("halfpower: {}", report::escape(&format!("{error:#}"))));
             ExitCode::from(code)
         }
+    };
+    if let Some(text) = leaving::kept() {
+        output::say(&format!("halfpower: {}", report::escape(&text)));
     }
+    code
 }

@@ -70,6 +70,8 @@ pub(crate) enum Kind {
     Document,
     /// The intervals, by `--csv`.
     Intervals,
+    /// A page, by `--html`.
+    Page,
 }
 
 impl Kind {
@@ -77,6 +79,7 @@ impl Kind {
         match self {
             Self::Document => "--output",
             Self::Intervals => "--csv",
+            Self::Page => "--html",
         }
     }
 
@@ -84,6 +87,7 @@ impl Kind {
         match self {
             Self::Document => "halfpower document",
             Self::Intervals => "CSV of intervals of this program",
+            Self::Page => "HTML page of this program",
         }
     }
 
@@ -94,6 +98,7 @@ impl Kind {
             Self::Intervals => {
                 first_line(path).is_ok_and(|line| line.trim_end() == report::intervals_header())
             }
+            Self::Page => first_line(path).is_ok_and(|line| line.trim_end() == report::HTML_HEAD),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::trace::TraceFile;
 use anyhow::Context;
 use host::Access;
 use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
-use simdisk::DeviceSpec;
+use simdisk::SimSpec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +21,10 @@ use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
 pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    if arguments.list_sim {
+        output::print(&crate::help::list_of_simulated_devices())?;
+        return Ok(Verdict::Clean);
+    }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     if let Some(text) = arguments.contradiction() {
@@ -30,11 +34,9 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let mut progress = Progress::new();
     let (mut session, workload, mut store, files) = match simulated {
         Some(device) => {
-            let spec = Spec { engine: EngineName::Sim, ..arguments.spec() };
-            let workload = spec.build(device.size)?;
+            let (session, workload) = on_simulated(arguments, &device, seed, stop)?;
             let store = session::open_store(&arguments.results.keeping, arguments.results.no_save)?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
-            let session = Session::simulated(&device, Some(device.size), seed, stop);
             (session, workload, store, files)
         }
         None => {
@@ -82,6 +84,33 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     Ok(Verdict::of(trial.clean()))
 }
 
+/// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.
+pub(crate) fn simulated_trial(
+    arguments: &RunArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Trial> {
+    let device =
+        simulated(arguments)?.ok_or_else(|| UsageError("the target is none of sim:".to_owned()))?;
+    if let Some(text) = arguments.contradiction() {
+        return Err(UsageError(text).into());
+    }
+    let seed = session::seed(arguments.load.seed, true);
+    let (mut session, workload) = on_simulated(arguments, &device, seed, stop)?;
+    session.trial(&workload, seed, &mut |_| {})
+}
+
+/// The session on a simulated device, and the workload that fits it.
+fn on_simulated(
+    arguments: &RunArgs,
+    device: &SimSpec,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<(Session, Workload)> {
+    let spec = Spec { engine: EngineName::Sim, ..arguments.spec() };
+    let workload = spec.build(device.size())?;
+    Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
+}
+
 /// Fits the processor cost and prints it.
 fn fit_cost(
     arguments: &RunArgs,
@@ -105,7 +134,7 @@ fn fit_cost(
 
 /// The simulated device, if the target is one, which then is the only one and takes no flag that
 /// is about a real machine.
-fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<DeviceSpec>> {
+fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let devices = arguments
         .targets
         .iter()
@@ -183,6 +212,12 @@ fn open(arguments: &RunArgs) -> anyhow::Result<(RealTargets, Workload)> {
     let spec = arguments.spec();
     // The numbers themselves, before a target is touched.
     spec.check()?;
+    if (spec.polled || spec.sqpoll)
+        && let Err(error) = engine::probe_uring()
+    {
+        let flag = if spec.polled { "--hipri" } else { "--sqthread-poll" };
+        return Err(error).context(format!("{flag} needs io_uring, no other engine has it"));
+    }
     host::allow_descriptors(descriptors(&spec))?;
     let access = arguments.access();
     let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();

@@ -92,8 +92,11 @@ pub(crate) enum ScrubArg {
 pub(crate) struct RunArgs {
     /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
     /// spread over them.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required_unless_present = "list_sim", value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
+    /// List the simulated devices with their keys, units and defaults, and run nothing.
+    #[arg(long)]
+    pub(crate) list_sim: bool,
     #[command(flatten, next_help_heading = "Load")]
     pub(crate) load: LoadArgs,
     #[command(flatten, next_help_heading = "Arrivals")]
@@ -154,8 +157,8 @@ pub(crate) struct LoadArgs {
     /// Shifts every request by this much.
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
     pub(crate) misalign: Bytes,
-    /// Sequential and strided jobs: own (a part of the area each) or shared (one after the
-    /// other's requests) [default: own].
+    /// Jobs on one area: own (a part each) or, where sequential or strided, shared (one after the
+    /// other's requests) [default: own; other jobs share the area whole].
     #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
     pub(crate) regions: Option<RegionsArg>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].

@@ -7,7 +7,7 @@ use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, OpKind,
     Preconditioning, Scrubbed, Severity, Target, TargetKind, Trial, Workload, hex_digest,
 };
-use simdisk::DeviceSpec;
+use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -26,8 +26,8 @@ pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The simulated device that a target names, if it does.
-pub(crate) fn simulated(target: &str) -> anyhow::Result<Option<DeviceSpec>> {
-    Ok(target.strip_prefix(SIM_PREFIX).map(DeviceSpec::parse).transpose()?)
+pub(crate) fn simulated(target: &str) -> anyhow::Result<Option<SimSpec>> {
+    Ok(target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()?)
 }
 
 /// The seed asked for, else one from the time; simulated targets have a fixed one, so that the
@@ -69,12 +69,12 @@ pub(crate) struct Session {
 impl Session {
     /// A session on a simulated device.
     pub(crate) fn simulated(
-        spec: &DeviceSpec,
+        spec: &SimSpec,
         size: Option<Bytes>,
         seed: u64,
         stop: &Arc<AtomicBool>,
     ) -> Self {
-        let size_bytes = size.unwrap_or(SIM_AREA).min(spec.size);
+        let size_bytes = size.unwrap_or(SIM_AREA).min(spec.size());
         let target = Target {
             path: format!("{SIM_PREFIX}{}", spec.text),
             kind: TargetKind::Simulated,

@@ -118,7 +118,7 @@ impl Probe for RealProbe {
         self.tap.record();
         // The device first: it is what a window's edges matter most for.
         let device = self.device();
-        ProbeSample { at, cpu: self.cpu(), device }
+        ProbeSample { at, cpu: self.cpu(), device, components: Vec::new() }
     }
 
     fn cpu_split(&self) -> CpuSplit {

@@ -15,6 +15,7 @@ mod characterise;
 mod depth;
 mod expect;
 mod fits;
+mod monotone;
 pub mod queueing;
 mod size;
 mod visit;

@@ -41,10 +41,10 @@ pub use profile::{
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{cost_fit_schema, profile_schema, trial_schema};
 pub use trial::{
-    BadBlock, Batching, BlockFault, CpuClock, CpuCost, CpuSplit, CpuUpper, DeviceCounters,
-    DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection, IntervalResult,
-    KernelAccounting, OpenLoop, Preconditioning, Scrubbed, Series, TRIAL_SCHEMA, TimeSummary,
-    Trial, TrialResult, VerifyResult, WarmUp,
+    BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
+    DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
+    IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Scrubbed, Series,
+    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp,
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use workload::{

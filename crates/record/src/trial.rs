@@ -112,6 +112,31 @@ pub struct TrialResult {
     pub callback_depth: Option<u32>,
     /// What reading tagged blocks back found; null where nothing was verified.
     pub verify: Option<VerifyResult>,
+    /// How busy the components of a simulated device were; absent where it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentUse>,
+}
+
+/// How busy a component of a simulated device was during the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComponentUse {
+    /// Its name, for example "bus 0".
+    pub name: String,
+    /// How many of its kind work side by side under this name.
+    pub units: u32,
+    /// Time in use as a share of the window, of all units together: 1 is all of them all the time.
+    pub busy_share: f64,
+    /// What that time was spent on; empty where it is not told apart.
+    pub phases: Vec<PhaseUse>,
+}
+
+/// What a component did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseUse {
+    /// What, for example "data".
+    pub name: String,
+    /// Share of the component's busy time.
+    pub share: f64,
 }
 
 /// A start of the window that is not part of the result.
@@ -329,6 +354,9 @@ pub enum CpuSplit {
     Sampled,
     /// Both are measured at each kernel entry.
     Exact,
+    /// Nothing is measured: the time that a model of the host's processors was busy, all of it
+    /// counted as the system's.
+    Modelled,
 }
 
 /// Processor time of a trial.

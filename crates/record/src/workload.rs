@@ -77,6 +77,8 @@ pub enum Regions {
     PerJob,
     /// The jobs take the requests of one stream over the whole area in turn.
     Shared,
+    /// Each job has an equal part of its own, though its order is not sequential.
+    Own,
 }
 
 /// A part of the area that gets more than its share of the requests.

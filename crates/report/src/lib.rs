@@ -13,10 +13,14 @@
 
 mod cost_fit;
 mod finding;
+mod html;
 mod intervals;
 mod list;
 mod number;
 mod page;
+mod papers;
+mod papers_html;
+mod plot;
 mod profile;
 mod quantities;
 mod table;
@@ -24,11 +28,14 @@ mod target;
 mod trace;
 mod trial;
 
+pub use self::papers::papers_text;
 pub use cost_fit::cost_fit_text;
 pub use finding::findings_text;
+pub use html::HTML_HEAD;
 pub use intervals::{intervals_csv, intervals_header};
 pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
 pub use page::escape;
+pub use papers_html::papers_html;
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;
 pub use target::target_text;

@@ -1,91 +1,139 @@
-//! The queue device: servers, one queue in order of arrival, service times of known distribution.
+//! What stands behind a [`Room`](crate::Room): a device that takes requests, has events of its own
+//! and ends requests.
 //!
-//! With first come, first served and a service time drawn at arrival, the completion time is known
-//! at arrival: the request goes to the server that is free first. A simulated request therefore
-//! costs one logarithm and one step in a heap of the servers, whatever the queue's length.
+//! A device is told of arrivals and of time that passes; it says when it next has something to do.
+//! It knows neither jobs nor slots: the room gives each request a token and keeps the rest. Between
+//! two trials its state stays (cache content, arm position, wear), as that of a real one does.
+//!
+//! Devices are dispatched by an enum: a call per event is direct and can be inlined, and adding a
+//! kind is one variant here and one line in `spec`. Rejected: `Box<dyn Device>` (an indirect call
+//! per event, twice a request on the fastest device), and generics up to the rig (the rig would be
+//! compiled once per device for the same loop).
 
-use crate::DeviceSpec;
-use record::Nanos;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use workload::{Request, Rng, derive_seed};
+use crate::flash::FlashDevice;
+use crate::machine::Machine;
+use crate::queue::QueueDevice;
+use engine::ComponentSample;
+use record::{CacheMode, Nanos, OpKind};
+use std::fmt::Debug;
 
-/// Blocks by which the device's cache keeps data.
-const CACHE_BLOCK_BYTES: u64 = 4_096;
-/// Where a service time that shrinks ends, as a share of the first: at zero, virtual time would
-/// stand still.
-const FASTEST: f64 = 0.01;
-/// The error number of a failed request: EIO.
-const EIO: i32 = 5;
+/// The error number of a request that failed: EIO.
+pub const EIO: i32 = 5;
+/// The name of the component that is the processors of the simulated host: its busy time is the
+/// modelled processor time of a trial.
+pub const HOST_CPU: &str = "host CPU";
 
-/// A device that is a queue with known parameters.
-#[derive(Clone, Debug)]
-pub struct QueueDevice {
-    spec: DeviceSpec,
-    rng: Rng,
-    /// When each server is free, soonest first.
-    free_at: BinaryHeap<Reverse<Nanos>>,
-    /// Direct-mapped cache: which block each line holds, plus one.
-    cache: Vec<u64>,
-    ns_per_byte: f64,
+/// A request that reaches the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What the room knows it by; free again once it has ended.
+    pub token: u32,
+    /// Direction.
+    pub op: OpKind,
+    /// First byte.
+    pub offset: u64,
+    /// Length, at least 1.
+    pub bytes: u32,
 }
 
-impl QueueDevice {
-    /// A device at time zero; `seed` makes its service times.
-    #[must_use]
-    pub fn new(spec: &DeviceSpec, seed: u64) -> Self {
-        // Apart from the streams of the jobs, which use small indices.
-        let rng = Rng::new(derive_seed(seed, u64::MAX));
-        let free_at = (0..spec.servers).map(|_| Reverse(Nanos(0))).collect();
-        let lines = (spec.cache.0 / CACHE_BLOCK_BYTES) as usize;
-        let ns_per_byte =
-            if spec.rate_bytes_per_s == 0 { 0.0 } else { 1e9 / spec.rate_bytes_per_s as f64 };
-        Self { spec: spec.clone(), rng, free_at, cache: vec![0; lines], ns_per_byte }
-    }
+/// A request that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Of its arrival.
+    pub token: u32,
+    /// When.
+    pub at: Nanos,
+    /// Bytes transferred, or a negated error number.
+    pub outcome: i32,
+}
 
-    /// The parameters.
-    #[must_use]
-    pub fn spec(&self) -> &DeviceSpec {
-        &self.spec
-    }
+/// The conditions of a trial that is about to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// How requests use the caches.
+    pub cache: CacheMode,
+    /// Where the area that is worked on begins.
+    pub offset_bytes: u64,
+    /// Its length.
+    pub working_bytes: u64,
+}
 
-    /// Takes a request at `now`: when it completes, and with what (bytes or a negated errno).
-    pub fn arrive(&mut self, now: Nanos, request: &Request) -> (Nanos, i32) {
-        let service = self.service(now, request);
-        // There is at least one server: the specification says so.
-        let free = self.free_at.pop().map_or(now, |Reverse(free)| free);
-        let end = free.max(now).plus(service);
-        self.free_at.push(Reverse(end));
-        let failed = self.spec.error > 0.0 && self.rng.unit() < self.spec.error;
-        (end, if failed { -EIO } else { request.bytes as i32 })
-    }
+/// A simulated device.
+///
+/// Contract: times given never go back; `advance(until)` is called with times at or after those of
+/// all earlier calls; a request ends later than it arrives (by at least a nanosecond), exactly
+/// once, in an `advance`. All of it is a function of the specification, the seed and the calls.
+pub trait Device: Debug {
+    /// A trial begins; nothing is in flight. State stays as the last trial left it.
+    fn begin(&mut self, conditions: &Conditions);
 
-    fn service(&mut self, now: Nanos, request: &Request) -> Nanos {
-        if self.cached(request) {
-            return self.spec.hit;
+    /// Takes a request.
+    fn arrive(&mut self, now: Nanos, arrival: &Arrival);
+
+    /// When it next has something to do of its own; background work included, but only while
+    /// something is in flight or dirty, so that a device that rests lets the run end.
+    fn next_event(&self) -> Option<Nanos>;
+
+    /// Carries out every event at or before `until`; appends what ended, in order of time, then of
+    /// arrival.
+    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>);
+
+    /// Capacity in bytes.
+    fn size(&self) -> u64;
+
+    /// Busy time of each component since the device was made; nothing for a device without
+    /// components. The same components in the same order at every call, from the host outwards: of
+    /// two that were always busy, the one nearer to the host held up the other.
+    fn uses(&self) -> Vec<ComponentSample>;
+}
+
+/// Any device: one variant each, and one line in `each` below.
+#[derive(Debug)]
+pub enum AnyDevice {
+    /// Servers with one queue.
+    Queue(Box<QueueDevice>),
+    /// A flash drive.
+    Flash(Box<FlashDevice>),
+    /// A machine with disk drives.
+    Machine(Box<Machine>),
+}
+
+/// Carries a call out on whichever device it is.
+macro_rules! each {
+    ($any:expr, $device:ident => $call:expr) => {
+        match $any {
+            AnyDevice::Queue($device) => $call,
+            AnyDevice::Flash($device) => $call,
+            AnyDevice::Machine($device) => $call,
         }
-        let transfer = f64::from(request.bytes) * self.ns_per_byte;
-        let grown = 1.0 + self.spec.drift_per_min * now.as_secs_f64() / 60.0;
-        let mean = (self.spec.service.0 as f64 + transfer) * grown.max(FASTEST);
-        let factor = if self.spec.exponential { -libm::log(self.rng.unit()) } else { 1.0 };
-        // At least a nanosecond, so that virtual time always passes.
-        Nanos((mean * factor) as u64).max(Nanos(1))
+    };
+}
+
+impl Device for AnyDevice {
+    fn begin(&mut self, conditions: &Conditions) {
+        each!(self, device => device.begin(conditions));
     }
 
-    /// Whether all blocks of the request are in the cache; they are afterwards.
-    fn cached(&mut self, request: &Request) -> bool {
-        if self.cache.is_empty() {
-            return false;
-        }
-        let lines = self.cache.len() as u64;
-        let first = request.offset / CACHE_BLOCK_BYTES;
-        let last = (request.offset + u64::from(request.bytes) - 1) / CACHE_BLOCK_BYTES;
-        let mut hit = true;
-        for block in first..=last {
-            let line = &mut self.cache[(block % lines) as usize];
-            hit &= *line == block + 1;
-            *line = block + 1;
-        }
-        hit
+    #[inline]
+    fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
+        each!(self, device => device.arrive(now, arrival));
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        each!(self, device => device.next_event())
+    }
+
+    #[inline]
+    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
+        each!(self, device => device.advance(until, ended));
+    }
+
+    fn size(&self) -> u64 {
+        each!(self, device => device.size())
+    }
+
+    fn uses(&self) -> Vec<ComponentSample> {
+        each!(self, device => device.uses())
     }
 }

@@ -2,20 +2,52 @@
 //!
 //! A [`Room`] holds one device, the virtual time and the events to come. Jobs share it on one
 //! thread: each has a [`SimEngine`] whose `wait` never blocks, and whoever drives the jobs
-//! advances the room to its next event when none of them can go on. The devices here are queues
-//! with a known truth, against which estimators, models and the whole program are tested.
+//! advances the room to its next event when none of them can go on.
+//!
+//! What stands behind a room is a [`Device`]: queues with a known truth, against which estimators,
+//! models and the whole program are tested; machines of drives, buses and a host; flash drives. The
+//! tables of [`FAMILIES`] name them and their keys, and a [`SimSpec`] reads a name with keys.
 //!
 //! Time is u64 nanoseconds and the logarithm is a pure-Rust one, so a seed gives the same bytes of
 //! output on every machine. Rejected: simulated devices behind real time (slow, and as noisy as
 //! the machine), and a thread per simulated job (the order of events would be the scheduler's).
 #![forbid(unsafe_code)]
 
+mod agenda;
+mod bus;
+mod catalogue;
 mod device;
+mod drive;
+mod files;
+mod flash;
+mod gate;
+mod host;
+mod machine;
+mod network;
+mod number_map;
 mod port;
+mod queue;
+mod queue_spec;
 mod room;
+mod service;
 mod spec;
+mod stalls;
+mod value;
+mod volume;
 
-pub use device::QueueDevice;
+pub use agenda::Agenda;
+pub use catalogue::{Parameter, Part, Source, parts};
+pub use device::{AnyDevice, Arrival, Conditions, Device, EIO, Ended, HOST_CPU};
+pub use engine::{ComponentSample, PhaseSample};
+pub use files::{CallCost, CallCosts, FileLayer, FileSpec, FileState, FileSystem, Want};
+pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};
+pub use machine::{Machine, MachineSpec};
+pub use network::{Delivered, Network, NetworkSpec, Reached};
 pub use port::{SimClock, SimEngine, SimProbe};
-pub use room::Room;
-pub use spec::{DeviceSpec, KEYS, KINDS, Key, Kind, SpecError};
+pub use queue::QueueDevice;
+pub use queue_spec::QueueSpec;
+pub use room::{Passed, Room};
+pub use spec::{FAMILIES, Family, Key, Kind, SimKind, SimSpec, SpecError};
+pub use volume::{
+    DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeError, VolumeSpec,
+};

@@ -1,7 +1,11 @@
 //! Engine, clock and probe of a simulated device: handles to one shared [`Room`].
 
-use crate::Room;
-use engine::{Clock, Completion, Engine, EngineError, Probe, ProbeSample, Submission};
+use crate::device::HOST_CPU;
+use crate::room::Room;
+use engine::{
+    Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeSample,
+    Processors, Submission,
+};
 use record::{CpuSplit, Nanos};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -88,14 +92,23 @@ impl SimProbe {
     }
 }
 
+/// The processors of the simulated host, where there is a model of it.
+fn host_cpu(components: &[ComponentSample]) -> Option<&ComponentSample> {
+    components.iter().find(|component| component.name == HOST_CPU)
+}
+
 impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
         let room = self.room.borrow();
-        ProbeSample { at: room.now(), cpu: None, device: Some(room.counters()) }
+        let components = room.components();
+        // What the model says of the host is work of its system: file layer, drivers, interrupts.
+        let cpu = host_cpu(&components)
+            .map(|host| CpuSample { system_ns: host.busy_ns, ..CpuSample::default() });
+        ProbeSample { at: room.now(), cpu, device: Some(room.counters()), components }
     }
 
     fn cpu_split(&self) -> CpuSplit {
-        CpuSplit::Exact
+        CpuSplit::Modelled
     }
 
     fn no_device_reason(&self) -> String {
@@ -104,5 +117,14 @@ impl Probe for SimProbe {
 
     fn no_cpu_reason(&self) -> String {
         "a simulated trial uses no processor time".to_owned()
+    }
+
+    fn processors(&self) -> Processors {
+        let components = self.room.borrow().components();
+        Processors {
+            usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
+            clock: None,
+            no_instructions_reason: "processor time is modelled".to_owned(),
+        }
     }
 }

@@ -1,138 +1,262 @@
-//! Virtual time, the events to come, and the counters of the simulated device.
+//! Virtual time, requests on their way, and the counters of the simulated device.
+//!
+//! The room stands between jobs and device: it gives each request a token, moves the time from
+//! event to event, hands completions to the jobs that wait for them, and knows which jobs have
+//! something to do. Whoever drives the jobs steps these alone, so that the cost of an event does
+//! not grow with the number of jobs.
 
-use crate::QueueDevice;
-use engine::{Completion, DeviceSample, Submission};
+use crate::device::{AnyDevice, Arrival, Conditions, Device, Ended};
+use engine::{Completion, ComponentSample, DeviceSample, Submission};
 use record::{Nanos, OpKind};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// A moment that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
 
-/// A completion to come. Ordered by time, then by order of arrival, which makes ties
-/// deterministic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    at: Nanos,
-    sequence: u64,
+/// What came of letting time pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// Some job has something to do.
+    Due,
+    /// The time given is over and nothing came up.
+    Limit,
+    /// Nothing will ever come up.
+    Silence,
+}
+
+/// A request at the device.
+#[derive(Clone, Copy, Debug)]
+struct Ticket {
+    arrived: Nanos,
     job: u32,
     slot: u32,
-    outcome: i32,
     write: bool,
-    arrived: Nanos,
+}
+
+/// A job's place in the room.
+#[derive(Clone, Debug)]
+struct Place {
+    /// Completions that it has not taken yet.
+    due: Vec<Completion>,
+    /// The moment that it waits for at most; the end of time for none.
+    wake: Nanos,
+    /// Whether it is among those that have something to do.
+    listed: bool,
 }
 
 /// One simulated device with its time, shared by the jobs of a trial and kept between trials.
 #[derive(Debug)]
 pub struct Room {
     now: Nanos,
-    device: QueueDevice,
-    events: BinaryHeap<Reverse<Event>>,
-    sequence: u64,
-    /// Completions that are due, per job.
-    due: Vec<VecDeque<Completion>>,
-    /// The moment that each job waits for at most; the end of time for none.
-    wakes: Vec<Nanos>,
+    device: AnyDevice,
+    /// By token.
+    tickets: Vec<Ticket>,
+    free: Vec<u32>,
+    in_flight: u32,
+    places: Vec<Place>,
+    /// Jobs that have something to do.
+    turn: Vec<u32>,
+    /// When jobs wake; one that no longer waits for that moment is passed over.
+    wakes: BinaryHeap<Reverse<(Nanos, u32)>>,
+    ended: Vec<Ended>,
     counters: DeviceSample,
     busy_since: Nanos,
 }
 
 impl Room {
-    /// A room at time zero.
+    /// A room at time zero; `name` is what the device's counters are called.
     #[must_use]
-    pub fn new(device: QueueDevice) -> Self {
-        let counters =
-            DeviceSample { device: format!("sim:{}", device.spec().text), ..Default::default() };
+    pub fn new(device: AnyDevice, name: String) -> Self {
         Self {
             now: Nanos(0),
             device,
-            events: BinaryHeap::new(),
-            sequence: 0,
-            due: Vec::new(),
-            wakes: Vec::new(),
-            counters,
+            tickets: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            places: Vec::new(),
+            turn: Vec::new(),
+            wakes: BinaryHeap::new(),
+            ended: Vec::new(),
+            counters: DeviceSample { device: name, ..Default::default() },
             busy_since: Nanos(0),
         }
     }
 
     /// The virtual time.
+    #[inline]
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.now
     }
 
     /// Makes room for `jobs` jobs of a trial; nothing is in flight from the one before.
-    pub fn admit(&mut self, jobs: u32) {
-        debug_assert!(self.events.is_empty(), "a trial drains before it ends");
-        self.due = vec![VecDeque::new(); jobs as usize];
-        self.wakes = vec![NEVER; jobs as usize];
+    pub fn admit(&mut self, jobs: u32, conditions: &Conditions) {
+        debug_assert!(self.in_flight == 0, "a trial drains before it ends");
+        let place = Place { due: Vec::new(), wake: NEVER, listed: false };
+        self.places = vec![place; jobs as usize];
+        self.turn.clear();
+        self.wakes.clear();
+        self.device.begin(conditions);
     }
 
     /// Takes a request of a job now.
+    #[inline]
     pub(crate) fn arrive(&mut self, job: u32, submission: &Submission) {
-        if self.events.is_empty() {
+        if self.in_flight == 0 {
             self.busy_since = self.now;
         }
-        let (at, outcome) = self.device.arrive(self.now, &submission.request);
-        self.sequence += 1;
-        self.events.push(Reverse(Event {
-            at,
-            sequence: self.sequence,
-            job,
-            slot: submission.slot,
-            outcome,
-            write: submission.request.op == OpKind::Write,
-            arrived: self.now,
-        }));
+        self.in_flight += 1;
+        let request = &submission.request;
+        let write = request.op == OpKind::Write;
+        let ticket = Ticket { arrived: self.now, job, slot: submission.slot, write };
+        let token = match self.free.pop() {
+            Some(token) => {
+                self.tickets[token as usize] = ticket;
+                token
+            }
+            None => {
+                self.tickets.push(ticket);
+                self.tickets.len() as u32 - 1
+            }
+        };
+        let (op, offset, bytes) = (request.op, request.offset, request.bytes);
+        self.device.arrive(self.now, &Arrival { token, op, offset, bytes });
     }
 
     /// Takes the due completions of a job, at most `max`.
+    #[inline]
     pub(crate) fn collect(&mut self, job: u32, max: u32, done: &mut Vec<Completion>) {
-        let due = &mut self.due[job as usize];
-        let count = due.len().min(max as usize);
-        done.extend(due.drain(..count));
+        let due = &mut self.places[job as usize].due;
+        if due.len() <= max as usize {
+            done.append(due);
+        } else {
+            done.extend(due.drain(..max as usize));
+        }
     }
 
     /// A job waits until `deadline` at most, or for completions alone.
+    #[inline]
     pub(crate) fn wake_at(&mut self, job: u32, deadline: Option<Nanos>) {
-        self.wakes[job as usize] = deadline.unwrap_or(NEVER);
+        let wake = deadline.unwrap_or(NEVER);
+        let place = &mut self.places[job as usize];
+        if place.wake == wake {
+            return;
+        }
+        place.wake = wake;
+        if wake != NEVER {
+            self.wakes.push(Reverse((wake, job)));
+        }
     }
 
-    /// When the next request completes, or a job has waited long enough; a deadline that has
-    /// passed is no event.
-    #[must_use]
-    pub fn next_event(&self) -> Option<Nanos> {
-        let completion = self.events.peek().map_or(NEVER, |Reverse(event)| event.at);
-        let wake = self.wakes.iter().copied().filter(|&at| at > self.now).min();
-        Some(wake.map_or(completion, |at| at.min(completion))).filter(|&at| at != NEVER)
+    /// Takes the jobs that have something to do, in order of their index.
+    #[inline]
+    pub fn take_turn(&mut self, jobs: &mut Vec<u32>) {
+        jobs.clear();
+        jobs.append(&mut self.turn);
+        if jobs.len() > 1 {
+            jobs.sort_unstable();
+        }
+        for &job in &*jobs {
+            self.places[job as usize].listed = false;
+        }
     }
 
-    /// Lets time pass until `time`; completions on the way become due.
+    /// When the first job wakes that still waits for that.
+    #[inline]
+    fn next_wake(&mut self) -> Nanos {
+        while let Some(&Reverse((at, job))) = self.wakes.peek() {
+            if self.places[job as usize].wake == at {
+                return at;
+            }
+            self.wakes.pop();
+        }
+        NEVER
+    }
+
+    /// Lets time pass up to `limit` at most, until some job has something to do.
+    #[inline]
+    pub fn proceed(&mut self, limit: Nanos) -> Passed {
+        loop {
+            let wake = self.next_wake();
+            let event = self.device.next_event().unwrap_or(NEVER);
+            let next = wake.min(event);
+            if next == NEVER {
+                return Passed::Silence;
+            }
+            if next > limit {
+                self.now = self.now.max(limit);
+                return Passed::Limit;
+            }
+            self.move_to(next.max(self.now), wake);
+            if !self.turn.is_empty() {
+                return Passed::Due;
+            }
+        }
+    }
+
+    /// Lets time pass until `time`, whatever comes up on the way.
     pub fn advance(&mut self, time: Nanos) {
         debug_assert!(time >= self.now, "virtual time does not go back");
-        while let Some(&Reverse(event)) = self.events.peek() {
-            if event.at > time {
-                break;
-            }
-            self.events.pop();
-            self.now = event.at;
-            self.complete(event);
-        }
-        self.now = time;
+        let wake = self.next_wake();
+        self.move_to(time, wake);
     }
 
-    fn complete(&mut self, event: Event) {
-        let index = usize::from(event.write);
-        if event.outcome > 0 {
-            self.counters.bytes[index] += event.outcome as u64;
+    /// Moves the time to `time`; the first job wakes at `wake`.
+    #[inline]
+    fn move_to(&mut self, time: Nanos, wake: Nanos) {
+        self.device.advance(time, &mut self.ended);
+        for index in 0..self.ended.len() {
+            self.complete(self.ended[index]);
+        }
+        self.ended.clear();
+        self.now = time;
+        if wake <= time {
+            self.wake_until(time);
+        }
+    }
+
+    fn wake_until(&mut self, time: Nanos) {
+        while let Some(&Reverse((at, job))) = self.wakes.peek() {
+            if at > time {
+                return;
+            }
+            self.wakes.pop();
+            let place = &mut self.places[job as usize];
+            if place.wake == at {
+                place.wake = NEVER;
+                self.list(job);
+            }
+        }
+    }
+
+    /// Notes that a job has something to do.
+    #[inline]
+    fn list(&mut self, job: u32) {
+        let place = &mut self.places[job as usize];
+        if !place.listed {
+            place.listed = true;
+            self.turn.push(job);
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, ended: Ended) {
+        let Ticket { arrived, job, slot, write } = self.tickets[ended.token as usize];
+        debug_assert!(ended.at > arrived, "a request takes time");
+        self.free.push(ended.token);
+        self.in_flight -= 1;
+        let index = usize::from(write);
+        if ended.outcome > 0 {
+            self.counters.bytes[index] += ended.outcome as u64;
         }
         self.counters.ios[index] += 1;
-        self.counters.weighted_ns += event.at.since(event.arrived).0;
-        if self.events.is_empty() {
-            self.counters.busy_ns += event.at.since(self.busy_since).0;
+        self.counters.weighted_ns += ended.at.since(arrived).0;
+        if self.in_flight == 0 {
+            self.counters.busy_ns += ended.at.since(self.busy_since).0;
         }
-        let completion = Completion { slot: event.slot, outcome: event.outcome };
-        self.due[event.job as usize].push_back(completion);
+        self.places[job as usize].due.push(Completion { slot, outcome: ended.outcome });
+        self.list(job);
     }
 
     /// The counters as a kernel would show them now. The weighted time holds the requests that
@@ -140,9 +264,15 @@ impl Room {
     #[must_use]
     pub fn counters(&self) -> DeviceSample {
         let mut counters = self.counters.clone();
-        if !self.events.is_empty() {
+        if self.in_flight > 0 {
             counters.busy_ns += self.now.since(self.busy_since).0;
         }
         counters
+    }
+
+    /// Busy time so far of the device's components.
+    #[must_use]
+    pub fn components(&self) -> Vec<ComponentSample> {
+        self.device.uses()
     }
 }

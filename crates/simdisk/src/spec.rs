@@ -1,140 +1,141 @@
-//! Reading `sim:NAME,key=value,...` into a device's parameters.
+//! Reading `sim:NAME,key=value,...` into the specification of a device.
 //!
-//! One table lists the kinds and one the keys, with units and defaults; parser, errors and help
-//! come from them.
+//! Devices come in families; a family is a table of names, a table of keys and a way to set one.
+//! Parser, errors, suggestions, help and list come from these tables, so that none of them can miss
+//! a name or a key. Adding a family is a line in [`FAMILIES`] and a variant of [`SimKind`].
 
-use record::{Bytes, Nanos};
+use crate::device::AnyDevice;
+use crate::flash::{self, FlashDevice, FlashSpec};
+use crate::machine::{self, Machine, MachineSpec};
+use crate::queue::QueueDevice;
+use crate::queue_spec::{self, QueueSpec};
+use record::Bytes;
 
-/// A kind of simulated device.
+/// A name after `sim:`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// The name after `sim:`.
+    /// The name.
     pub name: &'static str,
-    /// Whether service times are exponential; fixed otherwise.
-    pub exponential: bool,
-    /// Default number of servers.
-    pub servers: u32,
+    /// Keys whose default it changes, with the value.
+    pub defaults: &'static [(&'static str, &'static str)],
     /// What it is.
     pub help: &'static str,
 }
 
-/// The kinds.
-pub const KINDS: &[Kind] = &[
-    Kind {
-        name: "mm1",
-        exponential: true,
-        servers: 1,
-        help: "one server, exponential service times: in a closed loop X = 1/S, R = depth x S",
-    },
-    Kind { name: "md1", exponential: false, servers: 1, help: "one server, fixed service time" },
-    Kind {
-        name: "mmc",
-        exponential: true,
-        servers: 8,
-        help: "several servers with one queue, exponential service times: knee near the number of \
-               servers",
-    },
-    Kind {
-        name: "mdc",
-        exponential: false,
-        servers: 8,
-        help: "several servers with one queue, fixed service time",
-    },
-];
-
-/// A key of a simulated device.
+/// A key of a family.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// An example value, which is the default where there is one.
+    /// The default, or "by kind" where names differ in it.
     pub default: &'static str,
-    /// What it sets.
+    /// What it sets, with the unit.
     pub help: &'static str,
 }
 
-/// The keys, which hold for every kind.
-pub const KEYS: &[Key] = &[
-    Key {
-        name: "service",
-        default: "5ms",
-        help: "mean service time of a request, without transfer",
+/// Devices that share their keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// What they are, as a heading.
+    pub title: &'static str,
+    /// Their names.
+    pub kinds: &'static [Kind],
+    /// Their keys, which hold for each of them.
+    pub keys: &'static [Key],
+    /// The specification of a name before any key is set.
+    begin: fn(&'static str) -> SimKind,
+}
+
+/// All families.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        title: "Queues with a known truth",
+        kinds: queue_spec::KINDS,
+        keys: queue_spec::KEYS,
+        begin: |_| SimKind::Queue(QueueSpec::default()),
     },
-    Key { name: "servers", default: "by kind", help: "requests served at once" },
-    Key {
-        name: "rate",
-        default: "none",
-        help: "transfer rate of a server in bytes per second; adds size/rate to the service",
+    Family {
+        title: "Flash drives",
+        kinds: flash::KINDS,
+        keys: flash::KEYS,
+        begin: |_| SimKind::Flash(Box::default()),
     },
-    Key { name: "size", default: "64GiB", help: "capacity" },
-    Key {
-        name: "cache",
-        default: "none",
-        help: "bytes of a cache on the device that keeps the blocks last used",
+    Family {
+        title: "Machines with disk drives",
+        kinds: machine::KINDS,
+        keys: machine::KEYS,
+        begin: |name| SimKind::Machine(Box::new(MachineSpec::new(name))),
     },
-    Key { name: "hit", default: "100us", help: "service time of a request that the cache serves" },
-    Key {
-        name: "drift",
-        default: "0%",
-        help: "growth of the service time per minute of virtual time",
-    },
-    Key { name: "error", default: "0", help: "probability that a request fails with EIO" },
 ];
 
-/// Shortest service time: below it a minute of virtual time takes minutes of real time.
-const SHORTEST: Nanos = Nanos(1_000);
-
-/// Parameters of a queue device.
+/// The specification of a device, by family.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DeviceSpec {
+pub enum SimKind {
+    /// Servers with one queue.
+    Queue(QueueSpec),
+    /// A flash drive.
+    Flash(Box<FlashSpec>),
+    /// A machine with disk drives.
+    Machine(Box<MachineSpec>),
+}
+
+impl SimKind {
+    /// Sets a key; `false` if there is none of this name, an error if the value cannot be used.
+    fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        match self {
+            Self::Queue(spec) => spec.set(key, value),
+            Self::Flash(spec) => spec.set(key, value),
+            Self::Machine(spec) => spec.set(key, value),
+        }
+    }
+
+    /// Whether the values go together.
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Queue(_) => Ok(()),
+            Self::Flash(spec) => spec.check(),
+            Self::Machine(spec) => spec.check(),
+        }
+    }
+}
+
+/// A simulated target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimSpec {
     /// The text after `sim:`, as given.
     pub text: String,
-    /// Whether service times are exponential.
-    pub exponential: bool,
-    /// Mean service time without transfer.
-    pub service: Nanos,
-    /// Requests served at once.
-    pub servers: u32,
-    /// Transfer rate of a server in bytes per second; 0 is infinite.
-    pub rate_bytes_per_s: u64,
-    /// Capacity.
-    pub size: Bytes,
-    /// Cache on the device; 0 is none.
-    pub cache: Bytes,
-    /// Service time of a hit.
-    pub hit: Nanos,
-    /// Growth of the service time per minute, as a share.
-    pub drift_per_min: f64,
-    /// Probability of an error.
-    pub error: f64,
+    /// What it describes.
+    pub kind: SimKind,
 }
 
 /// A simulated target that does not exist. All of these are errors of usage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// Unknown kind.
+    /// Unknown name.
     #[error("there is no simulated device '{name}'{hint}; known are {known}")]
     Kind {
         /// What was asked.
         name: String,
         /// A near one, as a clause.
         hint: String,
-        /// All.
+        /// All of them.
         known: String,
     },
+    /// Not of the form key=value.
+    #[error("'{0}' in a simulated target is not of the form key=value")]
+    Form(String),
     /// Unknown key.
-    #[error("simulated devices have no key '{name}'{hint}; known are {known}")]
+    #[error("sim:{kind} has no '{name}'{hint}; known are {known}")]
     Key {
+        /// The device.
+        kind: &'static str,
         /// What was asked.
         name: String,
         /// A near one, as a clause.
         hint: String,
-        /// All.
+        /// All of them.
         known: String,
     },
-    /// A part without an equals sign.
-    #[error("'{0}' in a simulated device is not of the form key=value")]
-    Form(String),
     /// A value that cannot be read.
     #[error("{key}={value} of a simulated device cannot be used: {why}")]
     Value {
@@ -142,6 +143,14 @@ pub enum SpecError {
         key: String,
         /// Its value.
         value: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Values that do not go together.
+    #[error("sim:{text} cannot be built: {why}")]
+    Together {
+        /// The target.
+        text: String,
         /// What is wrong.
         why: String,
     },
@@ -177,7 +186,14 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-impl DeviceSpec {
+/// The family and table row of a name.
+fn find(name: &str) -> Option<(&'static Family, &'static Kind)> {
+    FAMILIES.iter().find_map(|family| {
+        family.kinds.iter().find(|kind| kind.name == name).map(|kind| (family, kind))
+    })
+}
+
+impl SimSpec {
     /// Reads `NAME,key=value,...`, the text after `sim:`.
     ///
     /// # Errors
@@ -185,104 +201,99 @@ impl DeviceSpec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
-        let names = || KINDS.iter().map(|kind| kind.name);
-        let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| SpecError::Kind {
+        let names = || FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
+        let (family, row) = find(name).ok_or_else(|| SpecError::Kind {
             name: name.to_owned(),
             hint: hint(name, names()),
             known: list(names()),
         })?;
-        let mut spec = Self {
-            text: text.to_owned(),
-            exponential: kind.exponential,
-            service: Nanos(5_000_000),
-            servers: kind.servers,
-            rate_bytes_per_s: 0,
-            size: Bytes(64 << 30),
-            cache: Bytes(0),
-            hit: Nanos(100_000),
-            drift_per_min: 0.0,
-            error: 0.0,
-        };
-        for part in parts {
-            let (key, value) =
-                part.split_once('=').ok_or_else(|| SpecError::Form(part.to_owned()))?;
-            spec.set(key, value)?;
-        }
-        Ok(spec)
-    }
-
-    fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
-        let bad =
-            |why: String| SpecError::Value { key: key.to_owned(), value: value.to_owned(), why };
-        let nanos = || match value.parse::<Nanos>() {
-            Ok(nanos) if nanos < SHORTEST => Err(bad("use at least 1us".to_owned())),
-            Ok(nanos) => Ok(nanos),
-            Err(error) => Err(bad(error.to_string())),
-        };
-        let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| bad(error.to_string()));
-        match key {
-            "service" => self.service = nanos()?,
-            "hit" => self.hit = nanos()?,
-            "size" => self.size = bytes(value)?,
-            "cache" => self.cache = bytes(value)?,
-            "rate" => self.rate_bytes_per_s = bytes(value.strip_suffix("/s").unwrap_or(value))?.0,
-            "servers" => match value.parse() {
-                Ok(servers @ 1..=65_536) => self.servers = servers,
-                _ => return Err(bad("use a whole number from 1 to 65536".to_owned())),
-            },
-            "drift" => {
-                let percent = value.strip_suffix('%').unwrap_or(value);
-                self.drift_per_min = match percent.parse::<f64>() {
-                    Ok(percent) if percent.abs() <= 1_000.0 => percent / 100.0,
-                    _ => return Err(bad("use a percentage, for example 20%".to_owned())),
-                };
-            }
-            "error" => match value.parse() {
-                Ok(error) if (0.0..=1.0).contains(&error) => self.error = error,
-                _ => return Err(bad("use a probability from 0 to 1".to_owned())),
-            },
-            _ => {
-                let names = || KEYS.iter().map(|key| key.name);
+        let mut kind = (family.begin)(row.name);
+        let defaults = row.defaults.iter().map(|&(key, value)| Ok((key, value)));
+        let given =
+            parts.map(|part| part.split_once('=').ok_or_else(|| SpecError::Form(part.to_owned())));
+        for pair in defaults.chain(given) {
+            let (key, value) = pair?;
+            let known = kind.set(key, value).map_err(|why| SpecError::Value {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                why,
+            })?;
+            if !known {
+                let keys = || family.keys.iter().map(|key| key.name);
                 return Err(SpecError::Key {
+                    kind: row.name,
                     name: key.to_owned(),
-                    hint: hint(key, names()),
-                    known: list(names()),
+                    hint: hint(key, keys()),
+                    known: list(keys()),
                 });
             }
         }
-        Ok(())
+        kind.check().map_err(|why| SpecError::Together { text: text.to_owned(), why })?;
+        Ok(Self { text: text.to_owned(), kind })
+    }
+
+    /// Capacity of the device.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        match &self.kind {
+            SimKind::Queue(spec) => spec.size,
+            SimKind::Flash(spec) => spec.size,
+            SimKind::Machine(spec) => Bytes(spec.size_bytes()),
+        }
+    }
+
+    /// The device at time zero; `seed` makes every random choice of it.
+    #[must_use]
+    pub fn build(&self, seed: u64) -> AnyDevice {
+        match &self.kind {
+            SimKind::Queue(spec) => AnyDevice::Queue(Box::new(QueueDevice::new(spec, seed))),
+            SimKind::Flash(spec) => AnyDevice::Flash(Box::new(FlashDevice::new(spec, seed))),
+            SimKind::Machine(spec) => AnyDevice::Machine(Box::new(Machine::new(spec))),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn keys_set_what_they_name() {
-        let spec = DeviceSpec::parse("mmc,servers=4,service=100us,rate=200MB/s,drift=20%").unwrap();
-        assert_eq!((spec.servers, spec.service), (4, Nanos(100_000)));
-        assert_eq!(spec.rate_bytes_per_s, 200_000_000);
-        assert_eq!(spec.drift_per_min, 0.2);
-        assert!(spec.exponential);
-    }
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_wrong_name_suggests_the_nearest_and_a_wrong_value_says_why() {
-        let text = |spec: &str| DeviceSpec::parse(spec).unwrap_err().to_string();
+        let text = |spec: &str| SimSpec::parse(spec).unwrap_err().to_string();
         assert!(text("mm2").contains("did you mean 'mm1'"));
         assert!(text("mm1,servise=1ms").contains("did you mean 'service'"));
         assert!(text("nothing-like-it").contains("known are mm1"));
         assert!(text("mm1,service").contains("key=value"));
         assert!(text("mm1,service=0ms").contains("at least 1us"));
-        assert!(text("mm1,error=2").contains("0 to 1"));
+        assert!(text("mm1,error=2").contains("from 0 to 1"));
     }
 
     #[test]
-    fn every_key_of_the_table_is_understood() {
-        for key in KEYS {
-            let text = format!("mm1,{}=1", key.name);
-            assert!(DeviceSpec::parse(&text).is_ok(), "{text}");
+    fn no_name_is_given_twice_and_no_key_of_a_family() {
+        let mut names = BTreeSet::new();
+        for family in FAMILIES {
+            for kind in family.kinds {
+                assert!(names.insert(kind.name), "{} twice", kind.name);
+            }
+            let keys: BTreeSet<&str> = family.keys.iter().map(|key| key.name).collect();
+            assert_eq!(keys.len(), family.keys.len(), "{}", family.title);
+        }
+    }
+
+    #[test]
+    fn every_name_is_understood_and_every_key_of_its_family_with_the_default_that_is_listed() {
+        for family in FAMILIES {
+            for kind in family.kinds {
+                let plain = SimSpec::parse(kind.name).unwrap();
+                assert!(plain.size().0 > 0, "{}", kind.name);
+                for key in family.keys.iter().filter(|key| key.default != "by kind") {
+                    let text = format!("{},{}={}", kind.name, key.name, key.default);
+                    let spelled = SimSpec::parse(&text).unwrap();
+                    let changed = kind.defaults.iter().any(|(name, _)| *name == key.name);
+                    assert!(changed || spelled.kind == plain.kind, "{text} is not the default");
+                }
+            }
         }
     }
 }

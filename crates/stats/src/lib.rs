@@ -7,9 +7,10 @@
 //!
 //! Time runs through three scales, each with its own source of noise. Slices within one visit are
 //! autocorrelated: [`batch_means`] and [`batch_ratio`]. Visits of one cell at different moments
-//! differ by what else the device was doing: [`visits_mean`] and the stopping rule [`look`]. Cells
-//! of a sweep lie on curves: [`weighted_line`]. What contradicts "one unchanging device" is found
-//! by [`warm_up_cut`], [`steadiness`] and [`drift`].
+//! differ by what else the device was doing: [`visits_mean`] and the stopping rule [`look`]; whether
+//! one visit by itself has gone on for long enough says [`known_to`]. Cells of a sweep lie on
+//! curves: [`weighted_line`]. What contradicts "one unchanging device" is found by [`warm_up_cut`],
+//! [`steadiness`] and [`drift`].
 //!
 //! Series with a value that is not finite have no estimate: the functions return `None`.
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@
 mod batch;
 mod drift;
 mod histogram;
+mod known;
 mod line;
 mod quantile;
 mod steady;
@@ -26,10 +28,11 @@ mod warm_up;
 pub use batch::{batch_means, batch_ratio};
 pub use drift::{drift, drift_across};
 pub use histogram::{Histogram, summarise};
+pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
 pub use quantile::{normal_quantile, student_t_quantile};
 pub use steady::{Steadiness, steadiness};
-pub use visits::{Look, MIN_VISITS, look, visits_mean};
+pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
 pub use warm_up::warm_up_cut;
 
 /// Probability below the upper end of a two-sided 95 % interval.

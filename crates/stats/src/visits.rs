@@ -76,6 +76,18 @@ pub fn visits_mean(visits: &[f64]) -> Option<Estimate> {
     Some(Estimate::symmetric(centre, half_width, visits.len() as u32))
 }
 
+/// The standard error of an estimate by [`visits_mean`] as it came out, without the factor that
+/// Student's t makes of it; [`Estimate::se`] where there was one visit. For who pools the variances of
+/// several estimates, and so knows them better than each by itself.
+#[must_use]
+pub fn visits_se(estimate: &Estimate) -> f64 {
+    if estimate.n < 2 {
+        return estimate.se;
+    }
+    let half_width = (estimate.high - estimate.low) / 2.0;
+    half_width / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
+}
+
 /// The stopping rule: whether the half-width of [`visits_mean`] is at most `target_rel` (a share,
 /// above 0) of the mean, asked only at [`MIN_VISITS`] times a power of two.
 #[must_use]
@@ -112,6 +124,9 @@ mod tests {
         assert!((estimate.high - 10.0 - 4.848_732 / sqrt(3.0)).abs() < 1e-6, "{estimate:?}");
         assert!((estimate.low + estimate.high - 20.0).abs() < 1e-12);
         assert_eq!(estimate.n, 3);
+        assert!((visits_se(&estimate) - 1.0 / sqrt(3.0)).abs() < 1e-9, "{estimate:?}");
+        let lone = Estimate::symmetric(10.0, 1.0, 1);
+        assert_eq!(visits_se(&lone), lone.se);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From the raw outcome of a run to the trial document.
 
-use crate::counters::{cpu, device_counters};
+use crate::counters::{components, cpu, device_counters};
 use crate::kept::Kept;
 use crate::{Measurement, OpenTally, Rig, SLICES, Slice, TrialError, validity};
 use record::{
@@ -95,6 +95,7 @@ fn result(workload: &Workload, kept: &Kept<'_>) -> TrialResult {
         open_loop: tally.open.as_ref().map(|open| open_loop(open, kept)),
         callback_depth: tally.callback_depth,
         verify: tally.verify.clone(),
+        components: components(kept),
     }
 }
 

@@ -10,7 +10,7 @@
 
 use crate::{JobTally, Slice};
 use record::{BUCKETS, HistogramSnapshot, bucket_index};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A counter with one writer: adding is a load and a store.
@@ -25,31 +25,56 @@ impl Counter {
 
     fn take(&self) -> u64 {
         let value = self.0.load(Ordering::Relaxed);
-        self.0.store(0, Ordering::Relaxed);
+        if value > 0 {
+            self.0.store(0, Ordering::Relaxed);
+        }
         value
     }
 }
 
 /// A histogram in the making, by the buckets of [`record::bucket_index`].
+///
+/// Each bucket has two counters side by side, for requests to use in turn: times that fall into
+/// one bucket one after another, as those of a batch do, would else wait for each other's store.
 #[derive(Debug)]
-pub(crate) struct LiveHistogram([Counter; BUCKETS]);
+pub(crate) struct LiveHistogram {
+    buckets: [[Counter; 2]; BUCKETS],
+    /// Whether anything was counted since it was emptied; looking at all buckets of the histograms
+    /// that a job has no use for would take the others out of the cache.
+    filled: AtomicBool,
+}
 
 impl LiveHistogram {
     const fn new() -> Self {
-        Self([const { Counter(AtomicU64::new(0)) }; BUCKETS])
+        Self {
+            buckets: [const { [const { Counter(AtomicU64::new(0)) }; 2] }; BUCKETS],
+            filled: AtomicBool::new(false),
+        }
     }
 
+    /// Counts a time; `turn` is any number that changes from one to the next. What was counted is
+    /// seen after [`LiveHistogram::fill`].
     #[inline]
-    pub(crate) fn record(&self, nanos: u64) {
-        self.0[bucket_index(nanos)].add(1);
+    pub(crate) fn record(&self, nanos: u64, turn: usize) {
+        self.buckets[bucket_index(nanos)][turn & 1].add(1);
+    }
+
+    /// Says that something was counted.
+    #[inline]
+    fn fill(&self) {
+        self.filled.store(true, Ordering::Relaxed);
     }
 
     /// Empties it.
     fn drain(&self) -> HistogramSnapshot {
         let mut buckets = Vec::new();
-        for (index, counter) in self.0.iter().enumerate() {
-            if counter.0.load(Ordering::Relaxed) > 0 {
-                buckets.push((index as u32, counter.take()));
+        if self.filled.load(Ordering::Relaxed) {
+            self.filled.store(false, Ordering::Relaxed);
+            for (index, [even, odd]) in self.buckets.iter().enumerate() {
+                let count = even.take() + odd.take();
+                if count > 0 {
+                    buckets.push((index as u32, count));
+                }
             }
         }
         HistogramSnapshot { buckets }
@@ -127,14 +152,16 @@ impl Board {
             counts.ios.add(sums.ios);
             counts.bytes.add(sums.bytes);
             counts.response_ns.add(sums.response_ns);
+            self.response[direction].fill();
         }
     }
 
     /// What an open loop adds: the time from hand-over to completion.
     #[inline]
-    pub(crate) fn book_completion(&self, direction: usize, completion_ns: u64) {
+    pub(crate) fn book_completion(&self, direction: usize, completion_ns: u64, turn: usize) {
         self.counts[direction].completion_ns.add(completion_ns);
-        self.completion[direction].record(completion_ns);
+        self.completion[direction].record(completion_ns, turn);
+        self.completion[direction].fill();
     }
 
     /// Takes the counts since the last edge.
@@ -213,7 +240,7 @@ mod tests {
             sums.add(bytes, response_ns);
             board.book(direction, &sums);
         }
-        board.response(1).record(3_000);
+        board.response(1).record(3_000, 0);
         let tally = board.take();
         assert_eq!(tally.slices[0].ios, [1, 1]);
         assert_eq!(tally.slices[0].bytes, [4096, 512]);

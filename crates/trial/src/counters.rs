@@ -4,7 +4,8 @@ use crate::cost::cpu_cost;
 use crate::kept::Kept;
 use engine::{DeviceSample, ProbeSample};
 use record::{
-    CpuCost, DeviceCounters, EngineName, Measured, Nanos, OpKind, Workload, format_nanos,
+    ComponentUse, CpuCost, DeviceCounters, EngineName, Measured, Nanos, OpKind, PhaseUse, Workload,
+    format_nanos,
 };
 
 /// The counters may be read later than the edges by this part of the window's length, or by a
@@ -52,6 +53,30 @@ pub(crate) fn cpu(kept: &Kept<'_>) -> Measured<CpuCost> {
     let (split, processors) = (measurement.cpu_split, &measurement.processors);
     let spin_ns = kept.total().spin_ns;
     Measured::Value(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
+}
+
+/// How busy the components of a simulated device were; none on a real one.
+pub(crate) fn components(kept: &Kept<'_>) -> Vec<ComponentUse> {
+    let Ok((before, after)) = readings(kept) else { return Vec::new() };
+    let span_ns = after.at.since(before.at).0.max(1) as f64;
+    let pairs = before.components.iter().zip(&after.components);
+    pairs
+        .map(|(before, after)| {
+            debug_assert_eq!(before.name, after.name, "the same components at every reading");
+            let busy_ns = after.busy_ns.saturating_sub(before.busy_ns) as f64;
+            let phases = before.phases.iter().zip(&after.phases).map(|(before, after)| PhaseUse {
+                name: after.name.to_owned(),
+                share: after.busy_ns.saturating_sub(before.busy_ns) as f64 / busy_ns.max(1.0),
+            });
+            ComponentUse {
+                name: after.name.clone(),
+                units: after.units,
+                // Work is counted when it ends, so that a window may see a little more than all.
+                busy_share: (busy_ns / (span_ns * f64::from(after.units.max(1)))).min(1.0),
+                phases: phases.collect(),
+            }
+        })
+        .collect()
 }
 
 pub(crate) fn device_counters(workload: &Workload, kept: &Kept<'_>) -> Measured<DeviceCounters> {

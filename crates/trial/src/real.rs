@@ -6,17 +6,16 @@ use engine::{
     Clock, ENGINES, Engine, EngineVisitor, JobClock, NullEngine, OpenEngine, Probe, Setup,
     clock_cost_ns, visit_engine,
 };
-use record::{
-    Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, Nanos, StopRules,
-    Workload,
-};
+use record::{Batching, Bytes, CacheMode, EngineName, Harness, Nanos, Workload};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Length of the run on the null engine that finds the harness's ceiling.
-const CEILING_RUN: Nanos = Nanos(10_000_000);
+/// Length of a run on the null engine that finds the harness's ceiling: thousands of requests.
+const CEILING_RUN: Nanos = Nanos(1_000_000);
+/// Such runs; the fastest counts, which nothing else on the machine held up.
+const CEILING_RUNS: u32 = 3;
 
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealRig {
@@ -26,8 +25,8 @@ pub struct RealRig {
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
-    /// Ceilings by depth per job, measured once each.
-    ceilings: BTreeMap<u32, f64>,
+    /// Ceilings by the load that they were measured with, once each.
+    ceilings: Vec<(Workload, f64)>,
     /// How many completions a job waits for, by what the answer depends on, found once each.
     gatherings: BTreeMap<GatheringKey, u32>,
 }
@@ -46,22 +45,30 @@ impl RealRig {
             probe,
             clock,
             clock_cost_ns: clock_cost_ns(&clock),
-            ceilings: BTreeMap::new(),
+            ceilings: Vec::new(),
             gatherings: BTreeMap::new(),
         }
     }
 
     fn harness(&mut self, workload: &Workload, measurement: &Measurement) -> Harness {
-        let clock = self.clock;
-        let ceiling =
-            self.ceilings.entry(workload.iodepth).or_insert_with(|| ceiling_iops(workload, clock));
         Harness {
-            ceiling_iops: *ceiling,
+            ceiling_iops: self.ceiling(workload),
             clock: self.clock.name().to_owned(),
             clock_cost_ns: self.clock_cost_ns,
             engine_features: measurement.tally.features.clone(),
             batching: batching(&measurement.tally.batches),
         }
+    }
+
+    /// The ceiling for this workload.
+    fn ceiling(&mut self, workload: &Workload) -> f64 {
+        let load = busy_load(workload);
+        if let Some((_, ceiling)) = self.ceilings.iter().find(|(known, _)| *known == load) {
+            return *ceiling;
+        }
+        let ceiling = ceiling_of(&load, self.clock);
+        self.ceilings.push((load, ceiling));
+        ceiling
     }
 
     /// Runs a workload on engines that `open` opens, each on its job's thread. For engines that
@@ -190,26 +197,51 @@ impl EngineVisitor for ThreadedRun<'_> {
     }
 }
 
+/// What the program itself does for one job of this workload, as a load of the null engine that
+/// is always busy: which requests it makes up (direction, sizes, pattern, area) and how many it
+/// keeps in flight with its engine. All else is at its default, so that two workloads with one
+/// ceiling have one such load.
+fn busy_load(workload: &Workload) -> Workload {
+    let depth = real_iodepth(workload);
+    Workload {
+        read_percent: workload.read_percent,
+        pattern: workload.pattern,
+        hit_bytes: workload.hit_bytes,
+        zipf_theta_milli: workload.zipf_theta_milli,
+        hot: workload.hot,
+        stride_bytes: workload.stride_bytes,
+        misalign_bytes: workload.misalign_bytes,
+        bs: workload.bs.clone(),
+        iodepth: depth,
+        numjobs: 1,
+        depth,
+        offset_bytes: workload.offset_bytes,
+        size_bytes: workload.size_bytes,
+        engine: EngineName::Null,
+        ..Workload::default()
+    }
+}
+
 /// Requests per second that one job of this workload reaches on the null engine: the limit of
-/// the program itself, by the code path of every other engine that is always busy.
+/// the program itself, by the code path of every other engine that is always busy. What an engine
+/// does for its requests (system calls, data for writes) is not in it.
 #[must_use]
 pub fn ceiling_iops(workload: &Workload, clock: JobClock) -> f64 {
-    let depth = workload.iodepth;
-    let busy = Workload {
-        arrival: Arrival::Closed,
-        rate_iops: None,
-        write_rate_iops: None,
-        think_ns: Nanos(0),
-        discipline: Discipline::Any,
-        data: Data::Random,
-        stop: StopRules::default(),
-        ..workload.clone()
-    };
+    ceiling_of(&busy_load(workload), clock)
+}
+
+fn ceiling_of(busy: &Workload, clock: JobClock) -> f64 {
+    (0..CEILING_RUNS).map(|_| null_iops(busy, clock)).fold(0.0, f64::max)
+}
+
+/// Requests per second of one run on the null engine.
+fn null_iops(busy: &Workload, clock: JobClock) -> f64 {
+    let depth = busy.iodepth;
     let setup = Setup { depth, ..Setup::reading(Vec::new(), depth, 1) };
     let Ok(engine) = NullEngine::open(&setup) else { return 0.0 };
     let begin = clock.now();
     let window = Window { begin, end: begin.plus(CEILING_RUN) };
-    let mut worker = Worker::new(engine, clock, &JobPlan::alone(&busy, window));
+    let mut worker = Worker::new(engine, clock, &JobPlan::alone(busy, window));
     while matches!(worker.step(), Ok(Step::Progress)) {}
     let (tally, _) = worker.finish();
     let ios: u64 = tally.slices.iter().map(crate::Slice::total_ios).sum();

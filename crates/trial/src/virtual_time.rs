@@ -1,8 +1,10 @@
 //! Jobs on one thread, against a simulated device in virtual time.
 //!
-//! The driver steps the jobs in order of (virtual time, index) until none can go on, then moves
-//! the clock to the next event: a completion, a moment that a job waits for, or an edge at which
-//! the counters are read. What the watching thread does for real jobs happens between two moves.
+//! The driver steps the jobs that something happened to, in order of (virtual time, index), until
+//! none can go on, then lets time pass to the next event: a completion, a moment that a job waits
+//! for, or an edge at which the counters are read. A job that nothing happened to would find
+//! nothing to do, so it is not asked; only when the end of the run moves are all of them. What the
+//! watching thread does for real jobs happens between two moves.
 
 use crate::read_back::not_read_back;
 use crate::threads::ending;
@@ -14,7 +16,7 @@ use crate::{
 };
 use engine::{Engine, Probe, ProbeSample};
 use record::{EndedBy, EngineName, Nanos, Workload};
-use simdisk::{DeviceSpec, QueueDevice, Room, SimClock, SimEngine, SimProbe};
+use simdisk::{Conditions, Passed, Room, SimClock, SimEngine, SimProbe, SimSpec};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,8 +31,9 @@ pub struct SimRig {
 impl SimRig {
     /// A rig with a fresh device; `seed` makes its service times.
     #[must_use]
-    pub fn new(spec: &DeviceSpec, seed: u64) -> Self {
-        Self { room: Rc::new(RefCell::new(Room::new(QueueDevice::new(spec, seed)))) }
+    pub fn new(spec: &SimSpec, seed: u64) -> Self {
+        let room = Room::new(spec.build(seed), format!("sim:{}", spec.text));
+        Self { room: Rc::new(RefCell::new(room)) }
     }
 
     /// Runs a workload on engines that `wrap` makes of the simulated ones, for faults on the way.
@@ -49,7 +52,12 @@ impl SimRig {
         }
         let begin = self.room.borrow().now().plus(workload.ramp_ns);
         let window = Window { begin, end: begin.plus(workload.runtime_ns) };
-        self.room.borrow_mut().admit(workload.numjobs);
+        let conditions = Conditions {
+            cache: workload.cache,
+            offset_bytes: workload.offset_bytes.0,
+            working_bytes: workload.size_bytes.0,
+        };
+        self.room.borrow_mut().admit(workload.numjobs, &conditions);
         let control = Arc::new(Control::new(workload, window));
         let boards: Vec<Arc<Board>> =
             (0..workload.numjobs).map(|_| Arc::new(Board::new())).collect();
@@ -76,6 +84,11 @@ impl SimRig {
             stop,
             probe: SimProbe::new(&self.room),
             before: Vec::new(),
+            after: None,
+            edge: window.begin,
+            known_end: control.end(),
+            turn: (0..workload.numjobs).collect(),
+            running: workload.numjobs,
             next_look: FIRST_LOOK,
             tally: JobTally::default(),
             stuck: Stuck::default(),
@@ -134,6 +147,16 @@ struct Drive<'a, E> {
     stop: &'a AtomicBool,
     probe: SimProbe,
     before: Vec<ProbeSample>,
+    /// The counters at the end, once it has come.
+    after: Option<ProbeSample>,
+    /// When the counters are read next before the end; the end of time for never.
+    edge: Nanos,
+    /// The end of the run as the jobs know it.
+    known_end: Nanos,
+    /// Jobs that something happened to.
+    turn: Vec<u32>,
+    /// Jobs that have not ended.
+    running: u32,
     next_look: usize,
     tally: JobTally,
     stuck: Stuck,
@@ -143,46 +166,45 @@ struct Drive<'a, E> {
 impl<E: Engine> Drive<'_, E> {
     /// Runs it to its end; the counters there.
     fn run(&mut self) -> Result<ProbeSample, TrialError> {
-        let window = self.control.window();
-        let mut sampled = None;
-        loop {
+        let window_end = self.control.window().end;
+        let until = loop {
             if self.stop.load(Ordering::Relaxed) {
                 self.control.end_at(Nanos(0), None);
             }
-            let all_done = self.step_all()?;
-            if sampled.is_none() && !self.before.is_empty() && self.control.end() <= self.now() {
-                sampled = Some(self.probe.sample());
+            self.step_turn()?;
+            let end = self.control.end();
+            let now = self.now();
+            if self.after.is_none() && !self.before.is_empty() && end <= now {
+                self.after = Some(self.probe.sample());
             }
-            let next = if all_done { None } else { self.room.borrow().next_event() };
-            let until = match next {
-                Some(until) => until,
-                None if all_done && self.control.end() < window.end => self.now(),
-                None if all_done && self.control.exhausted().is_some() => self.now(),
-                None if all_done => window.end.max(self.now()),
-                None => self.fall_silent(),
-            };
-            while let Some(edge) = self.next_edge().filter(|&edge| edge <= until) {
-                self.advance(edge);
-                let sample = self.probe.sample();
-                self.before.push(sample);
+            if self.running == 0 {
+                let early = end < window_end || self.control.exhausted().is_some();
+                break if early { now } else { window_end.max(now) };
             }
-            if sampled.is_none() && window.end <= until {
-                self.advance(window.end);
-                sampled = Some(self.probe.sample());
+            if end != self.known_end {
+                self.known_end = end;
+                self.turn.extend(0..self.workers.len() as u32);
+                continue;
             }
-            self.advance(until);
-            if all_done || next.is_none() {
-                let after = match sampled {
-                    Some(sample) => sample,
-                    None => self.probe.sample(),
-                };
-                if self.before.is_empty() {
-                    self.before.push(after.clone());
-                }
-                return Ok(after);
+            let limit = if self.after.is_none() { self.edge.min(window_end) } else { self.edge };
+            let passed = self.room.borrow_mut().proceed(limit);
+            if passed == Passed::Silence {
+                break self.fall_silent();
             }
+            self.pass_edges(self.now());
             self.look();
+            self.room.borrow_mut().take_turn(&mut self.turn);
+        };
+        self.pass_edges(until);
+        self.advance(until);
+        let after = match self.after.take() {
+            Some(sample) => sample,
+            None => self.probe.sample(),
+        };
+        if self.before.is_empty() {
+            self.before.push(after.clone());
         }
+        Ok(after)
     }
 
     fn now(&self) -> Nanos {
@@ -194,10 +216,10 @@ impl<E: Engine> Drive<'_, E> {
         self.room.borrow_mut().advance(time);
     }
 
-    /// Steps every job as far as it goes; whether all have ended.
-    fn step_all(&mut self) -> Result<bool, TrialError> {
-        let mut all_done = true;
-        for slot in &mut self.workers {
+    /// Steps every job whose turn it is as far as it goes.
+    fn step_turn(&mut self) -> Result<(), TrialError> {
+        for job in self.turn.drain(..) {
+            let slot = &mut self.workers[job as usize];
             let Some(worker) = slot else { continue };
             let done = loop {
                 match worker.step()? {
@@ -206,22 +228,36 @@ impl<E: Engine> Drive<'_, E> {
                     Step::Done => break true,
                 }
             };
-            all_done &= done;
             if done && let Some(worker) = slot.take() {
+                self.running -= 1;
                 let (tally, ledger) = worker.finish();
                 self.tally.merge(&tally);
                 self.ledgers.extend(ledger);
             }
         }
-        Ok(all_done)
+        Ok(())
     }
 
-    /// When the counters are read next before the end.
-    fn next_edge(&self) -> Option<Nanos> {
-        let segment = self.before.len();
-        let edges = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
-        let at = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
-        (segment < edges && at <= self.control.end()).then_some(at)
+    /// Reads the counters at every edge up to `until`, and at the end of the window.
+    fn pass_edges(&mut self, until: Nanos) {
+        while self.edge <= until {
+            if self.edge > self.control.end() {
+                self.edge = Nanos(u64::MAX);
+                break;
+            }
+            self.advance(self.edge);
+            let sample = self.probe.sample();
+            self.before.push(sample);
+            let segment = self.before.len();
+            let edges = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
+            let next = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
+            self.edge = if segment < edges { next } else { Nanos(u64::MAX) };
+        }
+        let end = self.control.window().end;
+        if self.after.is_none() && end <= until {
+            self.advance(end);
+            self.after = Some(self.probe.sample());
+        }
     }
 
     /// Nothing is left to happen although jobs wait: a request that never completes. Leaves them
@@ -231,6 +267,7 @@ impl<E: Engine> Drive<'_, E> {
         self.control.end_at(until, Some(EndedBy::Silence));
         for (worker, board) in self.workers.iter_mut().zip(self.boards) {
             if worker.take().is_some() {
+                self.running -= 1;
                 self.stuck.jobs += 1;
                 self.stuck.requests += u64::from(board.in_flight());
                 self.tally.merge(&board.take());

@@ -14,14 +14,14 @@ const TICK: Nanos = Nanos(100_000_000);
 /// How long the other jobs have to end when one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
 /// Slices at the first look at the precision; further ones at each doubling.
-pub(crate) const FIRST_LOOK: usize = 16;
+pub(crate) const FIRST_LOOK: usize = stats::FIRST_LOOK;
 
 /// Whether the rate is known to the precision asked for, from the slices that all jobs have
 /// finished; looked at only where these are `next_look` or more, and then not before twice as
 /// many.
 ///
 /// Looking again and again until an interval is narrow selects the moments at which it is narrow
-/// by chance, so the looks are few: seven at most (see `stats::visits`).
+/// by chance, so the looks are few, four at most, and `stats::known_to` says what else it takes.
 pub(crate) fn precise(boards: &[Arc<Board>], asked_ppm: u32, next_look: &mut usize) -> bool {
     let finished = |board: &Arc<Board>| board.kept().slices.len().saturating_sub(1);
     let whole = boards.iter().map(finished).min().unwrap_or(0);
@@ -37,8 +37,7 @@ pub(crate) fn precise(boards: &[Arc<Board>], asked_ppm: u32, next_look: &mut usi
             *total += slice.total_ios() as f64;
         }
     }
-    let width = stats::batch_means(&totals).map(|estimate| estimate.relative_half_width());
-    width.is_some_and(|width| width <= f64::from(asked_ppm) / 1e6)
+    stats::known_to(&totals, f64::from(asked_ppm) / 1e6)
 }
 
 pub(crate) struct Watch<'a> {

@@ -453,7 +453,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     fn book<const OPEN: bool>(&mut self, now: Nanos) -> usize {
         let mut sums = [BatchSums::default(); 2];
-        for completion in &self.done {
+        for (turn, completion) in self.done.iter().enumerate() {
             let slot = &self.slots[completion.slot as usize];
             let bytes = slot.request.bytes;
             if completion.outcome != bytes as i32 {
@@ -463,9 +463,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let completion_ns = now.since(slot.started).0;
             let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
             sums[direction].add(bytes, response_ns);
-            self.board.response(direction).record(response_ns);
+            self.board.response(direction).record(response_ns, turn);
             if OPEN {
-                self.board.book_completion(direction, completion_ns);
+                self.board.book_completion(direction, completion_ns, turn);
             }
         }
         self.board.book(0, &sums[0]);
@@ -479,7 +479,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let direction = op as usize;
         let mut sums = BatchSums::default();
         let histogram = self.board.response(direction);
-        for completion in &self.done {
+        for (turn, completion) in self.done.iter().enumerate() {
             let slot = &self.slots[completion.slot as usize];
             let bytes = slot.request.bytes;
             if completion.outcome != bytes as i32 {
@@ -488,9 +488,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let completion_ns = now.since(slot.started).0;
             let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
             sums.add(bytes, response_ns);
-            histogram.record(response_ns);
+            histogram.record(response_ns, turn);
             if OPEN {
-                self.board.book_completion(direction, completion_ns);
+                self.board.book_completion(direction, completion_ns, turn);
             }
         }
         self.board.book(direction, &sums);

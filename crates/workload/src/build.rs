@@ -43,7 +43,7 @@ impl Spec {
             hot: None,
             stride_bytes: self.stride,
             misalign_bytes: self.misalign,
-            regions: self.regions.unwrap_or(Regions::PerJob),
+            regions: self.regions_asked(),
             bs: self.bs.clone(),
             iodepth: self.iodepth,
             numjobs: self.numjobs,
@@ -106,6 +106,17 @@ impl Spec {
             Pattern::Sequential | Pattern::Random => {}
         }
         Ok(workload)
+    }
+
+    /// How jobs share the area. Random jobs share it whole unless they are told to keep apart, for
+    /// which there is a word of its own: cells of workloads without it stay what they were.
+    fn regions_asked(&self) -> Regions {
+        let cursor = matches!(self.pattern, Pattern::Sequential | Pattern::Strided);
+        match self.regions {
+            Some(Regions::PerJob | Regions::Own) if !cursor => Regions::Own,
+            Some(Regions::Shared) => Regions::Shared,
+            _ => Regions::PerJob,
+        }
     }
 
     /// Every job must find room for its largest request; a hot area leaves room beside it.

@@ -2,7 +2,8 @@
 //!
 //! Jobs on one target share its area: whole, or in equal parts where each must keep to itself.
 //! That is so where sequential jobs would otherwise read the same blocks behind each other, and
-//! where written blocks are verified, because only one job may know what a block holds last.
+//! where written blocks are verified, because only one job may know what a block holds last; and
+//! where it is asked for, as for random jobs that are to keep to a disk each.
 
 use record::{Data, Pattern, Regions, Workload};
 
@@ -38,7 +39,11 @@ impl Region {
 /// Whether each job keeps to a part of its own.
 fn has_own_part(workload: &Workload) -> bool {
     let cursor = matches!(workload.pattern, Pattern::Sequential | Pattern::Strided);
-    workload.data == Data::Tagged || cursor && workload.regions == Regions::PerJob
+    match workload.regions {
+        Regions::Own => true,
+        Regions::PerJob => cursor || workload.data == Data::Tagged,
+        Regions::Shared => workload.data == Data::Tagged,
+    }
 }
 
 /// Jobs that work on the same area: all of them on one target or a stripe, else those of a target.

@@ -109,10 +109,10 @@ impl Spec {
         }
         let needs = "strided needs a distance; add for example --stride 64k";
         refuse(is(Pattern::Strided) && self.stride.is_none(), "pattern", needs)?;
-        if self.regions.is_some() {
+        if self.regions == Some(Regions::Shared) {
             let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
-            let why = "says how sequential and strided jobs share the area; with other patterns \
-                       leave it out";
+            let why = "shared is about sequential and strided jobs; with other patterns jobs share \
+                       the area anyway: leave it out";
             refuse(!cursor, "regions", why)?;
         }
         Ok(())
@@ -260,7 +260,8 @@ mod tests {
         refused("hot-share", "--pattern hot", |spec| spec.hot_percent = Some(1));
         refused("stride", "--pattern strided", |spec| spec.stride = Some(Bytes(1)));
         refused("pattern", "--stride", |spec| spec.pattern = Pattern::Strided);
-        refused("regions", "sequential", |spec| spec.regions = Some(Regions::PerJob));
+        refused("regions", "sequential", |spec| spec.regions = Some(Regions::Shared));
+        accepted(|spec| spec.regions = Some(Regions::PerJob));
         accepted(|spec| {
             (spec.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
         });

@@ -282,6 +282,26 @@ fn jobs_that_share_one_sequence_take_its_requests_in_turn() {
 }
 
 #[test]
+fn random_jobs_keep_to_their_own_parts_only_if_they_are_told_to() {
+    for pattern in [Pattern::Random, Pattern::Hit, Pattern::Hot, Pattern::Zipf] {
+        for regions in [None, Some(Regions::PerJob)] {
+            let workload = of_pattern(pattern, |spec| {
+                (spec.numjobs, spec.regions) = (4, regions);
+            });
+            let parts = if regions.is_some() { 4 } else { 1 };
+            for job in 0..4 {
+                let region = Region::of(&workload, job);
+                assert_eq!(region.parts, parts, "{pattern:?}");
+                let inside = region.start..region.start + region.length;
+                assert!(
+                    requests(&workload, 7, job, 500).iter().all(|r| inside.contains(&r.offset))
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
     let separate = of_pattern(Pattern::Sequential, |spec| (spec.numjobs, spec.targets) = (4, 2));
     for target in 0..2 {

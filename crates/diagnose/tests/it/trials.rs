@@ -185,7 +185,20 @@ fn notes_that_explain_one_trial_are_not_carried_into_a_profile() {
     }
     let small = one(FindingCode::SmallArea, Severity::Info, "The area is a part of the device.");
     assert!(trial_findings(&trials, &[small]).is_empty());
-    let claims: Vec<String> =
-        trial_findings(&trials, &[]).into_iter().map(|finding| finding.claim).collect();
-    assert_eq!(claims, ["In 3 of 3 trials: A small area."], "nobody else says it");
+    let claims = |already: &[Finding]| -> Vec<String> {
+        trial_findings(&trials, already).into_iter().map(|finding| finding.claim).collect()
+    };
+    assert_eq!(claims(&[]), ["A small area."], "nobody else says it");
+}
+
+#[test]
+fn an_area_that_fits_a_cache_is_one_fact_and_not_so_many_of_so_many_trials() {
+    let mut trials = visits(&random_read(1), 1000.0);
+    for (trial, severity) in trials.iter_mut().zip([Severity::Info, Severity::Warning]) {
+        trial.findings.push(one(FindingCode::CacheSizedArea, severity, "It fits the cache."));
+    }
+    let small = one(FindingCode::SmallArea, Severity::Info, "The area is a part of the device.");
+    let found = trial_findings(&trials, &[small]);
+    let said: Vec<_> = found.iter().map(|it| (it.claim.as_str(), it.severity)).collect();
+    assert_eq!(said, [("It fits the cache.", Severity::Warning)]);
 }

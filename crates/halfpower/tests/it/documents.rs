@@ -8,7 +8,7 @@ use testkit::{disk_folder, requires};
 
 /// Checks a document against the schema that is committed for readers.
 #[track_caller]
-fn check_schema(name: &str, document: &str) {
+pub(crate) fn check_schema(name: &str, document: &str) {
     let path = format!("{}/../../docs/schema/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -126,6 +126,26 @@ fn a_machine_that_forbids_io_uring_gets_the_sync_engine_at_the_same_depth_and_is
 }
 
 #[test]
+fn an_option_of_io_uring_is_refused_with_the_kernel_s_reason_where_io_uring_is_forbidden() {
+    requires!(Disk, Strace);
+    let folder = disk_folder().unwrap();
+    let forbidden = |words: &str| {
+        let mut command = program_under(
+            "strace -f -qq -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM",
+        );
+        command.current_dir(folder.path());
+        run(command, &format!("run . --size 64m --runtime 100ms {words} --no-save"))
+    };
+    for flag in ["--hipri", "--sqthread-poll"] {
+        let refused = forbidden(flag);
+        assert!(!refused.stderr.contains("is an option of"), "io_uring was asked for: {refused:?}");
+        assert!(!refused.stderr.contains("write test file"), "before anything else: {refused:?}");
+        refused.refuses(4, &[flag, "needs io_uring", "seccomp", "allow io_uring_setup"]);
+    }
+    forbidden("").expect(0);
+}
+
+#[test]
 fn a_file_system_in_memory_is_told_to_be_no_device_and_is_measured_all_the_same() {
     requires!(Mount, Disk);
     // Its size is a limit, of which 16 MiB are used.

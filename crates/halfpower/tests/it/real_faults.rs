@@ -175,7 +175,33 @@ fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     drop(frozen);
     assert!(writes(&ended.trial()).ios > 0);
+    assert!(!ended.stderr.contains("still wait"), "nothing kept it: {ended:?}");
     ended_by_silence(ended);
+}
+
+#[test]
+fn a_device_that_answers_within_the_time_allowed_is_not_given_up() {
+    requires!(Root, Loop, Mount, Ext4, Freeze);
+    let below = LoopDevice::new(96 * MIB).unwrap();
+    let disk = Mounted::ext4(below.path()).unwrap();
+    let device = LoopDevice::within(disk.path(), 16 * MIB, 512).unwrap();
+    let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
+    let mut command = program();
+    let words = format!(
+        "run {} --rw randwrite --runtime 3s --io-timeout 20s --destroy-data-on {name} --no-save \
+         --json",
+        device.path().display()
+    );
+    command.args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("measure ...");
+    std::thread::sleep(Duration::from_millis(300));
+    let frozen = Frozen::at(disk.path()).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    drop(frozen);
+    let trial = running.end().expect(0).trial();
+    assert!(!found(&trial.findings, FindingCode::DeviceSilent), "{:?}", trial.findings);
+    assert!(trial.clean() && trial.result.ended_by.is_none());
 }
 
 #[test]
@@ -197,14 +223,18 @@ fn a_file_system_that_takes_no_writes_ends_the_run_and_its_test_file_is_gone() {
         std::thread::sleep(Duration::from_millis(300));
         let frozen = Frozen::at(disk.path()).unwrap();
         // The kernel lets no thread go that waits for the file system: the document is there
-        // before that, the end of the process may not be.
-        std::thread::sleep(Duration::from_secs(5));
+        // before that, the end of the process is not, and it says what it waits for.
+        running.wait_for("still wait");
         let said = running.said();
         drop(frozen);
         let document: Trial =
             serde_json::from_str(&said).unwrap_or_else(|error| panic!("{engine}: {error}: {said}"));
         assert!(found(&document.findings, FindingCode::DeviceSilent), "{engine}");
-        ended_by_silence(running.end());
+        let ended = running.end();
+        for word in ["in the kernel", "fsfreeze --unfreeze"] {
+            assert!(ended.stderr.contains(word), "{engine}: {ended:?}");
+        }
+        ended_by_silence(ended);
         assert_eq!(crate::program::names(disk.path()), before, "{engine}");
     }
 }

@@ -38,13 +38,13 @@ fn requests_of_others_on_the_same_device_are_told_and_those_on_another_are_not()
 }
 
 /// A queue setting of a device, put back when it is dropped.
-struct QueueSetting {
+pub(crate) struct QueueSetting {
     file: PathBuf,
     before: String,
 }
 
 impl QueueSetting {
-    fn new(device: &LoopDevice, name: &str, value: &str) -> Self {
+    pub(crate) fn new(device: &LoopDevice, name: &str, value: &str) -> Self {
         let device = device.path().file_name().unwrap().to_str().unwrap();
         let file = Path::new("/sys/block").join(device).join("queue").join(name);
         let before = std::fs::read_to_string(&file).unwrap();

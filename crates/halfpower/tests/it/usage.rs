@@ -287,28 +287,41 @@ fn the_help_of_run_fits_80_columns_under_its_headings() {
 }
 
 #[test]
-fn the_help_lists_every_simulated_device_and_key_within_80_columns() {
+fn the_help_lists_every_simulated_device_within_80_columns() {
     for verb in ["run", "check"] {
         let help = halfpower(&format!("{verb} --help")).expect(0).stdout;
         let table = &help[help.find("Simulated devices").unwrap()..];
         let starts =
             |words: String| table.lines().any(|line| line.trim_start().starts_with(&words));
-        for kind in simdisk::KINDS {
-            assert!(starts(format!("{} ", kind.name)), "{verb}: {}", kind.name);
-        }
-        for key in simdisk::KEYS {
-            let line = table.lines().find(|line| line.starts_with(&format!("  {} ", key.name)));
-            assert!(line.unwrap().contains(key.default), "{verb}: {}", key.name);
-        }
-        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         // No word of the tables is lost where lines are wrapped.
         let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
-        for help in
-            simdisk::KINDS.iter().map(|it| it.help).chain(simdisk::KEYS.iter().map(|it| it.help))
-        {
-            assert!(flat.contains(help), "{verb}: {help:?}");
+        for kind in simdisk::FAMILIES.iter().flat_map(|family| family.kinds) {
+            assert!(starts(format!("{} ", kind.name)), "{verb}: {}", kind.name);
+            assert!(flat.contains(kind.help), "{verb}: {:?}", kind.help);
+        }
+        assert!(flat.contains("halfpower run --list-sim"), "{flat}");
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    }
+}
+
+#[test]
+fn the_list_of_simulated_devices_has_every_name_and_key_with_its_default() {
+    let list = halfpower("run --list-sim").expect(0).stdout;
+    assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+    for family in simdisk::FAMILIES {
+        let section = &list[list.find(&format!("\n{}\n", family.title)).unwrap() + 1..];
+        let section = &section[..section.find("\n\n").unwrap()];
+        let flat = section.split_whitespace().collect::<Vec<_>>().join(" ");
+        for kind in family.kinds {
+            assert!(flat.contains(&format!("{} {}", kind.name, kind.help)), "{}", kind.name);
+        }
+        for key in family.keys {
+            let words = format!("{} {} {}", key.name, key.default, key.help);
+            assert!(flat.contains(&words), "{words}");
         }
     }
+    let refused = halfpower("run --list-sim=x").expect(2);
+    assert!(refused.stdout.is_empty());
 }
 
 #[test]

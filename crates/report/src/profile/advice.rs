@@ -61,7 +61,11 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
 }
 
 fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
-    let Some(expectation) = expectation else { return vec![Entry::Empty; 5] };
+    // Left out where its interval would say nothing.
+    let Some(expectation) = expectation else {
+        let unknown = Entry::toned("unknown", Tone::Faint);
+        return vec![Entry::Empty, unknown, Entry::Empty, Entry::Empty, Entry::Empty];
+    };
     let error = number::percent(expectation.mm1_error_rel);
     let signed = error.starts_with('-') || error == "0%" || error == number::NONE;
     let error = if signed { error } else { format!("+{error}") };

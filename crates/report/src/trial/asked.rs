@@ -65,6 +65,9 @@ fn place(workload: &Workload) -> String {
     if workload.regions == Regions::Shared && workload.numjobs > 1 {
         text.push_str(", one stream for all jobs");
     }
+    if workload.regions == Regions::Own && workload.numjobs > 1 {
+        text.push_str(", each job in its own part");
+    }
     text
 }
 

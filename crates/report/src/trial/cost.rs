@@ -15,6 +15,7 @@ fn micros(value: f64) -> String {
 /// Per request: both bounds, and what they come to in other units.
 pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     let mut text = match cpu.lower_us_per_io {
+        Some(time) if cpu.split == CpuSplit::Modelled => format!("{} modelled", micros(time)),
         Some(lower) => format!("{} at least", micros(lower)),
         None => "none completed".to_owned(),
     };
@@ -51,13 +52,17 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
     let split = match cpu.split {
         CpuSplit::Sampled => "split sampled",
         CpuSplit::Exact => "split exact",
+        CpuSplit::Modelled => "modelled",
     };
-    let mut text = format!(
-        "user {}, system {} ({split}), of it kernel workers {}",
-        millis(cpu.user_ms),
-        millis(cpu.system_ms),
-        millis(cpu.workers_ms)
-    );
+    let mut text = match cpu.split {
+        CpuSplit::Modelled => format!("system {} ({split})", millis(cpu.system_ms)),
+        _ => format!(
+            "user {}, system {} ({split}), of it kernel workers {}",
+            millis(cpu.user_ms),
+            millis(cpu.system_ms),
+            millis(cpu.workers_ms)
+        ),
+    };
     if let Some(steal) = cpu.steal_ms {
         text.push_str(&format!("; stolen by the host {}", millis(steal)));
     }

@@ -6,6 +6,7 @@
 //! keeps its place and says why.
 
 mod asked;
+mod components;
 mod cost;
 mod load;
 
@@ -54,6 +55,9 @@ pub fn trial_text(trial: &Trial, style: &Style) -> String {
     part(&mut page, "device counters", &trial.device_counters, |device| {
         cost::device_text(device, trial.result.duration_ns.0 as f64)
     });
+    if !trial.result.components.is_empty() {
+        page.labelled("components", VALUES, &components::text(&trial.result.components));
+    }
     let jobs = f64::from(trial.workload.numjobs.max(1));
     let per_job = total_iops(trial) / jobs;
     part(&mut page, quantity("ceiling_iops").title, &trial.harness, |harness| {

@@ -10,6 +10,7 @@
 mod drift;
 mod histogram;
 mod intervals;
+mod known;
 mod lines;
 mod source;
 mod steadiness;

@@ -142,19 +142,32 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
     })
 }
 
+/// Share of the area that a scrub left in the page cache; `None` where that is too little to tell,
+/// unknown, or all that there is.
+pub(super) fn left_by_scrub(trial: &Trial) -> Option<f64> {
+    let Bytes(after) = trial.scrubbed.as_ref()?.resident_after_bytes?;
+    let share = after as f64 / area_bytes(trial).max(1) as f64;
+    (share > RESIDENT_SHARE && !in_memory(trial)).then_some(share)
+}
+
 /// Pages that were still cached after the scrub.
 pub(super) fn scrub(trial: &Trial) -> Option<Finding> {
+    let share = left_by_scrub(trial)?;
     let scrubbed = trial.scrubbed.as_ref()?;
     let Bytes(after) = scrubbed.resident_after_bytes?;
-    let share = after as f64 / area_bytes(trial).max(1) as f64;
-    (share > RESIDENT_SHARE && !in_memory(trial)).then(|| {
-        let severity =
-            if trial.workload.cache.direct() { Severity::Info } else { Severity::Warning };
+    let buffered = !trial.workload.cache.direct();
+    let (severity, meaning) = if buffered {
+        (Severity::Warning, ": reads of that are memory's")
+    } else {
+        (Severity::Info, "")
+    };
+    Some(
         Finding::new(
             FindingCode::ScrubIncomplete,
             severity,
             format!(
-                "{} of the area ({}) were still in the page cache after the scrub by {}.",
+                "{} of the area ({}) were still in the page cache after the scrub by \
+                 {}{meaning}.",
                 format_bytes(after),
                 percent(share),
                 scrubbed.method.name()
@@ -162,6 +175,6 @@ pub(super) fn scrub(trial: &Trial) -> Option<Finding> {
             "Pages that are dirty, locked or mapped by somebody stay: end who uses the file, sync, \
              or use --scrub drop-caches as root.",
         )
-        .with("still in the page cache", after as f64, "bytes")
-    })
+        .with("still in the page cache", after as f64, "bytes"),
+    )
 }

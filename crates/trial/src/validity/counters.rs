@@ -4,6 +4,7 @@
 //! was opened and on the file system. More mean that somebody else was at work, or the file system
 //! on our behalf, where it is known to.
 
+use super::area::left_by_scrub;
 use super::{Traffic, bytes, compresses, percent, traffic};
 use record::{
     CacheMode, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_bytes,
@@ -25,9 +26,20 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    let unexplained = !stored_compressed(trial);
+    // What a scrub could not drop is told by itself, with who holds it.
+    let left = left_by_scrub(trial).is_some_and(|share| 1.0 - ratio <= share + traffic.tolerance);
+    let unexplained = !stored_compressed(trial) && !left;
     let buffered = !workload.cache.direct() && workload.read_percent == 100;
     (buffered && traffic.less() && unexplained).then(|| {
+        let remedy = match trial.scrubbed {
+            Some(_) => {
+                "Use --cache device to measure the device; --passes 1 reads nothing again that the \
+                 run itself has read."
+            }
+            None => {
+                "Use --cache device to measure the device, or --scrub dontneed for a cold start."
+            }
+        };
         Finding::new(
             FindingCode::PageCacheServed,
             Severity::Warning,
@@ -36,7 +48,7 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
                 (1.0 - ratio) * 100.0,
                 counters.device
             ),
-            "Use --cache device to measure the device, or --scrub dontneed for a cold start.",
+            remedy,
         )
         .with("device bytes over ours", ratio, "")
     })

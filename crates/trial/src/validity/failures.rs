@@ -51,8 +51,8 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
                  by then.",
                 format_nanos(allowed_ns)
             ),
-            "Look at the kernel log (dmesg) and the path to the device; --io-timeout sets how \
-             long it may be silent.",
+            "Look at the kernel log (dmesg) and the path to the device, and whether a file system \
+             on it is frozen; --io-timeout sets how long it may be silent.",
         )
         .with("time allowed", allowed_ns, "ns")
         .with("completed requests", completed(trial) as f64, "")

@@ -62,6 +62,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
         || failed
         || workload.think_ns.0 > 0
         || trial.result.ended_by == Some(EndedBy::Silence)
+        || super::harness::ceiling(trial).is_some()
         || rounds < ROUNDS_MIN;
     let (why, remedy) = match workload.discipline {
         Discipline::OldestFirst => (
@@ -211,6 +212,10 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         let asked = f64::from(asked) / 1e6;
         let widths = directions(trial).filter_map(|direction| direction.iops_ci95_rel);
         let reached = widths.fold(f64::NAN, f64::max);
+        // Looks are few, and the whole run is one more.
+        if reached <= asked {
+            return None;
+        }
         let reached_text = if reached.is_nan() {
             "has no interval yet".to_owned()
         } else {

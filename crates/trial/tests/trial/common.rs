@@ -4,7 +4,7 @@ use engine::{Engine, EngineError, Probe, ProbeSample, Setup};
 use record::{
     Bytes, CacheMode, CpuSplit, EngineName, FindingCode, Nanos, Target, TargetKind, Trial, Workload,
 };
-use simdisk::DeviceSpec;
+use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -55,7 +55,7 @@ pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
     let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
     change(&mut spec);
     let workload = spec.build(Bytes(1 << 30)).unwrap();
-    let mut rig = SimRig::new(&DeviceSpec::parse(device).unwrap(), 1);
+    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), 1);
     let stop = AtomicBool::new(false);
     conduct(&mut rig, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }

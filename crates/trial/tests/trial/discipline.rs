@@ -3,7 +3,7 @@
 use crate::common::{document, file_workload, full_file, real, sim_workload};
 use engine::{Completion, Engine, EngineError, Submission};
 use record::{Discipline, EngineName, Nanos, Trial};
-use simdisk::{DeviceSpec, SimEngine};
+use simdisk::{SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
 use trial::{CALLBACK_DEPTH_MAX, SimRig};
 
@@ -63,7 +63,7 @@ fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
         spec.iodepth = 8;
         spec.runtime = Nanos(1_000_000_000);
     });
-    let mut rig = SimRig::new(&DeviceSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+    let mut rig = SimRig::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
     let slow = |_, inner| Slow {
         inner,
         slow: 100,
@@ -102,7 +102,7 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
             spec.runtime = Nanos(1_000_000_000);
             spec.stop.io_timeout_ns = Nanos(2_000_000_000);
         });
-        let mut rig = SimRig::new(&DeviceSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+        let mut rig = SimRig::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
         let stuck = |_, inner| Slow {
             inner,
             slow: 100,

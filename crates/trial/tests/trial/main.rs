@@ -6,10 +6,15 @@
 
 mod closed;
 mod common;
+mod components;
+mod coverage;
 mod discipline;
 mod faults;
+mod flash;
+mod known_truth;
 mod lying;
 mod open;
 mod stop;
 mod targets;
+mod turns;
 mod warm_up;

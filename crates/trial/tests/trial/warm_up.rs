@@ -2,7 +2,7 @@
 
 use crate::common::{has, identity, sim_workload, simulated};
 use record::{Arrival, Bytes, FindingCode, Nanos};
-use simdisk::DeviceSpec;
+use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
 use trial::{SimRig, conduct};
 use workload::Spec;
@@ -57,7 +57,7 @@ fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
         spec.stop.cut_warm_up = true;
         change(spec);
     });
-    let spec = DeviceSpec::parse(device).unwrap();
+    let spec = SimSpec::parse(device).unwrap();
     let cut = (0..runs).filter(|&seed| {
         let mut rig = SimRig::new(&spec, seed);
         let stop = AtomicBool::new(false);

@@ -40,7 +40,11 @@ impl Counted {
     }
 }
 
-/// Runs the product's worker, with all of its accounting, for a time by its clock.
+/// Length of a run as the product has it by default: it decides how often counts are kept.
+const RUN: Nanos = Nanos(10_000_000_000);
+
+/// Runs the product's worker, with all of its accounting, for a time by its clock: the first
+/// `length` of a run of [`RUN`].
 pub(super) fn worker(
     engine: impl Engine,
     clock: impl Clock,
@@ -48,9 +52,11 @@ pub(super) fn worker(
     length: Nanos,
 ) -> Result<Counted> {
     let begin = clock.now();
-    let window = Window { begin, end: begin.plus(length) };
+    let window = Window { begin, end: begin.plus(length.max(RUN)) };
     let workload = reads(depth);
-    let mut worker = Worker::new(engine, clock, &JobPlan::alone(&workload, window));
+    let plan = JobPlan::alone(&workload, window);
+    plan.control.end_at(begin.plus(length), None);
+    let mut worker = Worker::new(engine, clock, &plan);
     let begin = Instant::now();
     while worker.step()? != Step::Done {}
     let wall = begin.elapsed();

@@ -1,0 +1,131 @@
+//! The last word of a program that cannot end.
+//!
+//! A request that waits in the kernel where no signal reaches it (a write to a frozen file system,
+//! a network mount that is gone) keeps its thread, and a process is not over before its last thread
+//! is: the results are printed and saved, and the shell still waits. Nothing that a program may do
+//! ends that; what it can do is say so, and what for. Threads are asked of the kernel rather than of
+//! the runner, which knows which requests it gave up but not whether the kernel lets them go: a
+//! device that does not answer often keeps nobody. Rejected: a child process to measure in, so
+//! that the parent could leave it behind; what the child holds (the test file, an exclusive device)
+//! would then be in use by nobody whom the user knows.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a thread has to end by itself.
+const PATIENCE: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_millis(10);
+/// Threads that are named.
+const NAMED: usize = 3;
+
+/// A thread that no signal ends, and the function of the kernel that it waits in.
+#[derive(Debug, PartialEq, Eq)]
+struct Kept {
+    name: String,
+    place: Option<String>,
+}
+
+/// What keeps this process from ending, as a message; `None` where nothing does.
+pub(crate) fn kept() -> Option<String> {
+    let tasks = Path::new("/proc/self/task");
+    let start = Instant::now();
+    loop {
+        let kept = kept_in(tasks);
+        if kept.is_empty() {
+            return None;
+        }
+        if start.elapsed() >= PATIENCE {
+            return Some(message(&kept));
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// The threads in uninterruptible sleep below a task directory (proc(5)).
+fn kept_in(tasks: &Path) -> Vec<Kept> {
+    let Ok(entries) = std::fs::read_dir(tasks) else { return Vec::new() };
+    let kept = |task: &Path| -> Option<Kept> {
+        let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+        // The name stands in brackets and may hold any character.
+        let (before, after) = stat.rsplit_once(") ")?;
+        let (_, name) = before.split_once('(')?;
+        let place = std::fs::read_to_string(task.join("wchan")).ok();
+        let place = place.map(|place| place.trim().to_owned());
+        after.starts_with('D').then(|| Kept {
+            name: name.to_owned(),
+            // 0 where the kernel does not tell.
+            place: place.filter(|place| !place.is_empty() && place != "0"),
+        })
+    };
+    let mut found: Vec<Kept> = entries.flatten().filter_map(|entry| kept(&entry.path())).collect();
+    found.sort_by(|a, b| (&a.name, &a.place).cmp(&(&b.name, &b.place)));
+    found
+}
+
+fn message(kept: &[Kept]) -> String {
+    let named = |kept: &Kept| match &kept.place {
+        Some(place) => format!("{} in {place}", kept.name),
+        None => kept.name.clone(),
+    };
+    // Workers of one ring are named alike.
+    let mut names: Vec<String> = kept.iter().map(named).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let (threads, wait) = if kept.len() == 1 { ("thread", "waits") } else { ("threads", "wait") };
+    format!(
+        "all is done, but {} {threads} of this program still {wait} in the kernel for the device \
+         or file system ({}), and no signal ends that: the process ends when it answers (a frozen \
+         file system when it is thawed: fsfreeze --unfreeze)",
+        kept.len(),
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(folder: &Path, id: u32, stat: &str, wchan: &str) {
+        let directory = folder.join(id.to_string());
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::write(directory.join("stat"), stat).unwrap();
+        std::fs::write(directory.join("wchan"), wchan).unwrap();
+    }
+
+    #[test]
+    fn only_threads_that_no_signal_reaches_are_named_and_with_their_place() {
+        let folder = tempfile::tempdir().unwrap();
+        task(folder.path(), 1, "1 (halfpower) R 0 1 1", "0");
+        task(folder.path(), 2, "2 (job-0) S 0 1 1", "io_cqring_wait");
+        task(folder.path(), 3, "3 (job (1) x) D 0 1 1", "percpu_rwsem_wait");
+        task(folder.path(), 4, "4 (iou-wrk-2) D 0 1 1", "0");
+        let found = kept_in(folder.path());
+        let place = Some("percpu_rwsem_wait".to_owned());
+        assert_eq!(
+            found,
+            [
+                Kept { name: "iou-wrk-2".to_owned(), place: None },
+                Kept { name: "job (1) x".to_owned(), place },
+            ]
+        );
+        let text = message(&found);
+        assert!(text.contains("(iou-wrk-2, job (1) x in percpu_rwsem_wait)"), "{text}");
+        assert_eq!(kept_in(&folder.path().join("none")), []);
+    }
+
+    #[test]
+    fn many_threads_are_counted_and_a_process_that_can_end_says_nothing() {
+        let many: Vec<Kept> =
+            (0..9).map(|job| Kept { name: format!("job-{job}"), place: None }).collect();
+        let text = message(&many);
+        assert!(text.contains("9 threads") && text.contains("6 more"), "{text}");
+        let worker = || Kept { name: "iou-wrk-7".to_owned(), place: None };
+        let text = message(&[worker(), worker()]);
+        assert!(text.contains("2 threads") && text.contains("(iou-wrk-7)"), "{text}");
+        assert_eq!(kept(), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! No finding without a test that brings it about.
+
+use std::path::Path;
+
+/// `small_area` as its name in the code, `SmallArea`.
+fn in_code(code: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    code.split('_').map(capital).collect()
+}
+
+#[test]
+fn every_finding_of_the_page_is_named_by_a_test_of_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("../../docs/findings.md")).unwrap();
+    let codes = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'));
+    let codes: Vec<String> = codes.map(in_code).collect();
+    assert!(codes.len() > 40, "{codes:?}");
+    let tests = std::fs::read_dir(root.join("tests/it")).unwrap();
+    let sources: String =
+        tests.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    let missing: Vec<&String> =
+        codes.iter().filter(|code| !sources.contains(&format!("FindingCode::{code}"))).collect();
+    assert!(missing.is_empty(), "no test provokes {missing:?}");
+}

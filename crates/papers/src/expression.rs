@@ -1,0 +1,282 @@
+//! The small language in which a row says how its value comes about.
+//!
+//! A row of a paper is data: `100 * (ultra_read[64] / fast_read[64] - 1)` says which two simulated
+//! runs give the claim and how. Written as code, three hundred claims would be three hundred
+//! functions whose arithmetic nobody reads; written as a fixed set of methods with arguments
+//! (ratio, gain, share, ...) every fifth claim would need a method of its own. So: arithmetic,
+//! names of curves, and a few functions.
+//!
+//! ```text
+//! ultra_read[64]                     the curve of that name at 64, in its own metric
+//! ultra_read[64]:cpu_ms_per_mib      the same in another metric
+//! R096 / R010                        values of claims; R256[2] is the second one
+//! first_over(fig03.ultra, 0, 999, fig03.ultra[x] - 5)   aggregates bind x to the curve's points
+//! ```
+
+use std::fmt;
+
+/// A parsed expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expression {
+    /// A literal.
+    Number(f64),
+    /// The abscissa of the point that is being evaluated.
+    X,
+    /// The negative.
+    Negate(Box<Self>),
+    /// Two values and what joins them: `+`, `-`, `*`, `/`.
+    Binary(char, Box<Self>, Box<Self>),
+    /// A curve, at one point or as a whole.
+    Curve(CurveUse),
+    /// A function.
+    Call(String, Vec<Self>),
+}
+
+/// A curve in an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveUse {
+    /// Name of a case, a series or a claim.
+    pub name: String,
+    /// Where it is read; `None` for all of it.
+    pub at: Option<Box<Expression>>,
+    /// The metric asked for; `None` for the curve's own.
+    pub metric: Option<String>,
+}
+
+/// What is wrong with the text of an expression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at character {at} of {text:?}")]
+pub struct SyntaxError {
+    /// What is wrong.
+    pub what: String,
+    /// Where, from 1.
+    pub at: usize,
+    /// The whole.
+    pub text: String,
+}
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// Says what is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        let mut reader = Reader { text, rest: text };
+        let parsed = reader.sum()?;
+        reader.skip();
+        if reader.rest.is_empty() {
+            Ok(parsed)
+        } else {
+            Err(reader.error("something is left over"))
+        }
+    }
+
+    /// Reads several, separated by semicolons.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, SyntaxError> {
+        text.split(';').map(Self::parse).collect()
+    }
+
+    /// Calls `visit` with every use of a curve.
+    pub fn curves(&self, visit: &mut dyn FnMut(&CurveUse)) {
+        match self {
+            Self::Number(_) | Self::X => {}
+            Self::Negate(inner) => inner.curves(visit),
+            Self::Binary(_, left, right) => {
+                left.curves(visit);
+                right.curves(visit);
+            }
+            Self::Curve(curve) => {
+                visit(curve);
+                if let Some(at) = &curve.at {
+                    at.curves(visit);
+                }
+            }
+            Self::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.curves(visit));
+            }
+        }
+    }
+}
+
+impl fmt::Display for CurveUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        self.metric.as_ref().map_or(Ok(()), |metric| write!(f, ":{metric}"))
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn error(&self, what: impl Into<String>) -> SyntaxError {
+        let at = self.text.len() - self.rest.len() + 1;
+        SyntaxError { what: what.into(), at, text: self.text.to_owned() }
+    }
+
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Takes the sign if it comes next.
+    fn take(&mut self, sign: char) -> bool {
+        self.skip();
+        let found = self.rest.strip_prefix(sign);
+        self.rest = found.unwrap_or(self.rest);
+        found.is_some()
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), SyntaxError> {
+        if self.take(sign) { Ok(()) } else { Err(self.error(format!("'{sign}' is missing"))) }
+    }
+
+    /// The longest run of characters that fit.
+    fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|letter| !fits(letter)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn sum(&mut self) -> Result<Expression, SyntaxError> {
+        let mut left = self.product()?;
+        loop {
+            let sign = if self.take('+') {
+                '+'
+            } else if self.take('-') {
+                '-'
+            } else {
+                return Ok(left);
+            };
+            left = Expression::Binary(sign, Box::new(left), Box::new(self.product()?));
+        }
+    }
+
+    fn product(&mut self) -> Result<Expression, SyntaxError> {
+        let mut left = self.factor()?;
+        loop {
+            let sign = if self.take('*') {
+                '*'
+            } else if self.take('/') {
+                '/'
+            } else {
+                return Ok(left);
+            };
+            left = Expression::Binary(sign, Box::new(left), Box::new(self.factor()?));
+        }
+    }
+
+    fn factor(&mut self) -> Result<Expression, SyntaxError> {
+        if self.take('-') {
+            return Ok(Expression::Negate(Box::new(self.factor()?)));
+        }
+        if self.take('(') {
+            let inner = self.sum()?;
+            self.expect(')')?;
+            return Ok(inner);
+        }
+        self.skip();
+        if self.rest.starts_with(|letter: char| letter.is_ascii_digit()) {
+            let digits = self.run(|letter| letter.is_ascii_digit() || letter == '.');
+            return digits.parse().map(Expression::Number).map_err(|_| self.error("bad number"));
+        }
+        self.named()
+    }
+
+    /// What begins with a name: x, a curve or a function.
+    fn named(&mut self) -> Result<Expression, SyntaxError> {
+        let name = self.run(|letter| letter.is_ascii_alphanumeric() || "_.".contains(letter));
+        if name.is_empty() {
+            return Err(self.error("a value is missing"));
+        }
+        if name == "x" {
+            return Ok(Expression::X);
+        }
+        if self.take('(') {
+            let mut arguments = vec![self.sum()?];
+            while self.take(',') {
+                arguments.push(self.sum()?);
+            }
+            self.expect(')')?;
+            return Ok(Expression::Call(name.to_owned(), arguments));
+        }
+        let mut at = None;
+        if self.take('[') {
+            at = Some(Box::new(self.sum()?));
+            self.expect(']')?;
+        }
+        let metric = self.metric()?;
+        Ok(Expression::Curve(CurveUse { name: name.to_owned(), at, metric }))
+    }
+
+    /// The text from an opening bracket to the one that closes it, both included.
+    fn in_brackets(&mut self) -> Result<&'a str, SyntaxError> {
+        let mut open = 0;
+        for (at, letter) in self.rest.char_indices() {
+            open += i32::from(letter == '(') - i32::from(letter == ')');
+            if open == 0 {
+                let (text, rest) = self.rest.split_at(at + 1);
+                self.rest = rest;
+                return Ok(text);
+            }
+        }
+        Err(self.error("')' is missing"))
+    }
+
+    /// `:name` or `:name(component)`.
+    fn metric(&mut self) -> Result<Option<String>, SyntaxError> {
+        if !self.rest.starts_with(':') {
+            return Ok(None);
+        }
+        self.rest = &self.rest[1..];
+        let mut metric =
+            self.run(|letter| letter.is_ascii_alphanumeric() || letter == '_').to_owned();
+        if self.rest.starts_with('(') {
+            metric.push_str(self.in_brackets()?);
+        }
+        Ok(Some(metric))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(name: &str, at: Option<f64>, metric: Option<&str>) -> Expression {
+        let at = at.map(|at| Box::new(Expression::Number(at)));
+        let metric = metric.map(str::to_owned);
+        Expression::Curve(CurveUse { name: name.to_owned(), at, metric })
+    }
+
+    #[test]
+    fn products_bind_more_than_sums_and_both_from_the_left() {
+        let number = |value| Box::new(Expression::Number(value));
+        let product = Expression::Binary('*', number(2.0), number(3.0));
+        let sum = Expression::Binary('-', number(1.0), Box::new(product));
+        let whole = Expression::Binary('+', Box::new(sum), number(4.0));
+        assert_eq!(Expression::parse("1 - 2*3 + 4"), Ok(whole));
+    }
+
+    #[test]
+    fn curves_carry_their_point_and_their_metric() {
+        assert_eq!(Expression::parse("a.b"), Ok(curve("a.b", None, None)));
+        assert_eq!(Expression::parse("a[64]:iops"), Ok(curve("a", Some(64.0), Some("iops"))));
+        let parsed = Expression::parse("a[2]:busy(bus 0)");
+        assert_eq!(parsed, Ok(curve("a", Some(2.0), Some("busy(bus 0)"))));
+        let parsed = Expression::parse("a[2]:phase(bus 0/(Re)Select End)");
+        assert_eq!(parsed, Ok(curve("a", Some(2.0), Some("phase(bus 0/(Re)Select End)"))));
+    }
+
+    #[test]
+    fn an_error_says_where_it_is() {
+        let place = |text: &str| Expression::parse(text).map_err(|error| error.at);
+        assert_eq!(place("1 +"), Err(4));
+        assert_eq!(place("max(1, 2"), Err(9));
+        assert_eq!(place("1 2"), Err(3));
+    }
+}

@@ -1,0 +1,346 @@
+//! From the papers as data to the report: every row reproduced, then judged.
+//!
+//! Two passes, because a curve is also judged by its order against the other curves of its chart:
+//! first all values, then all verdicts. What cannot be carried out is a failed row with its reason,
+//! never a missing one: the number of rows is that of what was published.
+
+use crate::evaluator::{Collector, Evaluator, Runs};
+use crate::library::{Entry, Library};
+use crate::quote::Quote;
+use crate::row::{Class, ClassCount, PAPERS_SCHEMA, Point, Report, Row, Verdict};
+use crate::run_line::{RunLine, Switch};
+use crate::tolerance::{
+    CURVE_MAX, CURVE_MEDIAN, Tolerance, claim_holds, deviations, half_power_distance, out_of_order,
+};
+use std::collections::BTreeMap;
+
+/// The share of derived rows that must be reproduced.
+pub const THRESHOLD_DERIVED: f64 = 1.0;
+/// The share of simulated series that must be reproduced.
+pub const THRESHOLD_SIMULATED: f64 = 0.9;
+
+/// Which rows are wanted; the empty text means all.
+#[must_use]
+pub(crate) fn is_wanted(library: &Library, entry: &Entry, only: &[String]) -> bool {
+    let of = |word: &String| {
+        let names = [&entry.id, &entry.figure, library.paper.name()];
+        let named = names.iter().any(|name| name.eq_ignore_ascii_case(word));
+        named || entry.chart.as_ref().is_some_and(|chart| chart == word)
+    };
+    only.is_empty() || only.iter().any(of)
+}
+
+/// The runs behind the wanted rows, each once, and those of the charts that they are part of.
+pub(crate) fn plan(libraries: &[Library], without: &[Switch], only: &[String]) -> Vec<RunLine> {
+    let mut collector = Collector::default();
+    for library in libraries {
+        for entry in library.entries.iter().filter(|entry| in_a_wanted_chart(library, entry, only))
+        {
+            // What is wrong with an expression shows when its row is evaluated.
+            let _ = values(library, entry, &mut collector, without);
+        }
+    }
+    let mut lines = collector.lines;
+    lines.sort();
+    lines.dedup();
+    lines
+}
+
+/// Whether a row is wanted, or stands in the chart of one that is.
+fn in_a_wanted_chart(library: &Library, entry: &Entry, only: &[String]) -> bool {
+    is_wanted(library, entry, only)
+        || entry.chart.is_some()
+            && library
+                .entries
+                .iter()
+                .any(|other| other.chart == entry.chart && is_wanted(library, other, only))
+}
+
+/// The reproduced values of a row: one per point of a series, else one per expression.
+fn values(
+    library: &Library,
+    entry: &Entry,
+    runs: &mut dyn Runs,
+    without: &[Switch],
+) -> Result<Vec<f64>, String> {
+    let inputs = entry.class == Class::Derived;
+    let mut evaluator = Evaluator { library, runs, without, inputs };
+    let found = if entry.is_series() {
+        let [value] = entry.values.as_slice() else {
+            return Err("a series has one expression".to_owned());
+        };
+        // All of them, so that the runs of all are known even if one fails.
+        let values: Vec<_> =
+            entry.points.iter().map(|point| evaluator.value(value, point.x)).collect();
+        values.into_iter().collect::<Result<Vec<_>, _>>()?
+    } else {
+        let values: Vec<_> = entry.values.iter().map(|of| evaluator.value(of, None)).collect();
+        values.into_iter().collect::<Result<Vec<_>, _>>()?
+    };
+    match found.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(format!("the value is {value}")),
+        None => Ok(found),
+    }
+}
+
+/// Reproduces and judges the wanted rows.
+pub(crate) fn report(
+    libraries: &[Library],
+    runs: &mut dyn Runs,
+    without: &[Switch],
+    only: &[String],
+    version: &str,
+) -> Report {
+    let mut rows = Vec::new();
+    let mut charts = Vec::new();
+    for library in libraries {
+        let chosen: Vec<&Entry> = library
+            .entries
+            .iter()
+            .filter(|entry| in_a_wanted_chart(library, entry, only))
+            .collect();
+        let mut judged: Vec<Row> =
+            chosen.iter().map(|entry| reproduced(library, entry, runs, without)).collect();
+        let orders = orders(&judged);
+        for (row, entry) in judged.iter_mut().zip(&chosen) {
+            judge(row, entry, orders.get(&row.id));
+        }
+        let wanted = judged
+            .into_iter()
+            .zip(chosen)
+            .filter(|(_, entry)| is_wanted(library, entry, only))
+            .map(|(row, _)| row);
+        let before = rows.len();
+        rows.extend(wanted);
+        let drawn =
+            |name: &str| rows[before..].iter().any(|row: &Row| row.chart.as_deref() == Some(name));
+        charts.extend(library.charts.iter().filter(|chart| drawn(&chart.name)).cloned());
+    }
+    let counts = counts(&rows);
+    let reproduced = counts.iter().map(|count| count.reproduced).sum();
+    Report {
+        schema: PAPERS_SCHEMA.to_owned(),
+        halfpower_version: version.to_owned(),
+        without: without.iter().map(|switch| switch.name().to_owned()).collect(),
+        met: met(&counts),
+        rows,
+        charts,
+        counts,
+        reproduced,
+        threshold_derived: THRESHOLD_DERIVED,
+        threshold_simulated: THRESHOLD_SIMULATED,
+    }
+}
+
+/// A row with its values, not yet judged.
+fn reproduced(library: &Library, entry: &Entry, runs: &mut dyn Runs, without: &[Switch]) -> Row {
+    let mut row = Row {
+        id: entry.id.clone(),
+        paper: library.paper,
+        figure: entry.figure.clone(),
+        chart: entry.chart.clone(),
+        subject: entry.subject.clone(),
+        unit: entry.unit.clone(),
+        class: entry.class,
+        published: published_text(entry),
+        reproduced: None,
+        points: entry.points.clone(),
+        deviation: None,
+        deviation_max: None,
+        tolerance: String::new(),
+        verdict: Verdict::NotReproducible,
+        reason: entry.reason.clone(),
+        method: entry.method.clone(),
+        runs: Vec::new(),
+    };
+    if entry.class == Class::NotReproducible {
+        return row;
+    }
+    row.tolerance = entry.tolerance.to_string();
+    let mut collector = Collector::default();
+    // What is wrong shows below, with the runs that count.
+    let _ = values(library, entry, &mut collector, without);
+    row.runs = collector.lines.iter().map(ToString::to_string).collect();
+    row.runs.dedup();
+    match values(library, entry, runs, without) {
+        Err(why) => {
+            row.verdict = Verdict::Failed;
+            row.reason = why;
+        }
+        Ok(found) if entry.is_series() => {
+            for (point, value) in row.points.iter_mut().zip(found) {
+                point.reproduced = Some(value);
+            }
+            row.reproduced = Some(range(row.points.iter().filter_map(|point| point.reproduced)));
+        }
+        Ok(found) => {
+            let texts: Vec<String> = found.iter().map(|&value| digits(value)).collect();
+            row.reproduced = Some(texts.join(" / "));
+            let published = compared(&entry.quote, &found);
+            row.points = found
+                .iter()
+                .zip(published)
+                .map(|(&value, published)| Point { x: None, published, reproduced: Some(value) })
+                .collect();
+        }
+    }
+    row
+}
+
+/// What each value of a claim is held against: of a range the nearer end, or the value itself where
+/// it lies within.
+fn compared(quote: &Quote, values: &[f64]) -> Vec<Option<f64>> {
+    match quote {
+        Quote::Values(printed) => {
+            (0..values.len()).map(|at| printed.get(at).map(|printed| printed.value)).collect()
+        }
+        Quote::MoreThan(bound) | Quote::AtMost(bound) => vec![Some(bound.value); values.len()],
+        Quote::Between(low, high) => {
+            values.iter().map(|value| Some(value.max(low.value).min(high.value))).collect()
+        }
+        Quote::Text => vec![None; values.len()],
+    }
+}
+
+/// The printed text; of a series its range.
+fn published_text(entry: &Entry) -> String {
+    if entry.is_series() {
+        range(entry.points.iter().filter_map(|point| point.published))
+    } else {
+        entry.printed.clone()
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>) -> String {
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    if low > high {
+        return "not printed".to_owned();
+    }
+    format!("{} .. {}", digits(low), digits(high))
+}
+
+/// Three significant digits, or the whole number.
+#[must_use]
+pub(crate) fn digits(value: f64) -> String {
+    let size = libm::fabs(value);
+    let decimals = match size {
+        _ if size >= 100.0 || size == 0.0 => 0,
+        _ if size >= 10.0 => 1,
+        _ if size >= 1.0 => 2,
+        _ if size >= 0.1 => 3,
+        _ if size >= 0.01 => 4,
+        _ => 5,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// By series: what changes places with it, and where.
+fn orders(rows: &[Row]) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.chart.is_some()) {
+        let rivals = rows.iter().filter(|rival| rival.chart == row.chart && rival.id != row.id);
+        for rival in rivals {
+            for x in out_of_order(&row.points, &rival.points) {
+                let text = format!("{} at {x}", rival.subject);
+                found.entry(row.id.clone()).or_default().push(text);
+            }
+        }
+    }
+    found
+}
+
+fn judge(row: &mut Row, entry: &Entry, out_of_order: Option<&Vec<String>>) {
+    if matches!(row.verdict, Verdict::Failed) || row.class == Class::NotReproducible {
+        return;
+    }
+    let sizes = deviations(&row.points);
+    row.deviation_max = sizes.map(|(_, max)| max);
+    row.deviation = match row.points.as_slice() {
+        [point] => point.deviation(),
+        _ => sizes.map(|(median, _)| median),
+    };
+    let problem = if entry.is_series() {
+        series_problem(row, entry, out_of_order)
+    } else {
+        claim_problem(row, entry)
+    };
+    row.verdict = match (&problem, row.class) {
+        (_, Class::Fitted) => Verdict::Shown,
+        (None, _) => Verdict::Reproduced,
+        (Some(_), _) => Verdict::Deviates,
+    };
+    if let Some(problem) = problem {
+        let remark =
+            if row.reason.is_empty() { String::new() } else { format!("; {}", row.reason) };
+        row.reason = format!("{problem}{remark}");
+    }
+}
+
+fn claim_problem(row: &Row, entry: &Entry) -> Option<String> {
+    let values: Vec<f64> = row.points.iter().filter_map(|point| point.reproduced).collect();
+    match claim_holds(&entry.quote, &values, entry.tolerance) {
+        Some(true) => None,
+        Some(false) => Some(format!("not within {}", entry.tolerance)),
+        None => Some("the paper's words state no number".to_owned()),
+    }
+}
+
+fn series_problem(row: &Row, entry: &Entry, order: Option<&Vec<String>>) -> Option<String> {
+    let Some((median, max)) = deviations(&row.points) else {
+        let printed = row.points.iter().all(|point| point.published.is_some());
+        let why = if printed { "a published point is zero" } else { "the paper prints no values" };
+        return Some(why.to_owned());
+    };
+    let percent = |share: f64| format!("{:.0}%", share * 100.0);
+    match entry.tolerance {
+        Tolerance::Curve => {
+            let mut problems = Vec::new();
+            if median > CURVE_MEDIAN {
+                problems.push(format!("median {}", percent(median)));
+            }
+            if max > CURVE_MAX {
+                problems.push(format!("max {}", percent(max)));
+            }
+            if let Some(order) = order {
+                problems.push(format!("other order than {}", order.join(", ")));
+            }
+            let distance = entry.peak.map(|peak| half_power_distance(&row.points, peak / 2.0));
+            if let Some(distance) = distance.filter(|&distance| distance > 1) {
+                problems.push(format!("half-power point {distance} sizes off"));
+            }
+            (!problems.is_empty()).then(|| problems.join("; "))
+        }
+        Tolerance::Share(share) if max <= share => None,
+        _ => Some(format!("max {:.2}%", max * 100.0)),
+    }
+}
+
+fn counts(rows: &[Row]) -> Vec<ClassCount> {
+    Class::ALL
+        .into_iter()
+        .map(|class| {
+            let of: Vec<&Row> = rows.iter().filter(|row| row.class == class).collect();
+            let good = |row: &&&Row| row.verdict == Verdict::Reproduced;
+            let series = |row: &&&Row| row.chart.is_some();
+            ClassCount {
+                class,
+                rows: of.len(),
+                series: of.iter().filter(series).count(),
+                reproduced: of.iter().filter(good).count(),
+                series_reproduced: of.iter().filter(|row| good(row) && series(row)).count(),
+            }
+        })
+        .collect()
+}
+
+/// Whether the thresholds are met.
+fn met(counts: &[ClassCount]) -> bool {
+    let share = |good: usize, all: usize| if all == 0 { 1.0 } else { good as f64 / all as f64 };
+    counts.iter().all(|count| match count.class {
+        Class::Derived => share(count.reproduced, count.rows) >= THRESHOLD_DERIVED,
+        Class::Simulated => share(count.series_reproduced, count.series) >= THRESHOLD_SIMULATED,
+        Class::Fitted | Class::NotReproducible => true,
+    })
+}

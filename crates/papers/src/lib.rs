@@ -1,0 +1,126 @@
+//! The published figures of three papers, against formulae and the simulator.
+//!
+//! The papers are data (`data/`): what was published, and a line per claim and series that says how
+//! it comes about a second time. This crate reads that, says which simulated runs it needs, and
+//! judges what comes back. It does not know the simulator: whoever calls [`Papers::evaluate`]
+//! carries out the runs, each of which is a command line that anyone can type.
+//!
+//! The way through: [`library`] reads a paper, [`expression`] and `evaluator` turn a row's text into
+//! values, [`quote`] says what a printed number claims, [`tolerance`] how far off a value may be,
+//! `judge` writes the [`Report`]. `riedel` and its like embed the files of one paper each.
+//!
+//! Rejected: a test per claim. A test tells that something broke; whoever changes the simulator
+//! needs to see what moved, by how much, in which figure.
+#![forbid(unsafe_code)]
+
+mod chung;
+pub mod csv;
+mod evaluator;
+pub mod expression;
+mod friedman;
+mod judge;
+pub mod library;
+mod metric;
+pub mod quote;
+mod riedel;
+mod row;
+mod run_line;
+mod schema;
+pub mod tolerance;
+
+pub use judge::{THRESHOLD_DERIVED, THRESHOLD_SIMULATED};
+pub use library::{DataError, Library};
+pub use metric::METRICS;
+pub use row::{Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Report, Row, Verdict};
+pub use run_line::{RunLine, Switch};
+pub use schema::papers_schema;
+
+use evaluator::Runs;
+use record::Trial;
+use std::collections::BTreeMap;
+
+/// The files of each paper.
+const FILES: &[library::Files] = &[riedel::FILES, chung::FILES, friedman::FILES];
+
+/// All papers.
+#[derive(Clone, Debug)]
+pub struct Papers {
+    libraries: Vec<Library>,
+}
+
+/// What to reproduce, and with what.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Ids, figures, charts or papers; empty for all rows.
+    pub only: Vec<String>,
+    /// What to switch off in every simulated drive.
+    pub without: Vec<Switch>,
+}
+
+impl Papers {
+    /// Reads the embedded data.
+    ///
+    /// # Errors
+    /// Only if the data of the program itself are wrong.
+    pub fn load() -> Result<Self, DataError> {
+        let libraries = FILES.iter().map(Library::load).collect::<Result<_, _>>()?;
+        Ok(Self { libraries })
+    }
+
+    /// The papers.
+    #[must_use]
+    pub fn libraries(&self) -> &[Library] {
+        &self.libraries
+    }
+
+    /// Multiplies every published value that a row is held against by `factor`, and none that a
+    /// formula uses: what is reproduced must not change by it.
+    pub fn scale_published(&mut self, factor: f64) {
+        for library in &mut self.libraries {
+            library.scale_published(factor);
+        }
+    }
+
+    /// The runs that a report needs, each once, in the order of their text.
+    #[must_use]
+    pub fn plan(&self, choice: &Choice) -> Vec<RunLine> {
+        judge::plan(&self.libraries, &choice.without, &choice.only)
+    }
+
+    /// Whether the choice names any row.
+    #[must_use]
+    pub fn has(&self, choice: &Choice) -> bool {
+        self.libraries.iter().any(|library| {
+            library.entries.iter().any(|entry| judge::is_wanted(library, entry, &choice.only))
+        })
+    }
+
+    /// Reproduces and judges the rows of the choice. `run` carries out a run, once per run; its
+    /// error is the reason of the rows that need it.
+    pub fn evaluate(
+        &self,
+        choice: &Choice,
+        version: &str,
+        run: &mut dyn FnMut(&RunLine) -> Result<Trial, String>,
+    ) -> Report {
+        let mut trials = Trials { run, known: BTreeMap::new() };
+        judge::report(&self.libraries, &mut trials, &choice.without, &choice.only, version)
+    }
+}
+
+/// Trials by run, each carried out once.
+struct Trials<'a> {
+    run: &'a mut dyn FnMut(&RunLine) -> Result<Trial, String>,
+    known: BTreeMap<RunLine, Result<Trial, String>>,
+}
+
+impl Runs for Trials<'_> {
+    fn value(&mut self, line: &RunLine, metric: &str) -> Result<f64, String> {
+        let run = &mut self.run;
+        let trial = self.known.entry(line.clone()).or_insert_with(|| run(line));
+        metric::read(trial.as_ref().map_err(Clone::clone)?, metric)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! What a paper prints, read as what it claims.
+//!
+//! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a
+//! round "480" has two digits, not three. "About" adds nothing to that. A range, a bound and a list
+//! are claims of their own kind. What is none of these is text, which no number can be held
+//! against; a row whose words do state a number gives it in its own column.
+
+/// What is claimed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quote {
+    /// One value, or several that are printed together.
+    Values(Vec<Printed>),
+    /// More than this.
+    MoreThan(Printed),
+    /// Less than this, or up to it.
+    AtMost(Printed),
+    /// From the first to the second.
+    Between(Printed, Printed),
+    /// Words.
+    Text,
+}
+
+/// A number as printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Printed {
+    /// The number.
+    pub value: f64,
+    /// Half a unit of the last digit that counts.
+    pub half_unit: f64,
+}
+
+/// Words that say no more than that a number is round.
+const ROUND: [&str; 9] = [
+    "about",
+    "nearly",
+    "almost",
+    "approximately",
+    "roughly",
+    "slightly over",
+    "just under",
+    "just over",
+    "~",
+];
+/// Words and signs of a lower bound.
+const MORE_THAN: [&str; 5] = [">=", ">", "more than", "at least", "over"];
+/// Words and signs of an upper bound.
+const AT_MOST: [&str; 6] = ["<=", "<", "less than", "at most", "up to", "under"];
+
+impl Quote {
+    /// Reads a printed value.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        Self::read(text.trim()).unwrap_or(Self::Text)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        if let Some(rest) = after_any(text, &ROUND) {
+            return Self::read(rest);
+        }
+        if let Some(rest) = after_any(text, &MORE_THAN) {
+            return Some(Self::MoreThan(Printed::parse(rest)?));
+        }
+        if let Some(rest) = after_any(text, &AT_MOST) {
+            return Some(Self::AtMost(Printed::parse(rest)?));
+        }
+        for separator in [";", " / ", " and ", " to "] {
+            if text.contains(separator) {
+                let values = text.split(separator).map(Printed::parse).collect::<Option<_>>()?;
+                return Some(Self::Values(values));
+            }
+        }
+        if let Some((low, high)) = text.split_once('-')
+            && !low.is_empty()
+        {
+            return Some(Self::Between(Printed::parse(low)?, Printed::parse(high)?));
+        }
+        Some(Self::Values(vec![Printed::parse(text)?]))
+    }
+
+    /// The numbers in it, in order.
+    #[must_use]
+    pub fn numbers(&self) -> Vec<f64> {
+        match self {
+            Self::Values(values) => values.iter().map(|printed| printed.value).collect(),
+            Self::MoreThan(bound) | Self::AtMost(bound) => vec![bound.value],
+            Self::Between(low, high) => vec![low.value, high.value],
+            Self::Text => Vec::new(),
+        }
+    }
+
+    /// The same claim with every number multiplied.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let scale = |printed: &Printed| Printed { value: printed.value * factor, ..*printed };
+        match self {
+            Self::Values(values) => Self::Values(values.iter().map(scale).collect()),
+            Self::MoreThan(bound) => Self::MoreThan(scale(bound)),
+            Self::AtMost(bound) => Self::AtMost(scale(bound)),
+            Self::Between(low, high) => Self::Between(scale(low), scale(high)),
+            Self::Text => Self::Text,
+        }
+    }
+}
+
+impl Printed {
+    /// Reads one number: digits, perhaps with a point, or a fraction such as 7/8.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = after_any(text, &ROUND).unwrap_or(text);
+        if let Some((over, under)) = text.split_once('/') {
+            let (over, under) = (Self::parse(over)?, Self::parse(under)?);
+            return Some(Self { value: over.value / under.value, half_unit: 0.0 });
+        }
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let plain = !unsigned.is_empty()
+            && unsigned.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
+        let value = text.parse().ok().filter(|_| plain)?;
+        let half_unit = match unsigned.split_once('.') {
+            Some((_, decimals)) => 0.5 / power_of_ten(decimals.len()),
+            None => {
+                let zeros = unsigned.len() - unsigned.trim_end_matches('0').len();
+                0.5 * power_of_ten(zeros.min(unsigned.len() - 1))
+            }
+        };
+        Some(Self { value, half_unit })
+    }
+}
+
+fn power_of_ten(exponent: usize) -> f64 {
+    (0..exponent).fold(1.0, |power, _| power * 10.0)
+}
+
+/// The text behind the first of `words` that it begins with.
+fn after_any<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
+    words.iter().find_map(|word| text.strip_prefix(word)).map(str::trim_start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<(f64, f64)> {
+        match Quote::parse(text) {
+            Quote::Values(values) => {
+                values.iter().map(|printed| (printed.value, printed.half_unit)).collect()
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_number_claims_its_digits_and_no_more() {
+        assert_eq!(values("7.20"), [(7.2, 0.005)]);
+        assert_eq!(values("about 480"), [(480.0, 5.0)]);
+        assert_eq!(values("10000"), [(10_000.0, 5_000.0)]);
+        assert_eq!(values("0"), [(0.0, 0.5)]);
+        assert_eq!(values("7/8"), [(0.875, 0.0)]);
+        assert_eq!(values("15 / 30 / 70").len(), 3);
+    }
+
+    #[test]
+    fn ranges_and_bounds_are_claims_of_their_own() {
+        assert!(matches!(Quote::parse("25-50"), Quote::Between(..)));
+        assert!(matches!(Quote::parse(">2"), Quote::MoreThan(..)));
+        assert!(matches!(Quote::parse("up to 20"), Quote::AtMost(..)));
+    }
+
+    #[test]
+    fn words_claim_no_number() {
+        for text in ["nearly constant", "none", "64 bit 66 MHz", "", "faster (no pre-read)"] {
+            assert_eq!(Quote::parse(text), Quote::Text, "{text}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A published value beside its reproduction, and the document of all of them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The `schema` value of the document.
+pub const PAPERS_SCHEMA: &str = "halfpower/papers/1";
+
+/// The papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Paper {
+    /// Riedel, van Ingen and Gray 1997.
+    Riedel,
+    /// Chung, Gray, Worthington and Horst 2000.
+    Chung,
+    /// Friedman.
+    Friedman,
+}
+
+impl Paper {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 3] = [Self::Riedel, Self::Chung, Self::Friedman];
+
+    /// Its name in flags and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Riedel => "riedel",
+            Self::Chung => "chung",
+            Self::Friedman => "friedman",
+        }
+    }
+
+    /// Authors, title, year.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Riedel => "Riedel, van Ingen, Gray: Sequential I/O on Windows NT 4.0 (1997)",
+            Self::Chung => {
+                "Chung, Gray, Worthington, Horst: Windows 2000 Disk IO Performance (2000)"
+            }
+            Self::Friedman => "Friedman: A simplified approach to Windows disk tuning",
+        }
+    }
+}
+
+/// How a value can come about a second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// From other published values by a formula.
+    Derived,
+    /// From a simulated run.
+    Simulated,
+    /// From a simulated run whose parts were fitted on this very figure: shown, never counted.
+    Fitted,
+    /// Not at all, for the reason given.
+    NotReproducible,
+}
+
+impl Class {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 4] =
+        [Self::Derived, Self::Simulated, Self::Fitted, Self::NotReproducible];
+
+    /// Its name in data files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Derived => "derived",
+            Self::Simulated => "simulated",
+            Self::Fitted => "fitted",
+            Self::NotReproducible => "not reproducible",
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Within its tolerance.
+    Reproduced,
+    /// Not within it.
+    Deviates,
+    /// There is no value to compare: what was asked could not be carried out.
+    Failed,
+    /// Shown for comparison, not counted: fitted.
+    Shown,
+    /// Not tried.
+    NotReproducible,
+}
+
+impl Verdict {
+    /// What a reader sees.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Deviates => "deviates",
+            Self::Failed => "failed",
+            Self::Shown => "shown",
+            Self::NotReproducible => "not tried",
+        }
+    }
+}
+
+/// One point of a series, or the one value of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Point {
+    /// Abscissa; null for a claim.
+    pub x: Option<f64>,
+    /// As published; null where the paper's words state no number.
+    pub published: Option<f64>,
+    /// As reproduced; null where it is not.
+    pub reproduced: Option<f64>,
+}
+
+impl Point {
+    /// Reproduced over published, minus one.
+    #[must_use]
+    pub fn deviation(&self) -> Option<f64> {
+        let (published, reproduced) = (self.published?, self.reproduced?);
+        (published != 0.0).then(|| reproduced / published - 1.0)
+    }
+}
+
+/// One published claim or series.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// Its id: a claim's number or a series' name.
+    pub id: String,
+    /// The paper.
+    pub paper: Paper,
+    /// Figure, table or section.
+    pub figure: String,
+    /// Chart that it is a series of; null for a claim.
+    pub chart: Option<String>,
+    /// What it is about.
+    pub subject: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// How it comes about a second time.
+    pub class: Class,
+    /// As the paper prints it; of a series the range.
+    pub published: String,
+    /// The same as reproduced; null where it is not.
+    pub reproduced: Option<String>,
+    /// Point by point; one without abscissa per value of a claim.
+    pub points: Vec<Point>,
+    /// Reproduced over published, minus one; of a series the median of the sizes of that. Null
+    /// where nothing can be compared.
+    pub deviation: Option<f64>,
+    /// The largest in size.
+    pub deviation_max: Option<f64>,
+    /// What is allowed.
+    pub tolerance: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why it is not reproducible, or what went wrong; empty otherwise.
+    pub reason: String,
+    /// The expression behind the value; empty where there is none.
+    pub method: String,
+    /// The simulated runs in it, as commands.
+    pub runs: Vec<String>,
+}
+
+/// How one chart is drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Chart {
+    /// Name, unique in its paper.
+    pub name: String,
+    /// The paper.
+    pub paper: Paper,
+    /// Figure or table.
+    pub figure: String,
+    /// What it shows.
+    pub title: String,
+    /// Title of the abscissa, with its unit.
+    pub x_title: String,
+    /// Whether the abscissa is logarithmic.
+    pub x_log: bool,
+    /// Title of the ordinate, with its unit.
+    pub y_title: String,
+}
+
+/// Rows of one class, and what came of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ClassCount {
+    /// The class.
+    pub class: Class,
+    /// How many.
+    pub rows: usize,
+    /// How many of them are series.
+    pub series: usize,
+    /// Rows within their tolerance.
+    pub reproduced: usize,
+    /// Series among these.
+    pub series_reproduced: usize,
+}
+
+/// The document.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// [`PAPERS_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// What was switched off in every simulated drive; empty in an honest run.
+    pub without: Vec<String>,
+    /// All rows, by paper and figure.
+    pub rows: Vec<Row>,
+    /// The charts that series belong to.
+    pub charts: Vec<Chart>,
+    /// Rows by class.
+    pub counts: Vec<ClassCount>,
+    /// Reproduced rows, derived and simulated.
+    pub reproduced: usize,
+    /// Whether the shares of derived rows and of simulated series reach the thresholds.
+    pub met: bool,
+    /// The share of derived rows that must be reproduced.
+    pub threshold_derived: f64,
+    /// The share of simulated series that must be reproduced.
+    pub threshold_simulated: f64,
+}

@@ -1,0 +1,113 @@
+//! Events to come, in the order in which they happen.
+//!
+//! A binary heap over (time, number of the push): events at the same time come out in the order in
+//! which they were put in, so that ties are the same in every run. Rejected: a calendar queue or a
+//! wheel of buckets (faster with many thousand events of one time scale, but a simulated array has
+//! few events in flight per drive, over six orders of magnitude of time).
+
+use record::Nanos;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// One event. Compared the wrong way round, because the heap gives the largest.
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    at: Nanos,
+    sequence: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.sequence == other.sequence
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.sequence).cmp(&(self.at, self.sequence))
+    }
+}
+
+/// Events to come, each at its time. Keep `E` small and `Copy`: the heap moves it.
+#[derive(Clone, Debug)]
+pub struct Agenda<E> {
+    heap: BinaryHeap<Entry<E>>,
+    sequence: u64,
+}
+
+impl<E> Default for Agenda<E> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), sequence: 0 }
+    }
+}
+
+impl<E: Copy> Agenda<E> {
+    /// Nothing to come.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, at: Nanos, event: E) {
+        self.sequence += 1;
+        self.heap.push(Entry { at, sequence: self.sequence, event });
+    }
+
+    /// When the next event is.
+    #[inline]
+    #[must_use]
+    pub fn next_at(&self) -> Option<Nanos> {
+        self.heap.peek().map(|entry| entry.at)
+    }
+
+    /// Takes the next event if it is at or before `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: Nanos) -> Option<(Nanos, E)> {
+        if self.heap.peek()?.at > until {
+            return None;
+        }
+        self.heap.pop().map(|entry| (entry.at, entry.event))
+    }
+
+    /// How many are to come.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether none is to come.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they_were_put_in() {
+        let mut agenda = Agenda::new();
+        for (at, event) in [(30, 'a'), (10, 'b'), (30, 'c'), (20, 'd'), (10, 'e'), (30, 'f')] {
+            agenda.push(Nanos(at), event);
+        }
+        assert_eq!((agenda.len(), agenda.next_at()), (6, Some(Nanos(10))));
+        assert_eq!(agenda.pop_until(Nanos(9)), None);
+        let taken: String =
+            std::iter::from_fn(|| agenda.pop_until(Nanos(30))).map(|(_, event)| event).collect();
+        assert_eq!(taken, "bedacf");
+        assert!(agenda.is_empty() && agenda.next_at().is_none());
+    }
+}

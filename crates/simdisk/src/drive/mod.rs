@@ -1,0 +1,296 @@
+//! A disk drive: buffer and mechanism, apart from the bus.
+//!
+//! The drive is told of commands that its firmware has decoded, of data that have come or gone,
+//! and of time; it answers with what it wants to move ([`Ask`]). Who else uses the bus and how long
+//! a phase takes is the business of the machine around it. The parts:
+//!
+//! - `geometry` places bytes under an angle, `seek` moves the arm;
+//! - `segments` keep what was read and where reading on has come to;
+//! - `writes` keep what was written and is not yet on the medium;
+//! - `mechanism` does one thing at a time, chooses the next, and reads on when it has nothing else.
+//!
+//! Data have no content: a drive knows which ranges it holds, which is all that time depends on.
+
+mod geometry;
+mod mechanism;
+mod seek;
+mod segments;
+mod spec;
+mod writes;
+
+use geometry::{Geometry, Place};
+use seek::SeekCurve;
+pub use spec::{DriveSpec, Order};
+
+use mechanism::Mechanism;
+use record::OpKind;
+use segments::Segments;
+use std::collections::VecDeque;
+use writes::WriteBuffer;
+
+/// A moment that does not come.
+const NEVER: u64 = u64::MAX;
+/// Longest stretch of a write that is fetched at once.
+const FETCH_BYTES: u64 = 65_536;
+/// Nothing waits longer than this while others are preferred, in nanoseconds.
+const PATIENCE_NS: u64 = 500_000_000;
+
+/// A command for the drive.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// What the asker knows it by.
+    pub id: u32,
+    /// Direction.
+    pub op: OpKind,
+    /// Must be on the medium before it ends, whatever the write cache.
+    pub forced: bool,
+    /// First byte.
+    pub first: u64,
+    /// Length.
+    pub bytes: u32,
+}
+
+/// What the drive wants its interface to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Send `bytes` to the host, up to byte `end`; with the last ones the command ends.
+    Send {
+        /// Command.
+        id: u32,
+        /// Bytes.
+        bytes: u32,
+        /// Byte after them.
+        end: u64,
+        /// Whether the command ends with them.
+        last: bool,
+        /// Whether they were sent before, which the firmware finds slowly.
+        again: bool,
+    },
+    /// Fetch `bytes` from the host, from byte `first` on.
+    Fetch {
+        /// Command.
+        id: u32,
+        /// First byte.
+        first: u64,
+        /// Bytes.
+        bytes: u32,
+        /// Whether these are the command's last.
+        last: bool,
+        /// Whether they are safe enough in the buffer: the command ends with its last ones.
+        cached: bool,
+    },
+    /// Report a write that is on the medium.
+    Finish {
+        /// Command.
+        id: u32,
+    },
+}
+
+/// Something that waits for the mechanism.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: u32,
+    write: bool,
+    /// Last stretch of its command.
+    last: bool,
+    first: u64,
+    bytes: u64,
+    place: Place,
+    since_ns: u64,
+}
+
+impl Waiting {
+    fn end(&self) -> u64 {
+        self.first + self.bytes
+    }
+}
+
+/// A read that the head is bringing in: what is asked for and not yet sent.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    id: u32,
+    next: u64,
+    /// Streaming time of `next`.
+    next_ns: u64,
+    end: u64,
+}
+
+/// Busy time of the mechanism by what it did, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MechanismUse {
+    /// Moving the arm.
+    pub seek_ns: u64,
+    /// Waiting for the platter.
+    pub rotate_ns: u64,
+    /// Data of requests passing under the head.
+    pub transfer_ns: u64,
+}
+
+/// A drive.
+#[derive(Debug)]
+pub struct Drive {
+    spec: DriveSpec,
+    geometry: Geometry,
+    seek: SeekCurve,
+    mechanism: Mechanism,
+    segments: Segments,
+    writes: WriteBuffer,
+    /// Writes that wait for room, with what of each has been asked for.
+    incoming: VecDeque<(Command, u32)>,
+    /// What waits for the mechanism, in order of arrival.
+    waiting: Vec<Waiting>,
+    /// Reads on the stream under the head, in order.
+    reading: VecDeque<Reading>,
+    /// Byte after the last that the stream under the head was asked to send.
+    asked: u64,
+    used: MechanismUse,
+    next_ns: u64,
+}
+
+impl Drive {
+    /// A drive at rest at its outer edge, its angle that of the first byte.
+    #[must_use]
+    pub fn new(spec: &DriveSpec) -> Self {
+        let geometry = Geometry::new(spec);
+        let seek = SeekCurve::new(
+            spec.track_seek_ns,
+            spec.average_seek_ns,
+            spec.full_seek_ns,
+            geometry.cylinders(),
+        );
+        Self {
+            geometry,
+            seek,
+            mechanism: Mechanism::default(),
+            segments: Segments::new(spec.segments, spec.segment_bytes, spec.rereads),
+            writes: WriteBuffer::new(spec),
+            incoming: VecDeque::new(),
+            waiting: Vec::new(),
+            reading: VecDeque::new(),
+            asked: 0,
+            used: MechanismUse::default(),
+            next_ns: NEVER,
+            spec: *spec,
+        }
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn spec(&self) -> &DriveSpec {
+        &self.spec
+    }
+
+    /// Capacity in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.geometry.bytes()
+    }
+
+    /// When the mechanism has something to say next; `u64::MAX` for never.
+    #[inline]
+    #[must_use]
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// What the mechanism did.
+    #[must_use]
+    pub fn used(&self) -> MechanismUse {
+        self.used
+    }
+
+    /// The byte under the head, roughly: where the mechanism last was.
+    #[must_use]
+    pub fn head_byte(&self) -> u64 {
+        self.mechanism.head_byte()
+    }
+
+    /// Takes a command that has been decoded at `now_ns`.
+    pub fn accept(&mut self, now_ns: u64, command: &Command, asks: &mut Vec<Ask>) {
+        debug_assert!(command.first + u64::from(command.bytes) <= self.bytes());
+        match command.op {
+            OpKind::Read => self.accept_read(now_ns, command, asks),
+            OpKind::Write => {
+                self.incoming.push_back((*command, 0));
+                self.admit_writes(asks);
+            }
+        }
+        self.go_on(now_ns, asks);
+    }
+
+    /// Data of a fetch have come.
+    pub fn data_in(&mut self, now_ns: u64, ask: &Ask, asks: &mut Vec<Ask>) {
+        let &Ask::Fetch { id, first, bytes, last, cached } = ask else { return };
+        let bytes = u64::from(bytes);
+        self.segments.overwrite(first, first + bytes);
+        if cached {
+            self.writes.arrived(first, bytes);
+        } else {
+            let place = self.geometry.place(first);
+            let waiting = Waiting { id, write: true, last, first, bytes, place, since_ns: now_ns };
+            self.waiting.push(waiting);
+        }
+        self.go_on(now_ns, asks);
+    }
+
+    /// Data of a read have been sent: their room is free.
+    pub fn sent(&mut self, now_ns: u64, ask: &Ask, asks: &mut Vec<Ask>) {
+        let &Ask::Send { bytes, end, .. } = ask else { return };
+        self.segments.sent(end - u64::from(bytes), end);
+        self.make_room(now_ns);
+        self.go_on(now_ns, asks);
+    }
+
+    /// Lets the mechanism do what is due at `now_ns`.
+    pub fn advance(&mut self, now_ns: u64, asks: &mut Vec<Ask>) {
+        self.go_on(now_ns, asks);
+    }
+
+    /// Asks for the data of writes for which there is room.
+    fn admit_writes(&mut self, asks: &mut Vec<Ask>) {
+        while let Some(&mut (command, ref mut asked)) = self.incoming.front_mut() {
+            let cached = self.spec.write_cache && !command.forced;
+            let left = u64::from(command.bytes - *asked);
+            let stretch = left.min(FETCH_BYTES).min(self.spec.write_buffer_bytes);
+            let first = command.first + u64::from(*asked);
+            if !self.writes.reserve(first, stretch, cached) {
+                break;
+            }
+            *asked += stretch as u32;
+            let last = stretch == left;
+            asks.push(Ask::Fetch { id: command.id, first, bytes: stretch as u32, last, cached });
+            if last {
+                self.incoming.pop_front();
+            }
+        }
+    }
+
+    /// Takes a read: from the cache, on the stream under the head, or into the queue.
+    fn accept_read(&mut self, now_ns: u64, command: &Command, asks: &mut Vec<Ask>) {
+        let (first, end) = (command.first, command.first + u64::from(command.bytes));
+        let whole =
+            |again| Ask::Send { id: command.id, bytes: command.bytes, end, last: true, again };
+        if self.writes.holds(first, end) {
+            asks.push(whole(false));
+        } else if self.on_stream(now_ns, first, end) {
+            let next_ns = self.geometry.place(first).stream_ns;
+            // By address: what passes first is sent first, and makes room for the rest.
+            let at = self.reading.partition_point(|reading| reading.next <= first);
+            self.reading.insert(at, Reading { id: command.id, next: first, next_ns, end });
+            self.make_room(now_ns);
+        } else if let Some(again) = self.segments.find(first, end) {
+            asks.push(whole(again));
+        } else {
+            let place = self.geometry.place(first);
+            self.waiting.push(Waiting {
+                id: command.id,
+                write: false,
+                last: true,
+                first,
+                bytes: end - first,
+                place,
+                since_ns: now_ns,
+            });
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a drive keeps of what it has read: a few segments, each a window that moves over the disk.
+//!
+//! A segment is a ring: reading on pushes its upper end ahead until it is full of bytes that have
+//! not been sent; sending frees them, and what was sent stays readable until it is overwritten, if
+//! the firmware finds such data at all. Requests may come in any order within the window: what was
+//! sent is remembered as the last few ranges. Rejected: a cache of sectors, which no drive of the kind
+//! has, and which would serve random re-reads that they do not.
+
+/// Ranges that a segment remembers to have sent.
+const REMEMBERED: usize = 8;
+
+/// A window of bytes in the cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    /// First byte still held.
+    low: u64,
+    /// Byte after the last that has been read; while the head streams into the segment, the byte
+    /// at which it stops.
+    high: u64,
+    /// Byte after the last that has been sent.
+    sent: u64,
+    stamp: u64,
+    /// The last ranges that were sent, in a ring.
+    ranges: [(u64, u64); REMEMBERED],
+    next_range: usize,
+}
+
+impl Segment {
+    /// Whether some of a range has been sent.
+    fn has_sent(&self, first: u64, end: u64) -> bool {
+        first < self.sent && self.ranges.iter().any(|&(from, to)| first < to && from < end)
+    }
+}
+
+/// The segments.
+#[derive(Debug)]
+pub(super) struct Segments {
+    all: Vec<Segment>,
+    bytes: u64,
+    rereads: bool,
+    clock: u64,
+    /// The one into which the head reads.
+    active: Option<usize>,
+}
+
+impl Segments {
+    pub(super) fn new(count: u32, bytes: u64, rereads: bool) -> Self {
+        let all = vec![Segment::default(); count.max(1) as usize];
+        Self { all, bytes, rereads, clock: 0, active: None }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How far the head may read on beyond what was sent: the whole ring, but for a drive that
+    /// serves re-reads, which keeps the `sent_last` bytes, up to a quarter of it.
+    pub(super) fn room(&self, sent_last: u64) -> u64 {
+        if self.rereads { self.bytes - sent_last.min(self.bytes / 4) } else { self.bytes }
+    }
+
+    /// Length of what was sent last from a segment.
+    pub(super) fn sent_last(&self, index: usize) -> u64 {
+        let segment = &self.all[index];
+        let (from, to) = segment.ranges[(segment.next_range + REMEMBERED - 1) % REMEMBERED];
+        to - from
+    }
+
+    /// Byte after the last that was sent from a segment.
+    pub(super) fn sent_to(&self, index: usize) -> u64 {
+        self.all[index].sent
+    }
+
+    /// A segment for reading from `first` on, and where reading begins: behind what is there.
+    pub(super) fn begin(&mut self, first: u64, end: u64) -> (usize, u64) {
+        self.clock += 1;
+        let rereads = self.rereads;
+        let known = self.all.iter().position(|segment| {
+            segment.high > segment.low
+                && (segment.low..=segment.high).contains(&first)
+                && (rereads || !segment.has_sent(first, end))
+        });
+        let index = known.unwrap_or_else(|| {
+            let oldest = self.all.iter().enumerate().min_by_key(|(_, segment)| segment.stamp);
+            let index = oldest.map_or(0, |(index, _)| index);
+            self.all[index] =
+                Segment { low: first, high: first, sent: first, ..Segment::default() };
+            index
+        });
+        let segment = &mut self.all[index];
+        segment.stamp = self.clock;
+        self.active = Some(index);
+        (index, segment.high)
+    }
+
+    /// Where the head will stop.
+    pub(super) fn limit(&mut self, index: usize, limit: u64) {
+        self.all[index].high = limit;
+    }
+
+    /// The head has left the segment, having come to `high`.
+    pub(super) fn freeze(&mut self, index: usize, high: u64) {
+        let segment = &mut self.all[index];
+        segment.high = high;
+        segment.low = segment.low.max(high.saturating_sub(self.bytes));
+        self.active = None;
+    }
+
+    /// Whether a segment into which the head reads, now at `high`, can still send a range once the
+    /// head has passed it.
+    pub(super) fn keeps(&self, index: usize, high: u64, first: u64, end: u64) -> bool {
+        let segment = &self.all[index];
+        first >= segment.low.max(high.saturating_sub(self.bytes))
+            && (self.rereads || !segment.has_sent(first, end))
+    }
+
+    /// Whether some of a range has been sent from a segment.
+    pub(super) fn has_sent(&self, index: usize, first: u64, end: u64) -> bool {
+        self.all[index].has_sent(first, end)
+    }
+
+    /// Whether a range is here, outside the segment into which the head reads; and if so whether
+    /// it has been sent before.
+    pub(super) fn find(&mut self, first: u64, end: u64) -> Option<bool> {
+        self.clock += 1;
+        for (index, segment) in self.all.iter_mut().enumerate() {
+            if self.active == Some(index) || first < segment.low || end > segment.high {
+                continue;
+            }
+            let again = segment.has_sent(first, end);
+            if self.rereads || !again {
+                segment.stamp = self.clock;
+                return Some(again);
+            }
+        }
+        None
+    }
+
+    /// A range has been sent.
+    pub(super) fn sent(&mut self, first: u64, end: u64) {
+        for segment in &mut self.all {
+            if segment.low <= first && end <= segment.high {
+                segment.sent = segment.sent.max(end);
+                segment.ranges[segment.next_range] = (first, end);
+                segment.next_range = (segment.next_range + 1) % REMEMBERED;
+            }
+        }
+    }
+
+    /// Bytes of a segment before `next` are wanted by nobody.
+    pub(super) fn give_up(&mut self, index: usize, next: u64) {
+        self.all[index].sent = self.all[index].sent.max(next);
+    }
+
+    /// Bytes are overwritten: what held them is void.
+    pub(super) fn overwrite(&mut self, first: u64, end: u64) {
+        for (index, segment) in self.all.iter_mut().enumerate() {
+            if self.active != Some(index) && segment.low < end && first < segment.high {
+                *segment = Segment { stamp: segment.stamp, ..Segment::default() };
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Written data on their way to the medium: how much room they take, and which of them are one run.
+//!
+//! With the write cache on, data are kept as runs of consecutive bytes: a write that continues a
+//! run makes it longer, and the mechanism writes what is there, so that many small writes in
+//! sequence become few long ones. The number of runs is what a drive can choose from when it
+//! destages, and a write that needs a run of its own waits while all are taken. With the cache off
+//! data take room and nothing else: the mechanism sees each write.
+
+use crate::drive::DriveSpec;
+
+/// Consecutive bytes that are not yet on the medium.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// First byte that is not on the medium.
+    pub(super) first: u64,
+    /// Byte after the last that has come.
+    pub(super) ready: u64,
+    /// Byte after the last that has been asked for.
+    reserved: u64,
+}
+
+/// The buffer for written data.
+#[derive(Debug)]
+pub(super) struct WriteBuffer {
+    runs: Vec<Run>,
+    most_runs: usize,
+    capacity: u64,
+    used: u64,
+    coalesce: bool,
+    /// Whether uncached writes may overlap; and how many are on their way.
+    overlaps: bool,
+    through: u32,
+}
+
+impl WriteBuffer {
+    pub(super) fn new(spec: &DriveSpec) -> Self {
+        Self {
+            runs: Vec::with_capacity(spec.write_runs as usize),
+            most_runs: spec.write_runs.max(1) as usize,
+            capacity: spec.write_buffer_bytes,
+            used: 0,
+            coalesce: spec.effects.coalesce,
+            overlaps: spec.overlaps_writes,
+            through: 0,
+        }
+    }
+
+    /// Makes room for data; whether there was any.
+    pub(super) fn reserve(&mut self, first: u64, bytes: u64, cached: bool) -> bool {
+        if self.used > 0 && self.used + bytes > self.capacity {
+            return false;
+        }
+        if !cached {
+            if self.through > 0 && !self.overlaps {
+                return false;
+            }
+            self.through += 1;
+        } else if let Some(run) =
+            self.runs.iter_mut().find(|run| self.coalesce && run.reserved == first)
+        {
+            run.reserved += bytes;
+        } else if self.runs.len() < self.most_runs {
+            self.runs.push(Run { first, ready: first, reserved: first + bytes });
+        } else {
+            return false;
+        }
+        self.used += bytes;
+        true
+    }
+
+    /// Cached data have come.
+    pub(super) fn arrived(&mut self, first: u64, bytes: u64) {
+        let run =
+            self.runs.iter_mut().find(|run| run.ready == first && run.reserved >= first + bytes);
+        debug_assert!(run.is_some(), "data come where room was made");
+        if let Some(run) = run {
+            run.ready += bytes;
+        }
+    }
+
+    /// Whether all of a range is here.
+    pub(super) fn holds(&self, first: u64, end: u64) -> bool {
+        self.runs.iter().any(|run| run.first <= first && end <= run.ready)
+    }
+
+    /// The runs; those with `ready` above `first` can be written.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Whether something cached can be written.
+    pub(super) fn dirty(&self) -> bool {
+        self.runs.iter().any(|run| run.ready > run.first)
+    }
+
+    /// How much of a run the mechanism writes before it frees the room.
+    pub(super) fn stretch(&self, run: usize) -> u64 {
+        let run = self.runs[run];
+        (run.ready - run.first).min((self.capacity / 8).max(4_096))
+    }
+
+    /// A stretch of a run is on the medium.
+    pub(super) fn destaged(&mut self, run: usize, bytes: u64) {
+        self.used -= bytes;
+        self.runs[run].first += bytes;
+        if self.runs[run].first == self.runs[run].reserved {
+            self.runs.remove(run);
+        }
+    }
+
+    /// An uncached stretch is on the medium.
+    pub(super) fn written(&mut self, bytes: u64) {
+        self.used -= bytes;
+        self.through -= 1;
+    }
+}

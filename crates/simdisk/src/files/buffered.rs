@@ -1,0 +1,274 @@
+//! Requests through the page cache: hits, missing pages, read-ahead, and writes in memory.
+//!
+//! A sequential reader has the rest of the frame that it is in read with what it lacks, and the next
+//! frame asked for as soon as it enters one: one frame ahead, which is the 64 KiB pipeline of NT and
+//! the asynchronous window of Linux. On NT the transfers of the cache form one line per volume, so
+//! that one is in flight while the application copies.
+//!
+//! A write of part of a page that is not in memory reads the page first ("the file system reads the
+//! file prior to the write-back and those read requests are 4KB", Riedel 1997, section 2), unless the
+//! page lies beyond what has been written. On NT a random write of part of a frame reads the frame.
+
+use super::page_cache::NONE;
+use super::spec::PAGE_BYTES;
+use super::streams::StreamAt;
+use super::{CacheMode, FileLayer, FileState, Purpose, Request, Want};
+use record::{Nanos, OpKind};
+
+/// Pages to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fill {
+    number: u64,
+    pages: u32,
+    ahead: bool,
+}
+
+/// A request that waits for pages of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    request: u32,
+    pages: u32,
+    next: u32,
+}
+
+/// The lowest run of set bits: first and length.
+pub(super) fn first_run(pages: u32) -> Option<(u32, u32)> {
+    if pages == 0 {
+        return None;
+    }
+    let first = pages.trailing_zeros();
+    Some((first, (pages >> first).trailing_ones()))
+}
+
+/// `length` bits from `first` on.
+pub(super) fn run(first: u32, length: u32) -> u32 {
+    let bits = if length >= u32::BITS { u32::MAX } else { (1 << length) - 1 };
+    bits << first
+}
+
+impl FileLayer {
+    fn frame_bytes(&self) -> u64 {
+        u64::from(self.rules.frame_bytes)
+    }
+
+    /// All pages of a frame that lie in the file.
+    fn frame_pages(&self, number: u64) -> u32 {
+        let base = number * self.frame_bytes();
+        let bytes = self.end.saturating_sub(base).min(self.frame_bytes());
+        run(0, bytes.div_ceil(PAGE_BYTES) as u32)
+    }
+
+    /// The pages of frame `number` that `offset..end` touches; with `whole` those that it covers.
+    fn pages(&self, number: u64, offset: u64, end: u64, whole: bool) -> u32 {
+        let base = number * self.frame_bytes();
+        let low = offset.max(base) - base;
+        let high = end.min(base + self.frame_bytes()) - base;
+        let (first, last) = if whole {
+            (low.div_ceil(PAGE_BYTES), high / PAGE_BYTES)
+        } else {
+            (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES))
+        };
+        if first < last { run(first as u32, (last - first) as u32) } else { 0 }
+    }
+
+    fn frames_of(&self, offset: u64, end: u64) -> std::ops::RangeInclusive<u64> {
+        offset / self.frame_bytes()..=(end - 1) / self.frame_bytes()
+    }
+
+    /// A read through the cache.
+    pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<Want>) {
+        let Request { offset, bytes, .. } = *self.requests.at(request);
+        let end = self.requests.at(request).end();
+        let stream = self.reads.visit(self.begin, offset, bytes);
+        let mut overtaking =
+            stream.filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.frame_bytes());
+        for number in self.frames_of(offset, end) {
+            let pages = self.pages(number, offset, end, false);
+            let rest = u32::MAX << pages.trailing_zeros();
+            let also = if stream.is_some() { rest & self.frame_pages(number) } else { 0 };
+            self.need(request, number, pages, also);
+            if let Some(stream) = overtaking.take() {
+                self.read_ahead(stream, end);
+            }
+        }
+        if let Some(stream) = stream {
+            self.read_ahead(stream, end);
+        }
+        self.fill(out);
+        if self.requests.at(request).missing == 0 {
+            self.copy_out(request, out);
+        }
+    }
+
+    /// Asks for the frame after the one in which a sequential reader is.
+    fn read_ahead(&mut self, stream: StreamAt, end: u64) {
+        let next = (end - 1) / self.frame_bytes() + 1;
+        let asked = self.reads.ahead(stream);
+        if *asked >= next || (self.rules.one_ahead && self.ahead_in_flight > 0) {
+            return;
+        }
+        *asked = next;
+        if next * self.frame_bytes() < self.end {
+            self.want_pages(next, self.frame_pages(next), true);
+        }
+    }
+
+    /// Makes a request wait for pages that are not there, and asks for them and for `also`.
+    fn need(&mut self, request: u32, number: u64, pages: u32, also: u32) {
+        let slot = self.cache.frame(number);
+        let missing = pages & !self.cache.at(slot).valid;
+        if missing == 0 {
+            self.cache.settle(slot);
+            return;
+        }
+        let next = self.cache.at(slot).waiters;
+        let waiter = self.waiters.put(Waiter { request, pages: missing, next });
+        *self.cache.waiters(slot) = waiter;
+        self.requests.at(request).missing += 1;
+        self.want_pages(number, missing | also, false);
+    }
+
+    /// Asks for pages that are neither there nor on their way.
+    fn want_pages(&mut self, number: u64, pages: u32, ahead: bool) {
+        let slot = self.cache.frame(number);
+        let frame = self.cache.at(slot);
+        let mut lacking = pages & !frame.valid & !frame.pending;
+        self.cache.expect(slot, lacking);
+        while let Some((first, length)) = first_run(lacking) {
+            let pages = run(first, length);
+            self.fills.push_back(Fill { number, pages, ahead });
+            self.ahead_in_flight += u32::from(ahead);
+            lacking &= !pages;
+        }
+    }
+
+    /// Sends reads, as many as may be in flight.
+    fn fill(&mut self, out: &mut Vec<Want>) {
+        while self.fills_in_flight < self.rules.reads_at_once {
+            let Some(fill) = self.fills.pop_front() else { return };
+            let Some((first, length)) = first_run(fill.pages) else { continue };
+            let number = fill.number;
+            self.fills_in_flight += 1;
+            let tag = self.blocks.put(Purpose::Fill(fill));
+            let offset = number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
+            let bytes = (u64::from(length) * PAGE_BYTES).min(self.size - offset) as u32;
+            out.push(Want::Compute { ns: self.spec.costs.background_ns });
+            out.push(Want::Block { tag, op: OpKind::Read, offset, bytes, forced: false });
+        }
+    }
+
+    /// Pages are there, or could not be read.
+    pub(super) fn filled(&mut self, now: Nanos, fill: Fill, outcome: i32, out: &mut Vec<Want>) {
+        let Fill { number, pages, ahead } = fill;
+        self.fills_in_flight -= 1;
+        self.ahead_in_flight -= u32::from(ahead);
+        let slot = self.cache.frame(number);
+        self.wake(slot, pages, outcome);
+        self.cache.arrive(slot, pages, outcome >= 0);
+        // The next transfer goes out before the copies: the disk is the slower one.
+        self.fill(out);
+        let mut ready = std::mem::take(&mut self.ready);
+        for request in ready.drain(..) {
+            match self.requests.at(request).op {
+                OpKind::Read => self.copy_out(request, out),
+                OpKind::Write => self.copy_in(now, request, out),
+            }
+        }
+        self.ready = ready;
+    }
+
+    /// Takes those out of a frame's line who need nothing more of it.
+    fn wake(&mut self, slot: u32, pages: u32, outcome: i32) {
+        let mut waiter = self.cache.at(slot).waiters;
+        let mut kept = NONE;
+        let woken = self.ready.len();
+        while waiter != NONE {
+            let Waiter { request, pages: needed, next } = *self.waiters.at(waiter);
+            let left = needed & !pages;
+            if needed & pages != 0 && outcome < 0 {
+                self.requests.at(request).error = outcome;
+            }
+            if left == 0 {
+                self.waiters.take(waiter);
+                let state = self.requests.at(request);
+                state.missing -= 1;
+                if state.missing == 0 {
+                    self.ready.push(request);
+                }
+            } else {
+                *self.waiters.at(waiter) = Waiter { request, pages: left, next: kept };
+                kept = waiter;
+            }
+            waiter = next;
+        }
+        // The line is last in, first out: turned round, requests end in order of arrival.
+        self.ready[woken..].reverse();
+        *self.cache.waiters(slot) = NONE;
+        while kept != NONE {
+            let next = self.waiters.at(kept).next;
+            self.waiters.at(kept).next = self.cache.at(slot).waiters;
+            *self.cache.waiters(slot) = kept;
+            kept = next;
+        }
+    }
+
+    fn copy_out(&mut self, request: u32, out: &mut Vec<Want>) {
+        let bytes = self.requests.at(request).bytes;
+        out.push(Want::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
+        self.end_request(request, out);
+    }
+
+    /// A write through the cache: first the pages that it needs to have.
+    pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+        let Request { offset, bytes, .. } = *self.requests.at(request);
+        let end = self.requests.at(request).end();
+        let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
+        self.start_over(offset);
+        // What lies beyond the last byte written is known to be zero.
+        let fresh = self.spec.state != FileState::Written && offset >= self.valid_end;
+        self.valid_end = self.valid_end.max(end);
+        for number in self.frames_of(offset, end) {
+            let covered = self.pages(number, offset, end, true);
+            let touched = self.pages(number, offset, end, false);
+            let wanted = if fresh {
+                0
+            } else if self.rules.random_write_reads_frame && !sequential {
+                self.frame_pages(number) & !covered
+            } else {
+                touched & !covered
+            };
+            self.need(request, number, wanted, 0);
+        }
+        self.fill(out);
+        if self.requests.at(request).missing == 0 {
+            self.copy_in(now, request, out);
+        }
+    }
+
+    /// The copy into the cache, when all pages that it needs are there.
+    fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+        let bytes = self.requests.at(request).bytes;
+        if self.requests.at(request).error < 0 {
+            self.end_request(request, out);
+            self.next_in_line(now, out);
+        } else if self.mode == CacheMode::Fs {
+            self.mark(request, false);
+            out.push(Want::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+            self.transfer(request, false, out);
+        } else {
+            self.admit(now, request, out);
+        }
+    }
+
+    /// Marks the pages of a write as present, and as dirty if the medium lacks them.
+    pub(super) fn mark(&mut self, request: u32, dirty: bool) {
+        let Request { offset, .. } = *self.requests.at(request);
+        let end = self.requests.at(request).end();
+        for number in self.frames_of(offset, end) {
+            let slot = self.cache.frame(number);
+            let pages = self.pages(number, offset, end, false);
+            let newly = self.cache.write(slot, pages, dirty);
+            self.dirty_bytes += u64::from(newly.count_ones()) * PAGE_BYTES;
+        }
+    }
+}

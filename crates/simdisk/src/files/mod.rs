@@ -1,0 +1,405 @@
+//! The file system between the application and the volume, as a state machine.
+//!
+//! It is told of requests, of blocks that came back and of time; it answers with [`Want`]s: blocks
+//! to read or write on the volume, processor time to spend, requests that are done. Whoever drives
+//! it carries them out in their order and owns the clock, the processors and the disks. So the layer
+//! can be tested against a disk of one line, and the same layer serves every machine.
+//!
+//! What it models, after Riedel 1997 (sections 2, 3, 5.4) and Chung 2000 (4.4, 5, 7.1, 7.2):
+//! - past the cache: a request is split at the file system's largest transfer, the parts go at once;
+//! - through the cache: read-ahead and write-back in whole frames, one transfer at a time on NT, the
+//!   read of a page before a part of it is written, writers that wait when too much is dirty;
+//! - extension: one request at a time, and zeroing of blocks before they are first written.
+//!
+//! A new trial begins with an empty cache, as the papers' authors made sure of (Chung's
+//! `cacheflush`), so that trials do not depend on their order.
+//!
+//! Rejected: mixing cached and uncached use of one file at a time (no trial does), and the file
+//! system's own records on disk (neither paper says enough of them to count their writes).
+
+mod buffered;
+mod page_cache;
+mod slab;
+mod spec;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod write_back;
+
+pub use spec::{CallCost, CallCosts, FileSpec, FileState, FileSystem};
+
+use crate::device::{Arrival, Conditions};
+use buffered::{Fill, Waiter};
+use page_cache::PageCache;
+use record::{CacheMode, Nanos, OpKind};
+use slab::Slab;
+use spec::Rules;
+use std::collections::VecDeque;
+use streams::Streams;
+use write_back::Pass;
+
+/// What the file layer asks of the machine. Wants of one call are carried out in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// A transfer; [`FileLayer::block_done`] is told its tag when it is over. Transfers that stand
+    /// side by side go at once.
+    Block {
+        /// What the layer knows it by.
+        tag: u32,
+        /// Direction.
+        op: OpKind,
+        /// First byte.
+        offset: u64,
+        /// Length.
+        bytes: u32,
+        /// Whether it must be on the medium before it is over.
+        forced: bool,
+    },
+    /// A request of the application is done.
+    End {
+        /// Of its arrival.
+        token: u32,
+        /// Bytes, or a negated error number.
+        outcome: i32,
+    },
+    /// Processor time that the wants after it wait for.
+    Compute {
+        /// How much.
+        ns: u64,
+    },
+}
+
+/// A request of the application on its way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    token: u32,
+    op: OpKind,
+    offset: u64,
+    bytes: u32,
+    /// Blocks or frames that it still waits for.
+    missing: u32,
+    /// The first error, or 0.
+    error: i32,
+    /// Whether the next one of those that go one at a time waits for it.
+    in_turn: bool,
+}
+
+impl Request {
+    fn end(&self) -> u64 {
+        self.offset + u64::from(self.bytes)
+    }
+}
+
+/// What a block is for.
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    /// A request's own data.
+    Data { request: u32 },
+    /// Zeroes before a request's data, from here on up to `until`.
+    Zero { request: u32, next: u64, until: u64 },
+    /// Pages of a frame.
+    Fill(Fill),
+    /// Dirty pages.
+    Back { pages: u32 },
+    /// Of a trial that is over.
+    Orphan,
+}
+
+/// A file and its file system.
+#[derive(Clone, Debug)]
+pub struct FileLayer {
+    spec: FileSpec,
+    rules: Rules,
+    mode: CacheMode,
+    /// First byte of the file, and the one after its last.
+    begin: u64,
+    end: u64,
+    size: u64,
+    /// Up to where the file's blocks have been written or zeroed.
+    valid_end: u64,
+    requests: Slab<Request>,
+    blocks: Slab<Purpose>,
+    /// Requests that go one at a time, and whether one of them is on its way.
+    line: VecDeque<u32>,
+    line_busy: bool,
+    cache: PageCache,
+    reads: Streams,
+    writes: Streams,
+    waiters: Slab<Waiter>,
+    fills: VecDeque<Fill>,
+    fills_in_flight: u32,
+    /// Those of them, and of the ones in line, that nobody waits for yet.
+    ahead_in_flight: u32,
+    /// Requests whose pages are there, to be ended.
+    ready: Vec<u32>,
+    pass: Pass,
+    /// Writers that wait for dirty pages to become fewer.
+    deferred: VecDeque<u32>,
+    throttled: bool,
+    dirty_bytes: u64,
+    /// When the lazy writer looks next.
+    tick: Option<Nanos>,
+}
+
+impl FileLayer {
+    /// A file that may grow up to `size` bytes, on a volume of that size.
+    #[must_use]
+    pub fn new(spec: &FileSpec, size: u64) -> Self {
+        Self {
+            spec: *spec,
+            rules: spec.rules(),
+            mode: CacheMode::Device,
+            begin: 0,
+            end: size,
+            size,
+            valid_end: 0,
+            requests: Slab::default(),
+            blocks: Slab::default(),
+            line: VecDeque::new(),
+            line_busy: false,
+            cache: PageCache::new(spec.memory_bytes),
+            reads: Streams::default(),
+            writes: Streams::default(),
+            waiters: Slab::default(),
+            fills: VecDeque::new(),
+            fills_in_flight: 0,
+            ahead_in_flight: 0,
+            ready: Vec::new(),
+            pass: Pass::default(),
+            deferred: VecDeque::new(),
+            throttled: false,
+            dirty_bytes: 0,
+            tick: None,
+        }
+    }
+
+    /// A trial begins: the cache is empty, the file in its first state. Blocks of the cache's own
+    /// may still be in flight.
+    pub fn begin(&mut self, conditions: &Conditions) {
+        debug_assert_eq!(self.requests.in_use(), 0, "a trial drains before it ends");
+        self.mode = conditions.cache;
+        self.begin = conditions.offset_bytes;
+        self.end = self.size.min(conditions.offset_bytes.saturating_add(conditions.working_bytes));
+        self.valid_end = self.begin;
+        self.requests.clear();
+        for block in self.blocks.each() {
+            *block = Purpose::Orphan;
+        }
+        self.line.clear();
+        self.line_busy = false;
+        self.cache.clear();
+        self.reads = Streams::default();
+        self.writes = Streams::default();
+        self.waiters.clear();
+        self.fills.clear();
+        self.fills_in_flight = 0;
+        self.ahead_in_flight = 0;
+        self.pass.clear();
+        self.deferred.clear();
+        self.throttled = false;
+        self.dirty_bytes = 0;
+        self.tick = None;
+    }
+
+    /// Takes a request of the application.
+    pub fn arrive(&mut self, now: Nanos, arrival: &Arrival, out: &mut Vec<Want>) {
+        let request = self.requests.put(Request {
+            token: arrival.token,
+            op: arrival.op,
+            offset: arrival.offset,
+            bytes: arrival.bytes,
+            missing: 0,
+            error: 0,
+            in_turn: false,
+        });
+        let cached = matches!(self.mode, CacheMode::All | CacheMode::Fs);
+        match (cached, arrival.op) {
+            (true, OpKind::Read) => self.read_cached(request, out),
+            (true, OpKind::Write) => {
+                if self.mode == CacheMode::Fs && self.rules.through_in_order {
+                    self.queue_up(now, request, out);
+                } else {
+                    self.write_cached(now, request, out);
+                }
+            }
+            (false, OpKind::Read) => self.transfer(request, true, out),
+            (false, OpKind::Write) => match self.spec.state {
+                FileState::Written => self.transfer(request, true, out),
+                FileState::Extend | FileState::LastFirst => self.queue_up(now, request, out),
+            },
+        }
+    }
+
+    /// A block is over: with bytes, or a negated error number.
+    pub fn block_done(&mut self, now: Nanos, tag: u32, outcome: i32, out: &mut Vec<Want>) {
+        match self.blocks.take(tag) {
+            Purpose::Orphan => {}
+            Purpose::Data { request } => self.data_done(now, request, outcome, out),
+            Purpose::Zero { request, next, until } => {
+                if outcome < 0 {
+                    self.requests.at(request).error = outcome;
+                }
+                self.zero(request, next, until, out);
+            }
+            Purpose::Fill(fill) => self.filled(now, fill, outcome, out),
+            Purpose::Back { pages } => self.written_back(now, pages, out),
+        }
+    }
+
+    /// When the lazy writer has something to do.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.tick
+    }
+
+    /// Does what is due by now.
+    pub fn advance(&mut self, now: Nanos, out: &mut Vec<Want>) {
+        if self.tick.is_some_and(|tick| tick <= now) {
+            self.tick = None;
+            self.start_pass();
+            self.write_back(now, out);
+        }
+    }
+
+    /// A write at the first byte of a file that is being extended begins a new file.
+    fn start_over(&mut self, offset: u64) {
+        if offset == self.begin {
+            self.valid_end = self.begin;
+        }
+    }
+
+    /// Whether a write up to `end` reaches blocks that were never written.
+    fn extends(&self, end: u64) -> bool {
+        match self.spec.state {
+            FileState::Written => false,
+            FileState::Extend => end > self.valid_end,
+            FileState::LastFirst => self.rules.zeroes && end > self.valid_end,
+        }
+    }
+
+    /// Lines a request up behind those that go one at a time.
+    fn queue_up(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+        self.line.push_back(request);
+        self.next_in_line(now, out);
+    }
+
+    fn next_in_line(&mut self, now: Nanos, out: &mut Vec<Want>) {
+        while !self.line_busy {
+            let Some(request) = self.line.pop_front() else { return };
+            let Request { offset, .. } = *self.requests.at(request);
+            let end = self.requests.at(request).end();
+            if self.mode == CacheMode::Fs {
+                self.take_turn(request);
+                self.write_cached(now, request, out);
+                continue;
+            }
+            self.start_over(offset);
+            if self.extends(end) {
+                self.take_turn(request);
+                let until = match self.spec.state {
+                    _ if !self.rules.zeroes => self.valid_end,
+                    FileState::LastFirst => {
+                        end.next_multiple_of(self.rules.zero_step_bytes).min(self.end).max(end)
+                    }
+                    FileState::Written | FileState::Extend => offset,
+                };
+                self.zero(request, self.valid_end, until, out);
+            } else {
+                self.transfer(request, true, out);
+            }
+        }
+    }
+
+    fn take_turn(&mut self, request: u32) {
+        self.line_busy = true;
+        self.requests.at(request).in_turn = true;
+    }
+
+    /// Zeroes from `next` up to `until`, a transfer at a time, then writes the request's data.
+    fn zero(&mut self, request: u32, next: u64, until: u64, out: &mut Vec<Want>) {
+        if next >= until {
+            self.valid_end = self.valid_end.max(until);
+            self.transfer(request, true, out);
+            return;
+        }
+        let bytes = u64::from(self.rules.transfer_bytes).min(until - next);
+        let tag = self.blocks.put(Purpose::Zero { request, next: next + bytes, until });
+        out.push(Want::Compute { ns: self.spec.costs.background_ns });
+        out.push(Want::Block {
+            tag,
+            op: OpKind::Write,
+            offset: next,
+            bytes: bytes as u32,
+            forced: self.mode == CacheMode::None,
+        });
+    }
+
+    /// Hands a request's data down, split at the largest transfer. Half of the call's cost comes
+    /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
+    fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<Want>) {
+        let Request { op, mut offset, bytes, .. } = *self.requests.at(request);
+        let largest = u64::from(self.rules.transfer_bytes);
+        let mut end = offset + u64::from(bytes);
+        let mut forced = self.mode == CacheMode::None;
+        if self.mode == CacheMode::Fs {
+            forced = true;
+            if !self.rules.through_in_order {
+                offset = offset / spec::PAGE_BYTES * spec::PAGE_BYTES;
+                end = end.next_multiple_of(spec::PAGE_BYTES).min(self.size.max(end));
+            }
+        }
+        let transfers = (end - offset).div_ceil(largest);
+        if pay {
+            let cost = self.call_cost(request);
+            let extra = self.spec.costs.extra_transfer_ns * (transfers - 1);
+            out.push(Want::Compute { ns: cost - cost / 2 + extra });
+        }
+        self.requests.at(request).missing = transfers as u32;
+        while offset < end {
+            let bytes = largest.min(end - offset);
+            let tag = self.blocks.put(Purpose::Data { request });
+            out.push(Want::Block { tag, op, offset, bytes: bytes as u32, forced });
+            offset += bytes;
+        }
+    }
+
+    /// Processor time of a request that goes past the cache.
+    fn call_cost(&mut self, request: u32) -> u64 {
+        let Request { op, bytes, .. } = *self.requests.at(request);
+        match op {
+            OpKind::Read => self.spec.costs.direct_read.ns(bytes),
+            OpKind::Write => self.spec.costs.direct_write.ns(bytes),
+        }
+    }
+
+    fn data_done(&mut self, now: Nanos, request: u32, outcome: i32, out: &mut Vec<Want>) {
+        let state = self.requests.at(request);
+        if outcome < 0 && state.error == 0 {
+            state.error = outcome;
+        }
+        state.missing -= 1;
+        if state.missing > 0 {
+            return;
+        }
+        if state.in_turn {
+            let end = state.end();
+            self.valid_end = self.valid_end.max(end);
+        }
+        if self.mode != CacheMode::Fs {
+            let ns = self.call_cost(request) / 2;
+            out.push(Want::Compute { ns });
+        }
+        self.end_request(request, out);
+        self.next_in_line(now, out);
+    }
+
+    /// Tells the application, and lets the next one of a line go.
+    fn end_request(&mut self, request: u32, out: &mut Vec<Want>) {
+        let Request { token, bytes, error, in_turn, .. } = self.requests.take(request);
+        let outcome = if error < 0 { error } else { bytes as i32 };
+        out.push(Want::End { token, outcome });
+        if in_turn {
+            self.line_busy = false;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The lazy writer: when dirty pages go to the medium, in which order, and who waits for it.
+//!
+//! Riedel 1997 (section 2) saw three phases of a buffered write: "the application writes at memory
+//! copy speed, ... as it fills all available file system buffers. During the second phase, the file
+//! system must free buffers by initiating SCSI transfers. New application writes are admitted when
+//! buffers become available." So writers wait at a limit until a pass of the lazy writer has freed
+//! its share, an eighth of the dirty pages on NT, in transfers of up to 64 KiB, one at a time; then
+//! they go on copying until the limit is reached again. On Linux a writer goes on as soon as it is
+//! below the limit, and writing back begins at half of it.
+//!
+//! A pass takes dirty frames by rising address from where the last one ended, as NT and Linux both
+//! do: a sequential writer is written in sequence, random ones are sorted.
+
+use super::buffered::{first_run, run};
+use super::spec::PAGE_BYTES;
+use super::{FileLayer, Purpose, Want};
+use record::{Nanos, OpKind};
+
+/// The least that a pass writes: below it an eighth of the rest would never end.
+const LEAST_PASS_BYTES: u64 = 256 << 10;
+
+/// One sweep of the lazy writer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pass {
+    /// Dirty frames when it began, in the order in which they are written.
+    numbers: Vec<u64>,
+    at: usize,
+    /// Bytes that it may still write.
+    left_bytes: u64,
+    in_flight: u32,
+    /// Where the next one begins.
+    sweep: u64,
+}
+
+impl Pass {
+    pub(super) fn clear(&mut self) {
+        self.numbers.clear();
+        (self.at, self.left_bytes, self.in_flight, self.sweep) = (0, 0, 0, 0);
+    }
+
+    fn active(&self) -> bool {
+        self.in_flight > 0 || self.left_bytes > 0
+    }
+}
+
+impl FileLayer {
+    /// Lets a write into memory, or makes it wait for the lazy writer.
+    pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+        let bytes = u64::from(self.requests.at(request).bytes);
+        let full = self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit;
+        if self.throttled || full {
+            self.throttled = true;
+            self.deferred.push_back(request);
+            self.begin_pass(now, out);
+            return;
+        }
+        self.accept(now, request, out);
+    }
+
+    fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+        let bytes = self.requests.at(request).bytes;
+        self.mark(request, true);
+        out.push(Want::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+        self.end_request(request, out);
+        if self.dirty_bytes > self.rules.dirty_background {
+            self.begin_pass(now, out);
+        } else if self.tick.is_none() && !self.pass.active() {
+            self.tick = Some(Nanos(now.0 + self.rules.period_ns));
+        }
+    }
+
+    fn begin_pass(&mut self, now: Nanos, out: &mut Vec<Want>) {
+        if !self.pass.active() {
+            self.start_pass();
+            self.write_back(now, out);
+        }
+    }
+
+    /// Draws up what a pass writes.
+    pub(super) fn start_pass(&mut self) {
+        if self.pass.active() {
+            return;
+        }
+        self.cache.dirty_numbers(&mut self.pass.numbers);
+        self.pass.numbers.sort_unstable();
+        let from = self.pass.numbers.partition_point(|&number| number < self.pass.sweep);
+        self.pass.numbers.rotate_left(from);
+        self.pass.at = 0;
+        self.pass.left_bytes = (self.dirty_bytes / self.rules.pass_share).max(LEAST_PASS_BYTES);
+    }
+
+    /// Sends write-back, as much as may be in flight; when the pass is over, sees what comes next.
+    pub(super) fn write_back(&mut self, now: Nanos, out: &mut Vec<Want>) {
+        while self.pass.in_flight < self.rules.writes_at_once && self.pass.left_bytes > 0 {
+            let Some(&number) = self.pass.numbers.get(self.pass.at) else {
+                self.pass.left_bytes = 0;
+                break;
+            };
+            self.pass.sweep = number;
+            let slot = self.cache.find(number);
+            let dirty = slot.map_or(0, |slot| self.cache.at(slot).dirty);
+            let (Some(slot), Some((first, length))) = (slot, first_run(dirty)) else {
+                self.pass.at += 1;
+                continue;
+            };
+            let pages = run(first, length);
+            self.cache.clean(slot, pages);
+            self.pass.in_flight += 1;
+            let offset = number * u64::from(self.rules.frame_bytes) + u64::from(first) * PAGE_BYTES;
+            let bytes = u64::from(length) * PAGE_BYTES;
+            self.pass.left_bytes = self.pass.left_bytes.saturating_sub(bytes);
+            let bytes = bytes.min(self.size - offset) as u32;
+            let tag = self.blocks.put(Purpose::Back { pages: length });
+            out.push(Want::Compute { ns: self.spec.costs.background_ns });
+            out.push(Want::Block { tag, op: OpKind::Write, offset, bytes, forced: false });
+        }
+        if !self.pass.active() {
+            self.pass_over(now, out);
+        }
+    }
+
+    fn pass_over(&mut self, now: Nanos, out: &mut Vec<Want>) {
+        if self.dirty_bytes == 0 {
+            self.tick = None;
+            return;
+        }
+        if self.throttled || self.dirty_bytes > self.rules.dirty_background {
+            self.begin_pass(now, out);
+        } else {
+            self.tick = Some(Nanos(now.0 + self.rules.period_ns));
+        }
+    }
+
+    /// Pages are on the medium.
+    pub(super) fn written_back(&mut self, now: Nanos, pages: u32, out: &mut Vec<Want>) {
+        self.pass.in_flight -= 1;
+        self.dirty_bytes -= u64::from(pages) * PAGE_BYTES;
+        if self.dirty_bytes <= self.rules.dirty_resume {
+            self.throttled = false;
+        }
+        while !self.throttled
+            && let Some(&request) = self.deferred.front()
+        {
+            let bytes = u64::from(self.requests.at(request).bytes);
+            if self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit {
+                self.throttled = true;
+                break;
+            }
+            self.deferred.pop_front();
+            self.accept(now, request, out);
+        }
+        self.write_back(now, out);
+    }
+}

@@ -1,0 +1,266 @@
+//! Garbage collection: emptying blocks, and how much the host may write meanwhile.
+//!
+//! While more than [`FREE_LOW`] blocks are free the host writes as fast as the dies take it. From
+//! there on it may fill as many slots as collecting finds empty: each page of the victim that is
+//! looked at promises the host its invalid units, so that free space never shrinks by more than
+//! the blocks being emptied hold, and the host is slowed evenly instead of stopped for a block.
+//! Collecting keeps every die busy (two pages of it per die are under way), and stops as soon as
+//! the host does not use up what it gives.
+//!
+//! With `gc=on` a drive that has had nothing to do for [`REST`] collects, too, until a quarter of
+//! the spare blocks is free, from blocks of which that frees a tenth at least. A victim is erased once its
+//! units are in the controller; a real drive waits until they are programmed.
+
+use super::dies::{Operation, Task};
+use super::geometry::{FREE_LOW, Geometry, VICTIMS};
+use super::mapping::Stream;
+use super::{Event, FlashDevice};
+use record::Nanos;
+
+/// Pages per die that are being moved at once.
+const PAGES_PER_DIE: u32 = 2;
+/// Part of the spare blocks that is free after collecting in idle time.
+const IDLE_TARGET: u64 = 4;
+/// Part of a block that must be invalid to be collected in idle time.
+const IDLE_GAIN: u32 = 10;
+
+/// Time without a command after which a drive takes itself to be idle. Assumed.
+const REST: Nanos = Nanos(5_000_000);
+
+/// A block on its way from full to free.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    block: u32,
+    /// Pages not looked at yet.
+    next_page: u32,
+    end_page: u32,
+    /// Pages being read.
+    reading: u32,
+    /// Dies that have not erased their part yet.
+    erasing: u32,
+}
+
+/// What the collector has in hand.
+#[derive(Debug)]
+pub(super) struct Collector {
+    while_idle: bool,
+    /// Whether the drive takes itself to be idle, since when it has had nothing to do, and whether
+    /// it is going to look at that again.
+    idle: bool,
+    resting_since: Nanos,
+    looks: bool,
+    victims: Vec<Victim>,
+    /// Pages being read or programmed.
+    under_way: u32,
+    under_way_max: u32,
+    /// Slots that the host may fill.
+    promised: u64,
+    /// Free slots below which the host gets only what is promised.
+    low: u64,
+    /// Free slots at which collecting in idle time ends.
+    high: u64,
+}
+
+impl Collector {
+    pub(super) fn new(geometry: &Geometry, while_idle: bool) -> Self {
+        let block_units = u64::from(geometry.block_units);
+        let low = u64::from(FREE_LOW) * block_units;
+        let full = u64::from(geometry.full_blocks()) * block_units;
+        let spare = full - u64::from(geometry.units);
+        Self {
+            while_idle,
+            idle: false,
+            resting_since: Nanos(0),
+            looks: false,
+            victims: Vec::with_capacity(VICTIMS as usize),
+            under_way: 0,
+            under_way_max: PAGES_PER_DIE * geometry.dies,
+            promised: 0,
+            low,
+            high: low + spare / IDLE_TARGET,
+        }
+    }
+
+    /// The drive has something to do.
+    pub(super) fn disturb(&mut self) {
+        self.idle = false;
+    }
+}
+
+impl FlashDevice {
+    /// Free slots that nobody has been promised.
+    fn uncommitted(&self) -> u64 {
+        self.mapping.free_slots().saturating_sub(self.reserved.into())
+    }
+
+    /// Whether the host may fill so many slots more; they are taken from what it was promised if
+    /// free blocks are low.
+    pub(super) fn may_take(&mut self, now: Nanos, slots: u32) -> bool {
+        let slots = u64::from(slots);
+        // The same limit as in `collect`: between two limits, the host would wait for nothing.
+        if self.uncommitted() >= self.collector.low {
+            self.collector.promised = 0;
+            return true;
+        }
+        self.collect(now);
+        let enough = self.collector.promised >= slots;
+        if enough {
+            self.collector.promised -= slots;
+        }
+        enough
+    }
+
+    /// The drive has nothing left to do for the host.
+    pub(super) fn rest(&mut self, now: Nanos) {
+        let useful = self.collector.while_idle && self.uncommitted() < self.collector.high;
+        self.collector.resting_since = now;
+        if useful && !self.collector.looks {
+            self.collector.looks = true;
+            self.agenda.push(now.plus(REST), Event::Rested);
+        }
+    }
+
+    /// Finds out whether the drive has been at rest for long enough to be idle.
+    pub(super) fn rested(&mut self, now: Nanos) {
+        self.collector.looks = false;
+        if self.taken > 0 {
+            return;
+        }
+        let idle_from = self.collector.resting_since.plus(REST);
+        if idle_from > now {
+            self.collector.looks = true;
+            self.agenda.push(idle_from, Event::Rested);
+        } else {
+            self.collector.idle = true;
+            self.collect(now);
+        }
+    }
+
+    /// Collects as far as it should and can now.
+    pub(super) fn collect(&mut self, now: Nanos) {
+        while self.collector.under_way < self.collector.under_way_max {
+            let free = self.uncommitted();
+            let low = free < self.collector.low;
+            let idle = self.collector.idle && free < self.collector.high;
+            if !(low || idle) || !self.collect_page(now, low) {
+                return;
+            }
+        }
+    }
+
+    /// Looks at one page more; whether there was one.
+    fn collect_page(&mut self, now: Nanos, low: bool) -> bool {
+        let Some(index) = self.victim_to_empty(low) else { return false };
+        let geometry = &self.mapping.geometry;
+        let victim = &mut self.collector.victims[index];
+        let page = victim.next_page;
+        victim.next_page += 1;
+        let slots = geometry.slots_of_page(page);
+        let valid = slots.filter(|&slot| self.mapping.unit(slot).is_some()).count() as u32;
+        self.collector.promised += u64::from(geometry.page_units - valid);
+        if valid > 0 {
+            victim.reading += 1;
+            let owner = victim.block;
+            self.collector.under_way += 1;
+            let task = Task::Collect;
+            self.submit(now, Operation { task, page, units: valid, owner, held: 0 });
+        } else {
+            self.erase_if_empty(now, index);
+        }
+        true
+    }
+
+    /// The victim that has pages left to look at, or a new one.
+    fn victim_to_empty(&mut self, low: bool) -> Option<usize> {
+        let victims = &mut self.collector.victims;
+        let open = victims.iter().position(|victim| victim.next_page < victim.end_page);
+        if open.is_some() || victims.len() == VICTIMS as usize {
+            return open;
+        }
+        let geometry = &self.mapping.geometry;
+        let block_units = geometry.block_units;
+        let pages = block_units / geometry.page_units;
+        let valid_max =
+            if low { block_units - 1 } else { block_units - block_units.div_ceil(IDLE_GAIN) };
+        let dies = geometry.dies;
+        let block = self.mapping.take_victim(valid_max)?;
+        victims.push(Victim {
+            block,
+            next_page: block * pages,
+            end_page: (block + 1) * pages,
+            reading: 0,
+            erasing: dies,
+        });
+        Some(victims.len() - 1)
+    }
+
+    fn victim_index(&self, block: u32) -> Option<usize> {
+        self.collector.victims.iter().position(|victim| victim.block == block)
+    }
+
+    /// Erases a victim on every die once nothing of it is left to read.
+    fn erase_if_empty(&mut self, now: Nanos, index: usize) {
+        let Victim { block, next_page, end_page, reading, .. } = self.collector.victims[index];
+        if next_page < end_page || reading > 0 {
+            return;
+        }
+        for die in 0..self.mapping.geometry.dies {
+            let task = Task::Erase;
+            let operation = Operation { task, page: block, units: 0, owner: 0, held: 0 };
+            self.dies.submit(now, die, operation, &mut self.agenda);
+        }
+    }
+
+    /// A page of a victim is in the controller: what is still valid goes into the log.
+    pub(super) fn collected(&mut self, now: Nanos, operation: Operation) {
+        let page_units = self.mapping.geometry.page_units;
+        let mut valid = 0;
+        for slot in self.mapping.geometry.slots_of_page(operation.page) {
+            let Some(unit) = self.mapping.unit(slot) else { continue };
+            valid += 1;
+            let new = self.mapping.append(Stream::Collector, unit);
+            let (page, place) = (new / page_units, new % page_units);
+            if place == 0 {
+                self.set_buffered(page, true);
+            }
+            if place + 1 == page_units {
+                self.collector.under_way += 1;
+                let (task, units) = (Task::Move, page_units);
+                self.submit(now, Operation { task, page, units, owner: 0, held: 0 });
+            }
+        }
+        self.written.moved += u64::from(valid);
+        // What the host has overwritten since, it gets as well.
+        self.collector.promised += u64::from(operation.units - valid);
+        self.collector.under_way -= 1;
+        if let Some(index) = self.victim_index(operation.owner) {
+            self.collector.victims[index].reading -= 1;
+            self.erase_if_empty(now, index);
+        }
+        self.go_on_collecting(now);
+    }
+
+    /// A page of the collector is on the flash.
+    pub(super) fn moved(&mut self, now: Nanos, page: u32) {
+        self.set_buffered(page, false);
+        self.collector.under_way -= 1;
+        self.go_on_collecting(now);
+    }
+
+    /// A die has erased its part of a block.
+    pub(super) fn erased(&mut self, now: Nanos, block: u32) {
+        let Some(index) = self.victim_index(block) else { return };
+        let victim = &mut self.collector.victims[index];
+        victim.erasing -= 1;
+        if victim.erasing == 0 {
+            self.collector.victims.swap_remove(index);
+            self.mapping.release(block);
+            self.go_on_collecting(now);
+        }
+    }
+
+    fn go_on_collecting(&mut self, now: Nanos) {
+        self.collect(now);
+        self.let_in(now);
+    }
+}

@@ -1,0 +1,97 @@
+//! How the flash is divided, and how a number of a slot tells where it is.
+//!
+//! A *unit* is what is mapped (4 KiB). A *page* is what a die programs at once, over all of its
+//! planes. A *block* is one erase block of every die together (a superblock): consecutive pages of
+//! it lie on consecutive dies, and consecutive dies on different channels, so that whatever is
+//! written in one go can be written, read and erased by all of them at once. Every place for a unit
+//! has a number, its *slot*; die, page and block follow from it by division, so that no table is
+//! needed. Rejected: blocks of single dies that are opened and collected on their own. They let
+//! busy dies be passed by, but each die then needs spare blocks of its own.
+//!
+//! A simulated drive is smaller than a real one, and would have few blocks of the real size. Blocks
+//! are made smaller, so that there are always hundreds of them, and the time of an erasure shrinks
+//! with them: it keeps its share of the die's time. The free blocks that the collector needs to
+//! work come on top of the over-provisioning, because on a real drive they are a small part of it.
+
+use super::spec::FlashSpec;
+
+/// Bytes of a unit: what the map resolves.
+pub(super) const UNIT_BYTES: u64 = 4_096;
+/// Blocks that the capacity is divided into, at least.
+const BLOCKS_MIN: u64 = 512;
+/// Blocks being emptied at once, at most.
+pub(super) const VICTIMS: u32 = 3;
+/// Free blocks at which collecting begins: two streams that have just begun a block, the blocks
+/// being emptied with what was promised for them, and one for the remainders.
+pub(super) const FREE_LOW: u32 = 2 * VICTIMS + 3;
+/// Blocks on top of the over-provisioning: the free ones. Those that are open hold data.
+const WORKING: u32 = FREE_LOW;
+
+/// The division of one drive.
+#[derive(Clone, Debug)]
+pub(super) struct Geometry {
+    /// Units that the drive offers.
+    pub(super) units: u32,
+    /// Dies.
+    pub(super) dies: u32,
+    /// Channels.
+    pub(super) channels: u32,
+    /// Units of a page.
+    pub(super) page_units: u32,
+    /// Units of a block, over all dies.
+    pub(super) block_units: u32,
+    /// Blocks.
+    pub(super) blocks: u32,
+    /// Time of an erasure of a block of this size.
+    pub(super) erase_ns: u64,
+}
+
+impl Geometry {
+    /// Divides a drive.
+    pub(super) fn new(spec: &FlashSpec) -> Self {
+        let units = spec.size.0 / UNIT_BYTES;
+        let page_units = spec.page.0 / UNIT_BYTES;
+        let row_units = page_units * u64::from(spec.dies);
+        let pages_of_block = (spec.block.0 / spec.page.0).max(1);
+        let rows = (units / BLOCKS_MIN / row_units).clamp(1, pages_of_block);
+        let block_units = rows * row_units;
+        let full = (units as f64 * (1.0 + spec.op) / block_units as f64).ceil() as u32;
+        Self {
+            units: units as u32,
+            dies: spec.dies,
+            channels: spec.channels,
+            page_units: page_units as u32,
+            block_units: block_units as u32,
+            blocks: full + WORKING,
+            erase_ns: (spec.erase.0 * rows / pages_of_block).max(1),
+        }
+    }
+
+    /// Places for units.
+    pub(super) fn slots(&self) -> u32 {
+        self.blocks * self.block_units
+    }
+
+    /// Blocks that are filled when the collector has its working blocks.
+    pub(super) fn full_blocks(&self) -> u32 {
+        self.blocks - WORKING
+    }
+
+    pub(super) fn page_of(&self, slot: u32) -> u32 {
+        slot / self.page_units
+    }
+
+    pub(super) fn block_of(&self, slot: u32) -> u32 {
+        slot / self.block_units
+    }
+
+    pub(super) fn die_of_page(&self, page: u32) -> u32 {
+        page % self.dies
+    }
+
+    /// The slots of a page.
+    pub(super) fn slots_of_page(&self, page: u32) -> std::ops::Range<u32> {
+        let first = page * self.page_units;
+        first..first + self.page_units
+    }
+}

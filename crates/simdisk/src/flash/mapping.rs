@@ -1,0 +1,161 @@
+//! The map from units to slots, the blocks' states, and which block is collected next. No time.
+//!
+//! Both directions are arrays of one word per unit: where a unit is, and which unit a slot holds.
+//! Zero means nothing, so that a fresh drive is memory that the system has not even handed out.
+//! What the host writes and what the collector moves go to blocks of their own, because data that
+//! has survived a collection changes seldom. The victim is the full block with the fewest valid
+//! units (greedy), found by looking at all of them: there are some hundred, and it happens once
+//! per block. Rejected: cost-benefit and windowed choices (real firmware differs; greedy has a
+//! known write amplification, against which this is tested), and lists of blocks by valid units.
+
+use super::geometry::Geometry;
+use std::collections::VecDeque;
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// The host.
+    Host,
+    /// The collector.
+    Collector,
+}
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockState {
+    /// Erased.
+    Free,
+    /// Being filled.
+    Open,
+    /// Filled.
+    Full,
+    /// Being emptied or erased.
+    Victim,
+}
+
+/// The part of a stream's open block that is not filled yet; empty before its first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    next: u32,
+    end: u32,
+}
+
+/// Where every unit is.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    pub(super) geometry: Geometry,
+    /// Slot of each unit, plus one.
+    slot_of: Vec<u32>,
+    /// Unit in each slot, plus one.
+    unit_in: Vec<u32>,
+    /// Valid units of each block.
+    valid: Vec<u32>,
+    states: Vec<BlockState>,
+    free: VecDeque<u32>,
+    open: [Open; 2],
+}
+
+impl Mapping {
+    /// A drive on which nothing was ever written.
+    pub(super) fn new(geometry: Geometry) -> Self {
+        let blocks = geometry.blocks as usize;
+        Self {
+            slot_of: vec![0; geometry.units as usize],
+            unit_in: vec![0; geometry.slots() as usize],
+            valid: vec![0; blocks],
+            states: vec![BlockState::Free; blocks],
+            free: (0..geometry.blocks).collect(),
+            open: [Open::default(); 2],
+            geometry,
+        }
+    }
+
+    /// Where a unit is, if it was ever written.
+    pub(super) fn slot(&self, unit: u32) -> Option<u32> {
+        self.slot_of[unit as usize].checked_sub(1)
+    }
+
+    /// The unit whose present data is in a slot.
+    pub(super) fn unit(&self, slot: u32) -> Option<u32> {
+        self.unit_in[slot as usize].checked_sub(1)
+    }
+
+    /// Puts a unit into the next slot of a stream, and gives that up which it had.
+    pub(super) fn append(&mut self, stream: Stream, unit: u32) -> u32 {
+        if let Some(old) = self.slot(unit) {
+            self.unit_in[old as usize] = 0;
+            let block = self.geometry.block_of(old);
+            self.valid[block as usize] -= 1;
+        }
+        let slot = self.take_slot(stream);
+        self.slot_of[unit as usize] = slot + 1;
+        self.unit_in[slot as usize] = unit + 1;
+        let block = self.geometry.block_of(slot);
+        self.valid[block as usize] += 1;
+        slot
+    }
+
+    /// Leaves the next slot of a stream empty.
+    pub(super) fn take_slot(&mut self, stream: Stream) -> u32 {
+        let open = &mut self.open[stream as usize];
+        if open.next == open.end {
+            // The engine stops the host well before the last one: `Pace` says why that is enough.
+            let block = self.free.pop_front().expect("the host waits before blocks run out");
+            self.states[block as usize] = BlockState::Open;
+            open.next = block * self.geometry.block_units;
+            open.end = open.next + self.geometry.block_units;
+        }
+        let slot = open.next;
+        open.next += 1;
+        if open.next == open.end {
+            self.states[self.geometry.block_of(slot) as usize] = BlockState::Full;
+        }
+        slot
+    }
+
+    /// The slot that a stream fills next, if that is inside a page.
+    pub(super) fn inside_page(&self, stream: Stream) -> Option<u32> {
+        let open = self.open[stream as usize];
+        (!open.next.is_multiple_of(self.geometry.page_units)).then_some(open.next)
+    }
+
+    /// Slots that can be filled before anything is erased.
+    pub(super) fn free_slots(&self) -> u64 {
+        let open: u32 = self.open.iter().map(|open| open.end - open.next).sum();
+        self.free.len() as u64 * u64::from(self.geometry.block_units) + u64::from(open)
+    }
+
+    /// The full block with the fewest valid units, if that is at most `valid_max`; the collector
+    /// has it from now on.
+    pub(super) fn take_victim(&mut self, valid_max: u32) -> Option<u32> {
+        let full = self.states.iter().zip(&self.valid).zip(0u32..);
+        let (valid, block) = full
+            .filter(|((state, _), _)| **state == BlockState::Full)
+            .map(|((_, &valid), block)| (valid, block))
+            .min()?;
+        if valid > valid_max {
+            return None;
+        }
+        self.states[block as usize] = BlockState::Victim;
+        Some(block)
+    }
+
+    /// A block has been erased.
+    pub(super) fn release(&mut self, block: u32) {
+        debug_assert_eq!(self.valid[block as usize], 0, "an emptied block holds nothing valid");
+        self.states[block as usize] = BlockState::Free;
+        self.free.push_back(block);
+    }
+
+    /// Fills the next free block at once with these units in these of its slots, for a start state.
+    pub(super) fn fill_block(&mut self, contents: impl Iterator<Item = (u32, u32)>) {
+        let Some(block) = self.free.pop_front() else { return };
+        let first = block * self.geometry.block_units;
+        for (place, unit) in contents {
+            self.slot_of[unit as usize] = first + place + 1;
+            self.unit_in[(first + place) as usize] = unit + 1;
+            self.valid[block as usize] += 1;
+        }
+        self.states[block as usize] = BlockState::Full;
+    }
+}

@@ -1,0 +1,255 @@
+//! A flash drive: a controller behind a link, a write buffer, channels and dies, and a map that
+//! writes everything to a new place and collects what is left of the old ones.
+//!
+//! A command passes the controller (one at a time), then its fixed part of the way (in parallel).
+//! A read goes to the dies that hold its units and comes back over the link; units that were never
+//! written, and units that are still in the buffer, come without a die, which is why reading a
+//! fresh drive measures nothing of it. A write waits for room in the buffer, comes over the link,
+//! and is then done, unless it must reach the flash: then it is done when its pages are
+//! programmed. Pages are programmed in the order of the log, over all dies in turn.
+//!
+//! Garbage collection begins when free blocks run low (`collect`), and from then on the host gets
+//! as many slots as collecting gives: a drive that is overwritten falls to its rate over its write
+//! amplification, and stays there. Time is that of one agenda of small events. Per unit the state
+//! is two words (`mapping`), and nothing is allocated per request.
+//!
+//! Left out: an SLC cache in front of the flash, overwriting within the buffer, read-ahead,
+//! reading the map itself from the flash (the whole map is in memory), wear, read disturb and
+//! retries, errors, and trimming (no request says so; `preconditioned=fresh` is the drive
+//! afterwards). Rejected: service times drawn from a measured distribution (they would hold for
+//! the one load at which they were measured).
+
+mod collect;
+mod commands;
+mod dies;
+mod geometry;
+mod link;
+mod mapping;
+mod parts;
+mod slab;
+mod spec;
+mod start;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use crate::agenda::Agenda;
+use crate::device::{Arrival, Conditions, Device, Ended};
+use collect::Collector;
+use commands::Command;
+use dies::{DieEvent, Dies, NONE, Operation, Task};
+use engine::ComponentSample;
+use geometry::{Geometry, UNIT_BYTES};
+use link::{Line, Link, Server};
+use mapping::Mapping;
+use record::{CacheMode, Nanos, OpKind};
+use slab::Slab;
+use std::collections::VecDeque;
+use write::Waiter;
+
+pub(crate) use parts::PARTS;
+pub use spec::{FlashSpec, ReadOrder, Start};
+pub(crate) use spec::{KEYS, KINDS};
+pub use start::write_amplification;
+
+/// A moment that does not come.
+const NEVER: Nanos = Nanos(u64::MAX);
+
+/// What happens in a drive.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A command is done.
+    Done { command: u32 },
+    /// Something on a die.
+    Die(DieEvent),
+    /// The drive may have had nothing to do for a while.
+    Rested,
+}
+
+/// What was written so far, in units of 4 KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// By the host.
+    pub host: u64,
+    /// By the collector.
+    pub moved: u64,
+    /// Left empty, because a page had to be programmed before it was full.
+    pub padded: u64,
+}
+
+/// A flash drive.
+#[derive(Debug)]
+pub struct FlashDevice {
+    spec: FlashSpec,
+    mapping: Mapping,
+    dies: Dies,
+    /// Pages whose data is still in the controller: a bit each.
+    buffered: Vec<u64>,
+    agenda: Agenda<Event>,
+    controller: Server,
+    /// Commands that have passed the controller, and are on the fixed part of their way.
+    passed: Line<u32>,
+    link: Link,
+    /// Units of writes that are on the link, each with its command.
+    sent: Line<(u32, u32)>,
+    /// Commands that are done at this moment.
+    done_now: Vec<u32>,
+    commands: Slab<Command>,
+    /// Commands that the drive has taken.
+    taken: u32,
+    /// Commands that wait outside.
+    outside: VecDeque<u32>,
+    /// Writes that wait for room in the buffer.
+    writers: VecDeque<u32>,
+    /// Units of the buffer that are free.
+    room: u32,
+    /// Slots promised to writes that are on their way into the buffer.
+    reserved: u32,
+    /// Whether writes of this trial must reach the flash before they are done.
+    forced: bool,
+    /// Units of the host's open page, and the commands that wait for it.
+    open_units: u32,
+    open_waiters: u32,
+    waiters: Slab<Waiter>,
+    collector: Collector,
+    written: Written,
+}
+
+impl FlashDevice {
+    /// A drive in its state at time zero; `seed` places the data where that is random.
+    #[must_use]
+    pub fn new(spec: &FlashSpec, seed: u64) -> Self {
+        let geometry = Geometry::new(spec);
+        let pages = geometry.slots() / geometry.page_units;
+        let dies = Dies::new(spec, &geometry);
+        let collector = Collector::new(&geometry, spec.gc);
+        let mut mapping = Mapping::new(geometry);
+        start::lay_out(&mut mapping, spec.start, seed);
+        Self {
+            mapping,
+            dies,
+            buffered: vec![0; (pages as usize).div_ceil(64)],
+            agenda: Agenda::new(),
+            controller: Server::default(),
+            passed: Line::new(),
+            link: Link::new(spec.link_bytes_per_s, spec.duplex),
+            sent: Line::new(),
+            done_now: Vec::new(),
+            commands: Slab::new(),
+            taken: 0,
+            outside: VecDeque::new(),
+            writers: VecDeque::new(),
+            room: (spec.buffer.0 / UNIT_BYTES) as u32,
+            reserved: 0,
+            forced: false,
+            open_units: 0,
+            open_waiters: NONE,
+            waiters: Slab::new(),
+            collector,
+            written: Written::default(),
+            spec: spec.clone(),
+        }
+    }
+
+    /// What was written so far.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        self.written
+    }
+
+    fn is_buffered(&self, page: u32) -> bool {
+        self.buffered[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// Notes that a page's data is in the controller, or no longer.
+    fn set_buffered(&mut self, page: u32, is: bool) {
+        let word = &mut self.buffered[page as usize / 64];
+        *word = *word & !(1 << (page % 64)) | u64::from(is) << (page % 64);
+    }
+
+    /// Gives the die of a page something to do.
+    fn submit(&mut self, now: Nanos, operation: Operation) {
+        let die = self.mapping.geometry.die_of_page(operation.page);
+        self.dies.submit(now, die, operation, &mut self.agenda);
+    }
+
+    fn happen(&mut self, now: Nanos, event: Event) {
+        match event {
+            Event::Done { command } => self.done_now.push(command),
+            Event::Rested => self.rested(now),
+            Event::Die(event) => {
+                if let Some((die, operation)) = self.dies.happen(now, event, &mut self.agenda) {
+                    self.over(now, die, operation);
+                }
+            }
+        }
+    }
+
+    /// A die has ended an operation.
+    fn over(&mut self, now: Nanos, die: u32, operation: Operation) {
+        match operation.task {
+            Task::Read => self.read_over(now, operation),
+            Task::Complete => self.completed(now, operation),
+            Task::Collect => self.collected(now, operation),
+            Task::Program => self.programmed(now, operation),
+            Task::Move => self.moved(now, operation.page),
+            Task::Erase => self.erased(now, operation.page),
+        }
+        self.close_if_idle(now, die);
+    }
+}
+
+impl Device for FlashDevice {
+    fn begin(&mut self, conditions: &Conditions) {
+        let through = matches!(conditions.cache, CacheMode::Fs | CacheMode::None);
+        self.forced = through && !self.spec.plp;
+    }
+
+    fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
+        let command = self.commands.insert(Command::new(arrival));
+        if self.taken < self.spec.queue {
+            self.take_in(now, command);
+        } else {
+            self.outside.push_back(command);
+        }
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let in_lines = self.passed.next_at().min(self.sent.next_at());
+        let next = self.agenda.next_at().map_or(in_lines, |at| at.min(in_lines));
+        (next != NEVER).then_some(next)
+    }
+
+    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
+        // At the same moment: dies and links first, then what comes in.
+        while let Some(next) = self.next_event().filter(|&next| next <= until) {
+            if let Some((now, event)) = self.agenda.pop_until(next) {
+                self.happen(now, event);
+            } else if self.sent.next_at() == next {
+                let Some((now, (command, units))) = self.sent.pop() else { continue };
+                self.place(now, command, units);
+            } else if let Some((now, command)) = self.passed.pop() {
+                match self.commands.get(command).op {
+                    OpKind::Read => self.read(now, command),
+                    OpKind::Write => self.write(now, command),
+                }
+            }
+            for index in 0..self.done_now.len() {
+                ended.push(self.done(next, self.done_now[index]));
+            }
+            self.done_now.clear();
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.spec.size.0
+    }
+
+    fn uses(&self) -> Vec<ComponentSample> {
+        let mut uses = vec![self.controller.sample("controller")];
+        uses.extend(self.link.samples());
+        uses.extend(self.dies.uses());
+        uses
+    }
+}

@@ -1,0 +1,131 @@
+//! The state in which a drive comes: never written, written once in order, or in steady state.
+//!
+//! A real drive gets into its steady state by being overwritten at random some ten times. What that
+//! comes to is known (see [`write_amplification`]), so it is laid out at once, in time that grows
+//! with the capacity alone: blocks of all ages, the oldest with the fewest valid units, and units
+//! anywhere in them. A test holds it against a drive that was really overwritten.
+
+use super::geometry::Geometry;
+use super::mapping::Mapping;
+use super::spec::Start;
+use workload::Rng;
+
+/// Steps of the bisection: to the last bit of the mantissa.
+const BISECTIONS: u32 = 60;
+
+/// Write amplification of greedy collection under uniform random writes: slots programmed per unit
+/// written. `over_provisioning` is the spare part of the flash as a share of the capacity, above 0.
+///
+/// Xiang and Kurkoski 2012, "An improved analytic expression for write amplification in NAND
+/// flash", for large blocks: a/(a + W(-a e^-a)) with a = 1 + over-provisioning and W the Lambert
+/// function; Desnoyers 2012 has the same for collection in order of age, to which greedy tends.
+#[must_use]
+pub fn write_amplification(over_provisioning: f64) -> f64 {
+    let a = 1.0 + over_provisioning;
+    // -W is the other solution of y e^-y = a e^-a, below 1, where the left side rises with y.
+    let target = a * libm::exp(-a);
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..BISECTIONS {
+        let y = 0.5 * (low + high);
+        if y * libm::exp(-y) < target { low = y } else { high = y }
+    }
+    a / (a - low)
+}
+
+/// Brings a fresh map into the state asked for.
+pub(super) fn lay_out(mapping: &mut Mapping, start: Start, seed: u64) {
+    match start {
+        Start::Fresh => {}
+        Start::Sequential => in_order(mapping),
+        Start::Random => steady(mapping, &mut Rng::new(seed)),
+    }
+}
+
+/// All units in order.
+fn in_order(mapping: &mut Mapping) {
+    let (units, block_units) = (mapping.geometry.units, mapping.geometry.block_units);
+    for first in (0..units).step_by(block_units as usize) {
+        let end = (first + block_units).min(units);
+        mapping.fill_block((first..end).map(|unit| (unit - first, unit)));
+    }
+}
+
+/// Blocks of all ages, units in them at random.
+fn steady(mapping: &mut Mapping, rng: &mut Rng) {
+    let geometry = mapping.geometry.clone();
+    let mut shuffled = Shuffled::new(geometry.units, rng);
+    let mut left = geometry.units;
+    for (valid, after) in ages(&geometry) {
+        let valid = valid.max(left.saturating_sub(after)).min(left);
+        left -= valid;
+        let mut wanted = valid;
+        let places = (0..geometry.block_units).filter(|place| {
+            // Each remaining place with equal probability (selection sampling, Knuth 3.4.2 S).
+            let chosen = rng.below(u64::from(geometry.block_units - place)) < u64::from(wanted);
+            wanted -= u32::from(chosen);
+            chosen
+        });
+        // The places come first: `zip` asks the left side first, and no unit must be lost.
+        mapping.fill_block(places.zip(&mut shuffled));
+    }
+}
+
+/// Valid units of each block from the oldest to the newest, with the places in all newer ones.
+fn ages(geometry: &Geometry) -> Vec<(u32, u32)> {
+    let blocks = geometry.full_blocks();
+    // A block loses its units exponentially with the number of blocks written since: the sum over
+    // all ages is the capacity.
+    let filled = f64::from(geometry.units) / f64::from(geometry.block_units);
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..BISECTIONS {
+        let loss = 0.5 * (low + high);
+        let sum = (1.0 - libm::exp(-loss * f64::from(blocks))) / (1.0 - libm::exp(-loss));
+        if sum > filled { low = loss } else { high = loss }
+    }
+    let valid = |age: u32| {
+        (f64::from(geometry.block_units) * libm::exp(-low * f64::from(age))).round() as u32
+    };
+    (0..blocks).rev().map(|age| (valid(age), age * geometry.block_units)).collect()
+}
+
+/// All numbers below a bound, each once, in an order without a pattern: a count through the numbers
+/// below a power of two, each turned into another by steps that can all be undone, which leaves out
+/// those beyond the bound.
+#[derive(Debug)]
+struct Shuffled {
+    bound: u32,
+    count: u64,
+    digits: u32,
+    factors: [u64; 2],
+}
+
+impl Shuffled {
+    fn new(bound: u32, rng: &mut Rng) -> Self {
+        let digits = u64::from(bound).next_power_of_two().ilog2().max(2);
+        Self { bound, count: 0, digits, factors: [rng.next_u64() | 1, rng.next_u64() | 1] }
+    }
+
+    /// Another number of as many binary digits; no two give the same.
+    fn turned(&self, number: u64) -> u64 {
+        let mask = (1 << self.digits) - 1;
+        self.factors.iter().fold(number ^ number >> (self.digits / 2), |number, factor| {
+            let product = number.wrapping_mul(*factor) & mask;
+            product ^ product >> (self.digits / 2)
+        })
+    }
+}
+
+impl Iterator for Shuffled {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        while self.count < 1 << self.digits {
+            let number = self.turned(self.count);
+            self.count += 1;
+            if number < u64::from(self.bound) {
+                return Some(number as u32);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,165 @@
+//! Writes: into the buffer, into pages, onto the flash.
+//!
+//! A write gets room in the buffer and slots in the log before its data is sent, piece by piece, in
+//! order of arrival. A forced write (one that must be on the flash before it is done) fills the
+//! open page, which is programmed as soon as its die has nothing to do, full or not: alone it
+//! wastes the rest of the page, and many at once share pages, as group commit does. What others
+//! leave in the open page stays in the buffer until the page is full.
+
+use super::FlashDevice;
+use super::dies::{NONE, Operation, Task};
+use super::geometry::UNIT_BYTES;
+use super::mapping::Stream;
+use record::Nanos;
+
+/// Units that are let into the buffer at once: 128 KiB, so that large writes share it.
+const PIECE_UNITS: u32 = 32;
+
+/// A command that waits for a page to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    command: u32,
+    next: u32,
+}
+
+impl FlashDevice {
+    /// A write has passed the controller.
+    pub(super) fn write(&mut self, now: Nanos, command: u32) {
+        self.commands.get_mut(command).left = 1;
+        let begin = self.commands.get(command).offset;
+        let end = begin + u64::from(self.commands.get(command).bytes);
+        // What it leaves of its first and last unit has to be read first.
+        let (head, tail) = (begin / UNIT_BYTES, end / UNIT_BYTES);
+        if !begin.is_multiple_of(UNIT_BYTES) {
+            self.complete(now, command, head as u32);
+        }
+        if !end.is_multiple_of(UNIT_BYTES) && (head != tail || begin.is_multiple_of(UNIT_BYTES)) {
+            self.complete(now, command, tail as u32);
+        }
+        self.line_up(now, command);
+    }
+
+    fn complete(&mut self, now: Nanos, command: u32, unit: u32) {
+        let page = self.mapping.slot(unit).map(|slot| self.mapping.geometry.page_of(slot));
+        if let Some(page) = page.filter(|&page| !self.is_buffered(page)) {
+            self.commands.get_mut(command).left += 1;
+            let task = Task::Complete;
+            self.submit(now, Operation { task, page, units: 1, owner: command, held: 0 });
+        }
+    }
+
+    /// The rest of a unit has been read.
+    pub(super) fn completed(&mut self, now: Nanos, operation: Operation) {
+        self.line_up(now, operation.owner);
+    }
+
+    /// Lines a write up for the buffer, once it needs nothing from the flash any more.
+    fn line_up(&mut self, now: Nanos, command: u32) {
+        let state = self.commands.get_mut(command);
+        state.left -= 1;
+        if state.left == 0 {
+            state.left = 1;
+            self.writers.push_back(command);
+            self.let_in(now);
+        }
+    }
+
+    /// Lets writes into the buffer as far as there is room there and on the flash.
+    pub(super) fn let_in(&mut self, now: Nanos) {
+        while let Some(&command) = self.writers.front() {
+            let state = *self.commands.get(command);
+            let units = (state.units - state.let_in).min(PIECE_UNITS);
+            if units > self.room || !self.may_take(now, units + self.padding()) {
+                return;
+            }
+            self.room -= units;
+            self.reserved += units + self.padding();
+            if state.let_in + units == state.units {
+                self.writers.pop_front();
+            }
+            self.commands.get_mut(command).let_in += units;
+            let there = self.link.send_in(now, state.bytes_of(units));
+            self.sent.push(there, (command, units));
+        }
+    }
+
+    /// Slots that a piece may leave empty: a forced one may close a page.
+    fn padding(&self) -> u32 {
+        if self.forced { self.mapping.geometry.page_units } else { 0 }
+    }
+
+    /// Units of a write have come into the buffer, and get their slots.
+    pub(super) fn place(&mut self, now: Nanos, command: u32, units: u32) {
+        self.reserved -= units + self.padding();
+        self.written.host += u64::from(units);
+        let first = self.commands.get(command).first + self.commands.get(command).arrived;
+        let page_units = self.mapping.geometry.page_units;
+        for unit in first..first + units {
+            let slot = self.mapping.append(Stream::Host, unit);
+            let (page, place) = (slot / page_units, slot % page_units);
+            if place == 0 {
+                self.set_buffered(page, true);
+            }
+            self.open_units += 1;
+            let last = unit + 1 == first + units;
+            if self.forced && (last || place + 1 == page_units) {
+                let next = self.open_waiters;
+                self.open_waiters = self.waiters.insert(Waiter { command, next });
+                self.commands.get_mut(command).left += 1;
+            }
+            if place + 1 == page_units {
+                self.program(now, page);
+            }
+        }
+        let state = self.commands.get_mut(command);
+        state.arrived += units;
+        if state.arrived == state.units {
+            self.ready(now, command);
+        }
+        if let Some(slot) = self.mapping.inside_page(Stream::Host) {
+            let page = self.mapping.geometry.page_of(slot);
+            self.close_if_idle(now, self.mapping.geometry.die_of_page(page));
+        }
+        self.collect(now);
+    }
+
+    /// Programs the open page if commands wait for it and its die is this one and idle.
+    pub(super) fn close_if_idle(&mut self, now: Nanos, die: u32) {
+        if self.open_waiters == NONE || !self.dies.idle(die) {
+            return;
+        }
+        let Some(slot) = self.mapping.inside_page(Stream::Host) else { return };
+        let page = self.mapping.geometry.page_of(slot);
+        if self.mapping.geometry.die_of_page(page) != die {
+            return;
+        }
+        while self.mapping.inside_page(Stream::Host).is_some() {
+            self.mapping.take_slot(Stream::Host);
+            self.written.padded += 1;
+        }
+        self.program(now, page);
+    }
+
+    /// Programs the host's open page, which takes no more.
+    fn program(&mut self, now: Nanos, page: u32) {
+        let (owner, held) = (self.open_waiters, self.open_units);
+        (self.open_waiters, self.open_units) = (NONE, 0);
+        let (task, units) = (Task::Program, self.mapping.geometry.page_units);
+        self.submit(now, Operation { task, page, units, owner, held });
+    }
+
+    /// A page of the host is on the flash.
+    pub(super) fn programmed(&mut self, now: Nanos, operation: Operation) {
+        self.set_buffered(operation.page, false);
+        self.room += operation.held;
+        // The list has the last first.
+        let (mut waiter, first) = (operation.owner, self.done_now.len());
+        while waiter != NONE {
+            let Waiter { command, next } = self.waiters.take(waiter);
+            self.ready(now, command);
+            waiter = next;
+        }
+        self.done_now[first..].reverse();
+        self.let_in(now);
+    }
+}

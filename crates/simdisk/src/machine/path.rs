@@ -1,0 +1,310 @@
+//! A drive's way to the host: its interface, one thing at a time, over a bus that others want too.
+//!
+//! The interface of a drive is a processor with one connection: it takes a command, decodes it,
+//! moves data for the mechanism, reports, and is deaf meanwhile. That, and not the wire, limits
+//! small requests. What is under way goes before new commands: data first, then ears.
+
+use super::{Event, Io, Machine};
+use crate::bus::Connection;
+use crate::drive::{Ask, Command, Drive, Order};
+use crate::volume::Location;
+use record::OpKind;
+use std::collections::VecDeque;
+
+/// A drive without a command for so long has gone to other work.
+const REST_NS: u64 = 1_000_000;
+
+/// What an interface does.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Free,
+    /// A command comes over the bus, or waits for it.
+    Hear(u32),
+    /// A command is decoded.
+    Decode(u32),
+    /// Firmware before a connection.
+    Prepare(Ask),
+    /// Data or status go over the bus, or wait for it.
+    Move(Ask),
+    /// Firmware after a command.
+    After,
+}
+
+/// A drive with its interface, and the commands that are held for it.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) drive: Drive,
+    pub(super) bus: u32,
+    step: Step,
+    asks: VecDeque<Ask>,
+    held: VecDeque<u32>,
+    /// Commands in the drive.
+    open: u32,
+    /// Where the last command that was handed over ended.
+    last_end: u64,
+    /// The moment for which the mechanism has an event on the agenda.
+    armed_ns: u64,
+    /// When the firmware is done with a command that ends.
+    deaf_until_ns: u64,
+    /// When the last command ended.
+    rests_since_ns: u64,
+    busy_since_ns: u64,
+    busy_ns: u64,
+}
+
+impl Port {
+    pub(super) fn new(drive: Drive, bus: u32) -> Self {
+        Self {
+            drive,
+            bus,
+            step: Step::Free,
+            asks: VecDeque::new(),
+            held: VecDeque::new(),
+            open: 0,
+            last_end: 0,
+            armed_ns: u64::MAX,
+            deaf_until_ns: 0,
+            rests_since_ns: 0,
+            busy_since_ns: 0,
+            busy_ns: 0,
+        }
+    }
+
+    /// Time that the interface was not free, in nanoseconds.
+    pub(super) fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// Firmware between a command and its readiness for data.
+    fn decode_ns(&self, now_ns: u64, write: bool, other: bool) -> u64 {
+        let spec = self.drive.spec();
+        let more_ns = if self.open > 1 || !self.held.is_empty() {
+            spec.queued_ns
+        } else if other && now_ns - self.rests_since_ns > REST_NS {
+            spec.wake_ns
+        } else {
+            0
+        };
+        spec.command_ns + more_ns + if write { spec.write_command_ns } else { 0 }
+    }
+
+    fn set(&mut self, now_ns: u64, step: Step) {
+        match (&self.step, &step) {
+            (Step::Free, Step::Free) => {}
+            (Step::Free, _) => self.busy_since_ns = now_ns,
+            (_, Step::Free) => self.busy_ns += now_ns - self.busy_since_ns,
+            _ => {}
+        }
+        self.step = step;
+    }
+}
+
+impl Machine {
+    /// Hands a piece to its drive's port.
+    pub(super) fn issue(&mut self, io: u32) {
+        let drive = self.ios.at(io).drive;
+        self.ports[drive as usize].held.push_back(io);
+        self.go_on(drive);
+    }
+
+    /// Which held command goes next.
+    fn next_held(&mut self, drive: u32) -> Option<u32> {
+        let port = &mut self.ports[drive as usize];
+        let spec = port.drive.spec();
+        if port.open >= spec.tags {
+            return None;
+        }
+        // A drive that takes one at a time leaves the order to what holds the others.
+        let index = if spec.tags == 1 && spec.order != Order::Arrival && port.held.len() > 1 {
+            let from = port.last_end;
+            let window = spec.window.max(1) as usize;
+            let firsts = port.held.iter().take(window).map(|&io| self.ios.at(io).first);
+            let nearest = firsts.enumerate().min_by_key(|&(_, first)| (first < from, first));
+            nearest.map_or(0, |(index, _)| index)
+        } else {
+            0
+        };
+        port.held.remove(index)
+    }
+
+    /// Lets a free interface begin something.
+    fn go_on(&mut self, drive: u32) {
+        let now_ns = self.now_ns;
+        let port = &mut self.ports[drive as usize];
+        if !matches!(port.step, Step::Free) {
+            return;
+        }
+        if let Some(ask) = port.asks.pop_front() {
+            let spec = port.drive.spec();
+            let prepare_ns = match ask {
+                Ask::Finish { .. } => spec.write_through_ns,
+                Ask::Send { again: true, .. } => spec.reread_ns,
+                _ => 0,
+            };
+            if prepare_ns > 0 {
+                port.set(now_ns, Step::Prepare(ask));
+                self.at(now_ns + prepare_ns, Event::Interface(drive));
+            } else {
+                port.set(now_ns, Step::Move(ask));
+                self.want_bus(drive, false);
+            }
+        } else if let Some(io) = self.next_held(drive) {
+            let Io { first, bytes, .. } = *self.ios.at(io);
+            let port = &mut self.ports[drive as usize];
+            port.open += 1;
+            port.last_end = first + u64::from(bytes);
+            port.set(now_ns, Step::Hear(io));
+            self.want_bus(drive, true);
+        }
+    }
+
+    fn want_bus(&mut self, drive: u32, command: bool) {
+        let bus = self.ports[drive as usize].bus as usize;
+        if self.buses[bus].want(drive, command) {
+            self.connect(drive);
+        }
+    }
+
+    /// A drive has the bus: for how long.
+    fn connect(&mut self, drive: u32) {
+        let port = &self.ports[drive as usize];
+        let (connection, ends) = match port.step {
+            Step::Hear(_) => (Connection::Command, false),
+            Step::Move(Ask::Send { bytes, last, .. }) => (Connection::In { bytes, last }, last),
+            Step::Move(Ask::Fetch { bytes, last, cached, .. }) => {
+                let ends = last && cached;
+                (Connection::Out { bytes, last: ends }, ends)
+            }
+            _ => (Connection::Report, true),
+        };
+        let (bus, after_ns) = (port.bus as usize, port.drive.spec().after_ns);
+        let begin_ns = self.now_ns + self.buses[bus].begin_ns(connection);
+        let data_end_ns = self.data_end_ns(drive, connection, begin_ns);
+        let rest_ns = self.buses[bus].end_ns(connection, data_end_ns - begin_ns);
+        if ends {
+            self.ports[drive as usize].deaf_until_ns = begin_ns + after_ns;
+        }
+        self.at(data_end_ns + rest_ns, Event::Bus(drive));
+    }
+
+    /// When the data of a connection are over: the slowest part of the way says.
+    fn data_end_ns(&mut self, drive: u32, connection: Connection, begin_ns: u64) -> u64 {
+        let (bytes, inward) = match connection {
+            Connection::In { bytes, .. } => (u64::from(bytes), true),
+            Connection::Out { bytes, .. } => (u64::from(bytes), false),
+            Connection::Command | Connection::Report => return begin_ns,
+        };
+        let bus = self.ports[drive as usize].bus as usize;
+        let end_ns = begin_ns + self.buses[bus].data_ns(connection);
+        if self.spec.volume.location == Location::Array {
+            return end_ns;
+        }
+        let adapter = self.adapter(drive);
+        let pci = adapter % self.pcis.len();
+        end_ns
+            .max(self.adapters[adapter].take(begin_ns, bytes, inward))
+            .max(self.pcis[pci].take(begin_ns, bytes, inward))
+            .max(self.memory.take(begin_ns, bytes, inward))
+    }
+
+    /// A connection is over: the bus goes to the next, the drive on.
+    pub(super) fn connection_ends(&mut self, drive: u32) {
+        let now_ns = self.now_ns;
+        let bus = self.ports[drive as usize].bus as usize;
+        if let Some(next) = self.buses[bus].next() {
+            self.connect(next);
+        }
+        let mut asks = std::mem::take(&mut self.asks);
+        let port = &mut self.ports[drive as usize];
+        let done = match port.step {
+            Step::Hear(io) => {
+                let other = std::mem::replace(&mut self.heard[bus], drive) != drive;
+                let decode_ns = port.decode_ns(now_ns, self.ios.at(io).write, other);
+                port.set(now_ns, Step::Decode(io));
+                self.asks = asks;
+                self.at(now_ns + decode_ns, Event::Interface(drive));
+                return;
+            }
+            Step::Move(ask @ Ask::Send { id, last, .. }) => {
+                port.drive.sent(now_ns, &ask, &mut asks);
+                last.then_some(id)
+            }
+            Step::Move(ask @ Ask::Fetch { id, last, cached, .. }) => {
+                port.drive.data_in(now_ns, &ask, &mut asks);
+                (last && cached).then_some(id)
+            }
+            Step::Move(Ask::Finish { id }) => Some(id),
+            Step::Free | Step::Decode(_) | Step::Prepare(_) | Step::After => None,
+        };
+        if done.is_some() && port.deaf_until_ns > now_ns {
+            let until_ns = port.deaf_until_ns;
+            port.set(now_ns, Step::After);
+            self.agenda.push(record::Nanos(until_ns), Event::Interface(drive));
+        } else {
+            port.set(now_ns, Step::Free);
+        }
+        if done.is_some() {
+            let port = &mut self.ports[drive as usize];
+            port.open -= 1;
+            port.rests_since_ns = now_ns;
+        }
+        self.asks = asks;
+        self.listen(drive);
+        if let Some(io) = done {
+            self.io_done(io);
+        }
+    }
+
+    /// The firmware of a drive has done its step.
+    pub(super) fn firmware_done(&mut self, drive: u32) {
+        let now_ns = self.now_ns;
+        let port = &mut self.ports[drive as usize];
+        match port.step {
+            Step::Decode(io) => {
+                port.set(now_ns, Step::Free);
+                let Io { write, forced, first, bytes, .. } = *self.ios.at(io);
+                let op = if write { OpKind::Write } else { OpKind::Read };
+                let command = Command { id: io, op, forced, first, bytes };
+                let mut asks = std::mem::take(&mut self.asks);
+                self.ports[drive as usize].drive.accept(now_ns, &command, &mut asks);
+                self.asks = asks;
+                self.listen(drive);
+            }
+            Step::Prepare(ask) => {
+                port.set(now_ns, Step::Move(ask));
+                self.want_bus(drive, false);
+            }
+            _ => {
+                port.set(now_ns, Step::Free);
+                self.go_on(drive);
+            }
+        }
+    }
+
+    /// Something is due in a drive's mechanism, unless plans have changed.
+    pub(super) fn mechanism(&mut self, drive: u32) {
+        let port = &mut self.ports[drive as usize];
+        if port.drive.next_ns() != self.now_ns {
+            return;
+        }
+        port.armed_ns = u64::MAX;
+        let mut asks = std::mem::take(&mut self.asks);
+        port.drive.advance(self.now_ns, &mut asks);
+        self.asks = asks;
+        self.listen(drive);
+    }
+
+    /// Takes what the drive asks for, and when it wants to be called.
+    fn listen(&mut self, drive: u32) {
+        let port = &mut self.ports[drive as usize];
+        port.asks.extend(self.asks.drain(..));
+        let next_ns = port.drive.next_ns();
+        if next_ns != port.armed_ns {
+            port.armed_ns = next_ns;
+            if next_ns != u64::MAX {
+                self.at(next_ns, Event::Mechanism(drive));
+            }
+        }
+        self.go_on(drive);
+    }
+}

@@ -1,0 +1,87 @@
+//! Service times of a given mean and variation.
+//!
+//! Two moments decide the mean response time of one server (Pollaczek-Khinchine), so a distribution
+//! is fitted to them by its phases (Tijms 1994, Stochastic Models, p. 358): fixed, a mixture of two
+//! Erlang distributions for less variation than exponential, two exponential ones with balanced
+//! means for more. All need one logarithm. Rejected: lognormal times (a cosine or a rejection loop,
+//! and a tail so heavy that a mean converges slowly) and gamma (a rejection loop).
+
+use workload::Rng;
+
+/// A distribution with mean 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shape {
+    /// Always the mean.
+    Fixed,
+    /// Exponential.
+    Exponential,
+    /// `phases` exponential phases of mean `scale`, with probability `fewer` one less.
+    Erlang { phases: u32, fewer: f64, scale: f64 },
+    /// Exponential with mean `means[0]`, with probability `first`, or `means[1]`.
+    Hyper { first: f64, means: [f64; 2] },
+}
+
+impl Shape {
+    /// The distribution of mean 1 with this coefficient of variation.
+    pub(crate) fn of_variation(cv: f64) -> Self {
+        let squared = cv * cv;
+        if squared == 0.0 {
+            Self::Fixed
+        } else if squared == 1.0 {
+            Self::Exponential
+        } else if squared < 1.0 {
+            let phases = (1.0 / squared).ceil();
+            let root = (phases * (1.0 + squared) - phases * phases * squared).max(0.0).sqrt();
+            let fewer = (phases * squared - root) / (1.0 + squared);
+            Self::Erlang { phases: phases as u32, fewer, scale: 1.0 / (phases - fewer) }
+        } else {
+            let first = 0.5 * (1.0 + ((squared - 1.0) / (squared + 1.0)).sqrt());
+            Self::Hyper { first, means: [0.5 / first, 0.5 / (1.0 - first)] }
+        }
+    }
+
+    /// One time, as a multiple of the mean.
+    #[inline]
+    pub(crate) fn draw(&self, rng: &mut Rng) -> f64 {
+        match *self {
+            Self::Fixed => 1.0,
+            Self::Exponential => -libm::log(rng.unit()),
+            Self::Erlang { phases, fewer, scale } => {
+                let count = phases - u32::from(rng.unit() < fewer);
+                // At most 100 phases: their product stays above the smallest number.
+                let product: f64 = (0..count).map(|_| rng.unit()).product();
+                -libm::log(product) * scale
+            }
+            Self::Hyper { first, means } => {
+                let mean = means[usize::from(rng.unit() >= first)];
+                -libm::log(rng.unit()) * mean
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_variation_are_those_asked_for() {
+        for cv in [0.0, 0.1, 0.3, 0.5, std::f64::consts::FRAC_1_SQRT_2, 0.9, 1.0, 1.5, 3.0] {
+            let shape = Shape::of_variation(cv);
+            let mut rng = Rng::new(7);
+            let count = 400_000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..count {
+                let value = shape.draw(&mut rng);
+                assert!(value > 0.0);
+                sum += value;
+                squares += value * value;
+            }
+            let mean = sum / f64::from(count);
+            let found = (squares / f64::from(count) - mean * mean).max(0.0).sqrt();
+            // The standard error of the mean is cv / 632; that of the variation is larger.
+            assert!((mean - 1.0).abs() <= 0.007 * cv + 1e-9, "{cv}: mean {mean}");
+            assert!((found - cv).abs() <= 0.02 * cv, "{cv}: variation {found}, {shape:?}");
+        }
+    }
+}

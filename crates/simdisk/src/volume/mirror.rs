@@ -1,0 +1,121 @@
+//! RAID 1: writes go to every disk, a read to one; which one is the whole subject.
+//!
+//! TwinStor (Chung 2000, section 8.4, on 3ware's paper): "The firmware examines the request history
+//! to determine if it is mostly sequential or mostly random. Requests smaller than 256KB are treated
+//! as random to allow the second disk to independently service a second request." Random reads go
+//! to the disk with the shortest queue, among equals to the nearest head. A request sees a gain
+//! from sequential scheduling only with 256 KB outstanding: then areas of that size alternate, so
+//! that each disk reads in long runs. The areas' size is the threshold's, since nothing says more.
+//!
+//! Rejected: choosing by a prediction of the positioning time. It needs the drive's seek curve and
+//! rotation, which a card in front of IDE drives does not see.
+
+use super::{DiskLoad, MirrorReads, Piece, Plan, VolumeSpec};
+use record::OpKind;
+
+/// Below this much outstanding, reads are treated as random; also the areas that alternate.
+const SEQUENTIAL_BYTES: u64 = 256 << 10;
+
+/// The state of a mirror: what the last reads were.
+#[derive(Clone, Debug)]
+pub(super) struct Mirror {
+    disks: u32,
+    failed: Option<u32>,
+    reads: MirrorReads,
+    /// Where a sequential reader would go on.
+    next_offset: u64,
+    /// Reads in a row that went on where the one before ended.
+    in_sequence: u32,
+    /// The disk whose turn it is.
+    turn: u32,
+}
+
+impl Mirror {
+    pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
+        Self {
+            disks,
+            failed: spec.failed,
+            reads: spec.mirror_reads,
+            next_offset: u64::MAX,
+            in_sequence: 0,
+            turn: 0,
+        }
+    }
+
+    pub(super) fn plan(
+        &mut self,
+        op: OpKind,
+        offset: u64,
+        bytes: u32,
+        load: &[DiskLoad],
+        plan: &mut Plan,
+    ) {
+        match op {
+            OpKind::Write => {
+                let disks = self.alive();
+                plan.pieces.extend(disks.map(|disk| Piece { disk, op, offset, bytes }));
+            }
+            OpKind::Read => self.read(offset, bytes, load, plan),
+        }
+        plan.end_stage(0);
+    }
+
+    fn alive(&self) -> impl Iterator<Item = u32> + use<> {
+        let failed = self.failed;
+        (0..self.disks).filter(move |&disk| Some(disk) != failed)
+    }
+
+    fn read(&mut self, offset: u64, bytes: u32, load: &[DiskLoad], plan: &mut Plan) {
+        let op = OpKind::Read;
+        let sequential = offset == self.next_offset;
+        self.in_sequence = if sequential { self.in_sequence.saturating_add(1) } else { 0 };
+        self.next_offset = offset + u64::from(bytes);
+        let disk = match self.reads {
+            MirrorReads::Plain => self.in_turn(),
+            MirrorReads::TwinStor => {
+                let waiting: u32 = load.iter().map(|disk| disk.waiting).sum();
+                let outstanding = u64::from(bytes) * (u64::from(waiting) + 1);
+                if outstanding >= SEQUENTIAL_BYTES
+                    && (self.in_sequence > 0 || u64::from(bytes) >= SEQUENTIAL_BYTES)
+                {
+                    return self.alternate(offset, bytes, plan);
+                }
+                self.nearest(offset, load)
+            }
+        };
+        plan.pieces.push(Piece { disk, op, offset, bytes });
+    }
+
+    /// The disk with the shortest queue, then with the nearest head.
+    fn nearest(&mut self, offset: u64, load: &[DiskLoad]) -> u32 {
+        let key = |disk: &u32| {
+            let load = load.get(*disk as usize).copied().unwrap_or_default();
+            (load.waiting, load.head_bytes.abs_diff(offset))
+        };
+        self.alive().min_by_key(key).unwrap_or(0)
+    }
+
+    /// The next disk that has not failed.
+    fn in_turn(&mut self) -> u32 {
+        let turn = self.turn;
+        let disk = self.alive().find(|&disk| disk >= turn).or_else(|| self.alive().next());
+        let disk = disk.unwrap_or(0);
+        self.turn = disk + 1;
+        disk
+    }
+
+    /// Areas of the address space in turn.
+    fn alternate(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
+        let end = offset + u64::from(bytes);
+        let alive = self.alive().count() as u64;
+        let mut at = offset;
+        while at < end {
+            let area = at / SEQUENTIAL_BYTES;
+            let until = end.min((area + 1) * SEQUENTIAL_BYTES);
+            let disk = self.alive().nth((area % alive) as usize).unwrap_or(0);
+            let piece = Piece { disk, op: OpKind::Read, offset: at, bytes: (until - at) as u32 };
+            super::add_piece(&mut plan.pieces, 0, self.disks, piece);
+            at = until;
+        }
+    }
+}

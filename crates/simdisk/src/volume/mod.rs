@@ -1,0 +1,188 @@
+//! Which bytes of which disk a request of a volume becomes: disks in a row, RAID 0, 1 and 5.
+//!
+//! A volume is a pure mapping. [`Volume::plan`] turns a request into stages of pieces; the pieces of
+//! a stage go out at once, the next stage waits for all of them and for the parity work between.
+//! Whoever carries plans out (the machine) knows the time; the volume knows only addresses, and
+//! what the caller says about the disks' queues and heads. So the same mapping serves software and
+//! hardware arrays, and a model of the bytes themselves can prove it.
+//!
+//! Pieces of one stage that lie side by side on a disk are one piece, as a block layer and a
+//! controller merge them. The one thing with memory is the order of writes to a stripe with parity:
+//! two of them at once would both read the old parity, so [`Volume::claim`] lets one in at a time.
+//!
+//! Rejected: a service-time model inside the volume (two clocks), and a plan per level of RAID with
+//! types of its own (three executors for one loop).
+
+mod mirror;
+mod parity;
+mod spec;
+mod stripe;
+mod stripe_order;
+#[cfg(test)]
+mod tests;
+
+pub use spec::{Location, MirrorReads, Raid, VolumeError, VolumeSpec};
+
+use mirror::Mirror;
+use parity::Parity;
+use record::OpKind;
+use stripe_order::StripeOrder;
+
+/// A part of a request on one disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Which disk, from 0.
+    pub disk: u32,
+    /// Direction; a write of a volume may need reads.
+    pub op: OpKind,
+    /// First byte on the disk.
+    pub offset: u64,
+    /// Length.
+    pub bytes: u32,
+}
+
+/// Pieces that go out at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Where they end in [`Plan::pieces`]; they begin where those of the stage before end. A stage
+    /// without pieces stands for parity work alone.
+    pub end: usize,
+    /// Bytes that go through the exclusive or once the pieces are done, before the next stage.
+    pub xor_bytes: u64,
+}
+
+/// What a request becomes. Kept and filled again, so that planning allocates nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The pieces of all stages.
+    pub pieces: Vec<Piece>,
+    /// The stages, in order; at least one.
+    pub stages: Vec<Stage>,
+}
+
+impl Plan {
+    /// The pieces of a stage.
+    #[must_use]
+    pub fn stage(&self, index: usize) -> &[Piece] {
+        let begin = index.checked_sub(1).map_or(0, |before| self.stages[before].end);
+        &self.pieces[begin..self.stages[index].end]
+    }
+
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.stages.clear();
+    }
+
+    /// Ends a stage with the pieces added since the last one.
+    fn end_stage(&mut self, xor_bytes: u64) {
+        self.stages.push(Stage { end: self.pieces.len(), xor_bytes });
+    }
+}
+
+/// What the volume may know of a disk when it chooses one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskLoad {
+    /// Requests on their way to it or in it.
+    pub waiting: u32,
+    /// The byte address under its head.
+    pub head_bytes: u64,
+}
+
+/// The mapping of one level.
+#[derive(Clone, Debug)]
+enum Layout {
+    Row { disk_bytes: u64 },
+    Stripe { disks: u32, chunk: u64 },
+    Mirror(Mirror),
+    Parity(Parity),
+}
+
+/// Disks bound into one address space.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    layout: Layout,
+    align_bytes: u64,
+    size: u64,
+    order: StripeOrder,
+}
+
+impl Volume {
+    /// A volume of `disks` disks of `disk_bytes` each. The specification must have passed
+    /// [`VolumeSpec::check`].
+    #[must_use]
+    pub fn new(spec: &VolumeSpec, disks: u32, disk_bytes: u64) -> Self {
+        debug_assert!(spec.check(disks).is_ok(), "a specification is checked where it is read");
+        let count = u64::from(disks);
+        let whole = disk_bytes / spec.chunk_bytes * spec.chunk_bytes;
+        let (layout, bytes) = match spec.raid {
+            Raid::None => (Layout::Row { disk_bytes }, disk_bytes * count),
+            Raid::Raid0 => (Layout::Stripe { disks, chunk: spec.chunk_bytes }, whole * count),
+            Raid::Raid1 => (Layout::Mirror(Mirror::new(spec, disks)), disk_bytes),
+            Raid::Raid5 => (Layout::Parity(Parity::new(spec, disks)), whole * (count - 1)),
+        };
+        let size = bytes.saturating_sub(spec.align_bytes);
+        Self { layout, align_bytes: spec.align_bytes, size, order: StripeOrder::default() }
+    }
+
+    /// Bytes that it holds.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Fills `plan` with what a request becomes. `load` has one entry per disk.
+    pub fn plan(
+        &mut self,
+        op: OpKind,
+        offset: u64,
+        bytes: u32,
+        load: &[DiskLoad],
+        plan: &mut Plan,
+    ) {
+        debug_assert!(bytes > 0 && offset + u64::from(bytes) <= self.size, "inside the volume");
+        plan.clear();
+        let offset = offset + self.align_bytes;
+        match &mut self.layout {
+            Layout::Row { disk_bytes } => stripe::row(*disk_bytes, op, offset, bytes, plan),
+            Layout::Stripe { disks, chunk } => {
+                stripe::striped(*disks, *chunk, op, offset, bytes, plan);
+            }
+            Layout::Mirror(mirror) => mirror.plan(op, offset, bytes, load, plan),
+            Layout::Parity(parity) => parity.plan(op, offset, bytes, plan),
+        }
+        debug_assert_eq!(plan.stages.last().map(|stage| stage.end), Some(plan.pieces.len()));
+    }
+
+    /// Whether a request may be planned and carried out now. If not, its number comes back from a
+    /// later [`Volume::release`]. `request` is a small number of the caller's, unique among those
+    /// that are claimed and not released.
+    pub fn claim(&mut self, request: u32, op: OpKind, offset: u64, bytes: u32) -> bool {
+        match &self.layout {
+            Layout::Parity(parity) if op == OpKind::Write => {
+                let (first, last) = parity.stripes(offset + self.align_bytes, bytes);
+                self.order.claim(request, first, last)
+            }
+            _ => true,
+        }
+    }
+
+    /// A request that was let in is done; appends those that may be carried out now.
+    pub fn release(&mut self, request: u32, ready: &mut Vec<u32>) {
+        self.order.release(request, ready);
+    }
+}
+
+/// Adds a piece to the stage that began at `from`, merged with the one that it continues: the last
+/// of its disk, looked for among the last `window` pieces.
+fn add_piece(pieces: &mut Vec<Piece>, from: usize, window: u32, piece: Piece) {
+    let near = from.max(pieces.len().saturating_sub(window as usize));
+    let before = pieces[near..].iter_mut().rev().find(|before| before.disk == piece.disk);
+    if let Some(before) = before
+        && before.op == piece.op
+        && before.offset + u64::from(before.bytes) == piece.offset
+    {
+        before.bytes += piece.bytes;
+    } else {
+        pieces.push(piece);
+    }
+}

@@ -1,0 +1,292 @@
+//! RAID 5, left-symmetric: parity goes round from the last disk down, data follows it.
+//!
+//! A stripe is one chunk on each disk. A write that covers all data of some rows needs no reads. Of
+//! the others there are two ways to the new parity: from the old data and the old parity of what is
+//! written (read-modify-write), or from the data that is not written (reconstruct-write). The plan
+//! takes the one with fewer operations in the stripe, then the one with fewer bytes, then the
+//! former. A small write is four operations either way on four disks, and by the first way on more.
+//!
+//! Rows of a stripe fall into at most three segments in which the same chunks are written; with a
+//! failed disk each segment has one possible way. That is why the code goes by segments: one rule
+//! per segment is right with and without a failure. Rejected: rounding partial chunks up to whole
+//! ones, which is simpler and reads up to a chunk more per disk.
+
+use super::{Piece, Plan, VolumeSpec, add_piece};
+use record::OpKind;
+
+/// The mapping of an array with parity.
+#[derive(Clone, Debug)]
+pub(super) struct Parity {
+    disks: u32,
+    chunk: u64,
+    failed: Option<u32>,
+    /// Reads of the two ways, to compare them.
+    modify: Vec<Piece>,
+    rebuild: Vec<Piece>,
+}
+
+/// Rows of a stripe in which the same chunks are touched.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    low: u64,
+    high: u64,
+}
+
+impl Segment {
+    fn rows(self) -> u64 {
+        self.high - self.low
+    }
+}
+
+/// What a request touches in one stripe: data bytes `begin..end`, counted over its data chunks.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    stripe: u64,
+    begin: u64,
+    end: u64,
+}
+
+/// How the parity of a segment comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// All data is new.
+    Full,
+    /// From old data and old parity.
+    Modify,
+    /// From the data that stays.
+    Rebuild,
+    /// The parity's disk has failed.
+    NoParity,
+}
+
+impl Parity {
+    pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
+        Self {
+            disks,
+            chunk: spec.chunk_bytes,
+            failed: spec.failed,
+            modify: Vec::new(),
+            rebuild: Vec::new(),
+        }
+    }
+
+    /// The first and the last stripe of a request.
+    pub(super) fn stripes(&self, offset: u64, bytes: u32) -> (u64, u64) {
+        let width = self.width();
+        (offset / width, (offset + u64::from(bytes) - 1) / width)
+    }
+
+    pub(super) fn plan(&mut self, op: OpKind, offset: u64, bytes: u32, plan: &mut Plan) {
+        match op {
+            OpKind::Read => self.read(offset, bytes, plan),
+            OpKind::Write => self.write(offset, bytes, plan),
+        }
+    }
+
+    /// Data bytes of a stripe.
+    fn width(&self) -> u64 {
+        self.chunk * self.data_chunks()
+    }
+
+    fn data_chunks(&self) -> u64 {
+        u64::from(self.disks) - 1
+    }
+
+    /// The disk with the parity of a stripe.
+    fn parity_disk(&self, stripe: u64) -> u32 {
+        self.disks - 1 - (stripe % u64::from(self.disks)) as u32
+    }
+
+    /// The disk with a data chunk of a stripe: the first follows the parity.
+    fn data_disk(&self, stripe: u64, index: u64) -> u32 {
+        let after = u64::from(self.parity_disk(stripe)) + 1 + index;
+        (after % u64::from(self.disks)) as u32
+    }
+
+    /// The request's part of each stripe.
+    fn touches(&self, offset: u64, bytes: u32) -> impl Iterator<Item = Touch> + use<> {
+        let (width, end) = (self.width(), offset + u64::from(bytes));
+        let (first, last) = self.stripes(offset, bytes);
+        (first..=last).map(move |stripe| {
+            let base = stripe * width;
+            Touch { stripe, begin: offset.max(base) - base, end: end.min(base + width) - base }
+        })
+    }
+
+    /// The rows of data chunk `index` that are touched; empty if none.
+    fn touched(&self, touch: Touch, index: u64) -> Segment {
+        let base = index * self.chunk;
+        let low = touch.begin.clamp(base, base + self.chunk) - base;
+        let high = touch.end.clamp(base, base + self.chunk) - base;
+        Segment { low, high }
+    }
+
+    fn covers(&self, touch: Touch, index: u64, segment: Segment) -> bool {
+        let touched = self.touched(touch, index);
+        touched.low <= segment.low && segment.high <= touched.high && segment.low < segment.high
+    }
+
+    /// The rows that are touched in any chunk, cut where the set of touched chunks changes.
+    fn segments(&self, touch: Touch) -> impl Iterator<Item = Segment> + use<> {
+        let first = touch.begin / self.chunk;
+        let last = (touch.end - 1) / self.chunk;
+        let begin = touch.begin - first * self.chunk;
+        let end = touch.end - last * self.chunk;
+        let cuts = if first == last {
+            [begin, end, end, end]
+        } else {
+            [0, begin.min(end), begin.max(end), self.chunk]
+        };
+        // Two chunks that share no rows leave a gap between their segments.
+        let gap = last == first + 1 && end < begin;
+        (0..3).filter_map(move |index| {
+            let segment = Segment { low: cuts[index], high: cuts[index + 1] };
+            (segment.rows() > 0 && !(gap && index == 1)).then_some(segment)
+        })
+    }
+
+    fn piece(&self, disk: u32, op: OpKind, stripe: u64, rows: Segment) -> Piece {
+        let offset = stripe * self.chunk + rows.low;
+        Piece { disk, op, offset, bytes: rows.rows() as u32 }
+    }
+
+    fn read(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
+        let mut xor_bytes = 0;
+        for touch in self.touches(offset, bytes) {
+            let lost = (0..self.data_chunks())
+                .find(|&index| self.failed == Some(self.data_disk(touch.stripe, index)))
+                .map(|index| self.touched(touch, index))
+                .filter(|rows| rows.rows() > 0);
+            xor_bytes += lost.map_or(0, |rows| rows.rows() * self.data_chunks());
+            for disk in self.readable() {
+                let own = (0..self.data_chunks())
+                    .find(|&index| self.data_disk(touch.stripe, index) == disk)
+                    .map(|index| self.touched(touch, index))
+                    .filter(|rows| rows.rows() > 0);
+                for rows in union(own, lost).into_iter().flatten() {
+                    let piece = self.piece(disk, OpKind::Read, touch.stripe, rows);
+                    add_piece(&mut plan.pieces, 0, 2 * self.disks, piece);
+                }
+            }
+        }
+        plan.end_stage(xor_bytes);
+    }
+
+    fn readable(&self) -> impl Iterator<Item = u32> + use<> {
+        let failed = self.failed;
+        (0..self.disks).filter(move |&disk| Some(disk) != failed)
+    }
+
+    fn write(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
+        let mut xor_bytes = 0;
+        for touch in self.touches(offset, bytes) {
+            let mut modify = std::mem::take(&mut self.modify);
+            let mut rebuild = std::mem::take(&mut self.rebuild);
+            let modify_xor = self.gather(touch, Way::Modify, &mut modify);
+            let rebuild_xor = self.gather(touch, Way::Rebuild, &mut rebuild);
+            let cost = |pieces: &[Piece]| {
+                (pieces.len(), pieces.iter().map(|piece| u64::from(piece.bytes)).sum::<u64>())
+            };
+            let (reads, xor) = if cost(&rebuild) < cost(&modify) {
+                (&rebuild, rebuild_xor)
+            } else {
+                (&modify, modify_xor)
+            };
+            xor_bytes += xor;
+            for &piece in reads {
+                add_piece(&mut plan.pieces, 0, 2 * self.disks, piece);
+            }
+            self.modify = modify;
+            self.rebuild = rebuild;
+        }
+        if !plan.pieces.is_empty() || xor_bytes > 0 {
+            plan.end_stage(xor_bytes);
+        }
+        let from = plan.pieces.len();
+        for touch in self.touches(offset, bytes) {
+            self.write_stripe(touch, from, plan);
+        }
+        plan.end_stage(0);
+    }
+
+    /// The reads that a stripe's new parity needs if `wanted` is taken where there is a choice;
+    /// the bytes that go through the exclusive or.
+    fn gather(&self, touch: Touch, wanted: Way, reads: &mut Vec<Piece>) -> u64 {
+        reads.clear();
+        let mut xor_bytes = 0;
+        for segment in self.segments(touch) {
+            let count = (0..self.data_chunks())
+                .filter(|&index| self.covers(touch, index, segment))
+                .count() as u64;
+            let way = self.way(touch, segment, count, wanted);
+            xor_bytes += segment.rows()
+                * match way {
+                    Way::NoParity => 0,
+                    Way::Full | Way::Rebuild => self.data_chunks(),
+                    Way::Modify => 2 * count + 1,
+                };
+            let mut add = |disk| {
+                let piece = self.piece(disk, OpKind::Read, touch.stripe, segment);
+                add_piece(reads, 0, 2 * self.disks, piece);
+            };
+            for index in 0..self.data_chunks() {
+                let covered = self.covers(touch, index, segment);
+                if (way == Way::Modify && covered) || (way == Way::Rebuild && !covered) {
+                    add(self.data_disk(touch.stripe, index));
+                }
+            }
+            if way == Way::Modify {
+                add(self.parity_disk(touch.stripe));
+            }
+        }
+        xor_bytes
+    }
+
+    /// The way of a segment of which `count` chunks are written.
+    fn way(&self, touch: Touch, segment: Segment, count: u64, wanted: Way) -> Way {
+        if self.failed == Some(self.parity_disk(touch.stripe)) {
+            return Way::NoParity;
+        }
+        if count == self.data_chunks() {
+            return Way::Full;
+        }
+        let lost = (0..self.data_chunks())
+            .find(|&index| self.failed == Some(self.data_disk(touch.stripe, index)));
+        match lost {
+            // The old data of a lost chunk cannot be read: the new parity comes from the others.
+            Some(index) if self.covers(touch, index, segment) => Way::Rebuild,
+            // It must go on being held by the parity.
+            Some(_) => Way::Modify,
+            None => wanted,
+        }
+    }
+
+    fn write_stripe(&self, touch: Touch, from: usize, plan: &mut Plan) {
+        for index in 0..self.data_chunks() {
+            let (disk, rows) = (self.data_disk(touch.stripe, index), self.touched(touch, index));
+            if rows.rows() > 0 && self.failed != Some(disk) {
+                let piece = self.piece(disk, OpKind::Write, touch.stripe, rows);
+                add_piece(&mut plan.pieces, from, 2 * self.disks, piece);
+            }
+        }
+        let disk = self.parity_disk(touch.stripe);
+        if self.failed != Some(disk) {
+            for rows in self.segments(touch) {
+                let piece = self.piece(disk, OpKind::Write, touch.stripe, rows);
+                add_piece(&mut plan.pieces, from, 2 * self.disks, piece);
+            }
+        }
+    }
+}
+
+/// Rows that are in either: one range where they meet, else both in rising order.
+fn union(one: Option<Segment>, other: Option<Segment>) -> [Option<Segment>; 2] {
+    match (one, other) {
+        (Some(a), Some(b)) if a.low <= b.high && b.low <= a.high => {
+            [Some(Segment { low: a.low.min(b.low), high: a.high.max(b.high) }), None]
+        }
+        (Some(a), Some(b)) if b.low < a.low => [Some(b), Some(a)],
+        (Some(_), Some(_)) => [one, other],
+        _ => [one.or(other), None],
+    }
+}

@@ -1,0 +1,202 @@
+//! How disks are bound together: level, chunk, alignment, what has failed, and who does the work.
+//!
+//! Plain data with a check: which combinations mean something is decided here, once, where a
+//! specification is read, so that the mapping can rely on it.
+
+use std::fmt;
+
+/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
+/// section 5.5; Chung 2000, section 7.4).
+const NT_CHUNK_BYTES: u64 = 64 << 10;
+/// Disks have sectors of 512 bytes; chunks and alignment are whole sectors.
+const SECTOR_BYTES: u64 = 512;
+
+/// How the disks hold the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Raid {
+    /// One disk after the other: an area of addresses per disk.
+    #[default]
+    None,
+    /// Chunks in turn.
+    Raid0,
+    /// The same data on all.
+    Raid1,
+    /// Chunks in turn with one of parity per stripe, which goes round (left-symmetric).
+    Raid5,
+}
+
+/// Who does the work of the array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Location {
+    /// The host: each piece is a command on the bus, parity costs processor time.
+    #[default]
+    Host,
+    /// A host bus adapter: the host sends one command, the adapter the pieces.
+    Adapter,
+    /// A box of disks with a controller behind the bus.
+    Array,
+}
+
+/// Which copy of a mirror a read takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MirrorReads {
+    /// As 3ware's TwinStor (Chung 2000, section 8.4): below 256 KiB of sequential requests
+    /// outstanding, reads are random, and go to the disk with the shortest queue, then to the one
+    /// with the nearest head; beyond, areas alternate.
+    #[default]
+    TwinStor,
+    /// In turn.
+    Plain,
+}
+
+/// How disks are bound together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    /// The level.
+    pub raid: Raid,
+    /// Bytes that lie together on a disk.
+    pub chunk_bytes: u64,
+    /// Bytes from the start of a chunk to the first byte of the volume.
+    pub align_bytes: u64,
+    /// The disk that has failed.
+    pub failed: Option<u32>,
+    /// Who does the work.
+    pub location: Location,
+    /// Which copy a read takes.
+    pub mirror_reads: MirrorReads,
+}
+
+impl Default for VolumeSpec {
+    fn default() -> Self {
+        Self {
+            raid: Raid::None,
+            chunk_bytes: NT_CHUNK_BYTES,
+            align_bytes: 0,
+            failed: None,
+            location: Location::Host,
+            mirror_reads: MirrorReads::TwinStor,
+        }
+    }
+}
+
+/// Why disks cannot be bound together so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VolumeError {
+    /// Too few disks for the level.
+    #[error("raid={raid} needs at least {least} disks; there are {disks}: set disks={least}")]
+    Disks {
+        /// The level.
+        raid: Raid,
+        /// What it needs.
+        least: u32,
+        /// What there is.
+        disks: u32,
+    },
+    /// Not whole sectors.
+    #[error("{name}={bytes} is not a positive multiple of {SECTOR_BYTES} bytes")]
+    Sectors {
+        /// The key.
+        name: &'static str,
+        /// Its value.
+        bytes: u64,
+    },
+    /// The data would be gone.
+    #[error("raid={0} holds no second copy: with a failed disk its data is gone; use raid=1 or 5")]
+    NoCopy(Raid),
+    /// There is no such disk.
+    #[error("failed={failed}: disks are 0 to {last}")]
+    NoSuchDisk {
+        /// What was asked.
+        failed: u32,
+        /// The last one.
+        last: u32,
+    },
+}
+
+impl Raid {
+    /// The value of the key `raid`.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(value: &str) -> Result<Self, String> {
+        match value {
+            "none" => Ok(Self::None),
+            "0" => Ok(Self::Raid0),
+            "1" => Ok(Self::Raid1),
+            "5" => Ok(Self::Raid5),
+            _ => Err("use none, 0, 1 or 5".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Raid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Raid0 => "0",
+            Self::Raid1 => "1",
+            Self::Raid5 => "5",
+        })
+    }
+}
+
+impl Location {
+    /// The value of the key `raidat`.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(value: &str) -> Result<Self, String> {
+        match value {
+            "host" => Ok(Self::Host),
+            "adapter" => Ok(Self::Adapter),
+            "array" => Ok(Self::Array),
+            _ => Err("use host, adapter or array".to_owned()),
+        }
+    }
+}
+
+impl MirrorReads {
+    /// The value of the key `mirror`.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(value: &str) -> Result<Self, String> {
+        match value {
+            "twinstor" => Ok(Self::TwinStor),
+            "plain" => Ok(Self::Plain),
+            _ => Err("use twinstor or plain".to_owned()),
+        }
+    }
+}
+
+impl VolumeSpec {
+    /// Whether it means something with so many disks.
+    ///
+    /// # Errors
+    /// What does not go together, and what to set.
+    pub fn check(&self, disks: u32) -> Result<(), VolumeError> {
+        let least = match self.raid {
+            Raid::None | Raid::Raid0 => 1,
+            Raid::Raid1 => 2,
+            Raid::Raid5 => 3,
+        };
+        if disks < least {
+            return Err(VolumeError::Disks { raid: self.raid, least, disks });
+        }
+        if self.chunk_bytes == 0 || !self.chunk_bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(VolumeError::Sectors { name: "chunk", bytes: self.chunk_bytes });
+        }
+        if !self.align_bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(VolumeError::Sectors { name: "align", bytes: self.align_bytes });
+        }
+        match self.failed {
+            Some(_) if matches!(self.raid, Raid::None | Raid::Raid0) => {
+                Err(VolumeError::NoCopy(self.raid))
+            }
+            Some(failed) if failed >= disks => {
+                Err(VolumeError::NoSuchDisk { failed, last: disks - 1 })
+            }
+            _ => Ok(()),
+        }
+    }
+}

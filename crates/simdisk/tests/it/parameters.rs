@@ -1,0 +1,90 @@
+//! The page of all parameters against the tables that the simulator is made of.
+//!
+//! `HALFPOWER_BLESS=1` rewrites the page; read the difference before you keep it.
+
+use simdisk::{FAMILIES, parts};
+use std::path::Path;
+
+const PAGE: &str = "../../docs/simulator-parameters.md";
+
+/// With its digits in threes.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn page() -> String {
+    let mut text = "# Parameters of the simulated machines\n\nEvery number that a simulated disk, \
+                    bus, adapter or host is made of, with where it comes from: a **paper**, \
+                    **derived** from what is printed, **assumed** where nothing is printed and \
+                    little depends on it, or **fitted** on the one figure that is named, and then \
+                    left alone. What the parts do is in [simulator.md](simulator.md). This page is \
+                    written from the tables in the code (`HALFPOWER_BLESS=1 cargo test -p \
+                    halfpower-simdisk parameters`); do not edit it.\n"
+        .to_owned();
+    for part in parts() {
+        text.push_str(&format!("\n## {}: {}\n\n{}\n\n", part.kind, part.name, part.help));
+        text.push_str("| parameter | value | | where from |\n|---|---:|---|---|\n");
+        for row in part.parameters {
+            let (value, source) = (grouped(row.value), row.source);
+            let (word, why) = (source.word(), source.text());
+            text.push_str(&format!("| {} | {value} | {} | {word}: {why} |\n", row.name, row.unit));
+        }
+    }
+    for family in FAMILIES {
+        text.push_str(&format!("\n## Keys: {}\n\n", family.title));
+        text.push_str("| name | what it is |\n|---|---|\n");
+        for kind in family.kinds {
+            let changes: Vec<String> =
+                kind.defaults.iter().map(|(key, value)| format!("`{key}={value}`")).collect();
+            let changes = if changes.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", changes.join(" "))
+            };
+            text.push_str(&format!("| `{}` | {}{changes} |\n", kind.name, kind.help));
+        }
+        text.push_str("\n| key | default | what it sets |\n|---|---|---|\n");
+        for key in family.keys {
+            text.push_str(&format!("| `{}` | {} | {} |\n", key.name, key.default, key.help));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_of_parameters_says_what_the_simulator_is_made_of() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let text = page();
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{} is stale: HALFPOWER_BLESS=1 cargo test -p halfpower-simdisk parameters",
+        path.display()
+    );
+}
+
+#[test]
+fn every_parameter_says_where_it_comes_from_and_what_was_fitted_names_its_figure() {
+    let mut rows = 0;
+    for part in parts() {
+        for row in part.parameters {
+            rows += 1;
+            let (word, text) = (row.source.word(), row.source.text());
+            assert!(!text.is_empty(), "{}: {}", part.name, row.name);
+            let named = ["figure", "Table", "table", "section"].iter().any(|w| text.contains(w));
+            assert!(word != "fitted" || named, "{}: {}: {text}", part.name, row.name);
+        }
+    }
+    assert!(rows > 100, "{rows}");
+}

@@ -1,0 +1,68 @@
+//! Intervals through the rule that ends a run when its rate is known.
+
+use crate::source::Source;
+use crate::{assert_share, covers, share};
+use halfpower_stats::{FIRST_LOOK, batch_means, known_to};
+use record::Estimate;
+
+/// Values of a run that nothing ends.
+const VALUES: usize = 1_024;
+/// Asked half-width as a share of the mean.
+const ASKED: f64 = 0.05;
+
+/// A run whose mean is 1 and whose full length is `margin` times as precise as asked.
+fn series(source: &mut Source, coefficient: f64, margin: f64) -> Vec<f64> {
+    let variance_of_mean = (1.0 + coefficient) / (1.0 - coefficient) / VALUES as f64;
+    let noise = ASKED / margin / 1.96 / variance_of_mean.sqrt();
+    source.autoregressive(coefficient, VALUES).iter().map(|value| 1.0 + noise * value).collect()
+}
+
+/// Looks from `first` values on at each doubling; the interval at the stop, or of all.
+fn stopped(series: &[f64], first: usize, enough: impl Fn(&[f64]) -> bool) -> (usize, Estimate) {
+    let looks = std::iter::successors(Some(first), |look| Some(look * 2));
+    let mut looks = looks.take_while(|&look| look < series.len());
+    let end = looks.find(|&look| enough(&series[..look])).unwrap_or(series.len());
+    (end, batch_means(&series[..end]).unwrap())
+}
+
+#[test]
+fn the_interval_covers_the_mean_through_the_rule() {
+    for coefficient in [0.0, 0.5, 0.8, 0.9, 0.95] {
+        for margin in [1.1, 2.0, 4.0, 8.0, 16.0] {
+            let covered = share(|source| {
+                let series = series(source, coefficient, margin);
+                let (_, estimate) = stopped(&series, FIRST_LOOK, |seen| known_to(seen, ASKED));
+                covers(&estimate, 1.0)
+            });
+            let name = format!("coefficient {coefficient}, {margin} times as precise as asked");
+            assert_share(&name, covered, 0.90..=0.97);
+        }
+    }
+}
+
+#[test]
+fn looking_early_without_asking_for_length_fails_the_same_requirement() {
+    let narrow = |seen: &[f64]| batch_means(seen).unwrap().relative_half_width() <= ASKED;
+    for (coefficient, high) in [(0.8, 0.85), (0.9, 0.75), (0.95, 0.6)] {
+        let covered = share(|source| {
+            let (_, estimate) = stopped(&series(source, coefficient, 4.0), 16, narrow);
+            covers(&estimate, 1.0)
+        });
+        assert_share(&format!("early looks, coefficient {coefficient}"), covered, 0.3..=high);
+    }
+}
+
+#[test]
+fn a_series_without_correlation_ends_early_and_a_precise_one_at_the_first_look() {
+    let mean_end = |coefficient: f64, margin: f64| {
+        let ends = (0..200).map(|seed| {
+            let series = series(&mut Source::new(seed), coefficient, margin);
+            stopped(&series, FIRST_LOOK, |seen| known_to(seen, ASKED)).0 as f64
+        });
+        ends.sum::<f64>() / 200.0
+    };
+    assert!(mean_end(0.0, 16.0) < 66.0);
+    // Twice as precise takes four times as long: known to half of the asked after a quarter.
+    assert!((200.0..600.0).contains(&mean_end(0.0, 2.0)));
+    assert!(mean_end(0.0, 0.5) > 1_000.0);
+}

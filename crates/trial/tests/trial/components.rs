@@ -1,0 +1,75 @@
+//! What a simulated device's components come to in the document: busy shares over the part that is
+//! reported, phases, and the modelled processor time.
+
+use crate::common::{document, sim_workload, simulated};
+use engine::{ComponentSample, CpuSample, PhaseSample};
+use record::{CpuSplit, Measured, Nanos};
+use simdisk::SimSpec;
+use std::sync::atomic::AtomicBool;
+use trial::{Measurement, Rig, SimRig};
+
+/// Two seconds at depth 1, with components that were busy for so long at begin and end.
+fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {
+    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let mut rig = SimRig::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
+    let mut measured = rig.measure(&workload, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    for (sample, at) in measured.before.iter_mut().zip(0..) {
+        sample.components = busy(at);
+    }
+    measured.after.components = busy(10);
+    measured
+}
+
+fn bus(busy_ns: u64, data_ns: u64) -> ComponentSample {
+    let phase = |name, busy_ns| PhaseSample { name, busy_ns };
+    ComponentSample {
+        name: "bus 0".to_owned(),
+        units: 1,
+        busy_ns,
+        phases: vec![phase("data", data_ns), phase("selection", busy_ns - data_ns)],
+    }
+}
+
+#[test]
+fn busy_shares_are_those_of_the_window_and_phases_those_of_the_busy_time() {
+    let measured = measured(|at| {
+        let pair = ComponentSample {
+            name: "drives".to_owned(),
+            units: 4,
+            busy_ns: at * 400_000_000,
+            phases: Vec::new(),
+        };
+        vec![bus(5_000_000_000 + at * 150_000_000, 1_000_000 + at * 120_000_000), pair]
+    });
+    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let components = document(measured, &workload).result.components;
+    // 1.5 of 2 seconds, of which 1.2 with data; 4 seconds of four times 2.
+    assert_eq!((components[0].name.as_str(), components[0].busy_share), ("bus 0", 0.75));
+    assert!((components[0].phases[0].share - 0.8).abs() < 1e-12, "{components:?}");
+    assert!((components[0].phases[1].share - 0.2).abs() < 1e-12, "{components:?}");
+    assert_eq!((components[1].units, components[1].busy_share), (4, 0.5));
+    assert!(components[1].phases.is_empty());
+}
+
+#[test]
+fn the_time_of_the_hosts_processors_is_the_modelled_processor_time() {
+    let mut measured = measured(|_| Vec::new());
+    let used = |system_ns| Some(CpuSample { system_ns, ..CpuSample::default() });
+    measured.before[0].cpu = used(1_000_000_000);
+    measured.after.cpu = used(1_200_000_000);
+    measured.processors.usable = 2.0;
+    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let trial = document(measured, &workload);
+    let Measured::Value(cpu) = &trial.cpu else { panic!("{:?}", trial.cpu) };
+    // 200 ms over 2,000 requests of 4 KiB.
+    assert_eq!((cpu.system_ms, cpu.split), (200.0, CpuSplit::Modelled));
+    assert!((cpu.lower_us_per_io.unwrap() / 100.0 - 1.0).abs() < 1e-3, "{cpu:?}");
+    assert!((cpu.ms_per_mib.unwrap() / 25.6 - 1.0).abs() < 1e-3, "{cpu:?}");
+    assert!((cpu.saturation_iops.unwrap() / 20_000.0 - 1.0).abs() < 1e-3, "{cpu:?}");
+}
+
+#[test]
+fn a_device_without_components_has_none_and_its_processor_time_is_not_measured() {
+    let trial = simulated("mm1,service=1ms", |_| ());
+    assert!(trial.result.components.is_empty() && trial.cpu.value().is_none());
+}
