@@ -9,10 +9,12 @@ use crate::library::{Entry, Library};
 use crate::quote::Quote;
 use crate::row::{Class, ClassCount, PAPERS_SCHEMA, Point, Report, Row, Verdict};
 use crate::run_line::{RunLine, Switch};
+use crate::stricter::readings;
 use crate::tolerance::{
-    CURVE_MAX, CURVE_MEDIAN, Tolerance, claim_holds, deviations, half_power_distance, out_of_order,
+    CURVE_MAX, CURVE_MEDIAN, TIE, Tolerance, claim_holds, deviations, half_power_distance,
+    out_of_order,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of derived rows that must be reproduced.
 pub const THRESHOLD_DERIVED: f64 = 1.0;
@@ -93,6 +95,7 @@ pub(crate) fn report(
 ) -> Report {
     let mut rows = Vec::new();
     let mut charts = Vec::new();
+    let mut crossing = BTreeSet::new();
     for library in libraries {
         let chosen: Vec<&Entry> = library
             .entries
@@ -101,7 +104,8 @@ pub(crate) fn report(
             .collect();
         let mut judged: Vec<Row> =
             chosen.iter().map(|entry| reproduced(library, entry, runs, without)).collect();
-        let orders = orders(&judged);
+        let orders = orders_beyond(&judged, TIE);
+        crossing.extend(orders_beyond(&judged, 0.0).into_keys());
         for (row, entry) in judged.iter_mut().zip(&chosen) {
             judge(row, entry, orders.get(&row.id));
         }
@@ -123,6 +127,7 @@ pub(crate) fn report(
         halfpower_version: version.to_owned(),
         without: without.iter().map(|switch| switch.name().to_owned()).collect(),
         met: met(&counts),
+        stricter: readings(&rows, &crossing),
         rows,
         charts,
         counts,
@@ -218,7 +223,7 @@ fn range(values: impl Iterator<Item = f64>) -> String {
     if low > high {
         return "not printed".to_owned();
     }
-    format!("{} .. {}", digits(low), digits(high))
+    format!("{}..{}", digits(low), digits(high))
 }
 
 /// Three significant digits, or the whole number.
@@ -236,13 +241,13 @@ pub(crate) fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// By series: what changes places with it, and where.
-fn orders(rows: &[Row]) -> BTreeMap<String, Vec<String>> {
+/// By series: what changes places with it by more than `tie`, and where.
+fn orders_beyond(rows: &[Row], tie: f64) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.chart.is_some()) {
         let rivals = rows.iter().filter(|rival| rival.chart == row.chart && rival.id != row.id);
         for rival in rivals {
-            for x in out_of_order(&row.points, &rival.points) {
+            for x in out_of_order(&row.points, &rival.points, tie) {
                 let text = format!("{} at {x}", rival.subject);
                 found.entry(row.id.clone()).or_default().push(text);
             }

@@ -26,12 +26,15 @@ mod riedel;
 mod row;
 mod run_line;
 mod schema;
+mod stricter;
 pub mod tolerance;
 
 pub use judge::{THRESHOLD_DERIVED, THRESHOLD_SIMULATED};
 pub use library::{DataError, Library};
 pub use metric::METRICS;
-pub use row::{Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Report, Row, Verdict};
+pub use row::{
+    Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Reading, Report, Row, Verdict,
+};
 pub use run_line::{RunLine, Switch};
 pub use schema::papers_schema;
 

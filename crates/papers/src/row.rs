@@ -200,6 +200,17 @@ pub struct ClassCount {
     pub series_reproduced: usize,
 }
 
+/// The simulated series counted by a stricter rule than the one that decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reading {
+    /// The rule.
+    pub rule: String,
+    /// Series that count by it.
+    pub series: usize,
+    /// Series that are reproduced by it.
+    pub reproduced: usize,
+}
+
 /// The document.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
@@ -215,6 +226,8 @@ pub struct Report {
     pub charts: Vec<Chart>,
     /// Rows by class.
     pub counts: Vec<ClassCount>,
+    /// Simulated series by stricter rules.
+    pub stricter: Vec<Reading>,
     /// Reproduced rows, derived and simulated.
     pub reproduced: usize,
     /// Whether the shares of derived rows and of simulated series reach the thresholds.

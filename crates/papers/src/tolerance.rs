@@ -119,10 +119,10 @@ pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
 }
 
 /// Where two curves of a chart change places: the abscissas at which the published values differ by
-/// more than [`RANK_GAP`] of the smaller, and the reproduced ones by more than [`TIE`] the other
+/// more than [`RANK_GAP`] of the smaller, and the reproduced ones by more than `tie` the other
 /// way.
 #[must_use]
-pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
+pub fn out_of_order(one: &[Point], other: &[Point], tie: f64) -> Vec<f64> {
     let at = |x: f64| other.iter().find(|point| point.x == Some(x));
     one.iter()
         .filter_map(|point| {
@@ -134,7 +134,7 @@ pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
             let apart = libm::fabs(published.0 - published.1) > RANK_GAP * small;
             let (above, below) =
                 if published.0 > published.1 { reproduced } else { (reproduced.1, reproduced.0) };
-            (apart && above < below * (1.0 - TIE)).then_some(x)
+            (apart && above < below * (1.0 - tie)).then_some(x)
         })
         .collect()
 }
@@ -210,8 +210,8 @@ mod tests {
     fn curves_must_keep_their_order_where_the_paper_shows_a_difference() {
         let one = points(&[(10.0, 5.0), (10.0, 5.0), (10.0, 9.0), (2.0, 1.98)]);
         let other = points(&[(9.5, 6.0), (8.0, 6.0), (8.0, 6.0), (1.0, 2.0)]);
-        assert_eq!(out_of_order(&one, &other), [4.0]);
-        assert_eq!(out_of_order(&other, &one), [4.0]);
+        assert_eq!(out_of_order(&one, &other, TIE), [4.0]);
+        assert_eq!(out_of_order(&other, &one, TIE), [4.0]);
     }
 
     #[test]

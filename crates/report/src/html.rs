@@ -19,11 +19,11 @@ const STYLE: &str = "\
 body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--page);color:var(--ink);\
 font:16px/1.45 system-ui,sans-serif}\
 h1{font-size:1.5rem}h2{font-size:1.25rem;margin-top:2.5rem;border-bottom:2px solid var(--rule)}\
-h3{font-size:1.05rem;margin:1.8rem 0 .4rem}\
+h3{font-size:1.05rem;margin:1.8rem 0 .4rem}h4{font-size:.95rem;margin:1.2rem 0 .3rem}\
 .faint{color:var(--faint)}.good{color:var(--good)}.bad{color:var(--bad);font-weight:600}\
 .answer{font-size:1.3rem;font-weight:600}\
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1rem}\
-figure{margin:0}figcaption{font-weight:600;font-size:.9rem}\
+figure{margin:0}figcaption{color:var(--faint);font-size:.85rem}\
 svg{display:block;width:100%;height:auto}\
 svg text{fill:var(--ink);font:11px system-ui,sans-serif}\
 .axis{stroke:var(--faint);fill:none}.grid{stroke:var(--rule);fill:none}\

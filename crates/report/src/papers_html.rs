@@ -45,8 +45,8 @@ fn summary(body: &mut String, report: &Report) {
         let _ = writeln!(body, "<p class=\"bad\">Switched off in every drive: {parts}</p>");
     }
     body.push_str("<div class=\"wide\"><table><tr><th>class</th><th class=\"number\">rows</th>");
-    body.push_str("<th class=\"number\">reproduced</th><th class=\"number\">series</th>");
-    body.push_str("<th class=\"number\">reproduced</th></tr>\n");
+    body.push_str("<th class=\"number\">in tolerance</th><th class=\"number\">series</th>");
+    body.push_str("<th class=\"number\">in tolerance</th></tr>\n");
     for count in &report.counts {
         let _ = write!(body, "<tr><td>{}</td>", count.class.name());
         for value in [count.rows, count.reproduced, count.series, count.series_reproduced] {
@@ -54,10 +54,15 @@ fn summary(body: &mut String, report: &Report) {
         }
         body.push_str("</tr>\n");
     }
+    body.push_str("</table></div>\n<p>Simulated series by stricter rules:</p><ul>\n");
+    for reading in &report.stricter {
+        let rule = escape_html(&reading.rule);
+        let _ = writeln!(body, "<li>{} of {}: {rule}</li>", reading.reproduced, reading.series);
+    }
     let met = if report.met { ("good", "met") } else { ("bad", "not met") };
     let _ = writeln!(
         body,
-        "</table></div><p>Required: {:.0} % of derived rows and {:.0} % of simulated series: \
+        "</ul><p>Required: {:.0} % of derived rows and {:.0} % of simulated series: \
          <span class=\"{}\">{}</span>. Fitted rows are shown and never counted.</p>\
          <p class=\"faint\">halfpower {}</p>",
         report.threshold_derived * 100.0,
@@ -103,8 +108,8 @@ fn draw(body: &mut String, chart: &Chart, rows: &[&Row]) {
     let title = escape_html(&chart.title);
     let _ = writeln!(
         body,
-        "<div class=\"pair\"><figure><figcaption>{title}: published</figcaption>{published}</figure>\
-         <figure><figcaption>{title}: reproduced</figcaption>{reproduced}</figure></div>"
+        "<h4>{title}</h4><div class=\"pair\"><figure><figcaption>published</figcaption>{published}</figure>\
+         <figure><figcaption>reproduced</figcaption>{reproduced}</figure></div>"
     );
     body.push_str(&legend(rows.iter().map(|row| row.subject.as_str())));
 }
@@ -141,7 +146,7 @@ fn verdict(row: &Row) -> String {
         Verdict::Shown | Verdict::NotReproducible => "faint",
     };
     let name = match row.class {
-        Class::Fitted => "shown: fitted on this figure",
+        Class::Fitted => "shown: fitted",
         _ => row.verdict.name(),
     };
     let reason = escape_html(&row.reason);

@@ -78,6 +78,19 @@ pub trait Device: Debug {
     /// arrival.
     fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>);
 
+    /// As `advance`, but stops behind the first event at which a request ended, with all others of
+    /// its time. When the last event was that it carried out, `from` if there was none.
+    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        let mut now = from;
+        while ended.is_empty()
+            && let Some(next) = self.next_event().filter(|&next| next <= until)
+        {
+            now = next.max(now);
+            self.advance(now, ended);
+        }
+        now
+    }
+
     /// Capacity in bytes.
     fn size(&self) -> u64;
 
@@ -127,6 +140,11 @@ impl Device for AnyDevice {
     #[inline]
     fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
         each!(self, device => device.advance(until, ended));
+    }
+
+    #[inline]
+    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        each!(self, device => device.advance_to_end(from, until, ended))
     }
 
     fn size(&self) -> u64 {

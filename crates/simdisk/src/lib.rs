@@ -17,6 +17,7 @@ mod agenda;
 mod bus;
 mod catalogue;
 mod device;
+mod divisor;
 mod drive;
 mod files;
 mod flash;

@@ -22,18 +22,18 @@ use crate::files::CallCost;
 use engine::ComponentSample;
 use record::{Nanos, OpKind};
 
-/// Payload and length on the wire of a full Ethernet frame: 1,460 bytes of TCP payload in 1,538
+/// Assumed, quoted from memory: payload and length on the wire of a full Ethernet frame: 1,460 bytes of TCP payload in 1,538
 /// with headers, preamble and gap (IEEE 802.3, RFC 793).
 const FRAME_PAYLOAD_BYTES: u64 = 1_460;
 const FRAME_WIRE_BYTES: u64 = 1_538;
-/// An acknowledgement is a frame of least length, 64 bytes with 20 of preamble and gap, for every
+/// Assumed, too: an acknowledgement is a frame of least length, 64 bytes with 20 of preamble and gap, for every
 /// second segment (IEEE 802.3; RFC 1122, section 4.2.3.2).
 const SHORT_FRAME_BYTES: u64 = 84;
 /// A PCI bus that carries 98.5 MB/s in transfers of 1 MB carries 83.6 in smaller ones (Chung,
 /// section 3.2, for 64 KB; frames are smaller still).
 const LARGE_TRANSFER_RATE: u64 = 985;
 const SMALL_TRANSFER_RATE: u64 = 836;
-/// A CIFS header with its parameter words, and what TCP adds (SNIA CIFS 1.0, sections 2.4 and 4.2).
+/// Assumed, too: a CIFS header with its parameter words, and what TCP adds (SNIA CIFS 1.0, sections 2.4 and 4.2).
 const HEADER_BYTES: u64 = 64;
 
 /// A link and the cost of what is at its ends.

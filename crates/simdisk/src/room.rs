@@ -177,22 +177,27 @@ impl Room {
     /// Lets time pass up to `limit` at most, until some job has something to do.
     #[inline]
     pub fn proceed(&mut self, limit: Nanos) -> Passed {
-        loop {
-            let wake = self.next_wake();
-            let event = self.device.next_event().unwrap_or(NEVER);
-            let next = wake.min(event);
-            if next == NEVER {
-                return Passed::Silence;
-            }
-            if next > limit {
+        let wake = self.next_wake();
+        let until = wake.min(limit);
+        self.now = self.device.advance_to_end(self.now, until, &mut self.ended);
+        if self.ended.is_empty() {
+            if wake > limit {
+                if wake == NEVER && self.device.next_event().is_none() {
+                    return Passed::Silence;
+                }
                 self.now = self.now.max(limit);
                 return Passed::Limit;
             }
-            self.move_to(next.max(self.now), wake);
-            if !self.turn.is_empty() {
-                return Passed::Due;
+            if wake == NEVER {
+                return Passed::Silence;
             }
+            self.now = self.now.max(wake);
         }
+        self.take_ended();
+        if wake <= self.now {
+            self.wake_until(self.now);
+        }
+        Passed::Due
     }
 
     /// Lets time pass until `time`, whatever comes up on the way.
@@ -206,14 +211,20 @@ impl Room {
     #[inline]
     fn move_to(&mut self, time: Nanos, wake: Nanos) {
         self.device.advance(time, &mut self.ended);
-        for index in 0..self.ended.len() {
-            self.complete(self.ended[index]);
-        }
-        self.ended.clear();
+        self.take_ended();
         self.now = time;
         if wake <= time {
             self.wake_until(time);
         }
+    }
+
+    /// Hands on what the device has ended.
+    #[inline]
+    fn take_ended(&mut self) {
+        for index in 0..self.ended.len() {
+            self.complete(self.ended[index]);
+        }
+        self.ended.clear();
     }
 
     fn wake_until(&mut self, time: Nanos) {

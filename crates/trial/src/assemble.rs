@@ -82,8 +82,10 @@ fn result(workload: &Workload, kept: &Kept<'_>) -> TrialResult {
     let totals: Vec<f64> = kept.whole().iter().map(|slice| slice.total_ios() as f64).collect();
     TrialResult {
         duration_ns: kept.duration(),
-        steady: stats::steadiness(&totals)
-            .map(|steadiness| steadiness.steady && !validity::halves_differ(&totals)),
+        steady: stats::steadiness(&totals).map(|steadiness| {
+            let moved = validity::halves_differ(&totals) || validity::wanders(&totals);
+            steadiness.steady && !moved
+        }),
         warm_up: kept.warm_up.clone(),
         ended_by: measurement.ended_by,
         unanswered: measurement.stuck.requests,

@@ -55,12 +55,17 @@ pub(crate) fn cpu(kept: &Kept<'_>) -> Measured<CpuCost> {
     Measured::Value(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
 }
 
+/// Components of a kind up to which a document has each of them.
+const EACH_SHOWN: usize = 64;
+/// Components of a kind with more than that which it has one by one.
+const BUSIEST_SHOWN: usize = 16;
+
 /// How busy the components of a simulated device were; none on a real one.
 pub(crate) fn components(kept: &Kept<'_>) -> Vec<ComponentUse> {
     let Ok((before, after)) = readings(kept) else { return Vec::new() };
     let span_ns = after.at.since(before.at).0.max(1) as f64;
     let pairs = before.components.iter().zip(&after.components);
-    pairs
+    let all: Vec<ComponentUse> = pairs
         .map(|(before, after)| {
             debug_assert_eq!(before.name, after.name, "the same components at every reading");
             let busy_ns = after.busy_ns.saturating_sub(before.busy_ns) as f64;
@@ -76,7 +81,65 @@ pub(crate) fn components(kept: &Kept<'_>) -> Vec<ComponentUse> {
                 phases: phases.collect(),
             }
         })
-        .collect()
+        .collect();
+    condensed(all)
+}
+
+/// What kind of component a name says: the name without its numbers.
+fn kind_of(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+}
+
+/// The components, but of a kind of which there are very many the busiest alone, and the others as
+/// one: a document of a thousand drives would else be a megabyte of them.
+fn condensed(all: Vec<ComponentUse>) -> Vec<ComponentUse> {
+    if all.len() <= EACH_SHOWN {
+        return all;
+    }
+    let mut kinds: Vec<(String, Vec<ComponentUse>)> = Vec::new();
+    for component in all {
+        let kind = kind_of(&component.name);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, members)) => members.push(component),
+            None => kinds.push((kind, vec![component])),
+        }
+    }
+    kinds.into_iter().flat_map(|(kind, members)| shown_of(&kind, members)).collect()
+}
+
+/// Of many components of a kind the busiest, in their order, and the others as one.
+fn shown_of(kind: &str, members: Vec<ComponentUse>) -> Vec<ComponentUse> {
+    if members.len() <= EACH_SHOWN {
+        return members;
+    }
+    let mut by_share: Vec<usize> = (0..members.len()).collect();
+    by_share.sort_by(|&a, &b| members[b].busy_share.total_cmp(&members[a].busy_share));
+    let mut busiest = by_share[..BUSIEST_SHOWN].to_vec();
+    busiest.sort_unstable();
+    let mut shown: Vec<ComponentUse> = busiest.iter().map(|&one| members[one].clone()).collect();
+    let others: Vec<&ComponentUse> =
+        by_share[BUSIEST_SHOWN..].iter().map(|&one| &members[one]).collect();
+    shown.push(others_as_one(kind, &others));
+    shown
+}
+
+fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
+    let units: u32 = others.iter().map(|other| other.units).sum();
+    let busy = |other: &ComponentUse| other.busy_share * f64::from(other.units);
+    let all_busy: f64 = others.iter().map(|other| busy(other)).sum();
+    let mut phases: Vec<PhaseUse> = Vec::new();
+    for other in others {
+        for PhaseUse { name, share } in &other.phases {
+            let part = if all_busy > 0.0 { share * busy(other) / all_busy } else { 0.0 };
+            match phases.iter_mut().find(|phase| phase.name == *name) {
+                Some(phase) => phase.share += part,
+                None => phases.push(PhaseUse { name: name.clone(), share: part }),
+            }
+        }
+    }
+    let words: Vec<&str> = kind.split_whitespace().collect();
+    let name = format!("other {}", words.join(" "));
+    ComponentUse { name, units, busy_share: all_busy / f64::from(units.max(1)), phases }
 }
 
 pub(crate) fn device_counters(workload: &Workload, kept: &Kept<'_>) -> Measured<DeviceCounters> {

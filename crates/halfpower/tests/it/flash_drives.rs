@@ -39,3 +39,24 @@ fn a_check_finds_the_knee_where_dies_or_controller_are_busy_and_what_forcing_wri
     assert_eq!(curve(&sata, OpKind::Read).knee, Some(16));
     assert_eq!(curve(&sata, OpKind::Write).knee, Some(4));
 }
+
+#[test]
+fn a_drive_that_falls_at_once_and_then_wanders_is_cut_and_called_not_steady() {
+    let words = "--size 32g --rw randwrite --iodepth 32 --runtime 20s";
+    let falls = trial(0, &format!("sim:nvme-ssd {words}"));
+    // 1.1 s at some 550,000/s, then 45,000 to 100,000.
+    let warm_up = falls.result.warm_up.as_ref().unwrap();
+    assert!((1.1e9..2.6e9).contains(&(warm_up.duration_ns.0 as f64)), "{warm_up:?}");
+    assert!(warm_up.iops > 3.0 * falls.result.write.as_ref().unwrap().iops);
+    assert!(found(&falls.findings, FindingCode::WarmUpCut));
+    assert!(found(&falls.findings, FindingCode::NotSteady), "{:?}", falls.result.series);
+    assert_eq!(falls.result.steady, Some(false));
+    let kept = trial(0, &format!("sim:nvme-ssd {words} --keep-warm-up"));
+    assert!(kept.result.warm_up.is_none());
+    assert!(found(&kept.findings, FindingCode::NotSteady), "{:?}", kept.result.write);
+    let worn = trial(0, &format!("sim:nvme-ssd,preconditioned=random {words}"));
+    assert!(worn.result.warm_up.is_none() && worn.clean(), "{:?}", worn.findings);
+    assert_eq!(worn.result.steady, Some(true));
+    let width = worn.result.write.as_ref().unwrap().iops_ci95_rel.unwrap();
+    assert!(width < 0.01, "{width}");
+}

@@ -12,6 +12,7 @@
 //! Track length falls linearly from the outermost zone to the innermost one, as constant density
 //! along the track makes it, in zones of equally many cylinders.
 
+use crate::divisor::Divisor;
 use crate::drive::DriveSpec;
 
 /// Bytes of a sector; tracks hold whole ones.
@@ -21,7 +22,7 @@ pub const SECTOR: u64 = 512;
 struct Zone {
     first_byte: u64,
     first_track: u64,
-    track_bytes: u64,
+    track_bytes: Divisor,
 }
 
 /// Where a byte lies.
@@ -41,9 +42,14 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
-    heads: u64,
+    /// For equal parts of the drive, the zone in which each begins.
+    begins_in: Vec<u32>,
+    /// A part has two to this power bytes, and a zone at least as many.
+    part_log2: u32,
+    heads: Divisor,
     cylinders: u64,
-    revolution_ns: u64,
+    revolution_ns: Divisor,
+    start_angle_ns: u64,
     head_switch_ns: u64,
     cylinder_switch_ns: u64,
     bytes: u64,
@@ -69,15 +75,25 @@ impl Geometry {
         let mut zones = Vec::with_capacity(count as usize);
         let (mut first_byte, mut first_track) = (0, 0);
         for zone in 0..count {
-            zones.push(Zone { first_byte, first_track, track_bytes: track_bytes(zone) });
+            let track_bytes = track_bytes(zone);
+            zones.push(Zone { first_byte, first_track, track_bytes: Divisor::new(track_bytes) });
             first_track += ring_cylinders * heads;
-            first_byte += ring_cylinders * heads * track_bytes(zone);
+            first_byte += ring_cylinders * heads * track_bytes;
         }
+        let smallest = (0..count).map(track_bytes).min().unwrap_or(1) * ring_cylinders * heads;
+        let part_log2 = smallest.ilog2();
+        let begins_in = (0..=spec.capacity_bytes >> part_log2)
+            .map(|part| zones.partition_point(|zone| zone.first_byte <= part << part_log2))
+            .map(|after| after as u32 - 1)
+            .collect();
         Self {
             zones,
-            heads,
+            begins_in,
+            part_log2,
+            heads: Divisor::new(heads),
             cylinders: ring_cylinders * count,
-            revolution_ns,
+            revolution_ns: Divisor::new(revolution_ns),
+            start_angle_ns: spec.start_angle_ns,
             head_switch_ns: spec.head_switch_ns,
             cylinder_switch_ns: spec.cylinder_switch_ns,
             bytes: spec.capacity_bytes,
@@ -97,61 +113,61 @@ impl Geometry {
     }
 
     /// Time of a revolution, in nanoseconds.
+    #[inline]
     #[must_use]
     pub fn revolution_ns(&self) -> u64 {
-        self.revolution_ns
+        self.revolution_ns.value()
     }
 
     /// Where `byte` lies.
+    #[inline]
     #[must_use]
     pub fn place(&self, byte: u64) -> Place {
         let zone = self.zone(byte);
-        let (track, within) = {
-            let offset = byte - zone.first_byte;
-            (zone.first_track + offset / zone.track_bytes, offset % zone.track_bytes)
-        };
-        let cylinder = track / self.heads;
-        let stream_ns = track * self.revolution_ns
+        let (tracks, within) = zone.track_bytes.divide(byte - zone.first_byte);
+        let track = zone.first_track + tracks;
+        let (cylinder, _) = self.heads.divide(track);
+        let revolution_ns = self.revolution_ns.value();
+        let stream_ns = track * revolution_ns
             + (track - cylinder) * self.head_switch_ns
             + cylinder * self.cylinder_switch_ns
-            + within * self.revolution_ns / zone.track_bytes;
-        Place { track, cylinder, stream_ns, angle_ns: stream_ns % self.revolution_ns }
+            + zone.track_bytes.divide(within * revolution_ns).0;
+        Place { track, cylinder, stream_ns, angle_ns: self.revolution_ns.divide(stream_ns).1 }
     }
 
     /// The byte that streaming from `from` reaches after `elapsed_ns`, down to a sector.
     #[must_use]
     pub fn reached(&self, from: u64, elapsed_ns: u64) -> u64 {
         let zone = self.zone(from);
-        let switches = self.head_switch_ns * (self.heads - 1) + self.cylinder_switch_ns;
-        let track_ns = self.revolution_ns + switches / self.heads;
-        let bytes = elapsed_ns.saturating_mul(zone.track_bytes) / track_ns;
+        let switches = self.head_switch_ns * (self.heads.value() - 1) + self.cylinder_switch_ns;
+        let track_ns = self.revolution_ns.value() + self.heads.divide(switches).0;
+        let bytes = elapsed_ns.saturating_mul(zone.track_bytes.value()) / track_ns;
         (from + bytes / SECTOR * SECTOR).min(self.bytes)
     }
 
     /// The angle under the head at `now_ns`.
+    #[inline]
     #[must_use]
     pub fn angle_ns(&self, now_ns: u64) -> u64 {
-        now_ns % self.revolution_ns
+        self.revolution_ns.divide(now_ns + self.start_angle_ns).1
     }
 
     /// How long the head, now at the angle `here_ns`, waits for another one after `after_ns`.
+    #[inline]
     #[must_use]
     pub fn rotate_ns(&self, here_ns: u64, after_ns: u64, angle_ns: u64) -> u64 {
-        // A seek takes a few revolutions at most: cheaper than a division.
-        let mut here_ns = here_ns + after_ns;
-        while here_ns >= self.revolution_ns {
-            here_ns -= self.revolution_ns;
-        }
-        if angle_ns >= here_ns {
-            angle_ns - here_ns
-        } else {
-            angle_ns + self.revolution_ns - here_ns
-        }
+        let (_, here_ns) = self.revolution_ns.divide(here_ns + after_ns);
+        let wait_ns = angle_ns.wrapping_sub(here_ns);
+        if angle_ns >= here_ns { wait_ns } else { wait_ns.wrapping_add(self.revolution_ns()) }
     }
 
-    fn zone(&self, byte: u64) -> Zone {
-        let after = self.zones.partition_point(|zone| zone.first_byte <= byte);
-        self.zones[after.max(1) - 1]
+    #[inline]
+    fn zone(&self, byte: u64) -> &Zone {
+        let part = ((byte >> self.part_log2) as usize).min(self.begins_in.len() - 1);
+        let first = self.begins_in[part] as usize;
+        // At most one zone begins inside a part.
+        let next = self.zones.get(first + 1).filter(|next| next.first_byte <= byte);
+        next.unwrap_or(&self.zones[first])
     }
 }
 

@@ -287,11 +287,16 @@ impl Drive {
             }
             Order::Soonest => {
                 let here_ns = self.geometry.angle_ns(now_ns);
-                all.min_by_key(|&(_, first, place)| {
+                let mut best = None;
+                let mut best_ns = NEVER;
+                for (choice, first, place) in all {
                     let (arm_ns, rotate_ns) = self.position(here_ns, first, &place);
-                    arm_ns + rotate_ns
-                })
-                .map(|(choice, ..)| choice)
+                    let reach_ns = arm_ns + rotate_ns;
+                    if reach_ns < best_ns {
+                        (best, best_ns) = (Some(choice), reach_ns);
+                    }
+                }
+                best
             }
         }
     }

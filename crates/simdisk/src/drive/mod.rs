@@ -30,8 +30,6 @@ use writes::WriteBuffer;
 
 /// A moment that does not come.
 const NEVER: u64 = u64::MAX;
-/// Longest stretch of a write that is fetched at once.
-const FETCH_BYTES: u64 = 65_536;
 /// Nothing waits longer than this while others are preferred, in nanoseconds.
 const PATIENCE_NS: u64 = 500_000_000;
 
@@ -251,7 +249,7 @@ impl Drive {
         while let Some(&mut (command, ref mut asked)) = self.incoming.front_mut() {
             let cached = self.spec.write_cache && !command.forced;
             let left = u64::from(command.bytes - *asked);
-            let stretch = left.min(FETCH_BYTES).min(self.spec.write_buffer_bytes);
+            let stretch = left.min(self.spec.burst_bytes).min(self.spec.write_buffer_bytes);
             let first = command.first + u64::from(*asked);
             if !self.writes.reserve(first, stretch, cached) {
                 break;

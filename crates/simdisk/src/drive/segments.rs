@@ -4,7 +4,8 @@
 //! not been sent; sending frees them, and what was sent stays readable until it is overwritten, if
 //! the firmware finds such data at all. Requests may come in any order within the window: what was
 //! sent is remembered as the last few ranges. Rejected: a cache of sectors, which no drive of the kind
-//! has, and which would serve random re-reads that they do not.
+//! has, and which would serve random re-reads that they do not; and to complete a re-read of which a
+//! part is gone (it takes whole revolutions: Riedel 1997, Table 3, 64 KB).
 
 /// Ranges that a segment remembers to have sent.
 const REMEMBERED: usize = 8;
@@ -59,6 +60,12 @@ impl Segments {
         if self.rereads { self.bytes - sent_last.min(self.bytes / 4) } else { self.bytes }
     }
 
+    /// Whether what was sent from a segment is looked for at `first`: in the last quarter, for
+    /// which [`Self::room`] keeps it.
+    fn finds_again(&self, segment: &Segment, first: u64) -> bool {
+        self.rereads && first + self.bytes / 4 >= segment.sent
+    }
+
     /// Length of what was sent last from a segment.
     pub(super) fn sent_last(&self, index: usize) -> u64 {
         let segment = &self.all[index];
@@ -74,11 +81,10 @@ impl Segments {
     /// A segment for reading from `first` on, and where reading begins: behind what is there.
     pub(super) fn begin(&mut self, first: u64, end: u64) -> (usize, u64) {
         self.clock += 1;
-        let rereads = self.rereads;
         let known = self.all.iter().position(|segment| {
             segment.high > segment.low
                 && (segment.low..=segment.high).contains(&first)
-                && (rereads || !segment.has_sent(first, end))
+                && !segment.has_sent(first, end)
         });
         let index = known.unwrap_or_else(|| {
             let oldest = self.all.iter().enumerate().min_by_key(|(_, segment)| segment.stamp);
@@ -111,7 +117,7 @@ impl Segments {
     pub(super) fn keeps(&self, index: usize, high: u64, first: u64, end: u64) -> bool {
         let segment = &self.all[index];
         first >= segment.low.max(high.saturating_sub(self.bytes))
-            && (self.rereads || !segment.has_sent(first, end))
+            && (!segment.has_sent(first, end) || self.finds_again(segment, first))
     }
 
     /// Whether some of a range has been sent from a segment.
@@ -123,13 +129,14 @@ impl Segments {
     /// it has been sent before.
     pub(super) fn find(&mut self, first: u64, end: u64) -> Option<bool> {
         self.clock += 1;
-        for (index, segment) in self.all.iter_mut().enumerate() {
+        for index in 0..self.all.len() {
+            let segment = &self.all[index];
             if self.active == Some(index) || first < segment.low || end > segment.high {
                 continue;
             }
             let again = segment.has_sent(first, end);
-            if self.rereads || !again {
-                segment.stamp = self.clock;
+            if !again || self.finds_again(segment, first) {
+                self.all[index].stamp = self.clock;
                 return Some(again);
             }
         }

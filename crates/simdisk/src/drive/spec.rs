@@ -41,6 +41,8 @@ pub struct DriveSpec {
     pub rpm: u32,
     /// How much faster the spindle of this one drive turns, in millionths.
     pub spindle_ppm: u32,
+    /// Angle under the head of this one drive when time begins, in nanoseconds of a revolution.
+    pub start_angle_ns: u64,
     /// Surfaces with a head.
     pub heads: u32,
     /// Zones of equally many cylinders.
@@ -69,7 +71,8 @@ pub struct DriveSpec {
     pub write_buffer_bytes: u64,
     /// Runs of written data that it keeps apart.
     pub write_runs: u32,
-    /// Most bytes that it sends in one connection while it reads on.
+    /// Most bytes that it sends in one connection while it reads on, or fetches in one: a write
+    /// begins on the medium with the first of them.
     pub burst_bytes: u64,
     /// Whether it finds data in its cache that it has sent before.
     pub rereads: bool,
@@ -96,7 +99,8 @@ pub struct DriveSpec {
     /// What decoding takes longer while other commands are in the drive.
     pub queued_ns: u64,
     /// What the first command takes longer after the drive had none for a while and another drive
-    /// on the bus had one since.
+    /// on the bus had one since, if the buffer answers it. An observation without a known cause:
+    /// writes that wait for the medium show nothing of it, nor does a rest alone.
     pub wake_ns: u64,
     /// Firmware of an ending command, from its last data on, before the next one is heard.
     pub after_ns: u64,

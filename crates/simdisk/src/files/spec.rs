@@ -1,7 +1,8 @@
 //! Which file system, in which state the file is, and what its calls cost; the rules that follow.
 //!
 //! The rules of NT come from the papers' prose and from what is published about its cache manager;
-//! those of `none` are what a present Linux does. Each number has its source beside it. They are
+//! those of `none` are what a present Linux does. Each number has its source beside it; *assumed* is
+//! one that was quoted from memory and not looked up, and no figure rests on it alone. They are
 //! kept apart from the machine that applies them, so that one machine serves all file systems.
 //!
 //! Rejected: a rule per key. A reader would have to set ten keys to say "NT 4", and most of the
@@ -14,22 +15,22 @@ pub(super) const PAGE_BYTES: u64 = 4 << 10;
 const NT_TRANSFER_BYTES: u32 = 64 << 10;
 /// NT prefetches, and pages in, 64 KiB (Riedel, section 2; Chung 2000, section 7.1).
 const NT_FRAME_BYTES: u32 = 64 << 10;
-/// Linux limits transfers to 1,280 KiB (block layer, `BLK_DEF_MAX_SECTORS_CAP`).
+/// Linux limits transfers to 1,280 KiB (assumed; block layer, `BLK_DEF_MAX_SECTORS_CAP`).
 const LINUX_TRANSFER_BYTES: u32 = 1_280 << 10;
-/// Linux reads ahead 128 KiB (`VM_READAHEAD_PAGES`).
+/// Linux reads ahead 128 KiB (assumed; `VM_READAHEAD_PAGES`).
 const LINUX_FRAME_BYTES: u32 = 128 << 10;
-/// Write-back requests that Linux keeps in flight on one disk (`BLKDEV_DEFAULT_RQ` is 128; its
+/// Assumed: write-back requests that Linux keeps in flight on one disk (`BLKDEV_DEFAULT_RQ` is 128; its
 /// throttling leaves about a quarter to write-back).
 const LINUX_WRITES_AT_ONCE: u32 = 32;
 /// NT lets writers wait when dirty pages take a quarter of a machine's memory
-/// (`CcDirtyPageThreshold` of a medium system; Nagar 1997, chapter 7).
+/// (assumed; `CcDirtyPageThreshold` of a medium system, Nagar 1997).
 const NT_DIRTY_SHARE: u64 = 4;
-/// The lazy writer writes an eighth of the dirty pages per pass (`LAZY_WRITER_MAX_AGE_TARGET`;
-/// Solomon 1998, chapter 9).
+/// The lazy writer writes an eighth of the dirty pages per pass (assumed;
+/// `LAZY_WRITER_MAX_AGE_TARGET`, Solomon 1998).
 const NT_PASS_SHARE: u64 = 8;
-/// The lazy writer's period (Solomon, chapter 9).
+/// The lazy writer's period (assumed; Solomon).
 const NT_PERIOD_NS: u64 = 1_000_000_000;
-/// Linux lets writers wait at 20 % of memory (`vm.dirty_ratio`) and starts to write at 10 %
+/// Assumed: Linux lets writers wait at 20 % of memory (`vm.dirty_ratio`) and starts to write at 10 %
 /// (`vm.dirty_background_ratio`), or when data is 30 s old (`vm.dirty_expire_centisecs`).
 const LINUX_DIRTY_SHARE: u64 = 5;
 const LINUX_BACKGROUND_SHARE: u64 = 10;
@@ -198,7 +199,7 @@ pub(super) struct Rules {
     /// and disk prefetch mechanisms are no longer working together" (Riedel, section 2).
     pub(super) ahead_overtakes: bool,
     /// Reading ahead is asked for at the start of a call, and only if none is on its way: the
-    /// cache manager has one such work item per file (`ReadAheadActive`; Nagar 1997, chapter 7).
+    /// cache manager has one such work item per file (assumed; `ReadAheadActive`, Nagar 1997).
     pub(super) one_ahead: bool,
     /// Step of zeroing ahead.
     pub(super) zero_step_bytes: u64,

@@ -13,7 +13,6 @@
 
 use super::dies::{Operation, Task};
 use super::geometry::{FREE_LOW, Geometry, VICTIMS};
-use super::mapping::Stream;
 use super::{Event, FlashDevice};
 use record::Nanos;
 
@@ -218,7 +217,7 @@ impl FlashDevice {
         for slot in self.mapping.geometry.slots_of_page(operation.page) {
             let Some(unit) = self.mapping.unit(slot) else { continue };
             valid += 1;
-            let new = self.mapping.append(Stream::Collector, unit);
+            let new = self.mapping.move_on(slot, unit);
             let (page, place) = (new / page_units, new % page_units);
             if place == 0 {
                 self.set_buffered(page, true);

@@ -83,10 +83,26 @@ impl Mapping {
     /// Puts a unit into the next slot of a stream, and gives that up which it had.
     pub(super) fn append(&mut self, stream: Stream, unit: u32) -> u32 {
         if let Some(old) = self.slot(unit) {
-            self.unit_in[old as usize] = 0;
-            let block = self.geometry.block_of(old);
-            self.valid[block as usize] -= 1;
+            self.give_up(old);
         }
+        self.put(stream, unit)
+    }
+
+    /// Moves the unit in a slot of a victim into the collector's next slot; where it is then.
+    /// The map from units is written and not read: a place in it is seldom in the processor's cache.
+    pub(super) fn move_on(&mut self, old: u32, unit: u32) -> u32 {
+        debug_assert_eq!(self.slot(unit), Some(old), "a slot holds its unit's present data");
+        self.give_up(old);
+        self.put(Stream::Collector, unit)
+    }
+
+    fn give_up(&mut self, slot: u32) {
+        self.unit_in[slot as usize] = 0;
+        let block = self.geometry.block_of(slot);
+        self.valid[block as usize] -= 1;
+    }
+
+    fn put(&mut self, stream: Stream, unit: u32) -> u32 {
         let slot = self.take_slot(stream);
         self.slot_of[unit as usize] = slot + 1;
         self.unit_in[slot as usize] = unit + 1;

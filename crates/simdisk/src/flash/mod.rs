@@ -186,6 +186,28 @@ impl FlashDevice {
         }
     }
 
+    /// Carries out one event at `next`, which is when there is one.
+    #[inline]
+    fn step(&mut self, next: Nanos, ended: &mut Vec<Ended>) {
+        // At the same moment: dies and links first, then what comes in.
+        if let Some((now, event)) = self.agenda.pop_until(next) {
+            self.happen(now, event);
+        } else if self.sent.next_at() == next {
+            if let Some((now, (command, units))) = self.sent.pop() {
+                self.place(now, command, units);
+            }
+        } else if let Some((now, command)) = self.passed.pop() {
+            match self.commands.get(command).op {
+                OpKind::Read => self.read(now, command),
+                OpKind::Write => self.write(now, command),
+            }
+        }
+        for index in 0..self.done_now.len() {
+            ended.push(self.done(next, self.done_now[index]));
+        }
+        self.done_now.clear();
+    }
+
     /// A die has ended an operation.
     fn over(&mut self, now: Nanos, die: u32, operation: Operation) {
         match operation.task {
@@ -222,24 +244,21 @@ impl Device for FlashDevice {
     }
 
     fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
-        // At the same moment: dies and links first, then what comes in.
         while let Some(next) = self.next_event().filter(|&next| next <= until) {
-            if let Some((now, event)) = self.agenda.pop_until(next) {
-                self.happen(now, event);
-            } else if self.sent.next_at() == next {
-                let Some((now, (command, units))) = self.sent.pop() else { continue };
-                self.place(now, command, units);
-            } else if let Some((now, command)) = self.passed.pop() {
-                match self.commands.get(command).op {
-                    OpKind::Read => self.read(now, command),
-                    OpKind::Write => self.write(now, command),
-                }
-            }
-            for index in 0..self.done_now.len() {
-                ended.push(self.done(next, self.done_now[index]));
-            }
-            self.done_now.clear();
+            self.step(next, ended);
         }
+    }
+
+    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        let (mut now, mut until) = (from, until);
+        while let Some(next) = self.next_event().filter(|&next| next <= until) {
+            self.step(next, ended);
+            now = now.max(next);
+            if !ended.is_empty() {
+                until = now;
+            }
+        }
+        now
     }
 
     fn size(&self) -> u64 {

@@ -30,6 +30,7 @@ use path::Port;
 use record::{Nanos, OpKind};
 use remote::Remote;
 use slots::Slots;
+use workload::Rng;
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
 const SPREAD_PPM: u32 = 2_000;
@@ -40,6 +41,13 @@ const SPREAD_PPM: u32 = 2_000;
 fn spindle_ppm(disk: u32) -> u32 {
     // Multiples of the golden section, modulo one, are spread evenly however many there are.
     ((u64::from(disk.wrapping_mul(2_654_435_769)) * u64::from(SPREAD_PPM)) >> 32) as u32
+}
+
+/// Where a platter is when time begins: anywhere, for nothing turns the disks of an array together.
+/// The first one's angle is that of its first byte. Multiples of the golden section would not do:
+/// from each disk to the next they are the same turn.
+fn start_angle_ns(disk: u32, revolution_ns: u64) -> u64 {
+    if disk == 0 { 0 } else { Rng::new(u64::from(disk)).below(revolution_ns) }
 }
 
 /// What happens next.
@@ -134,7 +142,9 @@ impl Machine {
         let ports: Vec<Port> = (0..spec.disks)
             .map(|disk| {
                 let spindle_ppm = spindle_ppm(disk);
-                let drive = Drive::new(&DriveSpec { spindle_ppm, ..spec.drive });
+                let start_angle_ns = start_angle_ns(disk, spec.drive.revolution_ns());
+                let spec = DriveSpec { spindle_ppm, start_angle_ns, ..spec.drive };
+                let drive = Drive::new(&spec);
                 Port::new(drive, disk % bus_count)
             })
             .collect();
@@ -380,6 +390,31 @@ impl Machine {
         self.satisfy(self.now_ns + 1);
     }
 
+    /// Carries out the next event at or before `until`; when that was.
+    #[inline]
+    fn next_step(&mut self, until: Nanos) -> Option<Nanos> {
+        let files_at = self.files.next_event().filter(|&at| at <= until);
+        let network_at = self.remote.as_ref().and_then(Remote::next_event);
+        let network_at = network_at.filter(|&at| at <= until);
+        let limit = files_at.into_iter().chain(network_at).min().unwrap_or(until);
+        if let Some((at, event)) = self.agenda.pop_until(limit) {
+            self.now_ns = at.0;
+            self.step(event);
+            return Some(at);
+        }
+        if let Some(at) = network_at.filter(|&at| at == limit) {
+            self.network_events(at);
+            return Some(at);
+        }
+        let at = files_at?;
+        self.now_ns = self.now_ns.max(at.0);
+        let mut wants = std::mem::take(&mut self.wants);
+        self.files.advance(at, &mut wants);
+        self.wants = wants;
+        self.satisfy(self.now_ns);
+        Some(at)
+    }
+
     /// The adapter of a drive.
     fn adapter(&self, drive: u32) -> usize {
         (self.ports[drive as usize].bus / self.channels) as usize
@@ -406,28 +441,22 @@ impl Device for Machine {
     }
 
     fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
-        loop {
-            let files_at = self.files.next_event().filter(|&at| at <= until);
-            let network_at = self.remote.as_ref().and_then(Remote::next_event);
-            let network_at = network_at.filter(|&at| at <= until);
-            let limit = files_at.into_iter().chain(network_at).min().unwrap_or(until);
-            if let Some((at, event)) = self.agenda.pop_until(limit) {
-                self.now_ns = at.0;
-                self.step(event);
-            } else if let Some(at) = network_at.filter(|&at| at == limit) {
-                self.network_events(at);
-            } else if let Some(at) = files_at {
-                self.now_ns = self.now_ns.max(at.0);
-                let mut wants = std::mem::take(&mut self.wants);
-                self.files.advance(at, &mut wants);
-                self.wants = wants;
-                self.satisfy(self.now_ns);
-            } else {
-                break;
-            }
-        }
+        while self.next_step(until).is_some() {}
         self.now_ns = self.now_ns.max(until.0);
         ended.append(&mut self.ended);
+    }
+
+    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
+        let (mut now, mut until) = (from, until);
+        while let Some(at) = self.next_step(until) {
+            now = now.max(at);
+            if !self.ended.is_empty() {
+                until = now;
+            }
+        }
+        self.now_ns = self.now_ns.max(now.0);
+        ended.append(&mut self.ended);
+        now
     }
 
     fn size(&self) -> u64 {

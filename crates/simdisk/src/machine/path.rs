@@ -76,16 +76,17 @@ impl Port {
     }
 
     /// Firmware between a command and its readiness for data.
-    fn decode_ns(&self, now_ns: u64, write: bool, other: bool) -> u64 {
+    fn decode_ns(&self, now_ns: u64, io: &Io, other: bool) -> u64 {
         let spec = self.drive.spec();
+        let buffered = !io.write || spec.write_cache && !io.forced;
         let more_ns = if self.open > 1 || !self.held.is_empty() {
             spec.queued_ns
-        } else if other && now_ns - self.rests_since_ns > REST_NS {
+        } else if other && buffered && now_ns - self.rests_since_ns > REST_NS {
             spec.wake_ns
         } else {
             0
         };
-        spec.command_ns + more_ns + if write { spec.write_command_ns } else { 0 }
+        spec.command_ns + more_ns + if io.write { spec.write_command_ns } else { 0 }
     }
 
     fn set(&mut self, now_ns: u64, step: Step) {
@@ -219,7 +220,7 @@ impl Machine {
         let done = match port.step {
             Step::Hear(io) => {
                 let other = std::mem::replace(&mut self.heard[bus], drive) != drive;
-                let decode_ns = port.decode_ns(now_ns, self.ios.at(io).write, other);
+                let decode_ns = port.decode_ns(now_ns, self.ios.at(io), other);
                 port.set(now_ns, Step::Decode(io));
                 self.asks = asks;
                 self.at(now_ns + decode_ns, Event::Interface(drive));

@@ -148,6 +148,16 @@ fn a_re_read_costs_a_revolution_where_the_drive_does_not_find_what_it_sent() {
     }
     let found = ms("st15150w", 2);
     assert!((found / 1.02 - 1.0).abs() < 0.25, "{found}");
+    let too_long = ms("st15150w", 64);
+    assert!((too_long / 16.5 - 1.0).abs() < 0.05, "{too_long}");
+}
+
+#[test]
+fn platters_turn_apart_and_a_write_to_the_next_drive_waits_for_half_a_revolution() {
+    // Riedel 1997, figure 12, 64 KB: 13.5 ms. Media 6.9 ms, half a revolution 4.2 ms, and the way,
+    // with the first burst of the data but not with all of them.
+    let ms = 1e3 / Loop::sequential(WRITE, 64, 1).run("st34371w,disks=4,raid=0,wce=off").per_s();
+    assert!((13.0..14.0).contains(&ms), "{ms}");
 }
 
 #[test]

@@ -90,6 +90,11 @@ pub(crate) fn halves_differ(counts: &[f64]) -> bool {
     load::halves_differ(counts)
 }
 
+/// Whether a rate wandered so much that its mean is hardly known; see [`load`].
+pub(crate) fn wanders(counts: &[f64]) -> bool {
+    load::wanders(counts)
+}
+
 fn directions(trial: &Trial) -> impl Iterator<Item = &DirectionResult> {
     trial.result.read.iter().chain(&trial.result.write)
 }

@@ -73,3 +73,22 @@ fn a_device_without_components_has_none_and_its_processor_time_is_not_measured()
     let trial = simulated("mm1,service=1ms", |_| ());
     assert!(trial.result.components.is_empty() && trial.cpu.value().is_none());
 }
+
+#[test]
+fn of_very_many_components_of_a_kind_the_busiest_are_told_and_the_others_as_one() {
+    let named = |name: String, busy_ns| ComponentSample { name, ..bus(busy_ns, busy_ns / 2) };
+    let many = measured(|at| {
+        let drives = (0..200).map(|drive| named(format!("drive {drive}"), at * drive * 1_000_000));
+        std::iter::once(named("bus 0".to_owned(), at * 1_000_000)).chain(drives).collect()
+    });
+    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let components = document(many, &workload).result.components;
+    assert_eq!(components.len(), 1 + 16 + 1, "{components:?}");
+    let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
+    assert_eq!((names[0], names[1], names[16]), ("bus 0", "drive 184", "drive 199"));
+    let others = &components[17];
+    assert_eq!((names[17], others.units), ("other drive", 184));
+    // Drives 0 to 183, each its number times 10 ms of 2 s.
+    assert!((others.busy_share - 91.5 * 0.01 / 2.0).abs() < 1e-12, "{others:?}");
+    assert!((others.phases[0].share - 0.5).abs() < 1e-9, "{others:?}");
+}

@@ -33,7 +33,7 @@ struct Load {
 }
 
 const QUEUE: &str = "sim:mm1,service=5ms --iodepth 4";
-const LOADS: [Load; 5] = [
+const LOADS: [Load; 12] = [
     Load {
         name: "simulated requests, queue device",
         words: QUEUE,
@@ -46,12 +46,62 @@ const LOADS: [Load; 5] = [
         words: "sim:mmc,servers=64,service=5ms --numjobs 64",
         seconds: 100,
         per: Per::Requests,
+        goal: Goal::AtLeast(2e6),
+    },
+    Load {
+        name: "simulated requests, drive model, random, depth 8",
+        words: "sim:st34371w --rw randread --bs 8k --iodepth 8",
+        seconds: 5_000,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        name: "simulated requests, drive model, random, depth 1",
+        words: "sim:st34371w --rw randread --bs 8k --iodepth 1",
+        seconds: 10_000,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        name: "simulated requests, drive model, random, depth 32",
+        words: "sim:st34371w --rw randread --bs 8k --iodepth 32",
+        seconds: 3_000,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        name: "simulated requests, drive model, sequential, depth 1",
+        words: "sim:st34371w --rw read --bs 8k --iodepth 1",
+        seconds: 500,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        name: "simulated requests, drive model, sequential, depth 8",
+        words: "sim:st34371w --rw read --bs 8k --iodepth 8",
+        seconds: 500,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        name: "simulated requests, drive model, sequential, depth 32",
+        words: "sim:st34371w --rw read --bs 8k --iodepth 32",
+        seconds: 500,
+        per: Per::Requests,
+        goal: Goal::AtLeast(5e5),
+    },
+    Load {
+        // One request is several commands here, so that it has no goal of its own.
+        name: "simulated requests, array of six drives with parity, three reads to two writes",
+        words: "sim:atlas10k,disks=6,raid=5,buses=2 --rw randrw --rwmixread 60 --bs 8k --iodepth 16",
+        seconds: 500,
+        per: Per::Requests,
         goal: Goal::Shown,
     },
     Load {
-        name: "simulated requests, drive model",
-        words: "sim:st34371w --rw randread --bs 8k --iodepth 3",
-        seconds: 5_000,
+        name: "simulated requests, flash model, steady random overwriting",
+        words: "sim:nvme-ssd,size=4g,preconditioned=random --rw randwrite --iodepth 64",
+        seconds: 10,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
@@ -135,8 +185,9 @@ fn measure(binary: &Path, words: &str, seconds: u32, per: Per, plant: Plant) -> 
     let trial: Trial = serde_json::from_str(&child.stdout).with_context(|| {
         format!("{command:?} gave no trial ({}): {}", child.status, child.stderr.trim())
     })?;
-    let ios = trial.result.read.as_ref().map_or(0, |read| read.ios);
-    ensure!(ios > 0, "{command:?} completed no reads");
+    let directions = [&trial.result.read, &trial.result.write];
+    let ios: u64 = directions.into_iter().flatten().map(|direction| direction.ios).sum();
+    ensure!(ios > 0, "{command:?} completed no requests");
     let count = match per {
         Per::Requests => ios as f64,
         Per::VirtualSeconds => f64::from(seconds),

@@ -1,0 +1,60 @@
+//! Division by a number that stays: a multiplication by its reciprocal, exact for every dividend.
+//!
+//! A simulated request divides some ten times by track lengths, heads and revolutions, which are
+//! known when the device is made; the processor's own division takes several times as long.
+
+/// A divisor with its reciprocal.
+#[derive(Clone, Copy, Debug)]
+pub struct Divisor {
+    value: u64,
+    /// 2^64 over the divisor, or one less.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// For division by `value`, at least 1.
+    #[must_use]
+    pub fn new(value: u64) -> Self {
+        let value = value.max(1);
+        Self { value, reciprocal: u64::MAX / value }
+    }
+
+    /// The divisor.
+    #[inline]
+    #[must_use]
+    pub fn value(self) -> u64 {
+        self.value
+    }
+
+    /// Quotient and remainder.
+    #[inline]
+    #[must_use]
+    pub fn divide(self, dividend: u64) -> (u64, u64) {
+        // The reciprocal is short of 2^64 / value by one at most, so the product over 2^64 is short
+        // of the quotient by less than one, and its whole part by one at most.
+        let quotient = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
+        let remainder = dividend - quotient * self.value;
+        let short = remainder >= self.value;
+        (quotient + u64::from(short), if short { remainder - self.value } else { remainder })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotient_and_remainder_are_those_of_the_processor_for_any_pair() {
+        let mut values: Vec<u64> = (0..64).flat_map(|bit| [1 << bit, (1 << bit) - 1]).collect();
+        values.extend([3, 7, 10, 512, 107_520, 8_333_333, 10_000_001, u64::MAX - 1, u64::MAX]);
+        for &value in values.iter().filter(|&&value| value > 0) {
+            let divisor = Divisor::new(value);
+            for &base in &values {
+                for dividend in [base, base.wrapping_mul(value), base.wrapping_mul(value) ^ 1] {
+                    let expected = (dividend / value, dividend % value);
+                    assert_eq!(divisor.divide(dividend), expected, "{dividend} / {value}");
+                }
+            }
+        }
+    }
+}
