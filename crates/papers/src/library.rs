@@ -12,7 +12,7 @@
 //!
 //! A claim or series without a line in `rows.csv`, or a line for none, is a defect that a test
 //! finds, so the number of rows is fixed by what was published. Cases never see published values:
-//! [`crate::evaluator`] gives them nothing but their own text.
+//! `evaluator` gives them nothing but their own text.
 
 use crate::csv;
 use crate::expression::Expression;

@@ -2,7 +2,7 @@
 //!
 //! The rules of NT come from the papers' prose and from what is published about its cache manager;
 //! those of `none` are what a present Linux does. Each number has its source beside it; *assumed* is
-//! one that was quoted from memory and not looked up, and no figure rests on it alone. They are
+//! one that was quoted from memory and not looked up. They are
 //! kept apart from the machine that applies them, so that one machine serves all file systems.
 //!
 //! Rejected: a rule per key. A reader would have to set ten keys to say "NT 4", and most of the
