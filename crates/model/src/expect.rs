@@ -39,10 +39,7 @@
 
 use crate::monotone::{Rate, isotonic, rates, up_to_the_best};
 use crate::queueing::{birth_death_response, mm1_response, service_rates};
-use record::{DepthCurve, Estimate, Expectation};
-
-/// The shares of the largest rate at which a response time is given.
-pub const SATURATIONS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+use record::{DepthCurve, Estimate, Expectation, SATURATIONS};
 
 /// Curves drawn for an interval: its ends are then known to about 1 % of probability.
 const DRAWS: usize = 400;

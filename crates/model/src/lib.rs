@@ -24,9 +24,10 @@ mod wander;
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
 pub use depth::{DEFAULT_KNEE_GAIN, depth_curves};
-pub use expect::{SATURATIONS, expectations};
+pub use expect::expectations;
 pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
+pub use record::SATURATIONS;
 pub use size::{limits, size_curves};
 pub use wander::{level_se_between, level_se_rel, levels_of};

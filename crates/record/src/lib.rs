@@ -36,7 +36,7 @@ pub use histogram::{
 };
 pub use profile::{
     Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, PROFILE_SCHEMA, Profile,
-    ServiceTimeFit, SizeCurve, SizePoint,
+    SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{cost_fit_schema, profile_schema, trial_schema};

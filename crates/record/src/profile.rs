@@ -210,6 +210,9 @@ pub struct Limits {
     pub write_bytes_per_s: Option<Estimate>,
 }
 
+/// The shares of the largest rate at which a response time is given, as far as it is known.
+pub const SATURATIONS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+
 /// What an open load of random requests would see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {

@@ -9,13 +9,18 @@ use super::{OPERATIONS, not_measured};
 use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
-use record::{Expectation, OpKind, Profile, format_bytes};
+use record::{Expectation, OpKind, Profile, SATURATIONS, format_bytes};
 
 /// Response times at shares of the maximum rate.
 pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     let all = &profile.expectations;
     let Some(first) = all.first() else {
-        return page.heading("What to expect", "no model without a depth curve");
+        let reason = if profile.depth_curves.is_empty() {
+            "no model without a depth curve"
+        } else {
+            "unknown: the measured rates vary too much to say within ±60 %"
+        };
+        return page.heading("What to expect", reason);
     };
     let size = if all.iter().all(|expectation| expectation.bs_bytes == first.bs_bytes) {
         format!(" {}", format_bytes(first.bs_bytes))
@@ -45,19 +50,23 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     let mut table = Table::new(columns);
     table.groups(groups);
     table.titles(&titles);
-    let mut saturations: Vec<f64> = all.iter().map(|expectation| expectation.saturation).collect();
-    saturations.sort_by(f64::total_cmp);
-    saturations.dedup_by(|a, b| a.total_cmp(b).is_eq());
-    for saturation in saturations {
+    let mut missing = profile.depth_curves.iter().any(|curve| !operations.contains(&curve.op));
+    for saturation in SATURATIONS {
         let mut entries = vec![Entry::text(number::percent(saturation))];
         for op in &operations {
             let same =
                 |e: &&Expectation| e.op == *op && e.saturation.total_cmp(&saturation).is_eq();
-            entries.extend(expectation_entries(all.iter().find(same)));
+            let found = all.iter().find(same);
+            missing |= found.is_none();
+            entries.extend(expectation_entries(found));
         }
         table.row(entries);
     }
     table.print(page);
+    if missing {
+        let reason = "unknown, or left out: the measured rates vary too much to say within ±60 %.";
+        page.paragraph(2, reason, Tone::Faint);
+    }
 }
 
 fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
