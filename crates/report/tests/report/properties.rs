@@ -413,3 +413,20 @@ fn ratios_and_factors_of_a_trial_have_three_digits() {
     assert!(text.contains("295 of our requests, 0.295 of our bytes"), "{text}");
     assert!(text.contains("2.57 M times what a job did"), "{text}");
 }
+
+#[test]
+fn an_expectation_that_is_not_known_keeps_its_row_and_the_page_says_why() {
+    let known = common::fast_profile();
+    let reason = "unknown, or left out";
+    assert!(!report::profile_text(&known, &LOG).contains(reason));
+    let mut profile = known.clone();
+    profile.expectations.retain(|expectation| expectation.saturation < 0.9);
+    let text = report::profile_text(&profile, &LOG);
+    let row = text.lines().find(|line| line.trim_start().starts_with("90%")).unwrap();
+    assert!(row.contains("unknown") && text.contains(reason), "{text}");
+    profile.expectations.clear();
+    let text = report::profile_text(&profile, &LOG);
+    assert!(text.contains("vary too much") && !text.contains("no model"), "{text}");
+    profile.depth_curves.clear();
+    assert!(report::profile_text(&profile, &LOG).contains("no model without a depth curve"));
+}
