@@ -1,7 +1,8 @@
 //! What a paper prints, read as what it claims.
 //!
 //! A printed number claims no more than its digits: "7.2" is anything that rounds to it, and a
-//! round "480" has two digits, not three. "About" adds nothing to that. A range, a bound and a list
+//! round "480" has two digits, not three. "About" adds nothing to that, and "up to 20" is the size of
+//! the largest effect, not a bound that no effect at all would meet. A range, a bound and a list
 //! are claims of their own kind. What is none of these is text, which no number can be held
 //! against; a row whose words do state a number gives it in its own column.
 
@@ -12,7 +13,7 @@ pub enum Quote {
     Values(Vec<Printed>),
     /// More than this.
     MoreThan(Printed),
-    /// Less than this, or up to it.
+    /// Less than this.
     AtMost(Printed),
     /// From the first to the second.
     Between(Printed, Printed),
@@ -29,8 +30,8 @@ pub struct Printed {
     pub half_unit: f64,
 }
 
-/// Words that say no more than that a number is round.
-const ROUND: [&str; 9] = [
+/// Words that leave the number what it is.
+const ROUND: [&str; 10] = [
     "about",
     "nearly",
     "almost",
@@ -39,12 +40,13 @@ const ROUND: [&str; 9] = [
     "slightly over",
     "just under",
     "just over",
+    "up to",
     "~",
 ];
 /// Words and signs of a lower bound.
 const MORE_THAN: [&str; 5] = [">=", ">", "more than", "at least", "over"];
 /// Words and signs of an upper bound.
-const AT_MOST: [&str; 6] = ["<=", "<", "less than", "at most", "up to", "under"];
+const AT_MOST: [&str; 5] = ["<=", "<", "less than", "at most", "under"];
 
 impl Quote {
     /// Reads a printed value.
@@ -163,7 +165,8 @@ mod tests {
     fn ranges_and_bounds_are_claims_of_their_own() {
         assert!(matches!(Quote::parse("25-50"), Quote::Between(..)));
         assert!(matches!(Quote::parse(">2"), Quote::MoreThan(..)));
-        assert!(matches!(Quote::parse("up to 20"), Quote::AtMost(..)));
+        assert!(matches!(Quote::parse("<20"), Quote::AtMost(..)));
+        assert_eq!(values("up to 20"), [(20.0, 5.0)]);
     }
 
     #[test]

@@ -193,8 +193,11 @@ mod tests {
     fn a_bound_has_one_side() {
         assert_eq!(holds(">2", &[1.99], Tolerance::Share(SINGLE)), Some(false));
         assert_eq!(holds(">2", &[9.0], Tolerance::Share(SINGLE)), Some(true));
-        assert_eq!(holds("up to 20", &[3.0], Tolerance::Share(SINGLE)), Some(true));
-        assert_eq!(holds("up to 20", &[30.0], Tolerance::Share(SINGLE)), Some(false));
+        assert_eq!(holds("<20", &[3.0], Tolerance::Share(SINGLE)), Some(true));
+        assert_eq!(holds("<20", &[30.0], Tolerance::Share(SINGLE)), Some(false));
+        // The largest effect is 20: one of 3, or none, is not it.
+        assert_eq!(holds("up to 20", &[3.0], Tolerance::Share(SINGLE)), Some(false));
+        assert_eq!(holds("up to 20", &[19.0], Tolerance::Share(SINGLE)), Some(true));
         assert_eq!(holds("sharp drop", &[1.0], Tolerance::Rounding), None);
     }
 
