@@ -28,6 +28,5 @@ pub use expect::expectations;
 pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
-pub use record::SATURATIONS;
 pub use size::{limits, size_curves};
 pub use wander::{level_se_between, level_se_rel, levels_of};

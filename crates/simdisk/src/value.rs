@@ -9,10 +9,24 @@ const SHORTEST: Nanos = Nanos(1_000);
 
 /// A time, of at least a microsecond.
 pub(crate) fn time(value: &str) -> Result<Nanos, String> {
+    time_from(value, SHORTEST, "1us")
+}
+
+/// A time, of at least `shortest`, which `words` write.
+pub(crate) fn time_from(value: &str, shortest: Nanos, words: &str) -> Result<Nanos, String> {
     match value.parse::<Nanos>() {
-        Ok(nanos) if nanos < SHORTEST => Err("use at least 1us".to_owned()),
+        Ok(nanos) if nanos < shortest => Err(format!("use at least {words}")),
         Ok(nanos) => Ok(nanos),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// On or off.
+pub(crate) fn switch(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("use on or off".to_owned()),
     }
 }
 

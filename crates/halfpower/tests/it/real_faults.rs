@@ -151,25 +151,49 @@ fn ended_by_silence(ended: Outcome) {
     assert!(!trial.clean());
 }
 
+/// A loop device on a file system of its own, which can be frozen below it. Dropped from the top.
+struct Freezable {
+    device: LoopDevice,
+    disk: Mounted,
+    _below: LoopDevice,
+}
+
+impl Freezable {
+    fn new() -> Self {
+        let below = LoopDevice::new(96 * MIB).unwrap();
+        let disk = Mounted::ext4(below.path()).unwrap();
+        let device = LoopDevice::within(disk.path(), 16 * MIB, 512).unwrap();
+        Self { device, disk, _below: below }
+    }
+
+    /// Random writes to the device that have been going on for a while.
+    fn written(&self, limits: &str) -> Running {
+        let path = self.device.path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut command = program();
+        let words = format!(
+            "run {} --rw randwrite {limits} --destroy-data-on {name} --no-save --json",
+            path.display()
+        );
+        command.args(words.split_whitespace());
+        let mut running = Running::start(command);
+        running.wait_for("measure ...");
+        std::thread::sleep(Duration::from_millis(300));
+        running
+    }
+
+    /// The kernel's own worker waits for the file system then; no thread of the program is in it.
+    fn frozen(&self) -> Frozen {
+        Frozen::at(self.disk.path()).unwrap()
+    }
+}
+
 #[test]
 fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
     requires!(Root, Loop, Mount, Ext4, Freeze);
-    let below = LoopDevice::new(96 * MIB).unwrap();
-    let disk = Mounted::ext4(below.path()).unwrap();
-    let device = LoopDevice::within(disk.path(), 16 * MIB, 512).unwrap();
-    let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
-    let mut command = program();
-    let words = format!(
-        "run {} --rw randwrite --runtime 30s --io-timeout 2s --destroy-data-on {name} --no-save \
-         --json",
-        device.path().display()
-    );
-    command.args(words.split_whitespace());
-    let mut running = Running::start(command);
-    running.wait_for("measure ...");
-    std::thread::sleep(Duration::from_millis(300));
-    // The kernel's own worker waits for the file system; no thread of the program is in it.
-    let frozen = Frozen::at(disk.path()).unwrap();
+    let disk = Freezable::new();
+    let running = disk.written("--runtime 30s --io-timeout 2s");
+    let frozen = disk.frozen();
     let start = Instant::now();
     let ended = running.end();
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
@@ -182,21 +206,9 @@ fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
 #[test]
 fn a_device_that_answers_within_the_time_allowed_is_not_given_up() {
     requires!(Root, Loop, Mount, Ext4, Freeze);
-    let below = LoopDevice::new(96 * MIB).unwrap();
-    let disk = Mounted::ext4(below.path()).unwrap();
-    let device = LoopDevice::within(disk.path(), 16 * MIB, 512).unwrap();
-    let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
-    let mut command = program();
-    let words = format!(
-        "run {} --rw randwrite --runtime 3s --io-timeout 20s --destroy-data-on {name} --no-save \
-         --json",
-        device.path().display()
-    );
-    command.args(words.split_whitespace());
-    let mut running = Running::start(command);
-    running.wait_for("measure ...");
-    std::thread::sleep(Duration::from_millis(300));
-    let frozen = Frozen::at(disk.path()).unwrap();
+    let disk = Freezable::new();
+    let running = disk.written("--runtime 3s --io-timeout 20s");
+    let frozen = disk.frozen();
     std::thread::sleep(Duration::from_secs(1));
     drop(frozen);
     let trial = running.end().expect(0).trial();

@@ -2,8 +2,8 @@
 
 use crate::synthetic::{Noise, depths, rounds, sizes, target, workload};
 use model::queueing::{load_dependent_response, mm1_response, mmc_response};
-use model::{Characterise, DEFAULT_KNEE_GAIN, SATURATIONS};
-use record::{Expectation, Nanos, OpKind, Pattern, Profile, Trial, Workload};
+use model::{Characterise, DEFAULT_KNEE_GAIN};
+use record::{Expectation, Nanos, OpKind, Pattern, Profile, SATURATIONS, Trial, Workload};
 
 const SERVICE_S: f64 = 100e-6;
 

@@ -11,6 +11,9 @@ use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
 use record::{Expectation, OpKind, Profile, SATURATIONS, format_bytes};
 
+/// Why a response time is not stated.
+const TOO_UNEVEN: &str = "the measured rates vary too much to say within ±60 %";
+
 /// Response times at shares of the maximum rate.
 pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     let all = &profile.expectations;
@@ -18,7 +21,7 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
         let reason = if profile.depth_curves.is_empty() {
             "no model without a depth curve"
         } else {
-            "unknown: the measured rates vary too much to say within ±60 %"
+            &format!("unknown: {TOO_UNEVEN}")
         };
         return page.heading("What to expect", reason);
     };
@@ -64,8 +67,8 @@ pub(crate) fn print_expectations(page: &mut Page, profile: &Profile) {
     }
     table.print(page);
     if missing {
-        let reason = "unknown, or left out: the measured rates vary too much to say within ±60 %.";
-        page.paragraph(2, reason, Tone::Faint);
+        let reason = format!("unknown, or left out: {TOO_UNEVEN}.");
+        page.paragraph(2, &reason, Tone::Faint);
     }
 }
 

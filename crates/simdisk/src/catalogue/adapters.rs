@@ -49,6 +49,6 @@ const W6800: &[Parameter] = &[
     row("channels", 8, "", Paper("Chung, section 3.3")),
     row("rate in", 101_000_000, "B/s", Paper("Chung, Table 6")),
     row("rate out", 85_000_000, "B/s", Paper("Chung, Table 6")),
-    row("command", 60_000, "ns", Derived("as the 3W-5400")),
+    row("command", 60_000, "ns", Assumed("a fifth of the 3W-5400's: no figure shows it")),
     row("exclusive or, per KiB", 20_000, "ns", Derived("as the others")),
 ];

@@ -226,8 +226,8 @@ impl FlashSpec {
                 };
             }
             "buffer" => self.buffer = value::bytes(value)?,
-            "plp" => self.plp = switch(value)?,
-            "gc" => self.gc = switch(value)?,
+            "plp" => self.plp = value::switch(value)?,
+            "gc" => self.gc = value::switch(value)?,
             "preconditioned" => {
                 self.start = match value {
                     "fresh" => Start::Fresh,
@@ -238,7 +238,7 @@ impl FlashSpec {
             }
             "queue" => self.queue = value::count(value, 1, 65_536)? as u32,
             "link" => self.link_bytes_per_s = rate(value)?,
-            "duplex" => self.duplex = switch(value)?,
+            "duplex" => self.duplex = value::switch(value)?,
             "command" => self.command = nanos(value)?,
             "write-command" => self.write_command = nanos(value)?,
             "overhead" => self.overhead = nanos(value)?,
@@ -289,24 +289,12 @@ fn rate(value: &str) -> Result<u64, String> {
 }
 
 fn nanos(value: &str) -> Result<Nanos, String> {
-    match value.parse::<Nanos>() {
-        Ok(nanos) if nanos < SHORTEST => Err("use at least 100ns".to_owned()),
-        Ok(nanos) => Ok(nanos),
-        Err(error) => Err(error.to_string()),
-    }
+    value::time_from(value, SHORTEST, "100ns")
 }
 
 fn share(value: &str) -> Result<f64, String> {
     match value.strip_suffix('%').unwrap_or(value).parse::<f64>() {
         Ok(percent) if (1.0..=300.0).contains(&percent) => Ok(percent / 100.0),
         _ => Err("use a percentage from 1% to 300%".to_owned()),
-    }
-}
-
-fn switch(value: &str) -> Result<bool, String> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err("use on or off".to_owned()),
     }
 }

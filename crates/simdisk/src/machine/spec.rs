@@ -161,14 +161,6 @@ pub struct MachineSpec {
     pub contention: bool,
 }
 
-fn switch(value: &str) -> Result<bool, String> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err("use on or off".to_owned()),
-    }
-}
-
 impl MachineSpec {
     /// A machine with one drive of this name; the first of the table if there is none.
     #[must_use]
@@ -221,7 +213,7 @@ impl MachineSpec {
                 self.file.memory_bytes = self.host.memory_bytes;
                 self.file.costs = self.host.costs;
             }
-            "wce" => self.drive.write_cache = switch(value)?,
+            "wce" => self.drive.write_cache = value::switch(value)?,
             "raid" => self.volume.raid = Raid::parse(value)?,
             "chunk" => self.volume.chunk_bytes = value::bytes(value)?.0,
             "align" => self.volume.align_bytes = value::bytes(value)?.0,
@@ -232,11 +224,11 @@ impl MachineSpec {
             "fs" => self.file.system = FileSystem::parse(value)?,
             "net" => self.network = NetworkSpec::parse(value)?,
             "file" => self.file.state = FileState::parse(value)?,
-            "seek" => effects.seek = switch(value)?,
-            "rotation" => effects.rotation = switch(value)?,
-            "readahead" => effects.read_ahead = switch(value)?,
-            "coalesce" => effects.coalesce = switch(value)?,
-            "contention" => self.contention = switch(value)?,
+            "seek" => effects.seek = value::switch(value)?,
+            "rotation" => effects.rotation = value::switch(value)?,
+            "readahead" => effects.read_ahead = value::switch(value)?,
+            "coalesce" => effects.coalesce = value::switch(value)?,
+            "contention" => self.contention = value::switch(value)?,
             _ => return Ok(false),
         }
         Ok(true)
