@@ -10,8 +10,10 @@ mod advice;
 mod drift;
 mod findings;
 mod trials;
+mod verdict;
 mod words;
 
 pub use advice::advise;
 pub use findings::{Omitted, profile_findings};
 pub use trials::trial_findings;
+pub use verdict::{DiagnoseOptions, Fit, best_fit, diagnose, fit};

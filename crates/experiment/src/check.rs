@@ -85,6 +85,10 @@ pub enum Phase {
     Repeat,
     /// More visits of the widest cells.
     Refine,
+    /// Mixes of requests.
+    Mixes,
+    /// Open loads.
+    Open,
 }
 
 impl Phase {
@@ -98,6 +102,8 @@ impl Phase {
             Self::Size => "request size",
             Self::Repeat => "repeats",
             Self::Refine => "precision",
+            Self::Mixes => "mixes",
+            Self::Open => "open loads",
         }
     }
 }

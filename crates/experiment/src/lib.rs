@@ -9,9 +9,19 @@
 mod cells;
 mod check;
 mod cost_fit;
+mod for_diagnosis;
+mod loads;
 mod precondition;
+mod sweep;
+mod validate;
 
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned};
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
+pub use for_diagnosis::DiagnosisPlan;
+pub use loads::{Amount, LoadSpec};
 pub use precondition::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan, WINDOW_ROUNDS, steady};
+pub use sweep::{
+    Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, missing, trial_seed,
+};
+pub use validate::{ValidationCase, validation_cases};

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
 use anyhow::Context;
 use diagnose::Omitted;
-use experiment::{CheckPlan, CheckSettings, MIN_BUDGET, Planned};
+use experiment::{CheckPlan, CheckSettings, DiagnosisPlan, MIN_BUDGET, Planned};
 use model::Characterise;
 use record::{
     Bytes, CacheMode, DeviceFacts, EndedBy, EngineName, Finding, FindingCode, Nanos, Profile,
@@ -19,6 +19,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::{Store, StoreError};
 
+/// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
+const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
+const DIAGNOSIS_BUDGET: Nanos = Nanos(300_000_000_000);
+/// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
+const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 /// Earlier profiles of the same disk that are looked at.
 const EARLIER_PROFILES: usize = 8;
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
@@ -30,12 +35,13 @@ const BUSY_SHARE: f64 = 0.02;
 
 /// Characterises a target, saves and prints its profile.
 pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    if arguments.budget < MIN_BUDGET {
+    let simulated = session::simulated(&arguments.target)?;
+    let budget = budget(arguments, simulated.is_some());
+    if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
         let text = format!("--budget must be at least {least}, else the matrix does not fit");
         return Err(UsageError(text).into());
     }
-    let simulated = session::simulated(&arguments.target)?;
     let seed = session::seed(arguments.seed, simulated.is_some());
     let mut progress = Progress::new();
     let store = session::open_store(&arguments.keeping, arguments.no_save)?;
@@ -52,16 +58,17 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
             .min(session.target().size_bytes),
         engine: session.engine,
         alignment,
-        budget: arguments.budget,
+        budget,
         write,
         full: arguments.full,
         target_rel: TARGET_REL,
         seed,
     };
-    let plan = CheckPlan::new(settings)
+    let plan = Plan::new(arguments.for_diagnosis, settings)
         .ok_or_else(|| UsageError("the target is too small for any request of the matrix; name a larger one, or a larger --size".to_owned()))?;
+    let trials = Vec::new();
     let check =
-        Check { arguments, session, plan, store, unsaved: None, progress, trials: Vec::new() };
+        Check { arguments, budget, session, plan, store, unsaved: None, progress, trials };
     check.finish()
 }
 
@@ -119,11 +126,64 @@ fn busy_finding(target: &RealTargets) -> Option<Finding> {
     })
 }
 
+/// The measuring time asked for, or the default of the plan.
+fn budget(arguments: &CheckArgs, simulated: bool) -> Nanos {
+    arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated) {
+        (false, _) => QUICK_BUDGET,
+        (true, false) => DIAGNOSIS_BUDGET,
+        (true, true) => VIRTUAL_BUDGET,
+    })
+}
+
+/// What decides which trial comes next.
+enum Plan {
+    Quick(CheckPlan),
+    ForDiagnosis(DiagnosisPlan),
+}
+
+impl Plan {
+    fn new(for_diagnosis: bool, settings: CheckSettings) -> Option<Self> {
+        if for_diagnosis {
+            return DiagnosisPlan::new(settings).map(Self::ForDiagnosis);
+        }
+        CheckPlan::new(settings).map(Self::Quick)
+    }
+
+    fn next_trial(&mut self) -> Option<Planned> {
+        match self {
+            Self::Quick(plan) => plan.next_trial(),
+            Self::ForDiagnosis(plan) => plan.next_trial(),
+        }
+    }
+
+    fn observe(&mut self, trial: &Trial, spent: Nanos) {
+        match self {
+            Self::Quick(plan) => plan.observe(trial, spent),
+            Self::ForDiagnosis(plan) => plan.observe(trial, spent),
+        }
+    }
+
+    fn spent(&self) -> Nanos {
+        match self {
+            Self::Quick(plan) => plan.spent(),
+            Self::ForDiagnosis(plan) => plan.spent(),
+        }
+    }
+
+    fn skipped(&self) -> usize {
+        match self {
+            Self::Quick(plan) => plan.skipped(),
+            Self::ForDiagnosis(plan) => plan.skipped(),
+        }
+    }
+}
+
 /// A check under way.
 struct Check<'a> {
     arguments: &'a CheckArgs,
+    budget: Nanos,
     session: Session,
-    plan: CheckPlan,
+    plan: Plan,
     store: Option<Store>,
     /// Why the store took no more; it is not asked again.
     unsaved: Option<StoreError>,
@@ -203,7 +263,7 @@ impl Check<'_> {
 
     fn step(&mut self, planned: &Planned) -> anyhow::Result<()> {
         let what = session::describe(&planned.workload);
-        let (spent, budget) = (self.plan.spent(), self.arguments.budget);
+        let (spent, budget) = (self.plan.spent(), self.budget);
         self.progress.measuring(planned.phase.name(), &what, spent, budget);
         let start = Instant::now();
         let trial = self.session.trial(&planned.workload, planned.seed, &mut |_| ())?;
@@ -247,7 +307,7 @@ impl Check<'_> {
             simulated: self.session.is_simulated(),
             target: self.session.target().clone(),
             environment: self.session.environment.clone(),
-            budget_ns: self.arguments.budget,
+            budget_ns: self.budget,
             target_rel: TARGET_REL,
             trials: &self.trials,
             earlier: &self.earlier(),

@@ -55,9 +55,13 @@ pub(crate) struct CheckArgs {
     /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     pub(crate) target: String,
-    /// Measuring time, at least 5s; writing the test file comes on top.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = nanos)]
-    pub(crate) budget: Nanos,
+    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 5m with
+    /// --for-diagnosis, on a simulated target as long as it takes].
+    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    pub(crate) budget: Option<Nanos>,
+    /// Measure what predictions need as well: depth curves by size, mixes, open loads.
+    #[arg(long)]
+    pub(crate) for_diagnosis: bool,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
     #[arg(long)]
     pub(crate) full: bool,

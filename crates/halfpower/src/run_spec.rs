@@ -62,6 +62,7 @@ impl RunArgs {
             hot_bytes: self.load.hot_size,
             hot_percent: self.load.hot_share,
             stride: self.load.stride,
+            blend: None,
             misalign: self.load.misalign,
             regions: self.load.regions.map(|regions| match regions {
                 RegionsArg::Own => Regions::PerJob,

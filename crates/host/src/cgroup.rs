@@ -14,7 +14,7 @@ use record::{CgroupLimit, DeviceFacts};
 use std::path::{Path, PathBuf};
 
 /// The files of version 1 and what they limit.
-const V1_FILES: [(&str, &str); 4] = [
+pub(crate) const V1_FILES: [(&str, &str); 4] = [
     ("blkio.throttle.read_bps_device", "rbps"),
     ("blkio.throttle.write_bps_device", "wbps"),
     ("blkio.throttle.read_iops_device", "riops"),
@@ -134,7 +134,7 @@ fn our_group(roots: &Roots, version: Version, controller: &str) -> Option<Group>
 }
 
 /// `8:0 rbps=1048576 wbps=max riops=max wiops=100`.
-fn v2_limits(line: &str, group: &Path) -> Vec<CgroupLimit> {
+pub(crate) fn v2_limits(line: &str, group: &Path) -> Vec<CgroupLimit> {
     let mut words = line.split_ascii_whitespace();
     let Some(device) = words.next() else { return Vec::new() };
     words
@@ -147,7 +147,7 @@ fn v2_limits(line: &str, group: &Path) -> Vec<CgroupLimit> {
 }
 
 /// `8:0 1048576`.
-fn v1_limit(line: &str, what: &str, group: &Path) -> Option<CgroupLimit> {
+pub(crate) fn v1_limit(line: &str, what: &str, group: &Path) -> Option<CgroupLimit> {
     let (device, value) = line.split_once(' ')?;
     let limit_per_s = value.trim().parse().ok()?;
     Some(limit(group, what, device, limit_per_s))

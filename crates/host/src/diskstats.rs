@@ -5,8 +5,8 @@
 //! ones are ignored, because the kernel only ever appends. Sectors are 512 bytes on every device.
 //! Source: Documentation/admin-guide/iostats.rst of the kernel.
 //!
-//! The times are 32-bit milliseconds and wrap; they are kept here as read, and made monotone where
-//! two readings are subtracted (in the probe). Rejected: the `stat` file of each device in sysfs,
+//! The times are 32-bit milliseconds and wrap; a line holds them as read, and `Wrapping` makes them
+//! monotone where two readings are subtracted. Rejected: the `stat` file of each device in sysfs,
 //! which saves a little time but reads several devices at several moments.
 
 use crate::error::HostError;
@@ -23,6 +23,9 @@ const FULL_COLUMNS: usize = 14;
 const DISCARD_COLUMNS: usize = 18;
 /// Columns with flushes, since Linux 5.5.
 const FLUSH_COLUMNS: usize = 20;
+/// A 32-bit time that seems to have advanced by more than this has gone back a little instead:
+/// the kernel adds per-processor parts without a lock. 10 s, in ms.
+const BACKWARD_MS: u32 = 10_000;
 
 /// Counters of one direction since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,18 +78,25 @@ pub fn parse_diskstats(text: &str) -> Result<Vec<DiskstatsLine>, HostError> {
 }
 
 /// Reads one line; `number` counts from 1 and is for the message.
-fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, HostError> {
+pub(crate) fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, HostError> {
     let fail = |problem: String| HostError::Format {
         file: FILE,
         line: number,
         problem,
         text: line.to_owned(),
     };
-    let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-    if columns.len() != OLD_PARTITION_COLUMNS && columns.len() < FULL_COLUMNS {
+    // On the stack: a machine of a thousand disks is read each second.
+    let mut columns = [""; FLUSH_COLUMNS];
+    let mut count = 0;
+    for word in line.split_ascii_whitespace() {
+        if let Some(column) = columns.get_mut(count) {
+            *column = word;
+        }
+        count += 1;
+    }
+    if count != OLD_PARTITION_COLUMNS && count < FULL_COLUMNS {
         return Err(fail(format!(
-            "it has {} columns, not {OLD_PARTITION_COLUMNS} or at least {FULL_COLUMNS}",
-            columns.len()
+            "it has {count} columns, not {OLD_PARTITION_COLUMNS} or at least {FULL_COLUMNS}"
         )));
     }
     let value = |index: usize| {
@@ -105,7 +115,7 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, HostError> {
         device: columns[2].to_owned(),
         ..DiskstatsLine::default()
     };
-    if columns.len() == OLD_PARTITION_COLUMNS {
+    if count == OLD_PARTITION_COLUMNS {
         parsed.reads = TransferCounters { ios: value(3)?, sectors: value(4)?, ..parsed.reads };
         parsed.writes = TransferCounters { ios: value(5)?, sectors: value(6)?, ..parsed.writes };
         return Ok(parsed);
@@ -124,13 +134,36 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, HostError> {
     parsed.in_flight = Some(if columns[11].starts_with('-') { 0 } else { value(11)? });
     parsed.busy_ms = Some(value(12)?);
     parsed.weighted_ms = Some(value(13)?);
-    if columns.len() >= DISCARD_COLUMNS {
+    if count >= DISCARD_COLUMNS {
         parsed.discards = Some(transfer(14)?);
     }
-    if columns.len() >= FLUSH_COLUMNS {
+    if count >= FLUSH_COLUMNS {
         parsed.flushes = Some((value(18)?, value(19)?));
     }
     Ok(parsed)
+}
+
+/// A 32-bit millisecond counter, made monotone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wrapping {
+    last: Option<u32>,
+}
+
+impl Wrapping {
+    /// How far the counter has moved since the last reading; the first one counts from zero.
+    pub(crate) fn advance(&mut self, reading: u64) -> u64 {
+        // The kernel prints 32 bits; a wider reading is the same number modulo 2^32.
+        let reading = reading as u32;
+        let step = match self.last {
+            None => reading,
+            Some(last) => reading.wrapping_sub(last),
+        };
+        if self.last.is_some() && step > u32::MAX - BACKWARD_MS {
+            return 0;
+        }
+        self.last = Some(reading);
+        u64::from(step)
+    }
 }
 
 /// The devices whose counters stand for a disk: all its leaves where it is built of others (each

@@ -116,6 +116,17 @@ pub enum HostError {
         /// The line itself.
         text: String,
     },
+    /// No device of this name has counters.
+    #[error(
+        "{named:?} is no device with counters, nor a path on one; there are {known}; name one of \
+         these, or none for all"
+    )]
+    NotObserved {
+        /// What was named.
+        named: String,
+        /// Some that there are.
+        known: String,
+    },
     /// The caller's `cancel` said so.
     #[error("writing the test file was interrupted; nothing of it is left")]
     Cancelled,
@@ -134,6 +145,7 @@ impl HostError {
             | Self::FlagsIgnored { .. }
             | Self::NoSpace { .. }
             | Self::Descriptors { .. }
+            | Self::NotObserved { .. }
             | Self::Format { .. } => 4,
             Self::Cancelled => 130,
         }

@@ -27,6 +27,7 @@ mod extents;
 mod filesystem;
 mod in_use;
 mod link;
+pub mod live;
 mod loops;
 mod mounts;
 mod perf;

@@ -14,7 +14,7 @@
 //! Rejected: `/proc/self/stat` for processor time (clock ticks of 10 ms), and counters through
 //! the `stat` file of a partition (partitions have no flushes and share the queue).
 
-use crate::diskstats::{DiskstatsLine, counted_devices, read_lines};
+use crate::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
 use crate::environment::{cpu_ranges, field};
 use crate::perf::{PerfCounter, PerfRefusal};
 use crate::processors;
@@ -29,9 +29,6 @@ use std::collections::HashMap;
 
 /// Names of the kernel's worker threads for io_uring begin so.
 const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
-/// A 32-bit time that seems to have advanced by more than this has gone back a little instead:
-/// the kernel adds per-processor parts without a lock. 10 s, in ms.
-const BACKWARD_MS: u32 = 10_000;
 /// Bytes of a sector in diskstats.
 const SECTOR_BYTES: u64 = 512;
 
@@ -224,29 +221,6 @@ fn thread_ns(directory: &std::path::Path) -> Option<u64> {
     let user: u64 = after_name.nth(11)?.parse().ok()?;
     let system: u64 = after_name.next()?.parse().ok()?;
     Some((user + system).saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
-}
-
-/// A 32-bit millisecond counter, made monotone.
-#[derive(Clone, Copy, Default)]
-struct Wrapping {
-    last: Option<u32>,
-}
-
-impl Wrapping {
-    /// How far the counter has moved since the last reading; the first one counts from zero.
-    fn advance(&mut self, reading: u64) -> u64 {
-        // The kernel prints 32 bits; a wider reading is the same number modulo 2^32.
-        let reading = reading as u32;
-        let step = match self.last {
-            None => reading,
-            Some(last) => reading.wrapping_sub(last),
-        };
-        if self.last.is_some() && step > u32::MAX - BACKWARD_MS {
-            return 0;
-        }
-        self.last = Some(reading);
-        u64::from(step)
-    }
 }
 
 /// The counters of a device's leaves as monotone sums.

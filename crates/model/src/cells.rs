@@ -28,6 +28,9 @@
 use crate::visit::{Visit, completed, directions, settled};
 use record::{Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, Trial};
 
+/// The part of a cell's visits that must tell a number for the cell to have it.
+const MOST: f64 = 0.75;
+
 /// Whether a trial's numbers enter a profile: clean, without failed or short requests, and with at
 /// least one that completed.
 #[must_use]
@@ -83,6 +86,8 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         iops,
         bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
         response_ns,
+        read_response_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
+        write_response_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
         histogram: visits
             .iter()
             .flat_map(|trial| directions(trial))
@@ -92,6 +97,21 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         cpu_us_per_io: cpu_per_request(visits),
         precise,
     })
+}
+
+/// Mean response time of one direction of a mix, over all its requests of all visits.
+fn of_one_direction(
+    visits: &[&Trial],
+    direction: impl Fn(&Trial) -> Option<&DirectionResult>,
+) -> Option<f64> {
+    visits.first().filter(|trial| trial.workload.only_op().is_none())?;
+    let pairs = visits.iter().filter_map(|trial| {
+        let direction = direction(trial)?;
+        Some((direction.ios as f64, direction.response_ns.as_ref()?.mean))
+    });
+    let (requests, times) =
+        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
+    (requests > 0.0).then(|| times / requests)
 }
 
 /// The mean of one number over the visits. `within_rel` holds the visits' own 95 % half-widths as
@@ -145,14 +165,14 @@ fn busy(
     within_rel: &[Option<f64>],
     response_ns: &Estimate,
 ) -> Result<(f64, Estimate), String> {
-    let shares = all_visits(visits, busy_share)?;
-    let utilization = shares.iter().sum::<f64>() / shares.len() as f64;
+    let told = most_visits(visits, busy_share)?;
+    let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
     if utilization <= 0.0 {
         return Err("the busy counter, in milliseconds, never moved".to_owned());
     }
     let services: Vec<f64> =
-        visits.iter().zip(&shares).map(|(trial, share)| share * 1e9 / rate(trial)).collect();
-    let requests: Vec<f64> = visits.iter().map(|trial| completed(trial) as f64).collect();
+        told.iter().map(|(trial, share)| share * 1e9 / rate(trial)).collect();
+    let requests: Vec<f64> = told.iter().map(|(trial, _)| completed(trial) as f64).collect();
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);
     if alone && service.low > response_ns.value {
@@ -173,17 +193,26 @@ fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {
             .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
         Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
     };
-    all_visits(visits, cost)
-        .map_or_else(Measured::not, |values| Measured::Value(over_visits(&values, &[])))
+    most_visits(visits, cost).map_or_else(Measured::not, |told| {
+        let values: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
+        Measured::Value(over_visits(&values, &[]))
+    })
 }
 
-/// A number of every visit, or the first reason why one has none: a mean over some of the visits
-/// would stand beside rates over all of them.
-fn all_visits(
-    visits: &[&Trial],
+/// A number of the visits that have it, where these are [`MOST`] of them, or the first reason why
+/// one has none. A reading that a busy processor delayed now and then says nothing of the others; a
+/// mean over few of the visits, though, would stand beside rates over all of them.
+fn most_visits<'a>(
+    visits: &[&'a Trial],
     value: impl Fn(&Trial) -> Result<f64, String>,
-) -> Result<Vec<f64>, String> {
-    visits.iter().map(|trial| value(trial)).collect()
+) -> Result<Vec<(&'a Trial, f64)>, String> {
+    let told: Vec<Result<(&Trial, f64), String>> =
+        visits.iter().map(|&trial| Ok((trial, value(trial)?))).collect();
+    let known = told.iter().filter(|one| one.is_ok()).count() as f64;
+    if known < MOST * visits.len() as f64 {
+        return told.into_iter().collect();
+    }
+    Ok(told.into_iter().filter_map(Result::ok).collect())
 }
 
 /// Share of the window with a request in progress at the device. The counter has a resolution of

@@ -10,14 +10,17 @@
 //! - depth 1 over five sizes or more: a service-time line;
 //! - the hit pattern: whether a cache answers re-reads.
 //!
-//! Cells of other cache modes stay in the profile for the advice on cache modes. Advice and
+//! Cells of other cache modes stay in the profile for the advice on cache modes. Mixes and open
+//! loops are kept apart, for predictions. Advice and
 //! findings are empty here: `diagnose` fills them from the finished profile.
 
 use crate::{
     DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_between, level_se_rel,
     levels_of, limits, service_time_fits, size_curves,
 };
-use record::{Environment, Estimate, Nanos, PROFILE_SCHEMA, Profile, Target, Trial};
+use record::{
+    Arrival, Cell, Environment, Estimate, Nanos, PROFILE_SCHEMA, Profile, Target, Trial, Workload,
+};
 
 /// What a profile is made of.
 #[derive(Clone, Debug)]
@@ -50,7 +53,9 @@ pub struct Characterise<'a> {
 /// The profile, without advice and findings.
 #[must_use]
 pub fn characterise(input: Characterise<'_>) -> Profile {
-    let mut cells = aggregate(input.trials, input.target_rel);
+    let (mut cells, mixes): (Vec<Cell>, Vec<Cell>) = aggregate(input.trials, input.target_rel)
+        .into_iter()
+        .partition(|cell| is_plain(&cell.workload));
     let earlier_levels = levels_of(&cells, input.earlier);
     let level_se = level_se_rel(input.trials)
         .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
@@ -81,9 +86,19 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         size_curves: size_curves(&cells),
         limits: limits(&cells),
         cells,
+        mixes,
         advice: Vec::new(),
         findings: Vec::new(),
     }
+}
+
+/// Whether a workload is one kind of request in a closed loop: what describes a device. Mixes and
+/// open loops are what predictions are held against.
+fn is_plain(workload: &Workload) -> bool {
+    workload.arrival == Arrival::Closed
+        && workload.blend.is_none()
+        && workload.only_op().is_some()
+        && workload.bs.len() == 1
 }
 
 /// A rate with the error of the level added to its own.

@@ -7,15 +7,17 @@
 //! The way through: [`aggregate`] folds the visits of each workload into a cell with an interval;
 //! [`service_time_fits`], [`depth_curves`] and [`size_curves`] pick the cells that belong
 //! together; [`expectations`] turns a depth curve into open response times through the queueing
-//! formulae of [`queueing`]; [`characterise`] does all of it.
+//! formulae of [`queueing`]; [`characterise`] does all of it. [`Predictor`] answers for any mix.
 #![forbid(unsafe_code)]
 
 mod cells;
 mod characterise;
+mod compare;
 mod depth;
 mod expect;
 mod fits;
 mod monotone;
+mod predict;
 pub mod queueing;
 mod size;
 mod visit;
@@ -23,10 +25,14 @@ mod wander;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
+pub use compare::{CompareOptions, Side, SideError, TraceObservation, compare};
 pub use depth::{DEFAULT_KNEE_GAIN, depth_curves};
 pub use expect::expectations;
 pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
+};
+pub use predict::{
+    DataSheet, LOADED, ModelError, OpenTrial, PredictError, Predictor, SheetAnswer, Slo, mix_of,
 };
 pub use size::{limits, size_curves};
 pub use wander::{level_se_between, level_se_rel, levels_of};

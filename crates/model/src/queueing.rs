@@ -106,13 +106,20 @@ pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
 /// exists, and for an empty list or a negative rate.
 #[must_use]
 pub fn birth_death_response(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
-    let (&first, &last) = (service_rates.first()?, service_rates.last()?);
+    if rate_per_s == 0.0 {
+        return service_rates.first().map(|first| 1.0 / first);
+    }
+    birth_death(service_rates, rate_per_s).map(|(present, _)| present / rate_per_s)
+}
+
+/// The same station: the mean number of requests present, and the probability of none.
+#[must_use]
+pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)> {
+    let &last = service_rates.last()?;
     if !(0.0..last).contains(&rate_per_s) {
         return None;
     }
-    if rate_per_s == 0.0 {
-        return Some(1.0 / first);
-    }
+    let mut empty = 1.0;
     // `weight` is p(n)/p(0), `total` the sum of the weights, `present` that of n times the weight.
     let (mut weight, mut total, mut present) = (1.0, 1.0, 0.0);
     for (index, mu) in service_rates.iter().enumerate() {
@@ -120,6 +127,7 @@ pub fn birth_death_response(service_rates: &[f64], rate_per_s: f64) -> Option<f6
         total += weight;
         present += (index + 1) as f64 * weight;
         if total > RESCALE_ABOVE {
+            empty /= total;
             (weight, present, total) = (weight / total, present / total, 1.0);
         }
     }
@@ -128,7 +136,7 @@ pub fn birth_death_response(service_rates: &[f64], rate_per_s: f64) -> Option<f6
     let depth = service_rates.len() as f64;
     total += weight * tail;
     present += weight * (depth * tail + tail / (1.0 - ratio));
-    Some(present / total / rate_per_s)
+    Some((present / total, empty / total))
 }
 
 /// Mean response time of an open load on a device with this depth curve: [`service_rates`], then

@@ -17,7 +17,7 @@
 
 use crate::cells::counts;
 use crate::visit::directions;
-use record::{Cell, Profile, Trial};
+use record::{Arrival, Cell, Profile, Trial};
 use stats::median;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,9 @@ const MAD_FACTOR: f64 = 1.482_602_219;
 #[must_use]
 pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
     let mut rates: BTreeMap<&str, Vec<(usize, f64)>> = BTreeMap::new();
-    let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).collect();
+    // Rates of open loops are set by the load and tell nothing of the device's level.
+    let closed = |trial: &&Trial| trial.workload.arrival == Arrival::Closed;
+    let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
     for (position, trial) in counted.iter().enumerate() {
         let rate: f64 = directions(trial).map(|direction| direction.iops).sum();
         rates.entry(trial.cell.as_str()).or_default().push((position, rate));

@@ -47,6 +47,8 @@ pub enum FindingCode {
     PageCacheServed,
     /// The device did requests that were not ours.
     ForeignIo,
+    /// Repeats of a combination in the blocks of an experiment lie far apart.
+    BlockSpread,
     /// The device saw less traffic than we caused, although the page cache was bypassed.
     DeviceSawLess,
     /// The area holds holes or unwritten extents, which read as zeros without the device.
@@ -124,6 +126,28 @@ pub enum FindingCode {
     ScrubIncomplete,
     /// A start that differs from the rest was cut off.
     WarmUpCut,
+    /// Lines of the kernel's counters could not be read.
+    CountersUnreadable,
+    /// A device's counters began anew during an observation.
+    CountersReset,
+    /// The kernel keeps no counters for a device.
+    CountersOff,
+    /// The kernel's busy time of a device cannot be trusted.
+    BusyDoubtful,
+    /// Devices appeared or went away during an observation.
+    DevicesChanged,
+    /// A source lacks figures that conclusions need.
+    FiguresMissing,
+    /// A source's means are over several kinds of requests.
+    FiguresMixed,
+    /// A source's figures have too few digits.
+    FiguresCoarse,
+    /// Parts of a source could not be read.
+    SourceDamaged,
+    /// Intervals of a source were left out.
+    IntervalsLeftOut,
+    /// Times of a source are not all said by it.
+    TimesAssumed,
 }
 
 impl FindingCode {

@@ -11,21 +11,42 @@
 #![forbid(unsafe_code)]
 
 mod capability;
+mod comparison;
 mod cost_fit;
+mod diagnosis;
 mod estimate;
+mod experiment;
 mod facts;
 mod finding;
 mod histogram;
+mod interval;
+mod limits;
+mod load;
+mod price;
 mod profile;
 mod quantity;
 mod schema;
 mod trial;
 mod units;
 mod workload;
+mod zones;
 
 pub use capability::Capability;
+pub use comparison::{
+    COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedKind, ComparedMetric, ComparedRow,
+    ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
+};
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
+pub use diagnosis::{
+    Activity, Calibrated, Cause, CauseCode, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Effect,
+    Episode, Friedman, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode, Numbers,
+    Remedy, Rival, Strategy, Verdict, VerdictShare,
+};
 pub use estimate::{Estimate, Measured};
+pub use experiment::{
+    DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect, PlannedTrial,
+    ReachedSizes,
+};
 pub use facts::{
     CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,
 };
@@ -34,12 +55,25 @@ pub use histogram::{
     BUCKETS, HistogramSnapshot, MAX_RELATIVE_ERROR, bucket_high, bucket_index, bucket_low,
     bucket_mid,
 };
+pub use interval::{
+    Context, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, Quality,
+    Traced, TracedOp,
+};
+pub use limits::{
+    Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower, HitRow,
+    HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate, PathComponent,
+    ProcessorCache, Sizing,
+};
+pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
     Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, PROFILE_SCHEMA, Profile,
     SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
-pub use schema::{cost_fit_schema, profile_schema, trial_schema};
+pub use schema::{
+    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema, price_schema, profile_schema, trial_schema, zones_schema,
+};
 pub use trial::{
     BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
     DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
@@ -48,6 +82,7 @@ pub use trial::{
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use workload::{
-    Arrival, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions, Scrub,
+    Arrival, Blend, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions, Scrub,
     SizeShare, StopRules, Workload, hex_digest,
 };
+pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

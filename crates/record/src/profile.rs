@@ -43,6 +43,10 @@ pub struct Profile {
     pub earlier_levels: Vec<f64>,
     /// The cells, in the order of the design.
     pub cells: Vec<Cell>,
+    /// Cells of mixes and of open loops, which predictions are fitted to and held against; absent
+    /// without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixes: Vec<Cell>,
     /// Straight lines through service time against request size.
     pub service_time_fits: Vec<ServiceTimeFit>,
     /// Throughput and response time against depth.
@@ -82,6 +86,12 @@ pub struct Cell {
     /// Mean response time of all requests of all visits, so that rate times response time is the
     /// depth of a closed loop; warm-up as above.
     pub response_ns: Estimate,
+    /// That of the reads alone; absent where there are only reads or only writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_response_ns: Option<f64>,
+    /// That of the writes alone, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_response_ns: Option<f64>,
     /// Response times of all visits, warm-up included.
     pub histogram: HistogramSnapshot,
     /// Share of time with a request in progress at the device (its own counter), 0 to 1.

@@ -1,6 +1,9 @@
 //! JSON Schemas, generated from the types and committed under `docs/schema/`.
 
-use crate::{COST_FIT_SCHEMA, CostFit, PROFILE_SCHEMA, Profile, TRIAL_SCHEMA, Trial};
+use crate::{
+    COMPARISON_SCHEMA, COST_FIT_SCHEMA, Comparison, CostFit, LIMITS_SCHEMA, LimitsRun, PRICE_SCHEMA,
+    PROFILE_SCHEMA, PriceDocument, Profile, TRIAL_SCHEMA, Trial, ZONES_SCHEMA, ZoneMap,
+};
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -20,6 +23,42 @@ pub fn profile_schema() -> Value {
 #[must_use]
 pub fn cost_fit_schema() -> Value {
     document_schema::<CostFit>(COST_FIT_SCHEMA)
+}
+
+/// The schema of a comparison.
+#[must_use]
+pub fn comparison_schema() -> Value {
+    document_schema::<Comparison>(COMPARISON_SCHEMA)
+}
+
+/// The schema of a run of limits.
+#[must_use]
+pub fn limits_schema() -> Value {
+    document_schema::<LimitsRun>(LIMITS_SCHEMA)
+}
+
+/// The schema of a zone map.
+#[must_use]
+pub fn zones_schema() -> Value {
+    document_schema::<ZoneMap>(ZONES_SCHEMA)
+}
+
+/// The schema of a price document.
+#[must_use]
+pub fn price_schema() -> Value {
+    document_schema::<PriceDocument>(PRICE_SCHEMA)
+}
+
+/// The schema of a diagnosis.
+#[must_use]
+pub fn diagnosis_schema() -> Value {
+    document_schema::<crate::Diagnosis>(crate::DIAGNOSIS_SCHEMA)
+}
+
+/// The schema of an experiment.
+#[must_use]
+pub fn experiment_schema() -> Value {
+    document_schema::<crate::Experiment>(crate::EXPERIMENT_SCHEMA)
 }
 
 /// The generated schema, with the document's own name pinned.
@@ -42,6 +81,12 @@ mod tests {
             ("trial-1", trial_schema()),
             ("profile-1", profile_schema()),
             ("cost-fit-1", cost_fit_schema()),
+            ("experiment-1", experiment_schema()),
+            ("diagnosis-1", diagnosis_schema()),
+            ("limits-1", limits_schema()),
+            ("zones-1", zones_schema()),
+            ("cost-1", price_schema()),
+            ("comparison-1", comparison_schema()),
         ];
         for (name, schema) in schemas {
             let path = format!("{folder}/{name}.schema.json");

@@ -90,6 +90,15 @@ pub struct HotArea {
     pub percent: u8,
 }
 
+/// Shares of the requests that do not go where the pattern says; the rest does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Blend {
+    /// Requests that continue the one before them of their direction, 0 to 100.
+    pub sequential_percent: u8,
+    /// Requests that re-read or rewrite a small area, 0 to 100; both together at most 100.
+    pub hit_percent: u8,
+}
+
 /// Which caches may keep the data; SQLIO's letters in [`CacheMode::letter`].
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -295,6 +304,9 @@ pub struct Workload {
     pub hot: Option<HotArea>,
     /// Distance between the starts of [`Pattern::Strided`]; `null` for other patterns.
     pub stride_bytes: Option<Bytes>,
+    /// Shares of a random pattern that are sequential or re-read a small area; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Blend>,
     /// Added to every offset: how far requests lie from their natural alignment.
     pub misalign_bytes: Bytes,
     /// How sequential and strided jobs share the area.
@@ -391,6 +403,7 @@ impl Default for Workload {
             zipf_theta_milli: None,
             hot: None,
             stride_bytes: None,
+            blend: None,
             misalign_bytes: Bytes(0),
             regions: Regions::PerJob,
             bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
@@ -483,7 +496,11 @@ impl Workload {
             self.data,
             self.compressible_percent,
         );
-        hex_digest(&text)
+        // Only where there is one: cells without it stay what they were.
+        let blend = self.blend.map_or_else(String::new, |blend| {
+            format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
+        });
+        hex_digest(&(text + &blend))
     }
 }
 

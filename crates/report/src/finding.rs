@@ -62,7 +62,7 @@ pub(crate) fn print_verdict(page: &mut Page, findings: &[Finding]) {
 }
 
 /// The claim with its support: `It drifted. (likely; change: 12 %)`.
-fn supported(finding: &Finding) -> String {
+pub(crate) fn supported(finding: &Finding) -> String {
     let new = finding.evidence.iter().filter(|evidence| !states(&finding.claim, evidence));
     let numbers: Vec<String> = new.take(NUMBERS).map(evidence).collect();
     let sure = match finding.confidence {

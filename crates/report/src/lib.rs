@@ -11,6 +11,8 @@
 //! the other modules are one page or one section each.
 #![forbid(unsafe_code)]
 
+pub mod chart;
+mod comparison;
 mod cost_fit;
 mod finding;
 mod html;
@@ -20,30 +22,38 @@ mod number;
 mod page;
 mod papers;
 mod papers_html;
-mod plot;
 mod profile;
 mod quantities;
+mod set;
+mod story;
 mod table;
 mod target;
 mod trace;
 mod trial;
+mod watch;
 
 pub use self::papers::papers_text;
+pub use comparison::comparison_text;
 pub use cost_fit::cost_fit_text;
 pub use finding::findings_text;
-pub use html::HTML_HEAD;
+pub use html::{HTML_HEAD, report_html};
 pub use intervals::{intervals_csv, intervals_header};
 pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
 pub use page::escape;
 pub use papers_html::papers_html;
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;
+pub use story::{Action, Fact, Kept, Sheet, Story, report_csv, report_markdown, stories};
 pub use target::target_text;
 pub use trace::{
-    TRACE_HEADER, TraceError, check_trace_comment, check_trace_line, check_trace_workload,
-    trace_line,
+    TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,
+    check_trace_workload, read_trace, trace_line,
 };
 pub use trial::trial_text;
+pub use watch::{
+    PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchData, WatchRow, WatchVerdict, WatchView,
+    watch_header, watch_line, watch_order, watch_screen,
+};
 
 /// How a page is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

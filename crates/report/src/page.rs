@@ -27,6 +27,8 @@ pub(crate) enum Tone {
     Bad,
     /// Fine.
     Good,
+    /// The one that the reader picked.
+    Picked,
 }
 
 impl Tone {
@@ -39,6 +41,7 @@ impl Tone {
             Self::Warn => "1;33",
             Self::Bad => "1;31",
             Self::Good => "32",
+            Self::Picked => "7",
         }
     }
 }
@@ -123,7 +126,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// `text` in pieces of at most `width` columns (the first at most `first`), broken at spaces; a
 /// longer word is cut. Leading and repeated spaces go.
-fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let (mut used, mut room) = (0, first.max(1));
@@ -226,18 +229,25 @@ impl Page {
     pub(crate) fn finish(self) -> String {
         let mut text = String::new();
         for line in &self.lines {
-            for span in trimmed(line, self.width) {
-                let parameters = span.tone.parameters();
-                if self.color && !parameters.is_empty() && !span.text.trim().is_empty() {
-                    text.push_str(&format!("\x1b[{parameters}m{}\x1b[0m", span.text));
-                } else {
-                    text.push_str(&span.text);
-                }
-            }
+            text.push_str(&painted(line, self.width, self.color));
             text.push('\n');
         }
         text
     }
+}
+
+/// A line as text of at most `width` columns, with or without colour.
+pub(crate) fn painted(line: &[Span], width: usize, color: bool) -> String {
+    let mut text = String::new();
+    for span in trimmed(line, width) {
+        let parameters = span.tone.parameters();
+        if color && !parameters.is_empty() && !span.text.trim().is_empty() {
+            text.push_str(&format!("\x1b[{parameters}m{}\x1b[0m", span.text));
+        } else {
+            text.push_str(&span.text);
+        }
+    }
+    text
 }
 
 /// The spans of a line without trailing spaces, cut to `width` columns.

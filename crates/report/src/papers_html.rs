@@ -6,7 +6,7 @@
 
 use crate::html::{escape_html, page};
 use crate::papers::{by_figure, deviation_text};
-use crate::plot::{Axis, Curve, Plot, legend};
+use crate::chart::{self, Axis, Form, Series, legend};
 use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ pub fn papers_html(report: &Report) -> String {
             table(&mut body, &rows);
         }
     }
-    page("Published figures, and the same reproduced", &body)
+    page("Published figures, and the same reproduced", &body, "")
 }
 
 fn summary(body: &mut String, report: &Report) {
@@ -83,35 +83,34 @@ fn draw(body: &mut String, chart: &Chart, rows: &[&Row]) {
     }
     let values = points().flat_map(|point| [point.published, point.reproduced]).flatten();
     let across: Vec<f64> = points().filter_map(|point| point.x).collect();
-    let y = Axis::from_zero(&chart.y_title, values);
-    let x = Axis::over(&chart.x_title, chart.x_log, &across);
-    let plot = |what: &str, value: &dyn Fn(&Point) -> Option<f64>| Plot {
+    let y = Axis::from_zero(&chart.y_title, None, values);
+    let x = Axis::at_values(&chart.x_title, None, chart.x_log, &across);
+    let plot = |what: &str, value: &dyn Fn(&Point) -> Option<f64>| chart::Chart {
         title: format!("{}, {what}", chart.title),
+        finding: String::new(),
+        errors: String::new(),
         x: x.clone(),
         y: y.clone(),
-        curves: rows
+        series: rows
             .iter()
-            .enumerate()
-            .map(|(index, row)| Curve {
-                name: row.subject.clone(),
-                index,
-                points: row
-                    .points
-                    .iter()
-                    .filter_map(|point| Some((point.x?, value(point)?)))
-                    .collect(),
+            .map(|row| {
+                let points = row.points.iter();
+                let points = points
+                    .filter_map(|point| Some(chart::Point::bare(point.x?, value(point)?)));
+                Series::new(&row.subject, Form::Curve, points.collect())
             })
             .collect(),
+        rules: Vec::new(),
     };
-    let published = plot("published", &|point| point.published).svg();
-    let reproduced = plot("reproduced", &|point| point.reproduced).svg();
+    let published = plot("published", &|point| point.published).svg("");
+    let reproduced = plot("reproduced", &|point| point.reproduced).svg("");
     let title = escape_html(&chart.title);
     let _ = writeln!(
         body,
         "<h4>{title}</h4><div class=\"pair\"><figure><figcaption>published</figcaption>{published}</figure>\
          <figure><figcaption>reproduced</figcaption>{reproduced}</figure></div>"
     );
-    body.push_str(&legend(rows.iter().map(|row| row.subject.as_str())));
+    body.push_str(&legend(rows.iter().map(|row| (row.subject.as_str(), Form::Curve))));
 }
 
 fn table(body: &mut String, rows: &[&Row]) {
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn a_figure_stands_twice_on_the_same_ordinate() {
         let html = papers_html(&example());
-        let drawings: Vec<&str> = html.split("<svg viewBox=\"0 0 360").skip(1).collect();
+        let drawings: Vec<&str> = html.split("<svg viewBox=\"0 0 420").skip(1).collect();
         assert_eq!(drawings.len(), 2);
         let labels = |drawing: &str| {
             let grid = drawing.split("class=\"grid\"").skip(1);

@@ -34,32 +34,45 @@ pub(crate) fn print(
         &format!("{}, {}", target.path, what_it_is(target)),
         Tone::Plain,
     );
+    for (label, text) in facts(target, environment, rotational) {
+        page.labelled(label, FACTS, &text);
+    }
+}
+
+/// What lies under a target, by name; without its path.
+pub(crate) fn facts(
+    target: &Target,
+    environment: Option<&Environment>,
+    rotational: bool,
+) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
     if let Some(filesystem) = &target.filesystem {
-        page.labelled("file system", FACTS, &filesystem_line(filesystem, target.device.is_none()));
+        facts.push(("file system", filesystem_line(filesystem, target.device.is_none())));
     }
     match &target.device {
         Some(device) => {
-            page.labelled("device", FACTS, &device_line(device));
+            facts.push(("device", device_line(device)));
             if rotational {
-                page.labelled("rotational", FACTS, &rotational_line(device));
+                facts.push(("rotational", rotational_line(device)));
             }
             let queue = queue_line(device);
             if !queue.is_empty() {
-                page.labelled("queue", FACTS, &queue);
+                facts.push(("queue", queue));
             }
             if !device.layers.is_empty() || device.leaves.len() > 1 {
-                page.labelled("layers", FACTS, &layers_line(device));
+                facts.push(("layers", layers_line(device)));
             }
         }
         None if target.kind != TargetKind::Simulated => {
-            page.labelled("device", FACTS, "none: nothing here reaches a block device");
+            facts.push(("device", "none: nothing here reaches a block device".to_owned()));
         }
         None => {}
     }
     let limits = environment.map(limits_line).unwrap_or_default();
     if !limits.is_empty() {
-        page.labelled("I/O limits", FACTS, &limits);
+        facts.push(("I/O limits", limits));
     }
+    facts
 }
 
 /// A target in a few words: `/data on vda (virtual disk, 64 GiB), ext4`.
@@ -82,7 +95,7 @@ pub(crate) fn summary(target: &Target) -> String {
     text
 }
 
-fn what_it_is(target: &Target) -> String {
+pub(crate) fn what_it_is(target: &Target) -> String {
     let size = format_bytes(target.size_bytes.0);
     let kind = match target.kind {
         TargetKind::Directory => format!("a directory; temporary test file of {size}"),

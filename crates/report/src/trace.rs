@@ -7,7 +7,8 @@
 //! written. What was not measured, or has no time (a simulated run), is an empty field. The paper
 //! shows no head line; one is written at the start of a new file, because spreadsheets want it,
 //! and files without one are continued as they are. Fields are never quoted, as in the paper, so
-//! nothing that would need it is let in. Rejected: averages over a mix of reads and writes or of
+//! nothing that would need it is let in. Reading takes what spreadsheets make of such a file as
+//! well: other line ends, a byte order mark, spaces around fields. Rejected: averages over a mix of reads and writes or of
 //! sizes, for which the format has no field.
 
 use record::{EngineName, OpKind, Trial, Workload};
@@ -40,6 +41,14 @@ pub enum TraceError {
         what: &'static str,
         /// What to do.
         remedy: &'static str,
+    },
+    /// A line that is none of a trace.
+    #[error("line {number} is none of a trace: {why}")]
+    Line {
+        /// Its number, from 1.
+        number: usize,
+        /// What is wrong with it.
+        why: String,
     },
     /// An existing file that is something else.
     #[error("it is no such trace: {why}")]
@@ -107,6 +116,116 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     Ok(())
 }
 
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceLine {
+    /// Requests per second.
+    pub iops: f64,
+    /// `read` or `write`.
+    pub op: OpKind,
+    /// Request size, in units of 1,024 bytes.
+    pub block_kib: f64,
+    /// Requests outstanding per thread; 0 where they are synchronous.
+    pub outstanding: u32,
+    /// Buffering: Y (which 0 stands for as well), S, H or N.
+    pub buffering: char,
+    /// Threads.
+    pub threads: u32,
+    /// Size of the file, in units of 1,024 bytes; `None` where the field is empty.
+    pub file_kib: Option<f64>,
+    /// Measured time.
+    pub clock_s: f64,
+    /// Processor time in user mode; `None` where the field is empty.
+    pub user_ms: Option<f64>,
+    /// Processor time in the kernel.
+    pub kernel_ms: Option<f64>,
+    /// When, as it was written; may be empty.
+    pub time: String,
+    /// The user's text.
+    pub comment: String,
+}
+
+impl TraceLine {
+    /// Requests completed.
+    #[must_use]
+    pub fn requests(&self) -> f64 {
+        self.iops * self.clock_s
+    }
+
+    /// Processor time per request; `None` where it was not measured.
+    #[must_use]
+    pub fn cpu_us_per_io(&self) -> Option<f64> {
+        let us = (self.user_ms? + self.kernel_ms?) * 1e3 / self.requests();
+        us.is_finite().then_some(us)
+    }
+}
+
+/// Reads a trace, with or without a head line.
+///
+/// # Errors
+/// Names the first line that is none of a trace.
+pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let head = index == 0 && is_head(line);
+        if !line.trim().is_empty() && !head {
+            let number = index + 1;
+            lines.push(read_line(line).map_err(|why| TraceError::Line { number, why })?);
+        }
+    }
+    Ok(lines)
+}
+
+/// Whether a line names the fields, whatever its spaces and letters.
+fn is_head(line: &str) -> bool {
+    let bare = |text: &str| text.replace([' ', '"'], "").to_ascii_lowercase();
+    bare(line.trim()) == bare(TRACE_HEADER)
+}
+
+fn read_line(line: &str) -> Result<TraceLine, String> {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    if fields.len() != FIELDS {
+        return Err(format!("it has {} fields, not {FIELDS}", fields.len()));
+    }
+    let names: Vec<&str> = TRACE_HEADER.split(',').collect();
+    let wrong = |place: usize| format!("field {}, {:?}, is no {}", place + 1, fields[place], names[place]);
+    let number = |place: usize| {
+        let value = fields[place].parse::<f64>().ok();
+        value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| wrong(place))
+    };
+    let maybe = |place: usize| match fields[place] {
+        "" => Ok(None),
+        _ => number(place).map(Some),
+    };
+    let whole = |place: usize| fields[place].parse::<u32>().map_err(|_| wrong(place));
+    number(0)?;
+    Ok(TraceLine {
+        iops: number(1)?,
+        op: match fields[2].to_ascii_lowercase().as_str() {
+            "read" => OpKind::Read,
+            "write" => OpKind::Write,
+            _ => return Err(wrong(2)),
+        },
+        block_kib: number(3)?,
+        outstanding: whole(4)?,
+        buffering: match fields[5] {
+            "0" | "Y" | "y" => 'Y',
+            "S" | "s" => 'S',
+            "H" | "h" => 'H',
+            "N" | "n" => 'N',
+            _ => return Err(wrong(5)),
+        },
+        threads: whole(6)?,
+        file_kib: maybe(8)?,
+        clock_s: number(9)?,
+        user_ms: maybe(10)?,
+        kernel_ms: maybe(11)?,
+        time: fields[12].to_owned(),
+        comment: fields[13].to_owned(),
+    })
+}
+
 /// The line of a trial, with its line end.
 ///
 /// # Errors
@@ -145,4 +264,48 @@ pub fn trace_line(trial: &Trial, comment: &str) -> Result<String, TraceError> {
         comment.to_owned(),
     ];
     Ok(fields.join(",") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "10.5,2688.00,read,4,8,H,1,60,2097152,60.000000,1000.0,2000.0,Nov 3,first";
+
+    #[test]
+    fn a_line_is_read_with_and_without_a_head_line_and_as_spreadsheets_save_it() {
+        let bare = read_trace(LINE).unwrap();
+        assert_eq!(bare.len(), 1);
+        let line = &bare[0];
+        assert_eq!((line.op, line.block_kib, line.outstanding), (OpKind::Read, 4.0, 8));
+        assert_eq!((line.buffering, line.threads, line.clock_s), ('H', 1, 60.0));
+        assert_eq!((line.time.as_str(), line.comment.as_str()), ("Nov 3", "first"));
+        // 3 s for 161,280 requests.
+        assert!((line.cpu_us_per_io().unwrap() - 18.601).abs() < 0.001);
+        assert_eq!(read_trace(&format!("{TRACE_HEADER}\n{LINE}\n")).unwrap(), bare);
+        let spaced = LINE.replace(',', " , ");
+        assert_eq!(read_trace(&format!("\u{feff}{TRACE_HEADER}\r\n{spaced}\r\n\r\n")).unwrap(), bare);
+        let papers = "MB/s, IO/s, Operation, BlockSize, OutstandingIOs, Buffering, NumThreads, Time, \
+                      FileSize, Clock(s), User(ms), Kernel(ms), Time Stamp, Comment";
+        assert_eq!(read_trace(&format!("{papers}\n{LINE}")).unwrap(), bare);
+    }
+
+    #[test]
+    fn the_papers_zero_is_the_letter_y_and_empty_fields_are_not_measured() {
+        let line = LINE.replace(",H,", ",0,").replace("1000.0,2000.0", ",").replace("2097152", "");
+        let line = &read_trace(&line).unwrap()[0];
+        assert_eq!((line.buffering, line.cpu_us_per_io(), line.file_kib), ('Y', None, None));
+    }
+
+    #[test]
+    fn what_is_none_of_a_trace_is_named_with_its_line_and_field() {
+        let error = |text: &str| read_trace(text).unwrap_err().to_string();
+        assert!(error("a,b").contains("line 1") && error("a,b").contains("2 fields, not 14"));
+        let second = format!("{LINE}\n{}", LINE.replace("read", "wipe"));
+        assert!(error(&second).contains("line 2") && error(&second).contains("\"wipe\""));
+        assert!(error(&LINE.replace("2688.00", "-1")).contains("field 2"));
+        assert!(error(&LINE.replace(",H,", ",Q,")).contains("Buffering"));
+        // A head line is one at the head only.
+        assert!(error(&format!("{LINE}\n{TRACE_HEADER}")).contains("line 2"));
+    }
 }

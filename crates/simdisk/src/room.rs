@@ -61,6 +61,8 @@ pub struct Room {
     wakes: BinaryHeap<Reverse<(Nanos, u32)>>,
     ended: Vec<Ended>,
     counters: DeviceSample,
+    /// Time that completed reads and writes spent in progress.
+    progress_ns: [u64; 2],
     busy_since: Nanos,
 }
 
@@ -79,6 +81,7 @@ impl Room {
             wakes: BinaryHeap::new(),
             ended: Vec::new(),
             counters: DeviceSample { device: name, ..Default::default() },
+            progress_ns: [0; 2],
             busy_since: Nanos(0),
         }
     }
@@ -262,7 +265,7 @@ impl Room {
             self.counters.bytes[index] += ended.outcome as u64;
         }
         self.counters.ios[index] += 1;
-        self.counters.weighted_ns += ended.at.since(arrived).0;
+        self.progress_ns[index] += ended.at.since(arrived).0;
         if self.in_flight == 0 {
             self.counters.busy_ns += ended.at.since(self.busy_since).0;
         }
@@ -275,10 +278,23 @@ impl Room {
     #[must_use]
     pub fn counters(&self) -> DeviceSample {
         let mut counters = self.counters.clone();
+        counters.weighted_ns = self.progress_ns[0] + self.progress_ns[1];
         if self.in_flight > 0 {
             counters.busy_ns += self.now.since(self.busy_since).0;
         }
         counters
+    }
+
+    /// Time that completed reads and writes spent in progress, as a kernel counts it apart.
+    #[must_use]
+    pub fn progress_ns(&self) -> [u64; 2] {
+        self.progress_ns
+    }
+
+    /// Requests in progress now.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
     }
 
     /// Busy time so far of the device's components.

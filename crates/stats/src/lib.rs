@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod compare;
 mod drift;
 mod histogram;
 mod known;
@@ -26,13 +27,14 @@ mod visits;
 mod warm_up;
 
 pub use batch::{batch_means, batch_ratio};
+pub use compare::{Level, LogRatio, common_level, holm};
 pub use drift::{drift, drift_across};
 pub use histogram::{Histogram, summarise};
 pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
 pub use quantile::{normal_quantile, student_t_quantile};
 pub use steady::{Steadiness, steadiness};
-pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
+pub use visits::{Look, MIN_VISITS, look, visits_factor, visits_mean, visits_se};
 pub use warm_up::warm_up_cut;
 
 /// Probability below the upper end of a two-sided 95 % interval.

@@ -111,6 +111,13 @@ pub(crate) fn normal_two_sided(z: f64) -> f64 {
     2.0 * normal_tail(fabs(z))
 }
 
+/// Probability that a variable of Snedecor's F distribution with these degrees of freedom exceeds
+/// `f` (at least 0) (Abramowitz and Stegun 26.6.2).
+pub(crate) fn f_tail(f: f64, df_above: f64, df_below: f64) -> f64 {
+    let (above, below) = (df_above * f, df_below);
+    incomplete_beta(df_below / 2.0, df_above / 2.0, below / (below + above), above / (below + above))
+}
+
 /// Quantile of Student's t distribution: the value below which a share `p` of it lies. `p` in (0,
 /// 1), `df` above 0, not necessarily whole; infinite `df` gives the normal quantile. NaN outside.
 /// Relative error below 1e-10.
@@ -229,6 +236,18 @@ mod tests {
             before = t;
         }
         assert_close(student_t_quantile(0.975, f64::INFINITY), normal_quantile(0.975), 1e-12);
+    }
+
+    #[test]
+    fn tails_of_f_agree_with_published_tables_and_with_t() {
+        // Abramowitz and Stegun, table 26.9: upper 1 % and 0.1 % points.
+        for (p, above, below, f) in
+            [(0.01, 2.0, 10.0, 7.56), (0.01, 5.0, 20.0, 4.10), (0.001, 4.0, 30.0, 6.12)]
+        {
+            assert_close(f_tail(f, above, below), p, 5e-3);
+        }
+        assert_close(f_tail(2.5 * 2.5, 1.0, 7.0), student_t_two_sided(2.5, 7.0), 1e-10);
+        assert_close(f_tail(0.0, 3.0, 3.0), 1.0, 1e-12);
     }
 
     #[test]

@@ -88,6 +88,16 @@ pub fn visits_se(estimate: &Estimate) -> f64 {
     half_width / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
 }
 
+/// What [`visits_se`] is to be multiplied with so that a normal interval from it is the one of
+/// [`visits_mean`] over `n` visits, which through the stopping rule covers what it says.
+#[must_use]
+pub fn visits_factor(n: u32) -> f64 {
+    if n < 2 {
+        return 1.0;
+    }
+    student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(n) - 1.0) / student_t_quantile(crate::UPPER_95, f64::INFINITY)
+}
+
 /// The stopping rule: whether the half-width of [`visits_mean`] is at most `target_rel` (a share,
 /// above 0) of the mean, asked only at [`MIN_VISITS`] times a power of two.
 #[must_use]

@@ -103,9 +103,9 @@ pub enum StoreError {
         what: String,
     },
     /// No document has such an id.
-    #[error("no {kind} {id:?} in {}; `halfpower profile list` shows what is there", .path.display())]
+    #[error("no {kind} {id:?} in {}; {}", .path.display(), what_is_there(.kind))]
     NotFound {
-        /// `trial` or `profile`.
+        /// Its kind, `trial` or another.
         kind: &'static str,
         /// The id or prefix asked for.
         id: String,
@@ -116,7 +116,7 @@ pub enum StoreError {
     #[error("{id:?} stands for more than one {kind} in {}: {}; give more of the id",
             .path.display(), .candidates.join(", "))]
     Ambiguous {
-        /// `trial` or `profile`.
+        /// Its kind, `trial` or another.
         kind: &'static str,
         /// The prefix asked for.
         id: String,
@@ -128,7 +128,7 @@ pub enum StoreError {
     /// A measured document with this id is there already, with other content.
     #[error("{kind} {id} is in {} already, with other content; it was not replaced", .path.display())]
     Duplicate {
-        /// `trial` or `profile`.
+        /// Its kind, `trial` or another.
         kind: &'static str,
         /// Its id.
         id: String,
@@ -139,7 +139,7 @@ pub enum StoreError {
     #[error("{kind} {id}: {cause}; the document of {} does not fit this program: update \
              halfpower, or report this", .path.display())]
     Document {
-        /// `trial` or `profile`.
+        /// Its kind, `trial` or another.
         kind: &'static str,
         /// Its id.
         id: String,
@@ -180,6 +180,15 @@ impl StoreError {
             }
             _ => Self::Sqlite { path, cause },
         }
+    }
+}
+
+/// Where the ids of a kind of document can be read.
+fn what_is_there(kind: &str) -> &'static str {
+    match kind {
+        "profile" => "`halfpower profile list` shows what is there",
+        "experiment" => "`halfpower sweep --kept` shows what is there",
+        _ => "give the id that was printed with it, or its beginning",
     }
 }
 

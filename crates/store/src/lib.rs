@@ -1,4 +1,4 @@
-//! The SQLite file in which trials and profiles are kept.
+//! The SQLite file in which trials, profiles, experiments and other documents are kept.
 //!
 //! Each document is kept whole, as the JSON text that `--json` prints, with the few columns beside
 //! it that lists and searches need. The text is the truth, the columns are an index: a document
@@ -18,11 +18,15 @@
 //! program is refused rather than misread.
 #![forbid(unsafe_code)]
 
+mod document;
 mod error;
+mod experiment;
 mod keep;
+mod limits;
 mod open;
 mod schema;
 
+pub use document::{Document, DocumentRow};
 pub use error::StoreError;
 pub use keep::ProfileRow;
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};

@@ -22,7 +22,12 @@ pub const APPLICATION_ID: i32 = i32::from_be_bytes(*b"hpow");
 /// `time` (RFC 3339 in UTC, null where simulated), `target` (the path as the user named it),
 /// `kind` (of the target, as in JSON), `device` (the whole disk's kernel name), `clean` (no
 /// finding makes the numbers invalid). `rowid` is the order in which documents were saved.
-const STEPS: [&str; 1] = ["
+///
+/// Documents that need no more than that share one table, told apart by `kind`. An experiment has
+/// one of its own, because its trials refer to it: each is linked as it ends, by its place in the
+/// plan, with what its preset measured beside it (`extras`, a JSON object).
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE trial (
         id TEXT NOT NULL UNIQUE,
         time TEXT,
@@ -52,7 +57,34 @@ const STEPS: [&str; 1] = ["
         PRIMARY KEY (profile_id, position)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX profile_trial_by_trial ON profile_trial (trial_id);
-"];
+",
+    "
+    CREATE TABLE document (
+        kind TEXT NOT NULL,
+        id TEXT NOT NULL,
+        time TEXT,
+        target TEXT NOT NULL,
+        simulated INTEGER NOT NULL,
+        document TEXT NOT NULL,
+        UNIQUE (kind, id)
+    ) STRICT;
+    CREATE TABLE experiment (
+        id TEXT NOT NULL UNIQUE,
+        time TEXT,
+        target TEXT NOT NULL,
+        simulated INTEGER NOT NULL,
+        document TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE experiment_trial (
+        experiment_id TEXT NOT NULL REFERENCES experiment (id),
+        position INTEGER NOT NULL,
+        trial_id TEXT NOT NULL REFERENCES trial (id),
+        extras TEXT NOT NULL,
+        PRIMARY KEY (experiment_id, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX experiment_trial_by_trial ON experiment_trial (trial_id);
+",
+];
 
 /// The schema version that this program writes.
 pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;

@@ -210,6 +210,7 @@ fn busy_load(workload: &Workload) -> Workload {
         zipf_theta_milli: workload.zipf_theta_milli,
         hot: workload.hot,
         stride_bytes: workload.stride_bytes,
+        blend: workload.blend,
         misalign_bytes: workload.misalign_bytes,
         bs: workload.bs.clone(),
         iodepth: depth,

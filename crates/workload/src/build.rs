@@ -42,6 +42,7 @@ impl Spec {
             zipf_theta_milli: None,
             hot: None,
             stride_bytes: self.stride,
+            blend: self.blend.filter(|blend| blend.sequential_percent + blend.hit_percent > 0),
             misalign_bytes: self.misalign,
             regions: self.regions_asked(),
             bs: self.bs.clone(),

@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod build;
+mod design;
 mod error;
 mod mix;
 mod place;
@@ -19,6 +20,10 @@ mod stream;
 mod zipf;
 
 pub use build::check_alignment;
+pub use design::{
+    Axis, Combination, Contrast, Design, DesignError, FLAG_KEYS, Level, Order, PRESETS, Pick,
+    Preset, SPECIAL_KEYS, Setting, Skip, preset,
+};
 pub use error::BuildError;
 pub use mix::parse_mix;
 pub use region::Region;

@@ -10,6 +10,8 @@
 //!   then random within it.
 //! - Hot: uniform in the hot part with its share of the requests, else uniform in the rest.
 //! - Zipf: popularity by rank, ranks scattered over the region.
+//! - Blend: each request is drawn to be the next of a sequential cursor, somewhere in a small area,
+//!   or anywhere, by its share: how loads are that are neither sequential nor random.
 
 use crate::region::Region;
 use crate::rng::Rng;
@@ -25,7 +27,11 @@ pub(crate) enum Place {
     Hit { walk: Walk, first_pass: u64 },
     Hot { start: u64, unit: u64, hot: u64, cold: u64, percent: u64 },
     Zipf { start: u64, unit: u64, length: u64, law: Zipf, scatter: Scatter },
+    Blend { walk: Walk, length: u64, hit: u64, sequential_percent: u64, hit_percent: u64 },
 }
+
+/// The small area that the hits of a blend go to: small for any cache.
+const BLEND_HIT_BYTES: u64 = 1 << 20;
 
 /// Number of positions, `unit` apart, at which `bytes` fit into `length`. A division, which
 /// [`Positions`] saves the loop.
@@ -59,7 +65,19 @@ impl Place {
                 let at = start + phase * unit + steps * stride;
                 Self::Strided(Walk::new(region, unit, stride, Cursor { at, phase }))
             }
-            Pattern::Random => Self::Uniform { start, unit, length },
+            Pattern::Random => {
+                let Some(blend) = workload.blend else {
+                    return Self::Uniform { start, unit, length };
+                };
+                let at = start + rng.below(positions(length, largest, unit)) * unit;
+                Self::Blend {
+                    walk: Walk::new(region, unit, 0, Cursor { at, phase: 0 }),
+                    length,
+                    hit: BLEND_HIT_BYTES.max(largest).min(length),
+                    sequential_percent: u64::from(blend.sequential_percent),
+                    hit_percent: u64::from(blend.hit_percent),
+                }
+            }
             Pattern::Hit => {
                 let hit = workload.hit_bytes.map_or(length, |bytes| bytes.0 / region.parts);
                 let hit = Region { length: hit, ..region };
@@ -89,6 +107,10 @@ impl Place {
                 both(positions(length, bytes, unit))
             }
             Self::Hit { ref walk, .. } => both(positions(walk.end - walk.start, bytes, walk.unit)),
+            Self::Blend { ref walk, length, hit, .. } => Positions {
+                first: positions(hit, bytes, walk.unit),
+                rest: positions(length, bytes, walk.unit),
+            },
             Self::Hot { unit, hot, cold, .. } => {
                 Positions { first: positions(hot, bytes, unit), rest: positions(cold, bytes, unit) }
             }
@@ -121,6 +143,15 @@ impl Place {
                 } else {
                     *start + *hot + rng.below(positions.rest) * *unit
                 }
+            }
+            Self::Blend { walk, sequential_percent, hit_percent, .. } => {
+                let draw = rng.below(100);
+                if draw < *sequential_percent {
+                    return walk.adjacent(op, bytes);
+                }
+                let hit = draw < *sequential_percent + *hit_percent;
+                let count = if hit { positions.first } else { positions.rest };
+                walk.start + rng.below(count) * walk.unit
             }
             Self::Zipf { start, unit, law, scatter, .. } => {
                 let position = scatter.position(law.rank(rng) - 1);

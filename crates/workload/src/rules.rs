@@ -107,6 +107,12 @@ impl Spec {
         if let Some(percent) = self.hot_percent {
             in_range("hot-share", u64::from(percent), 1, 99)?;
         }
+        if let Some(blend) = self.blend {
+            let why = "belongs to --pattern random; leave it out with another";
+            refuse(!is(Pattern::Random), "sequential-share", why)?;
+            let sum = u64::from(blend.sequential_percent) + u64::from(blend.hit_percent);
+            in_range("sequential-share and --hit-share", sum, 0, 100)?;
+        }
         let needs = "strided needs a distance; add for example --stride 64k";
         refuse(is(Pattern::Strided) && self.stride.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {

@@ -4,7 +4,7 @@
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
 use record::{
-    Arrival, Bytes, CacheMode, Data, Discipline, EngineName, Nanos, Pattern, Regions, Scrub,
+    Arrival, Blend, Bytes, CacheMode, Data, Discipline, EngineName, Nanos, Pattern, Regions, Scrub,
     SizeShare, StopRules,
 };
 
@@ -25,6 +25,8 @@ pub struct Spec {
     pub hot_percent: Option<u8>,
     /// Distance of [`Pattern::Strided`], which needs one.
     pub stride: Option<Bytes>,
+    /// Shares of [`Pattern::Random`] that are sequential or re-read a small area.
+    pub blend: Option<Blend>,
     /// Added to every offset.
     pub misalign: Bytes,
     /// How sequential and strided jobs share the area; each a part of its own where `None`.
@@ -85,6 +87,7 @@ impl Default for Spec {
             hot_bytes: None,
             hot_percent: None,
             stride: None,
+            blend: None,
             misalign: Bytes(0),
             regions: None,
             bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],

@@ -89,7 +89,24 @@ fn service_time_follows_from_the_utilization_law() {
 }
 
 #[test]
-fn what_one_visit_did_not_measure_the_cell_has_not_measured() {
+fn what_one_visit_of_four_did_not_measure_the_others_tell() {
+    let trial = |rate: f64| trial(&random_read(), rate);
+    let told: Vec<Trial> = [1000.0, 1010.0, 990.0].map(trial).into();
+    let mut late = trial(2000.0);
+    late.device_counters = Measured::not("read late");
+    late.cpu = Measured::not("read late");
+    let four: Vec<Trial> = told.iter().cloned().chain([late.clone()]).collect();
+    let (of_three, of_four) = (&model::aggregate(&told, 0.05)[0], &model::aggregate(&four, 0.05)[0]);
+    assert_eq!(of_four.utilization, of_three.utilization);
+    assert_eq!(of_four.service_ns, of_three.service_ns);
+    assert_eq!(of_four.cpu_us_per_io, of_three.cpu_us_per_io);
+    assert!(of_four.iops.value > of_three.iops.value, "rates are those of all visits");
+    let five: Vec<Trial> = four.into_iter().chain([late]).collect();
+    assert_eq!(model::aggregate(&five, 0.05)[0].utilization.reason(), Some("read late"));
+}
+
+#[test]
+fn what_one_visit_of_three_did_not_measure_the_cell_has_not_measured() {
     let mut trials = visits(&random_read(), 1000.0);
     trials[1].device_counters = Measured::not("no counters");
     trials[2].cpu = Measured::not("no clock");

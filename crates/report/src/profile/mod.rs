@@ -7,9 +7,14 @@
 //! the flag for it.
 
 mod advice;
+mod charts;
 mod curve;
 mod line;
 mod service;
+mod story;
+
+pub(crate) use charts::{capital, sentence};
+pub(crate) use story::story;
 
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};

@@ -5,7 +5,7 @@ use record::{Arrival, Data, Discipline, Regions, SizeShare, Workload, format_byt
 use crate::number;
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
-pub(super) fn workload_text(workload: &Workload) -> String {
+pub(crate) fn workload_text(workload: &Workload) -> String {
     let mut parts = vec![format!(
         "{} {} of {}{}",
         workload.pattern.name(),

@@ -6,9 +6,11 @@
 //! keeps its place and says why.
 
 mod asked;
+mod command;
 mod components;
 mod cost;
 mod load;
+mod story;
 
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
@@ -17,6 +19,10 @@ use record::{
     BUCKETS, DirectionResult, HistogramSnapshot, Measured, TimeSummary, Trial, bucket_high,
     bucket_low, quantity,
 };
+
+pub(crate) use asked::workload_text;
+pub(crate) use command::command;
+pub(crate) use story::story;
 
 /// Column at which the values of labelled lines begin.
 const VALUES: usize = 19;
@@ -31,7 +37,7 @@ pub fn trial_text(trial: &Trial, style: &Style) -> String {
     if trial.simulated {
         lead.push(Span::new("SIMULATED, ", Tone::Warn));
     }
-    page.hanging(lead, &asked::workload_text(&trial.workload), Tone::Plain);
+    page.hanging(lead, &workload_text(&trial.workload), Tone::Plain);
     for target in &trial.targets {
         page.paragraph(7, &target::summary(target), Tone::Plain);
     }
@@ -78,13 +84,13 @@ pub fn trial_text(trial: &Trial, style: &Style) -> String {
 }
 
 /// Both directions with their names, as far as they were asked for.
-fn directions(trial: &Trial) -> impl Iterator<Item = (&'static str, &DirectionResult)> {
+pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (&'static str, &DirectionResult)> {
     let result = &trial.result;
     let both = [("read", result.read.as_ref()), ("write", result.write.as_ref())];
     both.into_iter().filter_map(|(name, direction)| direction.map(|direction| (name, direction)))
 }
 
-fn total_iops(trial: &Trial) -> f64 {
+pub(crate) fn total_iops(trial: &Trial) -> f64 {
     directions(trial).map(|(_, direction)| direction.iops).sum()
 }
 

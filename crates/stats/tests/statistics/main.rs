@@ -14,6 +14,7 @@ mod known;
 mod lines;
 mod source;
 mod steadiness;
+mod tables;
 mod visits;
 
 use record::Estimate;

@@ -3,13 +3,16 @@
 
 mod documents;
 mod durability;
+mod experiments;
 mod migration;
 mod refusals;
 
 use record::{
-    Bytes, DeviceFacts, HistogramSnapshot, Limits, Measured, Nanos, PROFILE_SCHEMA, Profile,
-    TRIAL_SCHEMA, Target, TargetKind, Trial, TrialResult, Workload,
+    Bytes, DeviceFacts, EXPERIMENT_SCHEMA, Experiment, HistogramSnapshot, Limits, Measured, Nanos,
+    OBSERVATION_SCHEMA, Observation, PROFILE_SCHEMA, PlannedTrial, Profile, TRIAL_SCHEMA, Target,
+    TargetKind, Trial, TrialResult, Workload,
 };
+use std::collections::BTreeMap;
 
 /// A workload of one simple cell.
 fn workload() -> Workload {
@@ -99,6 +102,7 @@ fn profile(id: &str) -> Profile {
         level_se_rel: None,
         earlier_levels: Vec::new(),
         cells: Vec::new(),
+        mixes: Vec::new(),
         service_time_fits: Vec::new(),
         depth_curves: Vec::new(),
         size_curves: Vec::new(),
@@ -111,5 +115,45 @@ fn profile(id: &str) -> Profile {
         expectations: Vec::new(),
         advice: Vec::new(),
         findings: Vec::new(),
+    }
+}
+
+/// An experiment of two trials, of which none was run.
+fn experiment(id: &str) -> Experiment {
+    let planned = |block: u32| PlannedTrial {
+        block,
+        levels: BTreeMap::from([("bs".to_owned(), "4k".to_owned())]),
+        workload: workload(),
+        seed: u64::from(block) + 1,
+        preparation: Some("written".to_owned()),
+        targets: Vec::new(),
+    };
+    Experiment {
+        schema: EXPERIMENT_SCHEMA.to_owned(),
+        halfpower_version: "0.1.0".to_owned(),
+        id: id.to_owned(),
+        time: Some("2026-01-02T03:04:06Z".to_owned()),
+        seed: 7,
+        simulated: false,
+        design: "riedel".to_owned(),
+        design_text: "[axes]\nbs = [\"4k\"]\n".to_owned(),
+        note: String::new(),
+        targets: vec![target()],
+        environment: None,
+        axes: vec!["bs".to_owned()],
+        plan: vec![planned(0), planned(1)],
+        ..Experiment::default()
+    }
+}
+
+/// An observation without intervals.
+fn observation(id: &str) -> Observation {
+    Observation {
+        schema: OBSERVATION_SCHEMA.to_owned(),
+        halfpower_version: "0.1.0".to_owned(),
+        id: id.to_owned(),
+        time: Some("2026-01-02T03:04:07Z".to_owned()),
+        source: "live".to_owned(),
+        ..Observation::default()
     }
 }

@@ -3,17 +3,27 @@
 //! `HALFPOWER_BLESS=1` makes the file of the present version where it is missing. A file that a
 //! released program wrote is never made again: it stands for the files in the world.
 
-use crate::{profile, trial};
+use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
+use record::{DoneTrial, Experiment, Observation};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
 
 const TRIAL_ID: &str = "019b7c1f-3f2e-7000-8000-000000000001";
 const PROFILE_ID: &str = "019b7c1f-3f2e-7000-8000-000000000002";
+const EXPERIMENT_ID: &str = "019b7c1f-3f2e-7000-8000-000000000003";
+const OBSERVATION_ID: &str = "019b7c1f-3f2e-7000-8000-000000000004";
+/// The first version that keeps experiments and other documents.
+const WITH_EXPERIMENTS: u32 = 2;
 
 /// The committed file of a version.
 fn committed(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/v{version}.db"))
+}
+
+fn extras() -> BTreeMap<String, f64> {
+    BTreeMap::from([("flush_ms".to_owned(), 0.1 + 0.2)])
 }
 
 /// Makes the file of the present version, without a log beside it.
@@ -25,6 +35,9 @@ fn bless() {
     let mut store = Store::open(&path).unwrap();
     store.add_trial(&trial(TRIAL_ID)).unwrap();
     store.add_profile(&profile(PROFILE_ID), &[TRIAL_ID.to_owned()]).unwrap();
+    store.start_experiment(&experiment(EXPERIMENT_ID)).unwrap();
+    store.add_experiment_trial(EXPERIMENT_ID, 1, &trial(TRIAL_ID), &extras()).unwrap();
+    store.add_document(&observation(OBSERVATION_ID)).unwrap();
     drop(store);
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).unwrap();
@@ -32,7 +45,7 @@ fn bless() {
 }
 
 #[test]
-fn a_file_of_every_past_version_gives_back_its_trial_and_its_profile() {
+fn a_file_of_every_past_version_gives_back_its_documents() {
     if std::env::var_os("HALFPOWER_BLESS").is_some() {
         bless();
     }
@@ -45,7 +58,30 @@ fn a_file_of_every_past_version_gives_back_its_trial_and_its_profile() {
         assert_eq!(store.profile(PROFILE_ID).unwrap(), profile(PROFILE_ID), "version {version}");
         assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
         assert_eq!(store.profiles().unwrap().len(), 1);
+        if version < WITH_EXPERIMENTS {
+            assert_eq!(store.list::<Experiment>().unwrap(), [], "the new tables are there");
+            continue;
+        }
+        let trial_id = TRIAL_ID.to_owned();
+        let done = vec![DoneTrial { position: 1, trial_id, extras: extras() }];
+        let kept = store.document::<Experiment>(EXPERIMENT_ID).unwrap();
+        assert_eq!(kept, Experiment { done, ..experiment(EXPERIMENT_ID) }, "version {version}");
+        assert_eq!(store.trials_of_experiment(EXPERIMENT_ID).unwrap(), [trial(TRIAL_ID)]);
+        let kept = store.document::<Observation>(OBSERVATION_ID).unwrap();
+        assert_eq!(kept, observation(OBSERVATION_ID), "version {version}");
     }
+}
+
+#[test]
+fn a_file_of_the_first_version_takes_an_experiment_after_its_migration() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("copy.db");
+    std::fs::copy(committed(1), &path).unwrap();
+    let mut store = Store::open(&path).unwrap();
+    store.start_experiment(&experiment(EXPERIMENT_ID)).unwrap();
+    store.add_experiment_trial(EXPERIMENT_ID, 0, &trial(TRIAL_ID), &extras()).unwrap();
+    assert_eq!(store.document::<Experiment>(EXPERIMENT_ID).unwrap().done.len(), 1);
+    assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
 }
 
 #[test]

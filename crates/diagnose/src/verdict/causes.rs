@@ -1,0 +1,297 @@
+//! Why a stretch is as it was judged, as far as that shows.
+//!
+//! A cause is found or it is not: advice rests on causes, and a strategy whose cause was not found is
+//! not spoken of. Several may hold at once. What only a tracer sees (adjacent requests, processes)
+//! is silent without one.
+
+use super::expected::Look;
+use super::judge::{Judgement, Stretch, evidence};
+use super::reference_knee;
+use crate::verdict::expected::Reference;
+use crate::words::percent;
+use record::{
+    Cause, CauseCode, Confidence, Evidence, OpKind, Verdict, format_bytes, format_count,
+    format_nanos,
+};
+
+/// Slower by operation: one is this much over what is expected, the other not by that much.
+const OP_SLOWER: f64 = 1.3;
+const OP_FINE: f64 = 1.15;
+/// A queue that is at least this many times the depth that gives nearly the same rate.
+const DEEP: f64 = 2.0;
+/// Bursts: busy less than this share of the time, with this much waiting while busy.
+const BURST_BUSY: f64 = 0.6;
+/// Reads behind writes: writes are this share of the work, reads wait this many times their own.
+const WRITES_WORK: f64 = 0.6;
+const READS_WAIT: f64 = 2.5;
+/// Fewest reads, as a share of requests, that count as waiting.
+const READS_MIN: f64 = 0.02;
+/// A process with more than this share of the requests, and others with at least that much.
+const NEIGHBOUR_SHARE: f64 = 0.55;
+const OTHERS_SHARE: f64 = 0.02;
+/// Rate over the largest one from which on more disks are the matter.
+const NEAR: f64 = 0.8;
+/// Saturation below which another device can take load.
+pub(crate) const SPARE: f64 = 0.5;
+/// One at a time: busy nearly always, with one in progress.
+const ALWAYS_BUSY: f64 = 0.85;
+/// Requests that are small for sequential ones, and the share that makes a stream.
+const SMALL_BYTES: f64 = 32.0 * 1024.0;
+const STREAM_SHARE: f64 = 0.6;
+/// Splits that count, as a share of requests.
+pub(crate) const SPLITS_SHARE: f64 = 0.05;
+
+fn cause(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Cause {
+    Cause { code, claim, evidence }
+}
+
+/// All causes of a stretch. `spare` names other devices that have much to spare.
+pub(crate) fn causes(
+    stretch: &Stretch<'_>,
+    judgement: &Judgement,
+    reference: Option<&Reference>,
+    spare: &[String],
+) -> Vec<Cause> {
+    let mut found = Vec::new();
+    match judgement.verdict {
+        Verdict::Capped => found.extend(capped(stretch, judgement)),
+        Verdict::NotEnoughEvidence => {}
+        _ => {
+            let Some((look, response)) = stretch.best_look() else { return found };
+            let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+            let overloaded =
+                matches!(judgement.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
+            if slow {
+                found.push(slower(stretch, look, response));
+                found.extend(partial_blocks(stretch));
+                let capped = |rival: &record::Rival| rival.verdict == Verdict::Capped;
+                if judgement.rivals.iter().any(capped) {
+                    found.extend(pinned_rate(judgement));
+                }
+            }
+            if overloaded {
+                found.extend(deep(stretch, look, reference));
+                found.extend(near_maximum(stretch, look));
+                found.extend(bursts(stretch, look));
+                found.extend(writes_in_front(stretch, look));
+                found.extend(neighbour(stretch));
+                found.extend(hot(spare));
+            }
+            if !slow && !overloaded {
+                found.extend(one_at_a_time(stretch, look));
+            }
+            found.extend(small_sequential(stretch, slow || overloaded));
+            if slow || overloaded {
+                found.extend(split(stretch));
+            }
+        }
+    }
+    found
+}
+
+fn capped(stretch: &Stretch<'_>, judgement: &Judgement) -> Vec<Cause> {
+    if let Some(limit) = &judgement.limit {
+        let claim = format!(
+            "The limit {}={} of the control group {:?}.",
+            limit.what, limit.limit_per_s, limit.group
+        );
+        let numbers = vec![evidence("limit", limit.limit_per_s as f64, "1/s")];
+        return vec![cause(CauseCode::CgroupLimit, claim, numbers)];
+    }
+    if let Some(pinned) = pinned_rate(judgement) {
+        return vec![pinned];
+    }
+    let waited = stretch.around.traced.as_ref().map_or(0.0, |traced| traced.waited.1);
+    let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));
+    vec![cause(CauseCode::WaitsAbove, claim, vec![evidence("wait", waited, "ns")])]
+}
+
+fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
+    let pin = judgement.pin?;
+    let claim = format!("The {} stays at {}.", pin.what(), pin.text());
+    Some(cause(CauseCode::PinnedRate, claim, vec![evidence("pinned at", pin.per_s, "1/s")]))
+}
+
+/// Which operations are slower.
+fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
+    let tally = &stretch.tally;
+    let ratio = |measured: Option<f64>, expected: Option<f64>| Some(measured? / expected?);
+    let reads = ratio(tally.read.response_ns(), look.by_op[OpKind::Read as usize]);
+    let writes = ratio(tally.write.response_ns(), look.by_op[OpKind::Write as usize]);
+    let over = response / look.expected_ns(stretch.by_rate()).max(1.0);
+    let (code, what) = match (reads, writes) {
+        (Some(reads), Some(writes)) if writes >= OP_SLOWER && reads <= OP_FINE => {
+            (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
+        }
+        (Some(reads), Some(writes)) if reads >= OP_SLOWER && writes <= OP_FINE => {
+            (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
+        }
+        _ => (CauseCode::ServiceSlower, "Requests take longer than the profile says."),
+    };
+    let mut numbers = vec![evidence("response time over the expected", over, "")];
+    numbers.extend(reads.map(|ratio| evidence("reads, over the expected", ratio, "")));
+    numbers.extend(writes.map(|ratio| evidence("writes, over the expected", ratio, "")));
+    cause(code, what.to_owned(), numbers)
+}
+
+/// More outstanding than helps, and always the same number.
+fn deep(stretch: &Stretch<'_>, look: &Look, reference: Option<&Reference>) -> Option<Cause> {
+    let present = stretch.tally.concurrency()?;
+    let knee = reference_knee(reference?, look, present)?;
+    let constant = stretch.constant_depth();
+    (constant && present >= DEEP * knee).then(|| {
+        cause(
+            CauseCode::DepthBeyondKnee,
+            format!(
+                "{} requests are outstanding all the time; {knee:.0} would give nearly the same \
+                 rate.",
+                format_count(present)
+            ),
+            vec![evidence("requests in progress", present, ""), evidence("enough", knee, "")],
+        )
+    })
+}
+
+fn near_maximum(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+    let saturation = stretch.tally.iops() / look.max_iops;
+    (saturation >= NEAR).then(|| {
+        cause(
+            CauseCode::RateNearMaximum,
+            format!("The rate is {} of the largest of this mix.", percent(saturation)),
+            vec![evidence("rate over the largest", saturation, "share")],
+        )
+    })
+}
+
+fn bursts(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+    let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
+    (busy < BURST_BUSY && look.stretch() >= 2.0).then(|| {
+        let present = stretch.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
+        cause(
+            CauseCode::Bursts,
+            format!(
+                "Requests come in bursts: the device is busy {} of the time, with {present:.0} in \
+                 progress then.",
+                percent(busy)
+            ),
+            vec![evidence("busy", busy, "share"), evidence("in progress while busy", present, "")],
+        )
+    })
+}
+
+/// Reads that wait behind writes.
+fn writes_in_front(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+    let (reads, writes) = (&stretch.tally.read, &stretch.tally.write);
+    let (read_ns, write_ns) = (reads.response_ns()?, writes.response_ns()?);
+    let work = writes.time_ns? / stretch.tally.all.time_ns?.max(1.0);
+    let share = stretch.tally.read_share()?;
+    let waits = read_ns / look.unloaded_ns.max(1.0);
+    (work >= WRITES_WORK && share >= READS_MIN && waits >= READS_WAIT).then(|| {
+        cause(
+            CauseCode::WritesInFront,
+            format!(
+                "Writes are {} of the work in progress, and reads wait behind them ({} each).",
+                percent(work),
+                format_nanos(read_ns)
+            ),
+            vec![
+                evidence("writes among the time in progress", work, "share"),
+                evidence("response time of reads", read_ns, "ns"),
+                evidence("response time of writes", write_ns, "ns"),
+            ],
+        )
+    })
+}
+
+fn neighbour(stretch: &Stretch<'_>) -> Option<Cause> {
+    let processes = &stretch.around.traced.as_ref()?.processes;
+    let total: f64 = processes.iter().map(|(_, _, count)| count).sum();
+    let (id, name, count) = processes.first()?;
+    let share = count / total.max(1.0);
+    (share >= NEIGHBOUR_SHARE && 1.0 - share >= OTHERS_SHARE).then(|| {
+        cause(
+            CauseCode::Neighbour,
+            format!("Process {id} ({name}) issues {} of the requests.", percent(share)),
+            vec![evidence("its share of the requests", share, "share")],
+        )
+    })
+}
+
+fn hot(spare: &[String]) -> Option<Cause> {
+    let first = spare.first()?;
+    let others = if spare.len() > 1 { format!(" and {} more", spare.len() - 1) } else { String::new() };
+    Some(cause(
+        CauseCode::HotDevice,
+        format!("{first}{others} had much to spare at the same time."),
+        vec![evidence("devices with much to spare", spare.len() as f64, "")],
+    ))
+}
+
+fn one_at_a_time(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+    let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
+    let present = stretch.tally.concurrency()?;
+    let more = look.side_by_side() >= 2.0;
+    (busy >= ALWAYS_BUSY && present <= 1.25 && more).then(|| {
+        cause(
+            CauseCode::OneAtATime,
+            format!(
+                "One request is outstanding at a time, {} of the time; the device serves {:.0} side \
+                 by side.",
+                percent(busy),
+                look.side_by_side()
+            ),
+            vec![evidence("requests in progress", present, ""), evidence("busy", busy, "share")],
+        )
+    })
+}
+
+fn small_sequential(stretch: &Stretch<'_>, matters: bool) -> Option<Cause> {
+    let share = stretch.around.sequential()?;
+    let bytes = stretch.tally.all.request_bytes()?;
+    (matters && share >= STREAM_SHARE && bytes <= SMALL_BYTES).then(|| {
+        cause(
+            CauseCode::SmallSequential,
+            format!(
+                "{} of the requests are adjacent to one before, and they are small ({}).",
+                percent(share),
+                format_bytes(bytes as u64)
+            ),
+            vec![evidence("sequential", share, "share"), evidence("request size", bytes, "B")],
+        )
+    })
+}
+
+fn split(stretch: &Stretch<'_>) -> Option<Cause> {
+    let share = stretch.tally.splits? / stretch.tally.all.count().max(1.0);
+    (share >= SPLITS_SHARE).then(|| {
+        cause(
+            CauseCode::SplitRequests,
+            format!("{} of the requests were split, as those to scattered files are.", percent(share)),
+            vec![evidence("splits per request", share, "share")],
+        )
+    })
+}
+
+/// Writes whose size is no multiple of the device's block: it reads before it writes.
+fn partial_blocks(stretch: &Stretch<'_>) -> Option<Cause> {
+    let block = stretch.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
+    let bytes = stretch.tally.write.request_bytes()?;
+    let parts = bytes / block;
+    let whole = libm::fabs(parts - libm::round(parts)) < 0.01 && parts >= 0.99;
+    (!whole && stretch.tally.write.count() > 0.2 * stretch.tally.all.count()).then(|| {
+        cause(
+            CauseCode::PartialBlocks,
+            format!(
+                "Writes of {} on average are no whole blocks of {}.",
+                format_bytes(bytes as u64),
+                format_bytes(block as u64)
+            ),
+            vec![evidence("write size", bytes, "B"), evidence("block", block, "B")],
+        )
+    })
+}
+
+/// Whether a judgement is sure enough for advice that changes hardware.
+pub(crate) fn sure(judgement: &Judgement) -> bool {
+    judgement.confidence != Confidence::Possible
+}

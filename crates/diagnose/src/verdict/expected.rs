@@ -1,0 +1,286 @@
+//! What the profile says that a device should have done in a stretch of time.
+//!
+//! The device is asked about the time in which it was busy: with L requests in progress on average
+//! and a share U of the time busy, it had L/U in progress while it worked, and at that depth its
+//! calibrated curve says how long a request takes. Time without requests then cannot make a fine
+//! device look slow, and bursts cannot either. (Rejected: the curve at the plain mean L. A single
+//! server at half load has one request in progress on average and takes twice its service time:
+//! held against the curve at depth one it would be called slow.) A mean over depths is not the curve
+//! at the mean depth, because the curve bends; how much that makes under Poisson arrivals is computed
+//! and allowed for.
+//!
+//! Counters do not tell whether requests were sequential. On a drive with an arm that is a factor
+//! of thirty, so several shares of sequential requests are tried, and what each of them expects is
+//! kept: a response time is too long only if it is too long for all that the counters allow. A
+//! tracer's share, where there is one, stands alone.
+
+use super::tally::Tally;
+use model::{PredictError, Predictor};
+use record::{
+    Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction, Profile,
+};
+
+/// Shares of sequential requests that are tried.
+const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
+/// A rate may exceed the largest one of the profile by this share before the mix is ruled out.
+const ABOVE_MAXIMUM: f64 = 1.1;
+/// Smallest share of the requests that makes a class.
+const CLASS_MIN: f64 = 0.002;
+
+/// The expectation for one mix.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// Share of sequential requests.
+    pub(crate) sequential_share: f64,
+    /// The mix.
+    pub(crate) mix: Mix,
+    /// Of a lone request.
+    pub(crate) unloaded_ns: f64,
+    /// At the concurrency while busy.
+    pub(crate) at_concurrency: Estimate,
+    /// Reads and writes apart, at that concurrency.
+    pub(crate) by_op: [Option<f64>; 2],
+    /// At the rate, with Poisson arrivals.
+    pub(crate) at_rate: Option<Estimate>,
+    /// What the bend of the curve adds at most, as a factor of at least 1.
+    pub(crate) bend: f64,
+    /// The largest rate.
+    pub(crate) max_iops: f64,
+    /// What the model stretched.
+    pub(crate) stretched: Vec<String>,
+}
+
+impl Look {
+    /// The longest response time that is still as expected, before any tolerance.
+    pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
+        let bent = self.at_concurrency.value * self.bend;
+        match self.at_rate.filter(|_| by_rate) {
+            Some(at_rate) => bent.max(at_rate.value),
+            None => bent,
+        }
+    }
+
+    /// Half of the interval of the expectation as a share of it.
+    pub(crate) fn error_rel(&self) -> f64 {
+        let width = self.at_concurrency.relative_half_width();
+        if width.is_finite() { width } else { 1.0 }
+    }
+
+    /// How long a request waits: what is expected at this concurrency over that of a lone one.
+    pub(crate) fn stretch(&self) -> f64 {
+        self.at_concurrency.value / self.unloaded_ns.max(1.0)
+    }
+
+    /// Requests that the device serves side by side: largest rate times response time alone.
+    pub(crate) fn side_by_side(&self) -> f64 {
+        self.max_iops * self.unloaded_ns / 1e9
+    }
+}
+
+/// A device's profile, ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    predictor: Predictor,
+    level_se_rel: f64,
+}
+
+/// What the counters leave open about the requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    /// Share of sequential requests, where it was traced.
+    pub(crate) sequential: Option<f64>,
+    /// Whether the busy counter can be believed.
+    pub(crate) busy: bool,
+}
+
+impl Reference {
+    /// Of a profile.
+    pub(crate) fn new(profile: &Profile) -> Self {
+        Self {
+            predictor: Predictor::new(profile),
+            level_se_rel: profile.level_se_rel.unwrap_or(0.0),
+        }
+    }
+
+    /// What is expected of this stretch for every mix that its counters allow: those whose largest
+    /// rate is not below the rate that was seen.
+    ///
+    /// # Errors
+    /// Why nothing is expected: in words that can follow a colon.
+    pub(crate) fn looks(&self, tally: &Tally, known: Known) -> Result<Vec<Look>, String> {
+        let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
+        let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
+        let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
+        let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
+        let (mut looks, mut why) = (Vec::new(), None);
+        for share in shares {
+            for mix in mixes(tally, share) {
+                match self.look(mix, share, depth, tally.iops()) {
+                    Ok(look) => looks.push(look),
+                    Err(error) => why = why.or(Some(error.to_string())),
+                }
+            }
+        }
+        if looks.is_empty() {
+            return Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()));
+        }
+        let rate = tally.iops();
+        looks.retain(|look| rate <= ABOVE_MAXIMUM * look.max_iops);
+        if looks.is_empty() {
+            return Err("the device did more requests than its profile says that it can".to_owned());
+        }
+        Ok(looks)
+    }
+
+    fn look(&self, mix: Mix, share: f64, depth: f64, rate: f64) -> Result<Look, PredictError> {
+        let closed = self.at_depth(&mix, depth)?;
+        let open = (rate < closed.max_iops.value)
+            .then(|| self.predictor.predict(&mix, Offered::PoissonPerS(rate)).ok())
+            .flatten();
+        Ok(Look {
+            sequential_share: share,
+            unloaded_ns: closed.unloaded_response_ns.value,
+            at_concurrency: self.widened(&closed.response_ns),
+            by_op: [
+                closed.read_response_ns.map(|estimate| estimate.value),
+                closed.write_response_ns.map(|estimate| estimate.value),
+            ],
+            bend: open.as_ref().and_then(|open| self.bend(&mix, open)).unwrap_or(1.0),
+            at_rate: open.map(|open| self.widened(&open.response_ns)),
+            max_iops: closed.max_iops.value,
+            stretched: closed.stretched,
+            mix,
+        })
+    }
+
+    /// A constant number in progress: the measured curve itself, with the interference of mixes. A
+    /// queueing formula for arrivals, which may be the better one at a rate, says nothing here.
+    pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
+        let offered = Offered::Depth(depth.max(1.0));
+        self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
+    }
+
+    /// Poisson arrivals at a rate.
+    pub(crate) fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Option<Prediction> {
+        self.predictor.predict(mix, Offered::PoissonPerS(rate_per_s)).ok()
+    }
+
+    /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
+    /// says.
+    fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
+        let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
+        let at_mean = self.at_depth(mix, depth).ok()?.response_ns.value;
+        let factor = open.response_ns.value / at_mean;
+        factor.is_finite().then_some(factor.clamp(1.0, 2.0))
+    }
+
+    /// With the error of the level that all of a profile has in common.
+    pub(crate) fn widened(&self, estimate: &Estimate) -> Estimate {
+        let level = self.level_se_rel * estimate.value;
+        let se = estimate.se.hypot(level);
+        let extra = 1.96 * (se - estimate.se);
+        Estimate { low: estimate.low - extra, high: estimate.high + extra, se, ..*estimate }
+    }
+}
+
+/// The mixes that counters stand for at a share of sequential requests: one, or one of reads and
+/// one of writes where they are not told apart; none without sizes.
+pub(crate) fn mixes(tally: &Tally, sequential: f64) -> Vec<Mix> {
+    let of = |op: OpKind, bytes: f64, share: f64| -> Vec<MixClass> {
+        let bytes = (bytes.round() as u64).max(1);
+        [(Locality::Sequential, sequential), (Locality::Random, 1.0 - sequential)]
+            .into_iter()
+            .map(|(locality, part)| MixClass { op, locality, bytes, share: share * part })
+            .filter(|class| class.share > 0.0)
+            .collect()
+    };
+    let (reads, writes) = (&tally.read, &tally.write);
+    let apart = reads.requests.zip(writes.requests).filter(|(r, w)| r + w > 0.0);
+    let Some((read_count, write_count)) = apart else {
+        let Some(bytes) = tally.all.request_bytes() else { return Vec::new() };
+        return [OpKind::Read, OpKind::Write]
+            .map(|op| Mix { classes: of(op, bytes, 1.0) })
+            .to_vec();
+    };
+    let total = read_count + write_count;
+    let mut parts = Vec::new();
+    for (op, tallied, count) in
+        [(OpKind::Read, reads, read_count), (OpKind::Write, writes, write_count)]
+    {
+        if count / total < CLASS_MIN {
+            continue;
+        }
+        let Some(bytes) = tallied.request_bytes().or_else(|| tally.all.request_bytes()) else {
+            return Vec::new();
+        };
+        parts.push((op, bytes, count));
+    }
+    let kept: f64 = parts.iter().map(|(_, _, count)| count).sum();
+    let classes =
+        parts.into_iter().flat_map(|(op, bytes, count)| of(op, bytes, count / kept)).collect();
+    vec![Mix { classes }]
+}
+
+/// The look whose expectation lies nearest to a response time; of equals the more random one.
+pub(crate) fn nearest(looks: &[Look], response_ns: f64, by_rate: bool) -> Option<&Look> {
+    let distance =
+        |look: &Look| libm::fabs(libm::log(response_ns / look.expected_ns(by_rate).max(1.0)));
+    looks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+/// The calibrated split of a response time.
+pub(crate) fn calibrated(
+    look: &Look,
+    response_ns: f64,
+    iops: f64,
+    by_rate: bool,
+    traced: bool,
+) -> Calibrated {
+    Calibrated {
+        unloaded_ns: look.unloaded_ns,
+        expected: look.at_concurrency,
+        expected_at_rate: look.at_rate,
+        queue_ns: (response_ns - look.unloaded_ns).max(0.0),
+        over_expected: response_ns / look.expected_ns(by_rate).max(1.0),
+        saturation: iops / look.max_iops,
+        max_iops: look.max_iops,
+        sequential_share: look.sequential_share,
+        sequential_traced: traced,
+    }
+}
+
+/// Expectations of many intervals that resemble each other: rate, depth and sizes are rounded to two
+/// parts in a hundred, and what was asked before is not asked again.
+pub(crate) struct Remembered<'a> {
+    reference: &'a Reference,
+    answers: std::collections::BTreeMap<[i64; 7], Option<Vec<Look>>>,
+}
+
+/// Steps of a rounded logarithm per factor of e.
+const STEPS: f64 = 50.0;
+
+impl<'a> Remembered<'a> {
+    pub(crate) fn new(reference: &'a Reference) -> Self {
+        Self { reference, answers: std::collections::BTreeMap::new() }
+    }
+
+    /// What is expected of an interval; `None` where nothing is.
+    pub(crate) fn looks(&mut self, tally: &Tally, known: Known) -> Option<Vec<Look>> {
+        let step = |value: Option<f64>| match value {
+            Some(value) if value > 0.0 => libm::round(libm::log(value) * STEPS) as i64,
+            Some(_) => i64::MIN,
+            None => i64::MAX,
+        };
+        let key = [
+            step(Some(tally.iops())),
+            step(tally.concurrency()),
+            step(tally.utilization()),
+            step(tally.read.request_bytes()),
+            step(tally.write.request_bytes()),
+            step(tally.read_share()),
+            step(tally.all.request_bytes()),
+        ];
+        let reference = self.reference;
+        self.answers.entry(key).or_insert_with(|| reference.looks(tally, known).ok()).clone()
+    }
+}

@@ -1,0 +1,70 @@
+//! The share of reads that a cache of the device serves, from their response time.
+//!
+//! Friedman works his weighted service time backwards: with w = p w_hit + (1 - p) w_disk a measured w
+//! gives p. That takes a service time, so only stretches count in which requests hardly wait; and it
+//! takes a device whose re-reads are quicker than its random reads, which the profile says. What is
+//! found is a share of hits or of anything else that is as quick: without a tracer, sequential reads
+//! look the same.
+
+use super::Judged;
+use super::expected::Reference;
+use crate::words::NORMAL_95;
+use record::{Estimate, Locality, Measured, Mix, MixClass, OpKind, Verdict};
+
+/// Requests take at most this many times what a lone one takes.
+const HARDLY_WAITS: f64 = 1.3;
+/// Random reads take at least this many times what hits take.
+const TOLD_APART: f64 = 1.5;
+/// Fewest reads.
+const READS_MIN: f64 = 50.0;
+/// A model of a service time is no better than this.
+const MODEL_ERROR: f64 = 0.05;
+
+/// The estimate over all stretches that allow one.
+pub(super) fn hit_share(
+    judged: &[Judged<'_>],
+    reference: Option<&Reference>,
+) -> Measured<Estimate> {
+    let Some(reference) = reference else {
+        return Measured::not("it takes a profile that fits");
+    };
+    let (mut reads, mut time_ns, mut bytes, mut error) = (0.0, 0.0, 0.0, 0.0);
+    for one in judged {
+        let calm = one.stretch.best_look().is_some_and(|(look, _)| look.stretch() <= HARDLY_WAITS);
+        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let read = &one.stretch.tally.read;
+        if let (true, false, Some(spent), Some(moved)) = (calm, slow, read.time_ns, read.bytes) {
+            error += one.stretch.response_error().unwrap_or(1.0) * read.count();
+            reads += read.count();
+            time_ns += spent;
+            bytes += moved;
+        }
+    }
+    if reads < READS_MIN {
+        return Measured::not("no stretch with enough reads that hardly waited");
+    }
+    let size = ((bytes / reads).round() as u64).max(1);
+    let alone = |locality: Locality| {
+        let class = MixClass { op: OpKind::Read, locality, bytes: size, share: 1.0 };
+        reference.at_depth(&Mix { classes: vec![class] }, 1.0).ok().map(|it| it.response_ns)
+    };
+    let (Some(disk), Some(hit)) = (alone(Locality::Random), alone(Locality::Hit)) else {
+        return Measured::not("the profile measured no re-reads of this size");
+    };
+    if disk.value < TOLD_APART * hit.value {
+        return Measured::not("re-reads are no quicker than random reads on this device");
+    }
+    let spread = disk.value - hit.value;
+    let share = |time: f64| ((disk.value - time) / spread).clamp(0.0, 1.0);
+    let mean = time_ns / reads;
+    let own = (error / reads / NORMAL_95) * mean;
+    let se = own.hypot(disk.se).hypot(hit.se).hypot(MODEL_ERROR * mean);
+    let half = NORMAL_95 * se;
+    Measured::Value(Estimate {
+        value: share(mean),
+        low: share(mean + half),
+        high: share(mean - half),
+        se: se / spread,
+        n: u32::try_from(judged.len()).unwrap_or(u32::MAX),
+    })
+}

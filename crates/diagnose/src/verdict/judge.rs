@@ -1,0 +1,585 @@
+//! The verdict on one stretch of time, and what else its evidence allows.
+//!
+//! The questions are asked in one order: is the device held back from above; did it do enough to be
+//! judged; is there a profile that fits; did requests take longer than the profile allows; did they
+//! mostly wait; and if neither, was there a load at all. Each answer names the numbers that it rests
+//! on. What the counters cannot tell apart is said: a verdict with rivals is never certain, and
+//! where two explanations are equally good the confidence says "possible". Nothing is weighed by
+//! how often it occurs elsewhere.
+//!
+//! Thresholds are shares, never times: a device is slow against its own profile, not against a
+//! number of milliseconds.
+
+use super::expected::{Known, Look, nearest};
+use super::pinned::{Pin, moves, pinned};
+use super::surroundings::Surroundings;
+use super::tally::Tally;
+use crate::words::{percent, times};
+use record::{Confidence, DeviceFacts, Evidence, Rival, Verdict, format_count, format_nanos};
+
+/// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
+/// single times vary as much as their mean.
+const REQUESTS_MIN: f64 = 50.0;
+/// Coarsest step of a response time, as a share of it.
+const STEP_MAX_REL: f64 = 0.25;
+/// Slow from this many times the expectation on.
+pub(crate) const SLOW_FROM: f64 = 1.2;
+/// Between these the other answer is named as well.
+const SLOW_DOUBT: (f64, f64) = (1.12, 1.35);
+/// Faster than this share of all expectations: it is another device, or a cache.
+const FIT_FROM: f64 = 0.67;
+/// Overloaded where a request takes this many times what a lone one takes.
+const WAITS_FROM: f64 = 3.0;
+/// Between these the other answer is named as well.
+const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
+/// Or where the rate reaches this share of the largest.
+const NEAR_MAXIMUM: f64 = 0.9;
+/// Below this share of the largest rate there is no load worth the name.
+const MUCH_TO_SPARE: f64 = 0.2;
+/// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
+const PRESSURE_BEYOND: f64 = 0.2;
+/// The same where it is the only sign.
+const PRESSURE_ALONE: f64 = 0.5;
+/// A rate within these shares of a limit has reached it.
+const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// Share of requests that wait before any counter starts, and how long against the response time.
+const HELD_SHARE: f64 = 0.1;
+const HELD_TIMES: f64 = 0.5;
+/// Expectations this far apart depend on whether requests were sequential.
+const PLACE_MATTERS: f64 = 1.25;
+/// Steal that can explain slowness.
+pub(crate) const STEAL_MATTERS: f64 = 0.05;
+
+/// A stretch of time of one device, with all that is known of it.
+#[derive(Debug)]
+pub(crate) struct Stretch<'a> {
+    /// Its place in the device's series.
+    pub(crate) range: std::ops::Range<usize>,
+    /// Its sums.
+    pub(crate) tally: Tally,
+    /// Its intervals.
+    pub(crate) series: &'a [Tally],
+    /// What was known beside the counters.
+    pub(crate) around: Surroundings,
+    /// What the profile expects, or why it expects nothing.
+    pub(crate) looks: Result<Vec<Look>, String>,
+    /// What is known of the requests and the counters.
+    pub(crate) known: Known,
+    /// Facts of the device.
+    pub(crate) facts: Option<&'a DeviceFacts>,
+}
+
+/// A verdict with what it rests on.
+#[derive(Clone, Debug)]
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    pub(crate) confidence: Confidence,
+    pub(crate) claim: String,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) rivals: Vec<Rival>,
+    /// The limit that is reached, where one is.
+    pub(crate) limit: Option<record::CgroupLimit>,
+    /// What the rate is pinned to, where it is.
+    pub(crate) pin: Option<Pin>,
+}
+
+pub(crate) fn evidence(what: &str, value: f64, unit: &str) -> Evidence {
+    Evidence { what: what.to_owned(), value, unit: unit.to_owned() }
+}
+
+pub(crate) fn rival(verdict: Verdict, because: impl Into<String>, decided_by: &str) -> Rival {
+    Rival { verdict, because: because.into(), decided_by: decided_by.to_owned() }
+}
+
+impl Judgement {
+    fn new(verdict: Verdict, confidence: Confidence, claim: String) -> Self {
+        Self {
+            verdict,
+            confidence,
+            claim,
+            evidence: Vec::new(),
+            rivals: Vec::new(),
+            limit: None,
+            pin: None,
+        }
+    }
+
+    fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
+        self.evidence.push(evidence(what, value, unit));
+        self
+    }
+
+    /// Adds a rival; what has one is not certain.
+    pub(crate) fn against(&mut self, rival: Rival) {
+        if self.rivals.iter().any(|known| known.verdict == rival.verdict) {
+            return;
+        }
+        if self.confidence == Confidence::Certain {
+            self.confidence = Confidence::Likely;
+        }
+        self.rivals.push(rival);
+    }
+}
+
+impl Stretch<'_> {
+    /// The response time and the look that explains it best.
+    pub(crate) fn best_look(&self) -> Option<(&Look, f64)> {
+        let response = self.tally.response_ns()?;
+        let looks = self.looks.as_ref().ok()?;
+        Some((nearest(looks, response, self.by_rate())?, response))
+    }
+
+    /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
+    /// cannot be told apart.
+    pub(crate) fn by_rate(&self) -> bool {
+        !self.known.busy || self.tally.utilization().is_none()
+    }
+
+    /// Half-width of the 95 % interval of the response time as a share of it.
+    pub(crate) fn response_error(&self) -> Option<f64> {
+        let total = self.tally.all.time_ns?;
+        let count = self.tally.all.count();
+        let mean = total / count.max(1.0);
+        let parts: Vec<(f64, f64)> = self
+            .series
+            .iter()
+            .filter_map(|one| Some((one.all.time_ns?, one.all.count())))
+            .collect();
+        if parts.len() < 3 || mean <= 0.0 {
+            return None;
+        }
+        // Linearised ratio (Cochran 1977, section 6.4).
+        let squares: f64 = parts.iter().map(|(time, n)| (time - mean * n) * (time - mean * n)).sum();
+        let intervals = parts.len() as f64;
+        let se = (squares * intervals / (intervals - 1.0)).sqrt() / total;
+        Some(stats::student_t_quantile(0.975, intervals - 1.0) * se)
+    }
+
+    /// The same with a stand-in where the intervals are too few: times that vary as their mean.
+    fn error_rel(&self) -> f64 {
+        self.response_error().unwrap_or_else(|| 1.96 / self.tally.all.count().max(1.0).sqrt())
+    }
+
+    /// The verdict on this stretch by itself.
+    pub(crate) fn judge(&self) -> Judgement {
+        let pin = pinned(self.series);
+        let mut judgement = self
+            .held_by_a_limit(pin.as_ref())
+            .or_else(|| self.held_before_counting())
+            .or_else(|| self.too_little())
+            .unwrap_or_else(|| self.against_profile(pin.as_ref()));
+        judgement.pin = pin;
+        judgement
+    }
+
+    /// A control group's limit that is reached.
+    fn held_by_a_limit(&self, pin: Option<&Pin>) -> Option<Judgement> {
+        let tally = &self.tally;
+        let rate = |what: &str| {
+            let (op, bytes) = match what {
+                "riops" => (&tally.read, false),
+                "wiops" => (&tally.write, false),
+                "rbps" => (&tally.read, true),
+                "wbps" => (&tally.write, true),
+                _ => return None,
+            };
+            let sum = if bytes { op.bytes } else { op.requests };
+            sum.map(|sum| sum / tally.seconds.max(1e-9))
+        };
+        let ours = |limit: &&record::CgroupLimit| {
+            self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
+        };
+        let reached = |limit: &record::CgroupLimit| {
+            let share = rate(&limit.what)? / limit.limit_per_s.max(1) as f64;
+            (AT_LIMIT.0..=AT_LIMIT.1).contains(&share).then_some(share)
+        };
+        let limits = self.around.limits.iter().filter(ours);
+        let (limit, share) =
+            limits.filter_map(|limit| Some((limit, reached(limit)?))).next()?;
+        let beyond = self.pressure_beyond();
+        if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() {
+            // Nobody waits longer than the device works: the load happens to be that large.
+            return None;
+        }
+        let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
+        let confidence = if demanded { Confidence::Certain } else { Confidence::Likely };
+        let mut judgement = Judgement::new(
+            Verdict::Capped,
+            confidence,
+            format!(
+                "The control group {:?} may do {}/s ({}), and that is what is done.",
+                limit.group,
+                format_count(limit.limit_per_s as f64),
+                limit.what
+            ),
+        )
+        .with("rate over the limit", share, "share");
+        if let Some(beyond) = beyond {
+            judgement = judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
+        }
+        if !demanded {
+            judgement.against(rival(
+                Verdict::NotTheDisk,
+                "The program may ask for no more than that by itself.",
+                "Pressure stall information, or the tracer's waits before a request is started.",
+            ));
+        }
+        judgement.limit = Some(limit.clone());
+        Some(judgement)
+    }
+
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy.
+    fn pressure_beyond(&self) -> Option<f64> {
+        let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
+        Some(some - busy)
+    }
+
+    /// Whether the tracer saw requests wait before they were started.
+    fn waits_before(&self) -> bool {
+        let (Some(traced), Some(response)) = (&self.around.traced, self.tally.response_ns()) else {
+            return false;
+        };
+        let requests = traced.requests.max(self.tally.all.count());
+        traced.waited.0 >= HELD_SHARE * requests && traced.waited.1 >= HELD_TIMES * response
+    }
+
+    /// Waits before the counters start that full tags do not explain.
+    fn held_before_counting(&self) -> Option<Judgement> {
+        if !self.waits_before() {
+            return None;
+        }
+        let traced = self.around.traced.as_ref()?;
+        let full = self.facts.and_then(|facts| facts.nr_requests).is_some_and(|tags| {
+            self.tally.concurrency().is_some_and(|present| present >= 0.9 * tags as f64)
+        });
+        if full {
+            return None;
+        }
+        let mut judgement = Judgement::new(
+            Verdict::Capped,
+            Confidence::Likely,
+            format!(
+                "Requests wait {} on average before the disk's counters start: something above the \
+                 device holds them.",
+                format_nanos(traced.waited.1)
+            ),
+        )
+        .with("wait before the start", traced.waited.1, "ns")
+        .with("requests that waited", traced.waited.0, "");
+        judgement.against(rival(
+            Verdict::Overloaded,
+            "The device may have refused more requests at once than the counters show.",
+            "The device's tags in use (nr_requests and queue/nr_hw_queues).",
+        ));
+        Some(judgement)
+    }
+
+    fn too_little(&self) -> Option<Judgement> {
+        let count = self.tally.all.count();
+        let nothing = |claim: String| {
+            Judgement::new(Verdict::NotEnoughEvidence, Confidence::Certain, claim)
+                .with("requests", count, "")
+        };
+        if count < REQUESTS_MIN {
+            let claim = if count < 1.0 {
+                "Nothing was asked of the device.".to_owned()
+            } else {
+                format!("{count:.0} requests are too few to judge by (50 at least).")
+            };
+            return Some(nothing(claim));
+        }
+        if self.tally.response_ns().is_none() {
+            return Some(nothing("The source tells no response times.".to_owned()));
+        }
+        let step = self.tally.step_rel();
+        (step > STEP_MAX_REL).then(|| {
+            nothing("The source tells response times too coarsely for this device.".to_owned())
+                .with("step of the response time", step, "share")
+        })
+    }
+
+    /// All that takes a profile.
+    fn against_profile(&self, pin: Option<&Pin>) -> Judgement {
+        let looks = match &self.looks {
+            Ok(looks) => looks,
+            Err(why) => return self.without_profile(why),
+        };
+        let Some((look, response)) = self.best_look() else {
+            return self.without_profile("the source tells no response times");
+        };
+        let by_rate = self.by_rate();
+        let over = |look: &Look| response / look.expected_ns(by_rate).max(1.0);
+        let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
+        let most = looks.iter().map(over).fold(0.0, f64::max);
+        if most < FIT_FROM {
+            let claim = format!(
+                "Requests take {}, {} of the least that the profile expects: a cache serves them, \
+                 or the profile is of another device.",
+                format_nanos(response),
+                percent(most)
+            );
+            return Judgement::new(Verdict::NotEnoughEvidence, Confidence::Likely, claim).with(
+                "response time over the least expected",
+                most,
+                "share",
+            );
+        }
+        let measure = Measure {
+            look,
+            response,
+            over: over(look),
+            least,
+            most,
+            saturation: self.tally.iops() / look.max_iops,
+            error: self.error_rel().hypot(look.error_rel()),
+        };
+        let mut judgement = self.conclude(&measure);
+        self.rivals_of_place(&mut judgement, &measure);
+        self.rivals_of_pin(&mut judgement, &measure, pin);
+        self.rivals_of_counters(&mut judgement, &measure);
+        judgement
+    }
+
+    /// Neither too long nor too short, or too long.
+    fn conclude(&self, measure: &Measure) -> Judgement {
+        let Measure { look, response, over, saturation, error, .. } = *measure;
+        // Too long for every mix that the counters allow, by more than chance allows.
+        let beyond = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
+        let waits = look.stretch();
+        let overloaded = waits >= WAITS_FROM || saturation >= NEAR_MAXIMUM;
+        let verdict = match (beyond, overloaded) {
+            (true, true) => Verdict::SlowAndOverloaded,
+            (true, false) => Verdict::Slow,
+            (false, true) => Verdict::Overloaded,
+            (false, false) if saturation < MUCH_TO_SPARE => Verdict::NotTheDisk,
+            (false, false) => Verdict::Healthy,
+        };
+        let mut judgement = Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure))
+            .with("response time", response, "ns")
+            .with("expected at this concurrency", look.at_concurrency.value, "ns")
+            .with("expected of a lone request", look.unloaded_ns, "ns")
+            .with("rate over the largest of this mix", saturation, "share");
+        let near_one = over < SLOW_DOUBT.0 && !(WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits);
+        let far = !beyond || over >= SLOW_DOUBT.1;
+        if error < 0.1 && (near_one || far) {
+            judgement.confidence = Confidence::Certain;
+        }
+        let slow_if_overloaded =
+            if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
+        let unsure = over >= SLOW_FROM && !beyond;
+        if !beyond && (unsure || over >= SLOW_DOUBT.0) {
+            judgement.against(rival(
+                slow_if_overloaded,
+                format!(
+                    "Requests take {} what is expected, which is near what counts as slow.",
+                    times(over)
+                ),
+                "A longer observation, or a profile with narrower intervals.",
+            ));
+        }
+        if beyond && over < SLOW_DOUBT.1 {
+            let as_expected = if overloaded { Verdict::Overloaded } else { Verdict::Healthy };
+            judgement.against(rival(
+                as_expected,
+                format!("{} what is expected is near what still counts as such.", times(over)),
+                "A longer observation, or a new profile.",
+            ));
+        }
+        if !beyond && saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
+            let other = match (overloaded, saturation < MUCH_TO_SPARE) {
+                (true, _) => Verdict::Healthy,
+                (false, _) => Verdict::Overloaded,
+            };
+            judgement.against(rival(
+                other,
+                format!(
+                    "A request takes {} what a lone one takes; from {WAITS_FROM:.0} times on that \
+                     is called overloaded.",
+                    times(waits)
+                ),
+                "What the program can bear.",
+            ));
+        }
+        judgement
+    }
+
+    fn claim(&self, verdict: Verdict, measure: &Measure) -> String {
+        let Measure { look, response, over, saturation, .. } = *measure;
+        let takes = format_nanos(response);
+        let expected = format_nanos(look.expected_ns(self.by_rate()));
+        let alone = format_nanos(look.unloaded_ns);
+        let share = percent(saturation);
+        let waits = times(look.stretch());
+        match verdict {
+            Verdict::Slow => format!(
+                "Requests take {takes}, {} the {expected} that the profile expects at this \
+                 concurrency.",
+                times(over)
+            ),
+            Verdict::SlowAndOverloaded => format!(
+                "Requests take {takes}, {} the {expected} that the profile expects at this \
+                 concurrency, and that is {waits} the {alone} of a lone request.",
+                times(over)
+            ),
+            Verdict::Overloaded if look.stretch() >= WAITS_FROM => format!(
+                "Requests take {takes}, as expected with so many in progress; a lone one takes \
+                 {alone}. The rate is {share} of the largest."
+            ),
+            Verdict::Overloaded => format!(
+                "The rate is {share} of the largest of this mix; requests take {takes}, as \
+                 expected."
+            ),
+            Verdict::NotTheDisk => format!(
+                "Requests take {takes}, as expected, and the rate is only {share} of the largest."
+            ),
+            _ => format!(
+                "Requests take {takes}, as expected; the rate is {share} of the largest."
+            ),
+        }
+    }
+
+    /// Whether requests were sequential is not told by counters.
+    fn rivals_of_place(&self, judgement: &mut Judgement, measure: &Measure) {
+        let spread = measure.most / measure.least.max(1e-9);
+        let slow_already = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        // At the slow end the random requests explain the time by themselves: a slower device whose
+        // requests were sequential would have to hit that time by chance.
+        let between = measure.least < 0.87;
+        if slow_already || self.known.sequential.is_some() || spread < PLACE_MATTERS || !between {
+            return;
+        }
+        if measure.most >= SLOW_FROM {
+            judgement.against(rival(
+                Verdict::Slow,
+                format!(
+                    "The time fits {} sequential requests; were there more of them, it would be up \
+                     to {} what is expected.",
+                    percent(measure.look.sequential_share),
+                    times(measure.most)
+                ),
+                "The tracer's share of sequential requests (watch as root).",
+            ));
+        }
+    }
+
+    /// A rate that does not move.
+    fn rivals_of_pin(&self, judgement: &mut Judgement, measure: &Measure, pin: Option<&Pin>) {
+        let Some(pin) = pin else { return };
+        let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let settle = "A limit of the provider or of a control group at that rate, pressure stall \
+                      information, or a trial of our own at another rate.";
+        if slow {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(rival(
+                Verdict::Capped,
+                format!(
+                    "The {} is the same in every interval ({}), as behind a cap inside the device: \
+                     slow or capped.",
+                    pin.what(),
+                    pin.text()
+                ),
+                settle,
+            ));
+        } else if measure.saturation < NEAR_MAXIMUM {
+            judgement.against(rival(
+                Verdict::Capped,
+                format!(
+                    "The {} is the same in every interval ({}): capped above the counters, or paced \
+                     by the application.",
+                    pin.what(),
+                    pin.text()
+                ),
+                settle,
+            ));
+        } else {
+            judgement.against(rival(
+                Verdict::Capped,
+                format!(
+                    "The {} is the same in every interval ({}), and so is the largest of the \
+                     profile: the device's limit may be a cap.",
+                    pin.what(),
+                    pin.text()
+                ),
+                settle,
+            ));
+        }
+    }
+
+    /// What the counters hide or may hide.
+    fn rivals_of_counters(&self, judgement: &mut Judgement, measure: &Measure) {
+        let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        if slow && self.by_rate() {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(rival(
+                Verdict::Overloaded,
+                "Without a busy counter to believe, bursts look like slowness.",
+                "A source with busy time, or shorter intervals.",
+            ));
+        }
+        if slow && self.around.steal.is_some_and(|share| share > STEAL_MATTERS) {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(rival(
+                Verdict::NotTheDisk,
+                "The host took processor time from this machine, and requests end only when it \
+                 runs.",
+                "The same on a machine without steal.",
+            ));
+        }
+        let (discards, count) = (self.tally.discards.unwrap_or(0.0), self.tally.all.count());
+        if slow && self.tally.times_may_hold_discards && discards > 0.05 * count {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(rival(
+                Verdict::Healthy,
+                "The source's response times hold those of discards.",
+                "A source that keeps them apart (iostat -x, node_exporter).",
+            ));
+        }
+        let spare = judgement.verdict == Verdict::NotTheDisk || measure.saturation < 0.5;
+        if !slow && spare && self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE) {
+            judgement.against(rival(
+                Verdict::Capped,
+                format!(
+                    "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle \
+                     above it, or another device or network file system.",
+                    percent(self.around.io_some.unwrap_or(0.0)),
+                    percent(self.tally.utilization().unwrap_or(0.0))
+                ),
+                "Limits of the control groups of the processes that wait.",
+            ));
+        }
+    }
+
+    /// What can be said without an expectation.
+    fn without_profile(&self, why: &str) -> Judgement {
+        let judgement = Judgement::new(
+            Verdict::NotEnoughEvidence,
+            Confidence::Certain,
+            format!("No expectation to hold it against: {why}."),
+        );
+        let Some(split) = self.tally.friedman() else { return judgement };
+        judgement
+            .with("Friedman's service time", split.service_ns, "ns")
+            .with("Friedman's queue time", split.queue_ns, "ns")
+    }
+
+    /// Whether the number in progress stays the same, as in a closed loop.
+    pub(crate) fn constant_depth(&self) -> bool {
+        let present: Vec<f64> = self.series.iter().filter_map(Tally::concurrency).collect();
+        present.len() >= 4 && moves(&present).is_some_and(|cv| cv < 0.1)
+    }
+}
+
+/// A stretch held against its profile.
+#[derive(Clone, Copy, Debug)]
+struct Measure<'a> {
+    look: &'a Look,
+    response: f64,
+    /// Over the nearest expectation.
+    over: f64,
+    /// Over the slowest one.
+    least: f64,
+    /// Over the fastest one.
+    most: f64,
+    saturation: f64,
+    error: f64,
+}

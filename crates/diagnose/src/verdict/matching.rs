@@ -1,0 +1,110 @@
+//! Whether a profile is of the device that was observed.
+//!
+//! A kernel's name moves from disk to disk; model and serial number stay. Where a source tells no
+//! more than a name, the name decides, and the doubt is printed. Facts that contradict each other
+//! exclude a profile, also one that the user chose: its verdicts would be about another device.
+
+use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile};
+
+/// A size may differ by this share: partitions, units, reserved blocks.
+const SIZE_DIFFERS: f64 = 0.05;
+
+/// How a profile stands to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It is of this device, as far as is known.
+    Of(MatchedBy, Option<String>),
+    /// It is of another one: why.
+    Not(String),
+}
+
+impl Fit {
+    /// How good it is, the best first; `None` where it does not fit.
+    fn rank(&self) -> Option<u8> {
+        match self {
+            Self::Of(MatchedBy::Serial | MatchedBy::Simulated, _) => Some(0),
+            Self::Of(MatchedBy::ModelAndSize, _) => Some(1),
+            Self::Of(MatchedBy::Name, _) => Some(2),
+            Self::Of(MatchedBy::Choice, _) | Self::Not(_) => None,
+        }
+    }
+}
+
+/// How a profile stands to an observed device. `chosen` is for one that the user named.
+#[must_use]
+pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
+    if profile.target.path == device.name && profile.simulated {
+        return Fit::Of(MatchedBy::Simulated, None);
+    }
+    match (&device.facts, &profile.target.device) {
+        (Some(seen), Some(measured)) => by_facts(seen, measured, chosen),
+        (None, Some(measured)) => by_name(&device.name, measured, chosen),
+        _ if chosen => choice("the profile names no device to compare with"),
+        _ => Fit::Not("the profile names no device".to_owned()),
+    }
+}
+
+/// The profile that fits best, the latest of equals; `profiles` come in order of time.
+#[must_use]
+pub fn best_fit<'a>(
+    device: &ObservedDevice,
+    profiles: impl IntoIterator<Item = &'a Profile>,
+) -> Option<&'a Profile> {
+    let ranked = profiles
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, profile)| Some((fit(device, profile, false).rank()?, index, profile)));
+    ranked
+        .min_by_key(|&(rank, index, _)| (rank, std::cmp::Reverse(index)))
+        .map(|(_, _, profile)| profile)
+}
+
+fn choice(why: &str) -> Fit {
+    Fit::Of(MatchedBy::Choice, Some(format!("it was chosen by hand; {why}")))
+}
+
+fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
+    let differs = |a: &Option<String>, b: &Option<String>| match (a, b) {
+        (Some(a), Some(b)) => a.trim() != b.trim(),
+        _ => false,
+    };
+    if differs(&seen.model, &measured.model) || differs(&seen.serial, &measured.serial) {
+        return Fit::Not("model or serial number differ from those of the profile".to_owned());
+    }
+    let (size, was) = (seen.size_bytes.0 as f64, measured.size_bytes.0 as f64);
+    let sizes_known = size > 0.0 && was > 0.0;
+    if sizes_known && (size - was).abs() > SIZE_DIFFERS * was {
+        return Fit::Not("its size differs from that of the profile".to_owned());
+    }
+    if seen.serial.is_some() && measured.serial.is_some() {
+        return Fit::Of(MatchedBy::Serial, None);
+    }
+    if seen.model.is_some() && measured.model.is_some() && sizes_known {
+        let doubt = "there may be several of this model and size, and no serial number tells them \
+                     apart";
+        return Fit::Of(MatchedBy::ModelAndSize, Some(doubt.to_owned()));
+    }
+    if seen.disk == measured.disk {
+        let doubt = if sizes_known {
+            format!("only name ({}) and size agree; it tells no model or serial number", seen.disk)
+        } else {
+            format!("only the name {} agrees, which another disk may have had", seen.disk)
+        };
+        return Fit::Of(MatchedBy::Name, Some(doubt));
+    }
+    if chosen {
+        return choice("neither serial number nor name say that it is the same device");
+    }
+    Fit::Not("nothing says that it is the same device".to_owned())
+}
+
+fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
+    if measured.disk == name || measured.name == name {
+        let doubt = format!("only the name {name} agrees, which another disk may have had");
+        return Fit::Of(MatchedBy::Name, Some(doubt));
+    }
+    if chosen {
+        return choice("the recording tells no more than a name");
+    }
+    Fit::Not("the profile is of a device of another name".to_owned())
+}

@@ -1,0 +1,536 @@
+//! What the counters of an observation mean: per device and stretch of time a verdict, its rivals,
+//! its causes, and what to do.
+//!
+//! A pure function of an observation and of profiles. The way through, per device: the series is cut
+//! where its use changes ([`segment`]); each stretch is summed up ([`tally`]), put beside what was
+//! known of the system ([`surroundings`]) and held against the profile ([`expected`]); it gets a
+//! verdict by itself ([`judge`]); then the stretches are looked at together, because what a device
+//! did at another hour can exclude an explanation; causes follow ([`causes`]), and advice from the
+//! causes ([`advice`]). False friends are named beside ([`notes`]).
+//!
+//! Rejected: one verdict per observation (an average over a night), a score over many weak signs
+//! (nobody can argue with it, and it is always sure), and thresholds in milliseconds.
+
+mod advice;
+mod causes;
+mod expected;
+mod hits;
+mod judge;
+mod matching;
+mod notes;
+mod pinned;
+mod segment;
+mod surroundings;
+mod tally;
+
+pub use matching::{Fit, best_fit, fit};
+
+use expected::{Known, Look, Reference, calibrated, nearest};
+use judge::{Judgement, Stretch, rival};
+use record::{
+    Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
+    MatchedProfile, Measured, Moment, Observation, ObservedDevice, Profile, Verdict, VerdictShare,
+    hex_digest,
+};
+use std::ops::Range;
+use surroundings::Surroundings;
+use tally::Tally;
+
+/// Neighbouring stretches are one episode where their rates, times and sizes are within this factor
+/// and they have the same verdict.
+const ALIKE: f64 = 1.4;
+/// Less than this many requests per second, and hardly ever busy, is rest.
+const IDLE_IOPS: f64 = 1.0;
+const IDLE_BUSY: f64 = 0.01;
+/// From this share of the largest rate on an episode is called busy.
+const BUSY_SATURATION: f64 = 0.5;
+/// A pinned rate that other stretches stay below by this share, being fast there.
+const BELOW_PIN: f64 = 0.8;
+/// Share of the rate that a smaller queue must keep.
+const NEARLY: f64 = 0.9;
+/// Parallel devices: from this many requests side by side on.
+const PARALLEL: f64 = 1.5;
+
+/// What a diagnosis is to know beside its material.
+#[derive(Clone, Debug, Default)]
+pub struct DiagnoseOptions {
+    /// Version of the program.
+    pub halfpower_version: String,
+    /// The user named the profile: it is used where nothing contradicts it.
+    pub chosen: bool,
+    /// Leaves the intervals out of the document, for a live screen.
+    pub without_series: bool,
+}
+
+/// A judged stretch.
+#[derive(Debug)]
+struct Judged<'a> {
+    stretch: Stretch<'a>,
+    judgement: Judgement,
+    causes: Vec<Cause>,
+}
+
+/// Diagnoses every device of an observation that is not a part of another one or built of others.
+pub fn diagnose<'p>(
+    observation: &Observation,
+    profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p Profile>,
+    options: &DiagnoseOptions,
+) -> Diagnosis {
+    let (mut devices, mut left_out) = (Vec::new(), Vec::new());
+    for device in &observation.devices {
+        if let Some(whole) = &device.partition_of {
+            left_out.push(format!("{}: a part of {whole}", device.name));
+        } else if !device.built_of.is_empty() {
+            let parts = device.built_of.join(", ");
+            left_out.push(format!("{}: built of {parts}, whose requests it repeats", device.name));
+        } else {
+            devices.push(Subject::new(observation, device, profile_of(device), options));
+        }
+    }
+    let spare: Vec<(String, Vec<(Range<u64>, bool)>)> =
+        devices.iter().map(|subject| (subject.device.name.clone(), subject.spare())).collect();
+    let devices: Vec<DeviceDiagnosis> = devices
+        .iter()
+        .map(|subject| {
+            let others: Vec<_> =
+                spare.iter().filter(|(name, _)| *name != subject.device.name).collect();
+            subject.diagnosis(&others, options)
+        })
+        .collect();
+    let profiles: Vec<&str> = devices
+        .iter()
+        .filter_map(|device| device.profile.value().map(|profile| profile.profile_id.as_str()))
+        .collect();
+    Diagnosis {
+        schema: DIAGNOSIS_SCHEMA.to_owned(),
+        halfpower_version: options.halfpower_version.clone(),
+        id: hex_digest(&format!("diagnosis {} {}", observation.id, profiles.join(" "))),
+        time: observation.time.clone(),
+        observation_id: observation.id.clone(),
+        source: observation.source.clone(),
+        host: observation.host.clone(),
+        devices,
+        left_out,
+        findings: observation.findings.clone(),
+    }
+}
+
+/// The smallest number of requests in progress that gives nearly the rate of `depth` of them.
+fn reference_knee(reference: &Reference, look: &Look, depth: f64) -> Option<f64> {
+    let rate = |depth: f64| {
+        Some(depth / reference.at_depth(&look.mix, depth).ok()?.response_ns.value.max(1.0))
+    };
+    let enough = NEARLY * rate(depth)?;
+    let mut candidate = 1.0;
+    while candidate < depth {
+        if rate(candidate)? >= enough {
+            return Some(candidate);
+        }
+        candidate *= 2.0;
+    }
+    Some(depth)
+}
+
+/// One device with all that is needed to judge it.
+struct Subject<'a> {
+    device: &'a ObservedDevice,
+    intervals: Vec<&'a Interval>,
+    series: Vec<Tally>,
+    observation: &'a Observation,
+    profile: Measured<MatchedProfile>,
+    reference: Option<Reference>,
+    begins: Vec<usize>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(
+        observation: &'a Observation,
+        device: &'a ObservedDevice,
+        profile: Option<&Profile>,
+        options: &DiagnoseOptions,
+    ) -> Self {
+        let intervals: Vec<&Interval> = observation
+            .intervals
+            .iter()
+            .filter(|interval| interval.device == device.name && interval.duration_ns > 0)
+            .collect();
+        let series: Vec<Tally> = intervals.iter().map(|interval| Tally::of(interval)).collect();
+        let matched = match profile {
+            None => Measured::not("no profile fits this device; `halfpower check` makes one"),
+            Some(profile) => match fit(device, profile, options.chosen) {
+                Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
+                Fit::Of(by, doubt) => Measured::Value(MatchedProfile {
+                    profile_id: profile.id.clone(),
+                    target: profile.target.path.clone(),
+                    time: profile.time.clone(),
+                    by,
+                    doubt,
+                }),
+            },
+        };
+        let reference = profile.filter(|_| matched.value().is_some()).map(Reference::new);
+        let mut subject = Self {
+            device,
+            begins: segment::stretches(&series),
+            intervals,
+            series,
+            observation,
+            profile: matched,
+            reference,
+        };
+        subject.join();
+        subject
+    }
+
+    /// What is known of a range of intervals.
+    fn stretch(&self, range: Range<usize>) -> Stretch<'_> {
+        let intervals = &self.intervals[range.clone()];
+        let tally = Tally::over(intervals.iter().copied());
+        let around = Surroundings::of(intervals, &self.observation.contexts);
+        let known = Known {
+            sequential: around.sequential(),
+            busy: self.device.busy_doubt.is_none(),
+        };
+        let looks = match &self.reference {
+            Some(reference) => reference.looks(&tally, known),
+            None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
+        };
+        Stretch {
+            series: &self.series[range.clone()],
+            facts: self.device.facts.as_ref(),
+            range,
+            tally,
+            around,
+            looks,
+            known,
+        }
+    }
+
+    fn ranges(&self) -> Vec<Range<usize>> {
+        let ends = self.begins.iter().skip(1).copied().chain([self.series.len()]);
+        self.begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
+    }
+
+    /// Joins neighbours that are alike.
+    fn join(&mut self) {
+        let mut at = 1;
+        while at < self.begins.len() {
+            let ranges = self.ranges();
+            let (left, right) = (&ranges[at - 1], &ranges[at]);
+            let (one, other) = (self.stretch(left.clone()), self.stretch(right.clone()));
+            if alike(&one, &other) {
+                self.begins.remove(at);
+                at = at.saturating_sub(1).max(1);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// All stretches with their verdicts.
+    fn judged(&self, others: &[&(String, Vec<(Range<u64>, bool)>)]) -> Vec<Judged<'_>> {
+        let stretches: Vec<Stretch<'_>> =
+            self.ranges().into_iter().map(|range| self.stretch(range)).collect();
+        let judgements: Vec<Judgement> = stretches.iter().map(Stretch::judge).collect();
+        let mut judged: Vec<Judged<'_>> = stretches
+            .into_iter()
+            .zip(judgements)
+            .map(|(stretch, judgement)| Judged { stretch, judgement, causes: Vec::new() })
+            .collect();
+        settle_pinned(&mut judged);
+        settle_write_back(&mut judged);
+        for one in &mut judged {
+            let spare = self.spare_elsewhere(&one.stretch, others);
+            one.causes =
+                causes::causes(&one.stretch, &one.judgement, self.reference.as_ref(), &spare);
+        }
+        judged
+    }
+
+    /// When this device had much to spare.
+    fn spare(&self) -> Vec<(Range<u64>, bool)> {
+        let stretches = self.ranges().into_iter().map(|range| self.stretch(range));
+        stretches
+            .map(|stretch| {
+                let idle = stretch.tally.utilization().is_some_and(|busy| busy < 0.2);
+                let quiet = stretch.best_look().is_some_and(|(look, _)| {
+                    stretch.tally.iops() / look.max_iops < causes::SPARE
+                        && look.stretch() < 2.0
+                });
+                (self.time_of(&stretch.range), idle || quiet)
+            })
+            .collect()
+    }
+
+    fn time_of(&self, range: &Range<usize>) -> Range<u64> {
+        let first = self.intervals[range.start];
+        let last = self.intervals[range.end - 1];
+        first.begin_ns..last.begin_ns.saturating_add(last.duration_ns)
+    }
+
+    /// Other devices that had much to spare during all of a stretch.
+    fn spare_elsewhere(
+        &self,
+        stretch: &Stretch<'_>,
+        others: &[&(String, Vec<(Range<u64>, bool)>)],
+    ) -> Vec<String> {
+        let time = self.time_of(&stretch.range);
+        let free = |parts: &[(Range<u64>, bool)]| {
+            let mut touching =
+                parts.iter().filter(|(part, _)| part.start < time.end && time.start < part.end);
+            let first = touching.next();
+            first.is_some_and(|(_, spare)| *spare) && touching.all(|(_, spare)| *spare)
+        };
+        others.iter().filter(|(_, parts)| free(parts)).map(|(name, _)| name.clone()).collect()
+    }
+
+    fn diagnosis(
+        &self,
+        others: &[&(String, Vec<(Range<u64>, bool)>)],
+        options: &DiagnoseOptions,
+    ) -> DeviceDiagnosis {
+        let judged = self.judged(others);
+        let whole = Tally::over(self.intervals.iter().copied());
+        let seconds = whole.seconds.max(1e-9);
+        let busiest = judged.iter().map(|one| one.stretch.tally.iops()).fold(0.0, f64::max);
+        let episodes: Vec<Episode> =
+            judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
+        let advice = advice::advice(&judged, self.reference.as_ref());
+        let series = if options.without_series { Vec::new() } else { self.moments(&judged) };
+        DeviceDiagnosis {
+            device: self.device.name.clone(),
+            model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
+            profile: self.profile.clone(),
+            duration_ns: (whole.seconds * 1e9) as u64,
+            shares: shares(&episodes),
+            worst: worst(&episodes),
+            hit_share: hits::hit_share(&judged, self.reference.as_ref()),
+            splits_compared: splits_compared(&judged),
+            notes: notes::notes(self.device, self.profile.value(), &judged, &whole),
+            episodes,
+            advice,
+            series,
+        }
+    }
+
+    fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
+        let (stretch, judgement) = (&one.stretch, &one.judgement);
+        let time = self.time_of(&stretch.range);
+        let tally = &stretch.tally;
+        let best = stretch.best_look();
+        let traced = stretch.known.sequential.is_some();
+        let calibrated = best.map(|(look, response)| {
+            calibrated(look, response, tally.iops(), stretch.by_rate(), traced)
+        });
+        let share = match &calibrated {
+            Some(split) => split.saturation,
+            None => tally.iops() / busiest.max(1e-9),
+        };
+        let idle = tally.iops() < IDLE_IOPS && tally.utilization().is_none_or(|u| u < IDLE_BUSY);
+        Episode {
+            begin_ns: time.start,
+            duration_ns: time.end.saturating_sub(time.start),
+            intervals: tally.intervals,
+            share_of_time: tally.seconds / seconds,
+            activity: match (idle, share >= BUSY_SATURATION) {
+                (true, _) => Activity::Idle,
+                (false, true) => Activity::Busy,
+                (false, false) => Activity::Quiet,
+            },
+            verdict: judgement.verdict,
+            confidence: judgement.confidence,
+            claim: judgement.claim.clone(),
+            evidence: judgement.evidence.clone(),
+            rivals: judgement.rivals.clone(),
+            causes: one.causes.clone(),
+            numbers: tally.numbers(),
+            response_ci95_rel: stretch.response_error(),
+            friedman: tally.friedman(),
+            calibrated,
+            misleading: tally.misleading(),
+            stretched: best.map(|(look, _)| look.stretched.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Every interval with both splits.
+    fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
+        let mut moments = Vec::with_capacity(self.series.len());
+        for (episode, one) in judged.iter().enumerate() {
+            let by_rate = one.stretch.by_rate();
+            let mut expectations = self.reference.as_ref().map(expected::Remembered::new);
+            for index in one.stretch.range.clone() {
+                let (interval, tally) = (self.intervals[index], &self.series[index]);
+                let split = tally.response_ns().zip(expectations.as_mut()).and_then(
+                    |(response, expectations)| {
+                        let looks = expectations.looks(tally, one.stretch.known)?;
+                        let look = nearest(&looks, response, by_rate)?;
+                        let traced = one.stretch.known.sequential.is_some();
+                        Some(calibrated(look, response, tally.iops(), by_rate, traced))
+                    },
+                );
+                moments.push(Moment {
+                    begin_ns: interval.begin_ns,
+                    duration_ns: interval.duration_ns,
+                    episode: u32::try_from(episode).unwrap_or(u32::MAX),
+                    numbers: tally.numbers(),
+                    friedman: tally.friedman(),
+                    calibrated: split,
+                    misleading: tally.misleading(),
+                });
+            }
+        }
+        moments
+    }
+}
+
+/// Whether two neighbouring stretches are one.
+fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
+    let idle = |stretch: &Stretch<'_>| stretch.tally.iops() < IDLE_IOPS;
+    if idle(one) && idle(other) {
+        return true;
+    }
+    let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= ALIKE,
+        (None, None) => true,
+        (a, b) => a == b,
+    };
+    let (a, b) = (&one.tally, &other.tally);
+    let shares = a.read_share().zip(b.read_share()).is_none_or(|(a, b)| (a - b).abs() < 0.2);
+    near(Some(a.iops()), Some(b.iops()))
+        && near(a.response_ns(), b.response_ns())
+        && near(a.all.request_bytes(), b.all.request_bytes())
+        && shares
+        && one.judge().verdict == other.judge().verdict
+}
+
+/// A rate pinned inside the device: slow and capped look the same, unless the device was as fast as
+/// its profile whenever less was asked of it.
+fn settle_pinned(judged: &mut [Judged<'_>]) {
+    for index in 0..judged.len() {
+        let one = &judged[index];
+        let slow = matches!(
+            one.judgement.verdict,
+            Verdict::Slow | Verdict::SlowAndOverloaded
+        );
+        let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
+        let rate = |stretch: &Stretch<'_>| {
+            if pin.bytes { stretch.tally.bytes_per_s().unwrap_or(0.0) } else { stretch.tally.iops() }
+        };
+        let below_and_fast = judged.iter().any(|other| {
+            matches!(other.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk)
+                && rate(&other.stretch) <= BELOW_PIN * pin.per_s
+        });
+        let above = judged.iter().any(|other| rate(&other.stretch) > 1.05 * pin.per_s);
+        if !below_and_fast || above {
+            continue;
+        }
+        let judgement = &mut judged[index].judgement;
+        judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
+        let slow = judgement.verdict;
+        judgement.verdict = Verdict::Capped;
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = format!(
+            "The {} stays at {} however many requests wait, and below it the device is as fast as \
+             its profile says: a cap inside or below it.",
+            pin.what(),
+            pin.text()
+        );
+        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, "1/s"));
+        judgement.against(rival(
+            slow,
+            "The device may be slower only where many requests wait.",
+            "The provider's limit for this volume, or a trial of our own at that depth.",
+        ));
+    }
+}
+
+/// Writes of the page cache wait for each other, and nobody for them.
+fn settle_write_back(judged: &mut [Judged<'_>]) {
+    for one in judged {
+        if one.judgement.verdict != Verdict::Overloaded || !notes::is_write_back(one) {
+            continue;
+        }
+        let Some((look, _)) = one.stretch.best_look() else { continue };
+        let spare = one.stretch.tally.iops() < 0.2 * look.max_iops;
+        let claim = format!(
+            "The page cache writes back: its requests wait for each other ({}), as expected.",
+            record::format_nanos(one.stretch.tally.response_ns().unwrap_or(0.0))
+        );
+        let judgement = &mut one.judgement;
+        judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = claim;
+        judgement.rivals.retain(|rival| rival.verdict != judgement.verdict);
+        judgement.against(rival(
+            Verdict::Overloaded,
+            "Somebody may wait for these writes (fsync, or readers in the same queue).",
+            "Response times of the program, or the tracer's list of processes.",
+        ));
+    }
+}
+
+/// Verdicts by their share of the time.
+fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
+    let mut shares: Vec<VerdictShare> = Vec::new();
+    for episode in episodes {
+        match shares.iter_mut().find(|share| share.verdict == episode.verdict) {
+            Some(share) => share.share_of_time += episode.share_of_time,
+            None => shares.push(VerdictShare {
+                verdict: episode.verdict,
+                share_of_time: episode.share_of_time,
+            }),
+        }
+    }
+    shares.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    shares
+}
+
+/// The episode in which requests lost the most time: response time beyond that of a lone request,
+/// times requests. Of capped ones the longest counts as well, because what they lose is not seen.
+fn worst(episodes: &[Episode]) -> Option<u32> {
+    let bad = |episode: &Episode| {
+        matches!(
+            episode.verdict,
+            Verdict::Capped | Verdict::Slow | Verdict::SlowAndOverloaded | Verdict::Overloaded
+        )
+    };
+    let lost = |episode: &Episode| {
+        let waited = episode.calibrated.map_or(0.0, |split| split.queue_ns);
+        episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
+    };
+    let candidates = episodes.iter().enumerate().filter(|(_, episode)| bad(episode));
+    let found = candidates.max_by(|a, b| lost(a.1).total_cmp(&lost(b.1)))?;
+    u32::try_from(found.0).ok()
+}
+
+/// Why the two ways to split a response time agree or differ on this device.
+fn splits_compared(judged: &[Judged<'_>]) -> String {
+    let most = judged
+        .iter()
+        .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
+        .max_by(|a, b| a.stretch.tally.all.count().total_cmp(&b.stretch.tally.all.count()));
+    let Some((one, (look, _))) = most.and_then(|one| Some((one, one.stretch.best_look()?))) else {
+        return "Friedman's split (S = U/X, Q = R - S) holds for a device that does one thing at a \
+                time. Without a profile nobody knows whether this is one: on a parallel device it \
+                calls queueing what is served side by side."
+            .to_owned();
+    };
+    let Some(split) = one.stretch.tally.friedman() else {
+        return "The source tells no busy time, so that there is no Friedman split.".to_owned();
+    };
+    let (service, alone) =
+        (record::format_nanos(split.service_ns), record::format_nanos(look.unloaded_ns));
+    let side = look.side_by_side();
+    if side < PARALLEL {
+        return format!(
+            "This device serves about one request at a time, so the splits agree in principle: \
+             Friedman's S = U/X is {service}, a lone request takes {alone} by the profile."
+        );
+    }
+    format!(
+        "This device serves about {side:.0} requests side by side. Friedman's S = U/X ({service}) is \
+         then the mean spacing of completions, not what a request takes ({alone} alone), and his Q = \
+         R - S counts as queueing what is served in parallel: it is R (1 - U/L). Believe the \
+         calibrated split here."
+    )
+}

@@ -1,0 +1,226 @@
+//! What looks like trouble and is none, and what to beware of.
+//!
+//! A rising `await` is the alarm that most people have, and it rises for reasons that are no fault of
+//! the disk: larger requests, a page cache that writes for nobody, discards that are counted with
+//! the rest, a host that does not let the machine run. Each is named where its evidence is there,
+//! beside the verdict, because who has seen the alarm wants to know why it is silent here.
+
+use super::causes::SPLITS_SHARE;
+use super::judge::{STEAL_MATTERS, evidence};
+use super::{Judged, tally::Tally};
+use crate::words::{percent, times};
+use record::{
+    Evidence, MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos,
+};
+
+/// A response time that rose by this much is an alarm.
+const ROSE: f64 = 1.3;
+/// Requests that grew by this much explain a rise.
+const GREW: f64 = 1.5;
+/// Two splits of the share of sequential requests that are this far apart are a change.
+const PLACE_CHANGED: f64 = 0.3;
+/// A device that is busy this share of the time, at no more than this of its largest rate.
+const BUSY: f64 = 0.9;
+const FAR_FROM_FULL: f64 = 0.5;
+/// Writes that are under write-back: share of the requests.
+const ALL_WRITES: f64 = 0.95;
+/// Discards that count, as a share of requests.
+const DISCARDS_SHARE: f64 = 0.05;
+
+fn note(code: NoteCode, claim: String, evidence: Vec<Evidence>) -> Note {
+    Note { code, claim, evidence }
+}
+
+/// All notes on a device.
+pub(crate) fn notes(
+    device: &ObservedDevice,
+    profile: Option<&MatchedProfile>,
+    judged: &[Judged<'_>],
+    whole: &Tally,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    notes.extend(profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
+        let claim = format!("Whether the profile is of this device is open: {doubt}.");
+        note(NoteCode::ProfileDoubtful, claim, Vec::new())
+    }));
+    let pairs = || judged.windows(2).map(|pair| (&pair[0], &pair[1]));
+    notes.extend(pairs().find_map(|(from, to)| sizes_grew(from, to)));
+    notes.extend(pairs().find_map(|(from, to)| pattern_changed(from, to)));
+    notes.extend(judged.iter().find_map(write_back));
+    notes.extend(judged.iter().find_map(busy_not_full));
+    notes.extend(discards(whole));
+    notes.extend(steal(judged));
+    notes.extend(splits(whole));
+    notes.extend(device.busy_doubt.as_ref().map(|doubt| {
+        let claim = format!("The busy counter is not believed: {doubt}.");
+        note(NoteCode::BusyDoubtful, claim, Vec::new())
+    }));
+    notes.extend(missing(whole));
+    notes
+}
+
+fn fine(judged: &Judged<'_>) -> bool {
+    matches!(judged.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk)
+}
+
+/// Both with enough requests, and the second slower.
+fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
+    let (before, after) =
+        (from.stretch.tally.response_ns()?, to.stretch.tally.response_ns()?);
+    let enough = |judged: &Judged<'_>| judged.stretch.tally.all.count() >= 50.0;
+    (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
+}
+
+fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
+    let (before, after) = rise(from, to)?;
+    let size = |judged: &Judged<'_>| judged.stretch.tally.all.request_bytes();
+    let (small, large) = (size(from)?, size(to)?);
+    (large >= GREW * small && fine(to)).then(|| {
+        note(
+            NoteCode::SizesGrew,
+            format!(
+                "Response times rose {} because requests grew from {} to {}: what is expected of \
+                 them rose as much. await alone would be an alarm; it is none.",
+                times(after / before),
+                format_bytes(small as u64),
+                format_bytes(large as u64)
+            ),
+            vec![
+                evidence("response time before", before, "ns"),
+                evidence("response time after", after, "ns"),
+            ],
+        )
+    })
+}
+
+fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
+    let (before, after) = rise(from, to)?;
+    let (first, second) = (from.stretch.best_look()?.0, to.stretch.best_look()?.0);
+    let traced = from.stretch.known.sequential.is_some() && to.stretch.known.sequential.is_some();
+    let fell = first.sequential_share - second.sequential_share;
+    (fell >= PLACE_CHANGED).then(|| {
+        let shares = format!(
+            "from {} to {}",
+            percent(first.sequential_share),
+            percent(second.sequential_share)
+        );
+        let claim = if traced {
+            format!(
+                "Response times rose {} because fewer requests are sequential ({shares}).",
+                times(after / before)
+            )
+        } else {
+            format!(
+                "Response times rose {} (from {} to {}): fewer sequential requests would explain it \
+                 ({shares}); so would a slower device. The tracer would tell.",
+                times(after / before),
+                format_nanos(before),
+                format_nanos(after)
+            )
+        };
+        note(NoteCode::PatternChanged, claim, vec![evidence("fall of the share", fell, "share")])
+    })
+}
+
+/// Whether a stretch is the page cache's own writing.
+pub(crate) fn is_write_back(judged: &Judged<'_>) -> bool {
+    let writes_only =
+        judged.stretch.tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
+    writes_only && judged.stretch.around.writeback_bytes.is_some_and(|bytes| bytes > 0.0)
+}
+
+fn write_back(judged: &Judged<'_>) -> Option<Note> {
+    let look = judged.stretch.best_look()?.0;
+    (is_write_back(judged) && look.stretch() >= 2.0).then(|| {
+        let bytes = judged.stretch.around.writeback_bytes.unwrap_or(0.0);
+        note(
+            NoteCode::WriteBackBursts,
+            format!(
+                "The page cache wrote back {} at a time: its requests wait for each other, and as \
+                 far as is known nobody waits for them.",
+                format_bytes(bytes as u64)
+            ),
+            vec![evidence("under write-back on average", bytes, "B")],
+        )
+    })
+}
+
+fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
+    let busy = judged.stretch.tally.utilization().filter(|_| judged.stretch.known.busy)?;
+    let (look, _) = judged.stretch.best_look()?;
+    let saturation = judged.stretch.tally.iops() / look.max_iops;
+    (busy >= BUSY && saturation <= FAR_FROM_FULL && look.side_by_side() >= 2.0).then(|| {
+        note(
+            NoteCode::BusyNotSaturated,
+            format!(
+                "%util says {}, yet the rate is {} of the largest: this device serves about {:.0} \
+                 requests side by side, and is busy as soon as there is one.",
+                percent(busy),
+                percent(saturation),
+                look.side_by_side()
+            ),
+            vec![evidence("busy", busy, "share"), evidence("saturation", saturation, "share")],
+        )
+    })
+}
+
+fn discards(whole: &Tally) -> Option<Note> {
+    let share = whole.discards? / whole.all.count().max(1.0);
+    (whole.times_may_hold_discards && share >= DISCARDS_SHARE).then(|| {
+        note(
+            NoteCode::DiscardsIncluded,
+            format!(
+                "There are {} discards per request, and the response times of this source hold \
+                 theirs: a file system that trims looks slow.",
+                percent(share)
+            ),
+            vec![evidence("discards per request", share, "share")],
+        )
+    })
+}
+
+fn steal(judged: &[Judged<'_>]) -> Option<Note> {
+    let most = judged
+        .iter()
+        .filter_map(|judged| judged.stretch.around.steal)
+        .fold(0.0, f64::max);
+    (most > STEAL_MATTERS).then(|| {
+        note(
+            NoteCode::Steal,
+            format!(
+                "The host took up to {} of the processors' time. A request that is done counts as \
+                 in progress until the machine runs again.",
+                percent(most)
+            ),
+            vec![evidence("steal", most, "share")],
+        )
+    })
+}
+
+fn splits(whole: &Tally) -> Option<Note> {
+    let share = whole.splits? / whole.all.count().max(1.0);
+    (share >= SPLITS_SHARE).then(|| {
+        note(
+            NoteCode::SplitRequests,
+            format!(
+                "{} of the requests were split in two or more, which usually means fragmented files.",
+                percent(share)
+            ),
+            vec![evidence("splits per request", share, "share")],
+        )
+    })
+}
+
+fn missing(whole: &Tally) -> Option<Note> {
+    let lacks = [
+        (whole.utilization().is_none(), "busy time (no Friedman split; bursts look like slowness)"),
+        (whole.read_share().is_none(), "reads and writes apart (the mix is open)"),
+        (whole.response_ns().is_none(), "response times (no verdict on the device)"),
+        (whole.all.request_bytes().is_none(), "request sizes (no expectation)"),
+    ];
+    let names: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, name)| *name).collect();
+    (!names.is_empty() && whole.all.count() > 0.0).then(|| {
+        let claim = format!("The source does not tell {}.", names.join("; "));
+        note(NoteCode::FiguresMissing, claim, Vec::new())
+    })
+}

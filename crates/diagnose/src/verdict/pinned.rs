@@ -1,0 +1,119 @@
+//! Whether a rate stays the same from interval to interval, as behind a cap.
+//!
+//! Arrivals and service times that vary make counts that vary: those of a Poisson process by the
+//! square root of their mean. A token bucket, a pacer and a device without any variance make counts
+//! that do not. A rate counts as pinned where its counts vary less than half of what a Poisson
+//! process would, and by less than two in a hundred; which of the three it is, the rate alone does
+//! not tell. First and last interval are left out: a stretch begins and ends within one.
+
+use super::tally::Tally;
+use record::{format_count, format_rate};
+
+/// Fewest intervals.
+const INTERVALS_MIN: usize = 6;
+/// Fewest requests of an interval.
+const REQUESTS_MIN: f64 = 20.0;
+/// Variation of a pinned rate, as a share of it.
+const VARIATION_MAX: f64 = 0.02;
+/// Variation over that of a Poisson process.
+const POISSON_SHARE_MAX: f64 = 0.5;
+
+/// What a rate is pinned to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pin {
+    /// Per second.
+    pub(crate) per_s: f64,
+    /// Whether bytes, not requests.
+    pub(crate) bytes: bool,
+}
+
+impl Pin {
+    /// What is pinned.
+    pub(crate) fn what(&self) -> &'static str {
+        if self.bytes { "throughput" } else { "rate" }
+    }
+
+    /// To what.
+    pub(crate) fn text(&self) -> String {
+        if self.bytes { format_rate(self.per_s) } else { format!("{}/s", format_count(self.per_s)) }
+    }
+}
+
+/// Standard deviation over mean; `None` of fewer than two values or a mean of zero.
+pub(crate) fn moves(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if values.len() < 2 || mean <= 0.0 {
+        return None;
+    }
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    Some((squares / (count - 1.0)).sqrt() / mean)
+}
+
+/// What the rate or the throughput of these intervals is pinned to.
+pub(crate) fn pinned(series: &[Tally]) -> Option<Pin> {
+    let inner = series.get(1..series.len().checked_sub(1)?)?;
+    if inner.len() < INTERVALS_MIN {
+        return None;
+    }
+    let seconds: f64 = inner.iter().map(|one| one.seconds).sum();
+    let counts: f64 = inner.iter().map(|one| one.all.count()).sum();
+    let mean_count = counts / inner.len() as f64;
+    if mean_count < REQUESTS_MIN {
+        return None;
+    }
+    let poisson = 1.0 / mean_count.sqrt();
+    let still = |values: &[f64]| {
+        moves(values).is_some_and(|cv| cv < VARIATION_MAX && cv < POISSON_SHARE_MAX * poisson)
+    };
+    let rates: Vec<f64> = inner.iter().map(Tally::iops).collect();
+    if still(&rates) {
+        return Some(Pin { per_s: counts / seconds, bytes: false });
+    }
+    let throughputs: Option<Vec<f64>> = inner.iter().map(Tally::bytes_per_s).collect();
+    let throughputs = throughputs?;
+    let mean = throughputs.iter().sum::<f64>() / throughputs.len() as f64;
+    still(&throughputs).then_some(Pin { per_s: mean, bytes: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::tally::OpTally;
+
+    fn series(counts: &[f64], bytes: impl Fn(usize, f64) -> f64) -> Vec<Tally> {
+        let one = |(index, &count): (usize, &f64)| {
+            let all = OpTally {
+                requests: Some(count),
+                bytes: Some(bytes(index, count)),
+                time_ns: Some(count * 1e6),
+                step_ns: 0.0,
+            };
+            Tally { intervals: 1, seconds: 1.0, all, ..Tally::default() }
+        };
+        counts.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn a_constant_rate_is_pinned_and_one_that_varies_by_chance_is_not() {
+        let constant = [7.0, 500.0, 501.0, 499.0, 500.0, 500.0, 500.0, 501.0, 300.0];
+        let pin = pinned(&series(&constant, |_, count| count * 4096.0)).unwrap();
+        assert!(!pin.bytes && (pin.per_s - 500.0).abs() < 1.0);
+        let chance = [500.0, 478.0, 521.0, 499.0, 530.0, 481.0, 507.0, 516.0, 490.0];
+        assert_eq!(pinned(&series(&chance, |_, count| count * 4096.0)), None);
+    }
+
+    #[test]
+    fn throughput_can_be_pinned_while_the_rate_moves() {
+        let counts = [500.0, 400.0, 550.0, 480.0, 620.0, 390.0, 510.0, 505.0, 450.0];
+        let pin = pinned(&series(&counts, |index, _| 1e8 + index as f64 * 1e4)).unwrap();
+        assert!(pin.bytes && (pin.per_s / 1e8 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn few_intervals_or_few_requests_pin_nothing() {
+        assert_eq!(pinned(&series(&[500.0; 7], |_, count| count)), None);
+        assert_eq!(pinned(&series(&[5.0; 20], |_, count| count)), None);
+        assert_eq!(pinned(&[]), None);
+    }
+}

@@ -1,0 +1,242 @@
+//! Quiet and busy stretches: where the use of a device changes.
+//!
+//! One average over a night describes no moment of it. The stretches are found by optimal
+//! partitioning: of all ways to cut the series, the one with the least sum of squares around the
+//! means of its pieces plus a price per cut (Jackson and others 2005; the pruning that makes it
+//! fast is that of Killick, Fearnhead and Eckley 2012, PELT). It is exact, needs no number of
+//! pieces, and treats all moments alike. What is cut is the logarithm of rate, response time and
+//! size, and the share of reads: a doubling counts the same at any level. The noise that a cut has
+//! to beat is measured from the series itself, as the spread of differences between neighbours and,
+//! because a queue remembers, between means of five: medians of absolute deviations, which a few
+//! changes do not move. The price is twice that of Schwarz (1978).
+//!
+//! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges, which are what
+//! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
+//! same answer for many parameters).
+
+use super::tally::Tally;
+
+/// Series longer than this are cut on means of neighbours: the time is quadratic at worst.
+const POINTS_MAX: usize = 2_048;
+/// Fewest points of a stretch.
+const STRETCH_MIN: usize = 3;
+/// Neighbours that are averaged for the noise of slow movements.
+const BLOCK: usize = 5;
+/// Noise below this is taken to be this: a change of one part in twenty is no other use.
+const NOISE_MIN: f64 = 0.05;
+/// The price of a cut, in units of Schwarz's.
+const PRICE: f64 = 2.0;
+/// Fewest requests of a point whose response time and size count.
+const REQUESTS_MIN: f64 = 5.0;
+/// Median of the absolute value of a standard normal variable.
+const NORMAL_MEDIAN_DEVIATION: f64 = 0.674_489_75;
+/// What is looked at: rate, response time, request size, share of reads.
+const CHANNELS: usize = 4;
+/// A share of reads counts like this many powers of e.
+const SHARE_SCALE: f64 = 2.0;
+
+/// Beginnings of the stretches of a series, the first of them 0; none for an empty one.
+pub(crate) fn stretches(series: &[Tally]) -> Vec<usize> {
+    if series.is_empty() {
+        return Vec::new();
+    }
+    let together = series.len().div_ceil(POINTS_MAX);
+    let points: Vec<[Option<f64>; CHANNELS]> = series.chunks(together).map(point).collect();
+    let mut begins: Vec<usize> = cuts(&points).into_iter().map(|cut| cut * together).collect();
+    begins.retain(|&begin| begin < series.len());
+    begins
+}
+
+/// What is looked at of a few neighbours.
+fn point(tallies: &[Tally]) -> [Option<f64>; CHANNELS] {
+    let seconds: f64 = tallies.iter().map(|tally| tally.seconds).sum();
+    let requests: f64 = tallies.iter().map(|tally| tally.all.count()).sum();
+    let over = |value: fn(&Tally) -> Option<f64>| {
+        let weighed = tallies.iter().filter_map(|tally| Some((value(tally)?, tally.all.count())));
+        let (sum, weight) = weighed
+            .fold((0.0, 0.0), |(sum, weight), (value, count)| (sum + value * count, weight + count));
+        (weight >= REQUESTS_MIN).then(|| sum / weight)
+    };
+    // One request more, so that rest has a logarithm.
+    let rate = libm::log((requests + 1.0) / seconds.max(1e-9));
+    let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(libm::log);
+    [
+        Some(rate),
+        log(over(Tally::response_ns)),
+        log(over(|tally| tally.all.request_bytes())),
+        over(Tally::read_share).map(|share| share * SHARE_SCALE),
+    ]
+}
+
+/// Running sums of one channel, in units of its noise.
+struct Sums {
+    count: Vec<f64>,
+    sum: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn new(values: &[Option<f64>]) -> Self {
+        let noise = noise(values);
+        let mut sums = Self { count: vec![0.0], sum: vec![0.0], squares: vec![0.0] };
+        for value in values {
+            let scaled = value.map(|value| value / noise);
+            let add = |list: &mut Vec<f64>, term: f64| list.push(list[list.len() - 1] + term);
+            add(&mut sums.count, f64::from(u8::from(scaled.is_some())));
+            add(&mut sums.sum, scaled.unwrap_or(0.0));
+            add(&mut sums.squares, scaled.map_or(0.0, |value| value * value));
+        }
+        sums
+    }
+
+    /// Sum of squares around the mean of a piece.
+    fn cost(&self, from: usize, to: usize) -> f64 {
+        let count = self.count[to] - self.count[from];
+        if count < 1.0 {
+            return 0.0;
+        }
+        let sum = self.sum[to] - self.sum[from];
+        (self.squares[to] - self.squares[from] - sum * sum / count).max(0.0)
+    }
+}
+
+/// Standard deviation of a channel without its changes of level.
+fn noise(values: &[Option<f64>]) -> f64 {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let blocks: Vec<f64> =
+        known.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
+    let fast = spread_of_differences(&known);
+    let slow = spread_of_differences(&blocks) * (BLOCK as f64).sqrt();
+    fast.max(slow).max(NOISE_MIN)
+}
+
+fn spread_of_differences(values: &[f64]) -> f64 {
+    let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    if differences.len() < 2 {
+        return 0.0;
+    }
+    stats::median(differences) / NORMAL_MEDIAN_DEVIATION / std::f64::consts::SQRT_2
+}
+
+/// Where to cut: beginnings of the pieces.
+fn cuts(points: &[[Option<f64>; CHANNELS]]) -> Vec<usize> {
+    let count = points.len();
+    let channels: Vec<Sums> = (0..CHANNELS)
+        .map(|channel| Sums::new(&points.iter().map(|point| point[channel]).collect::<Vec<_>>()))
+        .collect();
+    let cost = |from: usize, to: usize| -> f64 {
+        channels.iter().map(|channel| channel.cost(from, to)).sum()
+    };
+    let price = PRICE * (CHANNELS as f64 + 1.0) * libm::log(count.max(2) as f64);
+    // least[t]: the least cost of the first t points; before[t]: where its last piece begins.
+    let mut least = vec![f64::INFINITY; count + 1];
+    let mut before = vec![0; count + 1];
+    least[0] = -price;
+    let mut candidates: Vec<usize> = vec![0];
+    for to in 1..=count {
+        for &from in &candidates {
+            if to - from < STRETCH_MIN && !(from == 0 && to < STRETCH_MIN) {
+                continue;
+            }
+            let total = least[from] + cost(from, to) + price;
+            if total < least[to] {
+                (least[to], before[to]) = (total, from);
+            }
+        }
+        // A beginning that already costs more than the best way cannot win later.
+        candidates.retain(|&from| {
+            to - from < STRETCH_MIN || least[from] + cost(from, to) <= least[to]
+        });
+        if least[to].is_finite() {
+            candidates.push(to);
+        }
+    }
+    let mut begins = Vec::new();
+    let mut at = count;
+    while at > 0 {
+        at = before[at];
+        begins.push(at);
+    }
+    begins.reverse();
+    begins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::tally::OpTally;
+
+    /// A generator of standard normal values (SplitMix64, by inversion).
+    struct Normal(u64);
+
+    impl Normal {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = self.0;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let cell = ((mixed ^ (mixed >> 31)) >> 12) as f64;
+            stats::normal_quantile((cell + 0.5) / (1u64 << 52) as f64)
+        }
+    }
+
+    fn second(rate: f64, response_ns: f64, bytes: f64) -> Tally {
+        let all = OpTally {
+            requests: Some(rate),
+            bytes: Some(rate * bytes),
+            time_ns: Some(rate * response_ns),
+            step_ns: 0.0,
+        };
+        Tally { intervals: 1, seconds: 1.0, all, ..Tally::default() }
+    }
+
+    /// A stretch with noise of this share, of which a part lasts from second to second.
+    fn stretch(normal: &mut Normal, seconds: usize, rate: f64, noise: f64, kept: f64) -> Vec<Tally> {
+        let mut level = 0.0;
+        (0..seconds)
+            .map(|_| {
+                level = kept * level + (1.0 - kept * kept).sqrt() * normal.next();
+                let factor = libm::exp(noise * level);
+                second(rate * factor, 1e6 * factor, 4096.0)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_series_that_does_not_change_is_hardly_ever_cut() {
+        let mut normal = Normal(1);
+        for (noise, kept) in [(0.02, 0.0), (0.2, 0.0), (0.3, 0.5), (0.3, 0.8)] {
+            let cut = (0..60)
+                .filter(|_| stretches(&stretch(&mut normal, 120, 500.0, noise, kept)).len() > 1)
+                .count();
+            assert!(cut <= 6, "noise {noise} kept {kept}: {cut} of 60 were cut");
+        }
+    }
+
+    #[test]
+    fn changes_are_found_where_they_are() {
+        let mut normal = Normal(2);
+        let mut series = stretch(&mut normal, 40, 50.0, 0.15, 0.0);
+        series.extend(stretch(&mut normal, 25, 800.0, 0.15, 0.0));
+        series.extend(stretch(&mut normal, 60, 50.0, 0.15, 0.0));
+        assert_eq!(stretches(&series), [0, 40, 65]);
+    }
+
+    #[test]
+    fn a_change_of_size_alone_is_a_change() {
+        let mut series = vec![second(500.0, 1e6, 4096.0); 20];
+        series.extend(vec![second(500.0, 1e6, 65_536.0); 20]);
+        assert_eq!(stretches(&series), [0, 20]);
+    }
+
+    #[test]
+    fn rest_is_a_stretch_and_long_series_are_cut_on_means() {
+        let mut series = vec![second(500.0, 1e6, 4096.0); 3_000];
+        series.extend(vec![second(0.0, 0.0, 0.0); 3_000]);
+        let found = stretches(&series);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[1].abs_diff(3_000) <= 3, "{found:?}");
+        assert_eq!(stretches(&[]), Vec::<usize>::new());
+        assert_eq!(stretches(&series[..1]), [0]);
+    }
+}

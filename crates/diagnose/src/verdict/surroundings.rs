@@ -1,0 +1,120 @@
+//! What was known beside a device's counters: the system, limits of control groups, the tracer.
+//!
+//! Contexts have intervals of their own, which need not be those of the devices; a stretch of time
+//! takes from each as much as it overlaps. The busy counter of a disk ends at the disk: whatever
+//! holds requests back above it shows here or nowhere.
+
+use record::{CgroupLimit, Context, Interval, TracedOp, bucket_mid};
+
+/// Context over a stretch of time. `None` is "not known".
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Share of time in which some task waited for I/O.
+    pub(crate) io_some: Option<f64>,
+    /// Share of the processors' time that the host took.
+    pub(crate) steal: Option<f64>,
+    /// Bytes under write-back, on average.
+    pub(crate) writeback_bytes: Option<f64>,
+    /// Memory that could cache.
+    pub(crate) memory_bytes: Option<f64>,
+    /// Limits that held at any time of it, each once.
+    pub(crate) limits: Vec<CgroupLimit>,
+    /// What the tracer saw.
+    pub(crate) traced: Option<TracedSums>,
+}
+
+/// Sums of what a tracer saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TracedSums {
+    /// Share of requests that were sequential.
+    pub(crate) sequential: Option<f64>,
+    /// Requests that waited before they were started, and how long on average.
+    pub(crate) waited: (f64, f64),
+    /// Requests that were started.
+    pub(crate) requests: f64,
+    /// Requests per process, the most first.
+    pub(crate) processes: Vec<(u32, String, f64)>,
+}
+
+impl Surroundings {
+    /// Of a stretch: its intervals, and all contexts.
+    pub(crate) fn of(intervals: &[&Interval], contexts: &[Context]) -> Self {
+        let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
+            return Self::default();
+        };
+        let (begin, end) = (first.begin_ns, last.begin_ns.saturating_add(last.duration_ns));
+        let overlaps: Vec<(&Context, f64)> = contexts
+            .iter()
+            .map(|context| {
+                let until = context.begin_ns.saturating_add(context.duration_ns).min(end);
+                (context, until.saturating_sub(context.begin_ns.max(begin)) as f64)
+            })
+            .filter(|(_, overlap)| *overlap > 0.0)
+            .collect();
+        let mean = |value: &dyn Fn(&Context) -> Option<f64>| {
+            let known = overlaps.iter().filter_map(|(context, time)| Some((value(context)?, *time)));
+            let (sum, time) = known.fold((0.0, 0.0), |(sum, all), (value, time)| {
+                (sum + value * time, all + time)
+            });
+            (time > 0.0).then(|| sum / time)
+        };
+        let mut limits: Vec<CgroupLimit> = Vec::new();
+        for limit in overlaps.iter().flat_map(|(context, _)| &context.cgroup_limits) {
+            if !limits.contains(limit) {
+                limits.push(limit.clone());
+            }
+        }
+        Self {
+            io_some: mean(&|context| context.io_some_share),
+            steal: mean(&|context| context.steal_share),
+            writeback_bytes: mean(&|context| context.writeback_bytes.map(|bytes| bytes as f64)),
+            memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
+            limits,
+            traced: TracedSums::of(intervals),
+        }
+    }
+
+    /// Share of sequential requests, where it was traced.
+    pub(crate) fn sequential(&self) -> Option<f64> {
+        self.traced.as_ref()?.sequential
+    }
+}
+
+impl TracedSums {
+    fn of(intervals: &[&Interval]) -> Option<Self> {
+        let traced = || intervals.iter().filter_map(|interval| interval.traced.as_ref());
+        traced().next()?;
+        let mut sums = Self::default();
+        let (mut sequential, mut known) = (0.0, 0.0);
+        let mut processes: std::collections::BTreeMap<(u32, String), f64> =
+            std::collections::BTreeMap::new();
+        for one in traced() {
+            for op in [&one.read, &one.write] {
+                let count = requests(op);
+                sums.requests += count;
+                if let Some(share) = op.sequential_share {
+                    sequential += share * count.max(1.0);
+                    known += count.max(1.0);
+                }
+            }
+            for &(bucket, count) in &one.before_start_ns.buckets {
+                sums.waited.0 += count as f64;
+                sums.waited.1 += bucket_mid(bucket as usize) * count as f64;
+            }
+            for (id, name, count) in &one.processes {
+                *processes.entry((*id, name.clone())).or_default() += *count as f64;
+            }
+        }
+        if sums.waited.0 > 0.0 {
+            sums.waited.1 /= sums.waited.0;
+        }
+        sums.sequential = (known > 0.0).then(|| sequential / known);
+        sums.processes = processes.into_iter().map(|((id, name), n)| (id, name, n)).collect();
+        sums.processes.sort_by(|a, b| b.2.total_cmp(&a.2));
+        Some(sums)
+    }
+}
+
+fn requests(op: &TracedOp) -> f64 {
+    op.device_ns.count().max(op.request_bytes.count()) as f64
+}

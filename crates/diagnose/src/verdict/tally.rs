@@ -1,0 +1,295 @@
+//! Sums over intervals, and the figures that follow from them.
+//!
+//! An episode's rate is its requests over its time and its response time is all time over all
+//! requests: a mean of the intervals' means would count a quiet second as much as a busy one. What
+//! a source does not tell stays unknown through every sum, and a figure that it gives for both
+//! operations together is used where those for each are missing. Discards and flushes are left out
+//! wherever the source keeps them apart.
+
+use record::{Figure, Friedman, Interval, Misleading, Numbers, OpInterval};
+
+/// Completed requests of one operation and what they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct OpTally {
+    /// Requests; `None` where the source does not tell.
+    pub(crate) requests: Option<f64>,
+    /// Their bytes.
+    pub(crate) bytes: Option<f64>,
+    /// Sum of their response times, in nanoseconds.
+    pub(crate) time_ns: Option<f64>,
+    /// Largest step in which the sum of the times of an interval is told.
+    pub(crate) step_ns: f64,
+}
+
+/// Sums over some intervals of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// Intervals.
+    pub(crate) intervals: u32,
+    /// Their length together, in seconds.
+    pub(crate) seconds: f64,
+    /// Reads.
+    pub(crate) read: OpTally,
+    /// Writes.
+    pub(crate) write: OpTally,
+    /// Both.
+    pub(crate) all: OpTally,
+    /// Time with a request in progress, in seconds.
+    pub(crate) busy_s: Option<f64>,
+    /// Sum of concurrency times length, as the source tells it.
+    pub(crate) present_s: Option<f64>,
+    /// Splits.
+    pub(crate) splits: Option<f64>,
+    /// Discards.
+    pub(crate) discards: Option<f64>,
+    /// Whether response times of both operations together may hold those of discards.
+    pub(crate) times_may_hold_discards: bool,
+}
+
+fn value(figure: Option<Figure>) -> Option<f64> {
+    figure.map(|figure| figure.value).filter(|value| value.is_finite() && *value >= 0.0)
+}
+
+fn sum(left: Option<f64>, right: Option<f64>) -> Option<f64> {
+    Some(left? + right?)
+}
+
+impl OpTally {
+    fn of(op: &OpInterval, seconds: f64) -> Self {
+        let requests = value(op.per_s).map(|rate| rate * seconds);
+        let by_rate = value(op.bytes_per_s).map(|rate| rate * seconds);
+        let by_size = requests.zip(value(op.request_bytes)).map(|(count, size)| count * size);
+        let nothing = requests.filter(|&count| count == 0.0);
+        let time_ns = requests.zip(value(op.response_ns)).map(|(count, time)| count * time);
+        let step_ns = op.response_ns.map_or(0.0, |figure| figure.resolution);
+        Self {
+            requests,
+            bytes: by_rate.or(by_size).or(nothing),
+            time_ns: time_ns.or(nothing),
+            step_ns: step_ns * requests.unwrap_or(0.0),
+        }
+    }
+
+    /// The sums of both.
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            requests: sum(self.requests, other.requests),
+            bytes: sum(self.bytes, other.bytes),
+            time_ns: sum(self.time_ns, other.time_ns),
+            step_ns: self.step_ns + other.step_ns,
+        }
+    }
+
+    /// Requests, none where unknown.
+    pub(crate) fn count(&self) -> f64 {
+        self.requests.unwrap_or(0.0)
+    }
+
+    /// Mean response time.
+    pub(crate) fn response_ns(&self) -> Option<f64> {
+        self.time_ns.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(t, n)| t / n)
+    }
+
+    /// Mean bytes of a request.
+    pub(crate) fn request_bytes(&self) -> Option<f64> {
+        self.bytes.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(b, n)| b / n)
+    }
+}
+
+impl Tally {
+    /// Of one interval.
+    pub(crate) fn of(interval: &Interval) -> Self {
+        let seconds = interval.duration_ns as f64 / 1e9;
+        let read = OpTally::of(&interval.read, seconds);
+        let write = OpTally::of(&interval.write, seconds);
+        let together = OpTally::of(&interval.all, seconds);
+        let apart = read.plus(&write);
+        let all = OpTally {
+            requests: apart.requests.or(together.requests),
+            bytes: apart.bytes.or(together.bytes),
+            time_ns: apart.time_ns.or(together.time_ns),
+            step_ns: if apart.time_ns.is_some() { apart.step_ns } else { together.step_ns },
+        };
+        let discards = value(interval.discards_per_s);
+        Self {
+            intervals: 1,
+            seconds,
+            read,
+            write,
+            all,
+            busy_s: value(interval.busy_share).map(|share| share.min(1.0) * seconds),
+            present_s: value(interval.concurrency).map(|present| present * seconds),
+            splits: value(interval.splits_per_s).map(|rate| rate * seconds),
+            discards: discards.map(|rate| rate * seconds),
+            times_may_hold_discards: apart.time_ns.is_none() && together.time_ns.is_some(),
+        }
+    }
+
+    /// The sums of all intervals.
+    pub(crate) fn over<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
+        let mut total: Option<Self> = None;
+        for interval in intervals {
+            let one = Self::of(interval);
+            total = Some(total.map_or(one, |total| total.plus(&one)));
+        }
+        total.unwrap_or_default()
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            intervals: self.intervals + other.intervals,
+            seconds: self.seconds + other.seconds,
+            read: self.read.plus(&other.read),
+            write: self.write.plus(&other.write),
+            all: self.all.plus(&other.all),
+            busy_s: sum(self.busy_s, other.busy_s),
+            present_s: sum(self.present_s, other.present_s),
+            splits: sum(self.splits, other.splits),
+            discards: sum(self.discards, other.discards),
+            times_may_hold_discards: self.times_may_hold_discards || other.times_may_hold_discards,
+        }
+    }
+
+    /// Requests per second.
+    pub(crate) fn iops(&self) -> f64 {
+        if self.seconds > 0.0 { self.all.count() / self.seconds } else { 0.0 }
+    }
+
+    /// Bytes per second.
+    pub(crate) fn bytes_per_s(&self) -> Option<f64> {
+        self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
+    }
+
+    /// Share of time with a request in progress.
+    pub(crate) fn utilization(&self) -> Option<f64> {
+        self.busy_s.filter(|_| self.seconds > 0.0).map(|busy| (busy / self.seconds).min(1.0))
+    }
+
+    /// Mean requests in progress: Little's law on reads and writes, which leaves discards and
+    /// flushes out; else what the source says.
+    pub(crate) fn concurrency(&self) -> Option<f64> {
+        let by_times = self.all.time_ns.map(|time| time / 1e9);
+        by_times.or(self.present_s).filter(|_| self.seconds > 0.0).map(|time| time / self.seconds)
+    }
+
+    /// Reads among the requests.
+    pub(crate) fn read_share(&self) -> Option<f64> {
+        let (reads, all) = self.read.requests.zip(self.all.requests)?;
+        self.write.requests?;
+        (all > 0.0).then(|| reads / all)
+    }
+
+    /// Mean response time: from the times of requests, else by Little's law from the concurrency
+    /// that the source tells.
+    pub(crate) fn response_ns(&self) -> Option<f64> {
+        let by_little = || {
+            let (present, count) = self.present_s.zip(self.all.requests)?;
+            (count > 0.0).then(|| present * 1e9 / count)
+        };
+        self.all.response_ns().or_else(by_little)
+    }
+
+    /// How coarsely the response time is told, as a share of it.
+    pub(crate) fn step_rel(&self) -> f64 {
+        match self.all.time_ns {
+            Some(time) if time > 0.0 => self.all.step_ns / time,
+            _ => 0.0,
+        }
+    }
+
+    /// The figures for the document.
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers {
+            requests: self.all.count(),
+            iops: self.iops(),
+            read_share: self.read_share(),
+            bytes_per_s: self.bytes_per_s(),
+            request_bytes: self.all.request_bytes(),
+            response_ns: self.response_ns(),
+            read_response_ns: self.read.response_ns(),
+            write_response_ns: self.write.response_ns(),
+            concurrency: self.concurrency(),
+            utilization: self.utilization(),
+        }
+    }
+
+    /// Friedman's split (Friedman, the three formulae after Figure 8; the second is printed with a
+    /// plus where it divides).
+    pub(crate) fn friedman(&self) -> Option<Friedman> {
+        let (utilization, response) = self.utilization().zip(self.response_ns())?;
+        let rate = self.iops();
+        if rate <= 0.0 {
+            return None;
+        }
+        let service_ns = utilization * 1e9 / rate;
+        Some(Friedman { utilization, service_ns, queue_ns: (response - service_ns).max(0.0) })
+    }
+
+    /// What other tools would print of the same counters.
+    pub(crate) fn misleading(&self) -> Misleading {
+        let present = self.concurrency();
+        Misleading {
+            disk_time_percent: present.map(|present| (present * 100.0).min(100.0)),
+            queue_length: present,
+            svctm_ns: self.friedman().map(|split| split.service_ns),
+            util_percent: self.utilization().map(|share| share * 100.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(reads: f64, response_ns: f64, busy: f64) -> Interval {
+        Interval {
+            duration_ns: 1_000_000_000,
+            read: OpInterval {
+                per_s: Some(Figure::measured(reads, 0.0)),
+                bytes_per_s: Some(Figure::measured(reads * 4096.0, 0.0)),
+                response_ns: Some(Figure::measured(response_ns, 0.0)),
+                ..OpInterval::default()
+            },
+            write: OpInterval {
+                per_s: Some(Figure::measured(0.0, 0.0)),
+                ..OpInterval::default()
+            },
+            busy_share: Some(Figure::measured(busy, 0.0)),
+            ..Interval::default()
+        }
+    }
+
+    #[test]
+    fn a_response_time_over_intervals_weighs_requests_and_not_intervals() {
+        let (quiet, busy) = (interval(10.0, 1e6, 0.01), interval(990.0, 3e6, 0.99));
+        let tally = Tally::over([&quiet, &busy]);
+        assert_eq!(tally.response_ns(), Some((10.0 * 1e6 + 990.0 * 3e6) / 1000.0));
+        assert_eq!((tally.iops(), tally.utilization()), (500.0, Some(0.5)));
+        assert!((tally.concurrency().unwrap() - 1.49).abs() < 1e-9);
+        assert_eq!(tally.read_share(), Some(1.0));
+    }
+
+    #[test]
+    fn friedmans_split_is_that_of_his_formulae() {
+        // 100 requests/s, half of the time busy, 15 ms each: S = 5 ms, Q = 10 ms.
+        let split = Tally::of(&interval(100.0, 15e6, 0.5)).friedman().unwrap();
+        assert!((split.service_ns - 5e6).abs() < 1.0 && (split.queue_ns - 10e6).abs() < 1.0);
+        assert_eq!(Tally::of(&interval(0.0, 0.0, 0.0)).friedman(), None);
+    }
+
+    #[test]
+    fn percent_disk_time_is_cut_at_a_hundred_and_the_queue_length_is_not() {
+        let shown = Tally::of(&interval(1000.0, 4e6, 1.0)).misleading();
+        assert_eq!(shown.disk_time_percent, Some(100.0));
+        assert_eq!(shown.queue_length, Some(4.0));
+        assert_eq!(shown.svctm_ns, Some(1e6));
+    }
+
+    #[test]
+    fn what_one_interval_lacks_is_unknown_of_the_sum() {
+        let blind = Interval { busy_share: None, ..interval(10.0, 1e6, 0.0) };
+        let tally = Tally::over([&interval(10.0, 1e6, 0.1), &blind]);
+        assert_eq!(tally.utilization(), None);
+        assert_eq!(tally.response_ns(), Some(1e6));
+    }
+}

@@ -1,0 +1,421 @@
+//! The plan of `check --for-diagnosis`: what the models of a prediction need.
+//!
+//! The plain check asks what a device can do. Predicting a load takes more: depth curves of every
+//! size class and place, because the queue of a mix is made of those of its parts; mixes in closed
+//! loops, which show what reads and writes, streams and random requests take from each other; and
+//! open loads, single classes and drawn mixes, at shares of the capacity that the closed loops
+//! showed, because a closed loop does not tell a token bucket from a server, nor a buffer from the
+//! medium behind it. The open loads are also what the models are held against.
+//!
+//! Everything is visited three times, at moments that lie apart. Closed loops come first, since the
+//! rates of the open ones follow from them. A visit lasts as long as it takes to see its requests,
+//! but no longer than its share of the budget: on a real disk the budget decides, in virtual time
+//! the requests do.
+//!
+//! Rejected: measuring every mix that may be asked for (there are too many), and rates as absolute
+//! numbers (half of a slow disk's capacity is nothing to a fast one).
+
+use crate::cells::{CURVE_SIZES, check_cells};
+use crate::check::{CheckSettings, Phase, Planned};
+use crate::loads::{Amount, LoadSpec};
+use model::{Predictor, aggregate};
+use record::{Locality, Nanos, OpKind, Trial, Workload};
+use stats::MIN_VISITS;
+use std::collections::VecDeque;
+use workload::{Rng, derive_seed};
+
+/// Depths of random classes.
+const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/// Sizes of random requests with a whole depth curve, in KiB.
+const CURVES_KIB: [u64; 4] = [4, 16, 64, 256];
+/// Those between, at the ends of the curve only.
+const BETWEEN_KIB: [u64; 3] = [8, 32, 128];
+/// Depth at the end of such a curve, and of streams.
+const DEEP: u32 = 64;
+/// Depths of sequential streams and of hits.
+const FEW_DEPTHS: [u32; 4] = [1, 4, 16, DEEP];
+/// Depths of mixes.
+const MIX_DEPTHS: [u32; 3] = [1, 8, DEEP];
+/// A ladder ends when two doublings together gain less than this.
+const LADDER_GAIN: f64 = 0.02;
+/// Loads of single classes, shares of their capacity in percent.
+const CURVE_LOADS: [u64; 5] = [15, 40, 60, 75, 88];
+const FEW_LOADS: [u64; 3] = [20, 60, 85];
+/// Drawn mixes under an open load, and the range of their loads in percent.
+const DRAWN: u64 = 20;
+const DRAWN_LOADS: (u64, u64) = (15, 88);
+/// Requests that a visit should see, and rounds of its depth.
+const CLOSED_REQUESTS: f64 = 4_000.0;
+const OPEN_REQUESTS: f64 = 20_000.0;
+const ROUNDS: f64 = 24.0;
+/// Parts of the budget, and the number of cells by which they are divided into visits.
+const CLOSED_SHARE: f64 = 0.4;
+const OPEN_SHARE: f64 = 0.5;
+const CLOSED_CELLS: f64 = 130.0;
+const OPEN_CELLS: f64 = 50.0;
+/// Shortest visit.
+const MIN_VISIT: Nanos = Nanos(50_000_000);
+/// Length of the first visit of a cell of which nothing is known.
+const FIRST_VISIT: Nanos = Nanos(400_000_000);
+/// Part of a visit that is run before it counts.
+const RAMP_SHARE: u64 = 10;
+/// Visits without a completion after which a cell is given up.
+const MAX_STALLS: u32 = 2;
+
+/// A cell with what is known of it.
+#[derive(Clone, Debug)]
+struct Known {
+    workload: Workload,
+    phase: Phase,
+    /// Rates of the visits so far.
+    rates: Vec<f64>,
+    stalls: u32,
+}
+
+/// The steps, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Closed,
+    Ladder(usize),
+    Mixes,
+    ClosedRound(usize),
+    OpenRound(usize),
+    Done,
+}
+
+/// The plan.
+#[derive(Clone, Debug)]
+pub struct DiagnosisPlan {
+    settings: CheckSettings,
+    cells: Vec<Known>,
+    stage: Stage,
+    queue: VecDeque<usize>,
+    /// Trials of closed loops, from which the rates of the open ones follow.
+    closed: Vec<Trial>,
+    issued: u64,
+    spent: Nanos,
+    rng: Rng,
+    skipped: usize,
+}
+
+impl DiagnosisPlan {
+    /// A plan; `None` where not one cell fits the area.
+    #[must_use]
+    pub fn new(settings: CheckSettings) -> Option<Self> {
+        let mut plan = Self {
+            rng: Rng::new(derive_seed(settings.seed, u64::MAX - 2)),
+            cells: Vec::new(),
+            stage: Stage::Closed,
+            queue: VecDeque::new(),
+            closed: Vec::new(),
+            issued: 0,
+            spent: Nanos(0),
+            skipped: 0,
+            settings,
+        };
+        for spec in check_cells(plan.settings.full, plan.settings.write) {
+            let CheckSettings { area, engine, alignment, .. } = plan.settings;
+            if let Some(workload) = spec.workload(area, engine, alignment) {
+                plan.know(workload, Phase::Matrix);
+            }
+        }
+        for &op in plan.ops() {
+            for bytes in CURVE_SIZES {
+                plan.add(
+                    &LoadSpec::pure(op, Locality::Sequential, bytes),
+                    Amount::Depth(1),
+                    Phase::Size,
+                );
+            }
+            for bytes in [4 << 10, 64 << 10, 256 << 10] {
+                for depth in FEW_DEPTHS {
+                    let stream = LoadSpec::pure(op, Locality::Sequential, bytes);
+                    plan.add(&stream, Amount::Depth(depth), Phase::Size);
+                }
+            }
+            for kib in BETWEEN_KIB {
+                for depth in [1, DEEP] {
+                    let load = LoadSpec::pure(op, Locality::Random, kib << 10);
+                    plan.add(&load, Amount::Depth(depth), Phase::Depth(op));
+                }
+            }
+            for bytes in [4 << 10, 64 << 10] {
+                for depth in FEW_DEPTHS {
+                    let load = LoadSpec::pure(op, Locality::Hit, bytes);
+                    plan.add(&load, Amount::Depth(depth), Phase::Matrix);
+                }
+            }
+        }
+        plan.queue = plan.shuffled(0..plan.cells.len());
+        (!plan.cells.is_empty()).then_some(plan)
+    }
+
+    /// Cells that did not fit the budget.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Measuring time used so far.
+    #[must_use]
+    pub fn spent(&self) -> Nanos {
+        self.spent
+    }
+
+    /// The next trial; `None` when the plan is done.
+    pub fn next_trial(&mut self) -> Option<Planned> {
+        while self.queue.is_empty() {
+            if self.stage == Stage::Done {
+                return None;
+            }
+            self.go_on();
+        }
+        let index = self.queue.pop_front()?;
+        let visit = self.visit_time(index);
+        if self.spent.plus(visit) > self.settings.budget && self.stage != Stage::Closed {
+            self.skipped += self.cells.iter().filter(|cell| cell.rates.is_empty()).count();
+            self.stage = Stage::Done;
+            self.queue.clear();
+            return None;
+        }
+        self.issued += 1;
+        let cell = &self.cells[index];
+        let ramp = Nanos(visit.0 / RAMP_SHARE);
+        let workload = Workload {
+            ramp_ns: ramp,
+            runtime_ns: Nanos(visit.0 - ramp.0),
+            ..cell.workload.clone()
+        };
+        Some(Planned {
+            workload,
+            seed: derive_seed(self.settings.seed, self.issued) >> 11,
+            phase: cell.phase,
+        })
+    }
+
+    /// Takes note of a finished trial, which took `spent` all in all.
+    pub fn observe(&mut self, trial: &Trial, spent: Nanos) {
+        self.spent = self.spent.plus(spent);
+        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
+        else {
+            return;
+        };
+        if !model::counts(trial) {
+            cell.stalls += 1;
+            return;
+        }
+        let directions = trial.result.read.iter().chain(&trial.result.write);
+        cell.rates.push(directions.map(|direction| direction.iops).sum());
+        if cell.workload.rate_iops.is_none() {
+            self.closed.push(trial.clone());
+        }
+    }
+
+    fn ops(&self) -> &'static [OpKind] {
+        if self.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] }
+    }
+
+    /// The index of a cell, which is added if it is new.
+    fn know(&mut self, workload: Workload, phase: Phase) -> usize {
+        let id = workload.cell();
+        if let Some(index) = self.cells.iter().position(|cell| cell.workload.cell() == id) {
+            return index;
+        }
+        self.cells.push(Known { workload, phase, rates: Vec::new(), stalls: 0 });
+        self.cells.len() - 1
+    }
+
+    /// Adds a cell if it fits the area; its index if it is owed its first visit.
+    fn add(&mut self, load: &LoadSpec, amount: Amount, phase: Phase) -> Option<usize> {
+        let CheckSettings { area, engine, alignment, .. } = self.settings;
+        let workload = load.workload(amount, area, engine, alignment).ok()?;
+        let known = self.cells.len();
+        let index = self.know(workload, phase);
+        (index == known).then_some(index)
+    }
+
+    fn shuffled(&mut self, indices: impl IntoIterator<Item = usize>) -> VecDeque<usize> {
+        let mut order: Vec<usize> = indices.into_iter().collect();
+        for last in (1..order.len()).rev() {
+            let other = self.rng.below(last as u64 + 1) as usize;
+            order.swap(last, other);
+        }
+        order.into()
+    }
+
+    /// Fills the queue for the present stage or moves to the next one.
+    fn go_on(&mut self) {
+        match self.stage {
+            Stage::Closed => self.stage = Stage::Ladder(0),
+            Stage::Ladder(step) => match self.next_rung(step) {
+                Some(index) => self.queue.push_back(index),
+                None if step + 1 < self.ops().len() * CURVES_KIB.len() => {
+                    self.stage = Stage::Ladder(step + 1);
+                }
+                None => {
+                    self.stage = Stage::Mixes;
+                    self.queue = self.mixes();
+                }
+            },
+            Stage::Mixes => self.closed_round(2),
+            Stage::ClosedRound(round) if round < MIN_VISITS => self.closed_round(round + 1),
+            Stage::ClosedRound(_) => {
+                self.stage = Stage::OpenRound(1);
+                let open = self.open_loads();
+                self.queue = self.shuffled(open);
+            }
+            Stage::OpenRound(round) if round < MIN_VISITS => {
+                self.stage = Stage::OpenRound(round + 1);
+                let open: Vec<usize> = self.of_loop(true);
+                self.queue = self.shuffled(open);
+            }
+            Stage::OpenRound(_) => self.stage = Stage::Done,
+            Stage::Done => {}
+        }
+    }
+
+    fn closed_round(&mut self, round: usize) {
+        self.stage = Stage::ClosedRound(round);
+        let closed = self.of_loop(false);
+        self.queue = self.shuffled(closed);
+    }
+
+    /// Cells of closed or of open loops that are worth another visit.
+    fn of_loop(&self, open: bool) -> Vec<usize> {
+        let alive = |cell: &Known| cell.stalls < MAX_STALLS || !cell.rates.is_empty();
+        (0..self.cells.len())
+            .filter(|&index| self.cells[index].workload.rate_iops.is_some() == open)
+            .filter(|&index| alive(&self.cells[index]))
+            .collect()
+    }
+
+    /// The next depth of one size of random requests, until deeper ones gain nothing.
+    fn next_rung(&mut self, step: usize) -> Option<usize> {
+        let op = self.ops()[step / CURVES_KIB.len()];
+        let load = LoadSpec::pure(op, Locality::Random, CURVES_KIB[step % CURVES_KIB.len()] << 10);
+        let mut rates: Vec<f64> = Vec::new();
+        for depth in DEPTHS {
+            let flat = rates.len() > 2 && depth > DEEP && {
+                let best = rates.iter().copied().fold(0.0, f64::max);
+                let before = rates[..rates.len() - 2].iter().copied().fold(0.0, f64::max);
+                best < before * (1.0 + LADDER_GAIN)
+            };
+            if flat {
+                return None;
+            }
+            let index = self.add(&load, Amount::Depth(depth), Phase::Depth(op));
+            if index.is_some() {
+                return index;
+            }
+            rates.extend(self.first_rate(&load, depth));
+        }
+        None
+    }
+
+    fn first_rate(&self, load: &LoadSpec, depth: u32) -> Option<f64> {
+        let CheckSettings { area, engine, alignment, .. } = self.settings;
+        let workload = load.workload(Amount::Depth(depth), area, engine, alignment).ok()?;
+        let id = workload.cell();
+        self.cells.iter().find(|cell| cell.workload.cell() == id)?.rates.first().copied()
+    }
+
+    /// Mixes in closed loops.
+    fn mixes(&mut self) -> VecDeque<usize> {
+        let two = |first: u64, second: u64| {
+            [first, second]
+                .map(|bytes| record::SizeShare { bytes: record::Bytes(bytes), percent: 50 })
+        };
+        let small = 4 << 10;
+        let large = 64 << 10;
+        let reads = |bytes| LoadSpec::random(100, bytes);
+        let mut loads = vec![
+            LoadSpec { sequential_percent: 50, ..reads(small) },
+            LoadSpec { sequential_percent: 50, ..reads(large) },
+            LoadSpec { sequential_percent: 20, ..reads(16 << 10) },
+            LoadSpec { hit_percent: 50, ..reads(small) },
+            LoadSpec { bs: two(small, large).to_vec(), ..reads(small) },
+        ];
+        if self.settings.write {
+            loads.extend([
+                LoadSpec::random(70, small),
+                LoadSpec::random(50, small),
+                LoadSpec::random(25, small),
+                LoadSpec::random(70, large),
+                LoadSpec::random(40, 16 << 10),
+                LoadSpec { sequential_percent: 50, ..LoadSpec::random(60, 16 << 10) },
+                LoadSpec { sequential_percent: 50, ..LoadSpec::random(0, large) },
+                LoadSpec { bs: two(8 << 10, large).to_vec(), ..LoadSpec::random(60, small) },
+            ]);
+        }
+        let mut added = Vec::new();
+        for load in &loads {
+            for depth in MIX_DEPTHS {
+                added.extend(self.add(load, Amount::Depth(depth), Phase::Mixes));
+            }
+        }
+        self.shuffled(added)
+    }
+
+    /// Open loads, at shares of the capacity that the closed loops showed.
+    fn open_loads(&mut self) -> Vec<usize> {
+        let predictor = Predictor::of_cells(&aggregate(&self.closed, self.settings.target_rel));
+        let mut wanted: Vec<(LoadSpec, u64)> = Vec::new();
+        for &op in self.ops() {
+            for bytes in [4 << 10, 64 << 10] {
+                let load = LoadSpec::pure(op, Locality::Random, bytes);
+                wanted.extend(CURVE_LOADS.map(|percent| (load.clone(), percent)));
+            }
+            let stream = LoadSpec::pure(op, Locality::Sequential, 32 << 10);
+            let hits = LoadSpec::pure(op, Locality::Hit, 8 << 10);
+            for load in [stream, hits] {
+                wanted.extend(FEW_LOADS.map(|percent| (load.clone(), percent)));
+            }
+        }
+        for _ in 0..DRAWN {
+            let load = LoadSpec::draw(&mut self.rng, self.settings.write);
+            let (low, high) = DRAWN_LOADS;
+            wanted.push((load, low + self.rng.below(high - low)));
+        }
+        let mut added = Vec::new();
+        for (load, percent) in &wanted {
+            let Ok(max) = predictor.max_rate(&load.mix()) else { continue };
+            let rate = (max.value * *percent as f64 / 100.0).round().max(1.0) as u64;
+            added.extend(self.add(load, Amount::Poisson(rate), Phase::Open));
+        }
+        added
+    }
+
+    /// Length of a visit.
+    fn visit_time(&self, index: usize) -> Nanos {
+        let cell = &self.cells[index];
+        let budget = self.settings.budget.0 as f64;
+        let visits = MIN_VISITS as f64;
+        let (share, cells, requests) = match cell.workload.rate_iops {
+            None => (CLOSED_SHARE, CLOSED_CELLS, CLOSED_REQUESTS),
+            Some(_) => (OPEN_SHARE, OPEN_CELLS, OPEN_REQUESTS),
+        };
+        let longest = (budget * share / (visits * cells)).max(MIN_VISIT.0 as f64);
+        let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(|| self.expected(index));
+        let rounds = match cell.workload.rate_iops {
+            None => ROUNDS * f64::from(cell.workload.depth),
+            Some(_) => 0.0,
+        };
+        let wanted = match rate {
+            Some(rate) if rate > 0.0 => requests.max(rounds) / rate * 1e9,
+            _ => FIRST_VISIT.0 as f64,
+        };
+        let stretch = if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 };
+        Nanos((wanted.clamp(MIN_VISIT.0 as f64, longest) * stretch) as u64)
+    }
+
+    /// Rate of a cell as first seen, else the lowest of its operation.
+    fn expected(&self, index: usize) -> Option<f64> {
+        let cell = &self.cells[index];
+        let alike = self.cells.iter().filter(|other| {
+            other.workload.rate_iops.is_none()
+                && other.workload.only_op() == cell.workload.only_op()
+        });
+        let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
+        cell.rates.first().copied().or_else(lowest)
+    }
+}

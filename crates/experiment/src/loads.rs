@@ -1,0 +1,200 @@
+//! Loads as people state them: a share of reads, sizes, and how much of it is sequential or cached.
+//!
+//! What `check --for-diagnosis` measures beside its pure cells, what validation draws, and what a
+//! prediction is asked about are one type, so that none of them can mean something else by "20 %
+//! sequential" than the others.
+
+use record::{
+    Arrival, Blend, Bytes, EngineName, Locality, Mix, MixClass, Nanos, OpKind, Pattern, SizeShare,
+    Workload,
+};
+use workload::{BuildError, Rng, Spec};
+
+/// Requests in flight that an open loop may need.
+const OPEN_DEPTH: u32 = 256;
+/// Threads that stand for them on an engine that holds one request each.
+const OPEN_JOBS: u32 = 64;
+/// Sizes that are drawn: powers of two, and between them.
+const SIZES: [u64; 10] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+
+/// A load without its amount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadSpec {
+    /// Share of reads, 0 to 100.
+    pub read_percent: u8,
+    /// Sizes with their shares.
+    pub bs: Vec<SizeShare>,
+    /// Share of requests that continue the one before, 0 to 100.
+    pub sequential_percent: u8,
+    /// Share of requests to a small area, 0 to 100; both at most 100.
+    pub hit_percent: u8,
+}
+
+/// How much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// A constant number outstanding.
+    Depth(u32),
+    /// Poisson arrivals per second.
+    Poisson(u64),
+    /// Arrivals per second at equal distances.
+    Constant(u64),
+}
+
+impl LoadSpec {
+    /// Requests of one kind.
+    #[must_use]
+    pub fn pure(op: OpKind, locality: Locality, bytes: u64) -> Self {
+        let whole = |is: bool| if is { 100 } else { 0 };
+        Self {
+            read_percent: whole(op == OpKind::Read),
+            bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
+            sequential_percent: whole(locality == Locality::Sequential),
+            hit_percent: whole(locality == Locality::Hit),
+        }
+    }
+
+    /// Random requests of one size.
+    #[must_use]
+    pub fn random(read_percent: u8, bytes: u64) -> Self {
+        Self { read_percent, ..Self::pure(OpKind::Read, Locality::Random, bytes) }
+    }
+
+    /// Its classes, reads first.
+    #[must_use]
+    pub fn mix(&self) -> Mix {
+        let part = |percent: u8| f64::from(percent) / 100.0;
+        let (sequential, hit) = (part(self.sequential_percent), part(self.hit_percent));
+        let places = [
+            (Locality::Random, 1.0 - sequential - hit),
+            (Locality::Sequential, sequential),
+            (Locality::Hit, hit),
+        ];
+        let reads = part(self.read_percent);
+        let mut classes = Vec::new();
+        for (op, of_op) in [(OpKind::Read, reads), (OpKind::Write, 1.0 - reads)] {
+            for (locality, of_place) in places {
+                for size in &self.bs {
+                    let share = of_op * of_place * part(size.percent);
+                    if share > 1e-9 {
+                        classes.push(MixClass { op, locality, bytes: size.bytes.0, share });
+                    }
+                }
+            }
+        }
+        Mix { classes }
+    }
+
+    /// The workload on an area.
+    ///
+    /// # Errors
+    /// If a request does not fit the area, or is not a multiple of `alignment`.
+    pub fn workload(
+        &self,
+        amount: Amount,
+        area: Bytes,
+        engine: EngineName,
+        alignment: u64,
+    ) -> Result<Workload, BuildError> {
+        let (depth, arrival, rate) = match amount {
+            Amount::Depth(depth) => (depth, None, None),
+            Amount::Poisson(rate) => (OPEN_DEPTH, Some(Arrival::Poisson), Some(rate)),
+            Amount::Constant(rate) => (OPEN_DEPTH, Some(Arrival::Constant), Some(rate)),
+        };
+        let depth = if engine == EngineName::Sync { depth.min(OPEN_JOBS) } else { depth };
+        // One kind is the pattern of that name, so that it is the same cell as elsewhere.
+        let pattern = match (self.sequential_percent, self.hit_percent) {
+            (100, _) => Pattern::Sequential,
+            (_, 100) => Pattern::Hit,
+            _ => Pattern::Random,
+        };
+        let blend =
+            Blend { sequential_percent: self.sequential_percent, hit_percent: self.hit_percent };
+        let blended =
+            pattern == Pattern::Random && blend.sequential_percent + blend.hit_percent > 0;
+        let sync = engine == EngineName::Sync;
+        let spec = Spec {
+            read_percent: self.read_percent,
+            pattern,
+            hit_bytes: (pattern == Pattern::Hit).then_some(Bytes((1 << 20).min(area.0))),
+            blend: blended.then_some(blend),
+            bs: self.bs.clone(),
+            iodepth: if sync { 1 } else { depth },
+            numjobs: if sync { depth } else { 1 },
+            arrival,
+            rate_iops: rate,
+            engine,
+            runtime: Nanos(1_000_000_000),
+            ..Spec::default()
+        };
+        let workload = spec.build(area)?;
+        workload::check_alignment(&workload, alignment)?;
+        Ok(workload)
+    }
+
+    /// A load drawn at random: mostly of both operations, half of them with a sequential part, a
+    /// third with a cached one, a quarter with two sizes.
+    #[must_use]
+    pub fn draw(rng: &mut Rng, write: bool) -> Self {
+        let read_percent = if write { 10 + 5 * rng.below(18) as u8 } else { 100 };
+        let size = |rng: &mut Rng| SIZES[rng.below(SIZES.len() as u64) as usize] << 10;
+        let first = size(rng);
+        let second = size(rng);
+        let percent = 30 + 10 * rng.below(5) as u8;
+        let bs = if rng.below(4) == 0 && second != first {
+            vec![
+                SizeShare { bytes: Bytes(first), percent },
+                SizeShare { bytes: Bytes(second), percent: 100 - percent },
+            ]
+        } else {
+            vec![SizeShare { bytes: Bytes(first), percent: 100 }]
+        };
+        let part = |rng: &mut Rng, one_in: u64| {
+            let percent = 10 + 10 * rng.below(4) as u8;
+            if rng.below(one_in) == 0 { percent } else { 0 }
+        };
+        let sequential_percent = part(rng, 2);
+        let hit_percent = part(rng, 3);
+        Self { read_percent, bs, sequential_percent, hit_percent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_and_its_workload_are_the_same_mix() {
+        let mut rng = Rng::new(5);
+        for _ in 0..200 {
+            let load = LoadSpec::draw(&mut rng, true);
+            let built = load.workload(Amount::Depth(4), Bytes(1 << 30), EngineName::Sim, 4096);
+            let Some(found) = model::mix_of(&built.unwrap()) else { panic!("{load:?}") };
+            let sum: f64 = found.classes.iter().map(|class| class.share).sum();
+            assert!((sum - 1.0).abs() < 1e-9);
+            assert_eq!(found.classes.len(), load.mix().classes.len(), "{load:?}");
+            for (left, right) in found.classes.iter().zip(&load.mix().classes) {
+                assert_eq!(
+                    (left.op, left.locality, left.bytes),
+                    (right.op, right.locality, right.bytes)
+                );
+                assert!((left.share - right.share).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn requests_of_one_kind_are_the_pattern_of_that_name() {
+        for (locality, pattern) in [
+            (Locality::Sequential, Pattern::Sequential),
+            (Locality::Random, Pattern::Random),
+            (Locality::Hit, Pattern::Hit),
+        ] {
+            let load = LoadSpec::pure(OpKind::Write, locality, 8192);
+            let built = load.workload(Amount::Poisson(10), Bytes(1 << 30), EngineName::Sim, 1);
+            let built = built.unwrap();
+            assert_eq!((built.pattern, built.blend), (pattern, None));
+            assert_eq!((built.rate_iops, built.arrival), (Some(10), Arrival::Poisson));
+        }
+    }
+}

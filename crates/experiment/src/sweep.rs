@@ -1,0 +1,484 @@
+//! Sweeps: in which order the combinations of a design are run, and what their trials come to.
+//!
+//! Order is randomised in blocks: each block holds every combination once, in an order of its own
+//! that the seed gives. A drift of the machine then falls on all levels alike, and the distance
+//! between blocks measures what a repeat would: it holds what changes over minutes, which no number
+//! of requests within one trial averages out. Intervals therefore come from the blocks alone, with
+//! Student's t. Rejected: each combination three times in a row (a drift looks like an effect),
+//! and a full shuffle over all repeats (a combination may be measured three times in the first
+//! minutes, and an experiment that is cut short has nothing complete).
+//!
+//! An effect is a geometric mean of ratios within a block, so that what a block has in common
+//! cancels, with the interval between blocks. It counts as found where the interval excludes none
+//! and the change is above 3 %, the distance within which the 1997 authors called their repeats
+//! equal ("all the data obtained were quite repeatable (within 3%)").
+
+use libm::{exp, log};
+use record::{
+    DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
+    FindingCode, PlannedTrial, ReachedSizes, Severity, Trial,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{Contrast, Design, Order, Rng, derive_seed};
+
+/// Distance between blocks that is flagged, and change that an effect needs (Riedel 1997,
+/// section 1).
+pub const SPREAD_MAX_REL: f64 = 0.03;
+/// Least number of blocks that tell an effect from none.
+pub const MIN_BLOCKS: u32 = 3;
+/// Shares of the largest throughput: the half-power point, and where hardly more is to be had.
+const HALF_SHARE: f64 = 0.5;
+const MOST_SHARE: f64 = 0.95;
+/// The axes of request size and depth.
+const SIZE_AXIS: &str = "bs";
+const DEPTH_AXIS: &str = "iodepth";
+/// Apart from the seeds of streams, data, tags and preconditioning.
+const SEEDS: u64 = 4 << 32;
+/// Least intervals of a run whose end is compared with its begin, which are a tenth of it each.
+const MIN_INTERVALS: usize = 10;
+
+/// Levels by axis.
+type Levels = BTreeMap<String, String>;
+
+/// The order in which the combinations of a design are run: block and combination of each trial.
+#[must_use]
+pub fn blocks_in_order(
+    combinations: usize,
+    blocks: u32,
+    order: Order,
+    seed: u64,
+) -> Vec<(u32, usize)> {
+    let block = |block: u32| {
+        let mut inside: Vec<usize> = (0..combinations).collect();
+        if order == Order::Random {
+            let mut rng = Rng::new(derive_seed(seed, SEEDS + u64::from(block)));
+            // Fisher and Yates.
+            for last in (1..inside.len()).rev() {
+                let chosen = rng.below(last as u64 + 1) as usize;
+                inside.swap(last, chosen);
+            }
+        }
+        inside.into_iter().map(move |combination| (block, combination))
+    };
+    (0..blocks).flat_map(block).collect()
+}
+
+/// The seed of the trial at a place of the plan: 32 bits, exact in any JSON reader and short enough
+/// to type, and another one at each place.
+#[must_use]
+pub fn trial_seed(seed: u64, position: u32) -> u64 {
+    (derive_seed(seed, SEEDS - 1).wrapping_add(u64::from(position))) & u64::from(u32::MAX)
+}
+
+/// The places of the plan that have no trial yet, in order.
+#[must_use]
+pub fn missing(experiment: &Experiment) -> Vec<u32> {
+    let done: BTreeSet<u32> = experiment.done.iter().map(|done| done.position).collect();
+    let all = 0..u32::try_from(experiment.plan.len()).unwrap_or(u32::MAX);
+    all.filter(|position| !done.contains(position)).collect()
+}
+
+/// What the trials of an experiment come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conclusions {
+    /// A combination each, in the order of the design.
+    pub cells: Vec<ExperimentCell>,
+    /// Half-power and 95 % points.
+    pub reached: Vec<ReachedSizes>,
+    /// The answers to the questions of the design.
+    pub effects: Vec<ExperimentEffect>,
+    /// What is to be said of the whole.
+    pub findings: Vec<Finding>,
+}
+
+/// One valid trial in numbers.
+struct Visit<'a> {
+    planned: &'a PlannedTrial,
+    iops: f64,
+    iops_ci95_rel: Option<f64>,
+    bytes_per_s: f64,
+    response_ns: f64,
+    cpu_us_per_io: Option<f64>,
+    extras: BTreeMap<String, f64>,
+}
+
+impl Visit<'_> {
+    fn measure(&self, measure: EffectMeasure) -> Option<f64> {
+        let value = match measure {
+            EffectMeasure::Throughput => Some(self.bytes_per_s),
+            EffectMeasure::Response => Some(self.response_ns),
+            EffectMeasure::Cpu => self.cpu_us_per_io,
+        };
+        value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+}
+
+/// Concludes from an experiment and its trials, which are those of `experiment.done`, one for one.
+/// Trials that are not valid are left out of all of it.
+#[must_use]
+pub fn conclude(experiment: &Experiment, design: &Design, trials: &[Trial]) -> Conclusions {
+    let visits: Vec<Visit<'_>> = experiment
+        .done
+        .iter()
+        .zip(trials)
+        .filter(|(_, trial)| trial.clean())
+        .filter_map(|(done, trial)| {
+            let planned = experiment.plan.get(done.position as usize)?;
+            Some(visit(planned, done, trial, rpm(design, planned)))
+        })
+        .collect();
+    let cells: Vec<ExperimentCell> = design
+        .combinations()
+        .iter()
+        .filter_map(|combination| {
+            let of_cell = |visit: &&Visit<'_>| visit.planned.levels == combination.levels;
+            cell(&combination.levels, &visits.iter().filter(of_cell).collect::<Vec<_>>())
+        })
+        .collect();
+    let mut findings: Vec<Finding> = spread_finding(&cells).into_iter().collect();
+    findings.extend(round_finding(design, &cells, &visits));
+    Conclusions {
+        reached: reached(&cells, &visits, design),
+        effects: design.contrasts.iter().flat_map(|asked| effects(asked, design, &visits)).collect(),
+        cells,
+        findings,
+    }
+}
+
+/// Revolutions per minute, where the design says.
+fn rpm(design: &Design, planned: &PlannedTrial) -> Option<f64> {
+    let combination = design
+        .combinations()
+        .into_iter()
+        .find(|combination| combination.levels == planned.levels)?;
+    combination.get("rpm")?.parse().ok().filter(|rpm: &f64| *rpm > 0.0)
+}
+
+fn visit<'a>(
+    planned: &'a PlannedTrial,
+    done: &DoneTrial,
+    trial: &Trial,
+    rpm: Option<f64>,
+) -> Visit<'a> {
+    let result = &trial.result;
+    let directions: Vec<_> = result.read.iter().chain(&result.write).collect();
+    let sum = |value: &dyn Fn(&record::DirectionResult) -> f64| -> f64 {
+        directions.iter().map(|direction| value(direction)).sum()
+    };
+    let iops = sum(&|direction| direction.iops);
+    let ios = sum(&|direction| direction.ios as f64);
+    let time = sum(&|direction| {
+        let mean = direction.response_ns.as_ref().map_or(0.0, |times| times.mean);
+        mean * direction.ios as f64
+    });
+    let iops_ci95_rel = match directions.as_slice() {
+        [only] => only.iops_ci95_rel,
+        _ => None,
+    };
+    let mut extras = done.extras.clone();
+    let mut add = |name: &str, value: Option<f64>| {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            extras.insert(name.to_owned(), value);
+        }
+    };
+    let counters = trial.device_counters.value();
+    add("device_request_bytes", counters.and_then(|counters| counters.mean_request_bytes));
+    if planned.workload.read_percent == 0 {
+        let written = result.write.as_ref().map_or(0.0, |write| write.bytes as f64);
+        let read = counters.and_then(|counters| counters.other_bytes);
+        add("read_bytes_per_written_byte", read.map(|read| read as f64 / written));
+    }
+    add("ios_per_revolution", rpm.map(|rpm| iops * 60.0 / rpm));
+    add("end_over_begin", end_over_begin(trial));
+    let duration = result.duration_ns.as_secs_f64();
+    if let Some(flush_ms) = done.extras.get("flush_ms") {
+        let bytes = sum(&|direction| direction.bytes as f64);
+        add("flushed_bytes_per_s", Some(bytes / (duration + flush_ms / 1e3)));
+    }
+    Visit {
+        planned,
+        iops,
+        iops_ci95_rel,
+        bytes_per_s: sum(&|direction| direction.bytes_per_s),
+        response_ns: if ios > 0.0 { time / ios } else { 0.0 },
+        cpu_us_per_io: trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io),
+        extras,
+    }
+}
+
+/// Rate of the last tenth of the intervals over that of the first.
+fn end_over_begin(trial: &Trial) -> Option<f64> {
+    let intervals = trial.result.intervals.as_ref()?;
+    if intervals.len() < MIN_INTERVALS {
+        return None;
+    }
+    let rate = |interval: &record::IntervalResult| -> f64 {
+        interval.read.iter().chain(&interval.write).map(|direction| direction.iops).sum()
+    };
+    // The last one may be cut short.
+    let whole = &intervals[..intervals.len() - 1];
+    let tenth = (whole.len() / MIN_INTERVALS).max(1);
+    let mean = |part: &[record::IntervalResult]| part.iter().map(rate).sum::<f64>();
+    Some(mean(&whole[whole.len() - tenth..]) / mean(&whole[..tenth]))
+}
+
+/// All visits of a combination; `None` without any.
+fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
+    let first = visits.first()?;
+    let estimate = |value: &dyn Fn(&Visit<'_>) -> f64| {
+        let values: Vec<f64> = visits.iter().map(|visit| value(visit)).collect();
+        let within = first.iops_ci95_rel.unwrap_or(0.0) * values[0].abs();
+        stats::visits_mean(&values).unwrap_or_else(|| Estimate::symmetric(values[0], within, 1))
+    };
+    let iops = estimate(&|visit| visit.iops);
+    let rates = || visits.iter().map(|visit| visit.iops);
+    let spread = rates().fold(f64::MIN, f64::max) - rates().fold(f64::MAX, f64::min);
+    let names: BTreeSet<&String> = visits.iter().flat_map(|visit| visit.extras.keys()).collect();
+    let extras = names
+        .into_iter()
+        .filter_map(|name| {
+            let values: Vec<f64> =
+                visits.iter().filter_map(|visit| visit.extras.get(name)).copied().collect();
+            let only = Estimate::symmetric(*values.first()?, 0.0, 1);
+            Some((name.clone(), stats::visits_mean(&values).unwrap_or(only)))
+        })
+        .collect();
+    let with_cpu = visits.iter().all(|visit| visit.cpu_us_per_io.is_some());
+    Some(ExperimentCell {
+        levels: levels.clone(),
+        trials: visits.len() as u32,
+        iops,
+        bytes_per_s: estimate(&|visit| visit.bytes_per_s),
+        response_ns: estimate(&|visit| visit.response_ns),
+        cpu_us_per_io: with_cpu
+            .then(|| estimate(&|visit| visit.cpu_us_per_io.unwrap_or_default())),
+        spread_rel: (visits.len() > 1 && iops.value > 0.0).then(|| spread / iops.value),
+        extras,
+    })
+}
+
+/// The levels without those of some axes.
+fn without(levels: &Levels, axes: &[&str]) -> Levels {
+    let kept = levels.iter().filter(|(axis, _)| !axes.contains(&axis.as_str()));
+    kept.map(|(axis, level)| (axis.clone(), level.clone())).collect()
+}
+
+/// The sizes that reach half and nearly all of the maximum, where size is an axis.
+fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> Vec<ReachedSizes> {
+    let size = design.axes.iter().find(|axis| axis.name == SIZE_AXIS);
+    if size.is_none_or(|axis| axis.levels.len() < 2) {
+        return Vec::new();
+    }
+    let bytes: BTreeMap<&Levels, u64> = visits
+        .iter()
+        .map(|visit| (&visit.planned.levels, visit.planned.workload.max_bs().0))
+        .collect();
+    let mut groups: Vec<Levels> = Vec::new();
+    for cell in cells {
+        let group = without(&cell.levels, &[SIZE_AXIS]);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|levels| {
+            let alike = without(&levels, &[DEPTH_AXIS]);
+            let maximum = cells
+                .iter()
+                .filter(|cell| without(&cell.levels, &[SIZE_AXIS, DEPTH_AXIS]) == alike)
+                .map(|cell| cell.bytes_per_s.value)
+                .fold(0.0, f64::max);
+            let mut points: Vec<(u64, f64)> = cells
+                .iter()
+                .filter(|cell| without(&cell.levels, &[SIZE_AXIS]) == levels)
+                .filter_map(|cell| Some((*bytes.get(&cell.levels)?, cell.bytes_per_s.value)))
+                .collect();
+            points.sort_by_key(|(bytes, _)| *bytes);
+            let smallest = |share: f64| {
+                let reaches = points.iter().find(|(_, rate)| *rate >= share * maximum);
+                reaches.map(|(bytes, _)| *bytes)
+            };
+            (points.len() > 1).then(|| ReachedSizes {
+                maximum_bytes_per_s: maximum,
+                half_bytes: smallest(HALF_SHARE),
+                most_bytes: smallest(MOST_SHARE),
+                levels: levels.clone(),
+            })
+        })
+        .collect()
+}
+
+/// What each other level of the asked axis does against its base.
+fn effects(asked: &Contrast, design: &Design, visits: &[Visit<'_>]) -> Vec<ExperimentEffect> {
+    let Some(axis) = design.axes.iter().find(|axis| axis.name == asked.axis) else {
+        return Vec::new();
+    };
+    let apart = |visit: &Visit<'_>| -> Levels {
+        let levels = visit.planned.levels.iter();
+        let kept = levels.filter(|(axis, _)| asked.by.contains(axis));
+        kept.map(|(axis, level)| (axis.clone(), level.clone())).collect()
+    };
+    // In the order of the design, not of the plan.
+    let mut groups: Vec<Levels> = Vec::new();
+    for combination in design.combinations() {
+        let found = visits.iter().find(|visit| visit.planned.levels == combination.levels);
+        if let Some(group) = found.map(apart)
+            && !groups.contains(&group)
+        {
+            groups.push(group);
+        }
+    }
+    let others = || axis.levels.iter().filter(|level| level.name != asked.base);
+    groups
+        .iter()
+        .flat_map(|within| others().map(move |level| (within, level)))
+        .filter_map(|(within, level)| {
+            let inside: Vec<&Visit<'_>> =
+                visits.iter().filter(|visit| apart(visit) == *within).collect();
+            effect(asked, &level.name, within, &inside)
+        })
+        .collect()
+}
+
+/// One effect; `None` where no block has both levels.
+fn effect(
+    asked: &Contrast,
+    level: &str,
+    within: &Levels,
+    visits: &[&Visit<'_>],
+) -> Option<ExperimentEffect> {
+    let of = |name: &str| -> BTreeMap<(Levels, u32), f64> {
+        let has = |visit: &&&Visit<'_>| {
+            visit.planned.levels.get(&asked.axis).is_some_and(|level| level == name)
+        };
+        let numbers = visits.iter().filter(has).filter_map(|visit| {
+            let rest = without(&visit.planned.levels, &[&asked.axis]);
+            Some(((rest, visit.planned.block), visit.measure(asked.measure)?))
+        });
+        numbers.collect()
+    };
+    let (ours, base) = (of(level), of(&asked.base));
+    let ratios: BTreeMap<&(Levels, u32), f64> = ours
+        .iter()
+        .filter_map(|(place, value)| Some((place, log(value / base.get(place)?))))
+        .collect();
+    let blocks: BTreeSet<u32> = ratios.keys().map(|(_, block)| *block).collect();
+    let rests: BTreeSet<&Levels> = ratios.keys().map(|(rest, _)| rest).collect();
+    // Only combinations that all blocks have, so that all blocks average over the same ones.
+    let whole: Vec<&Levels> = rests
+        .into_iter()
+        .filter(|rest| {
+            blocks.iter().all(|block| ratios.keys().any(|(other, at)| other == *rest && at == block))
+        })
+        .collect();
+    let values: Vec<f64> = blocks
+        .iter()
+        .map(|block| {
+            let logs = ratios
+                .iter()
+                .filter(|((rest, at), _)| at == block && whole.contains(&rest))
+                .map(|(_, log)| *log);
+            logs.sum::<f64>() / whole.len() as f64
+        })
+        .collect();
+    if whole.is_empty() || values.is_empty() {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let logs = stats::visits_mean(&values).unwrap_or(Estimate::symmetric(mean, 0.0, 1));
+    let ratio = Estimate {
+        value: exp(logs.value),
+        low: exp(logs.low),
+        high: exp(logs.high),
+        se: exp(logs.value) * logs.se,
+        n: logs.n,
+    };
+    let tells = ratio.low > 1.0 || ratio.high < 1.0;
+    Some(ExperimentEffect {
+        axis: asked.axis.clone(),
+        level: level.to_owned(),
+        base: asked.base.clone(),
+        within: within.clone(),
+        measure: asked.measure,
+        found: (logs.n >= MIN_BLOCKS)
+            .then(|| tells && (ratio.value - 1.0).abs() > SPREAD_MAX_REL),
+        ratio,
+        combinations: whole.len() as u32,
+    })
+}
+
+/// Levels in words: `bs 4k, rw read`.
+fn words(levels: &Levels) -> String {
+    let words: Vec<String> = levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+    words.join(", ")
+}
+
+/// That blocks lie apart, where some do.
+fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
+    let spread = |cell: &ExperimentCell| cell.spread_rel.unwrap_or(0.0);
+    let apart: Vec<&ExperimentCell> =
+        cells.iter().filter(|cell| spread(cell) > SPREAD_MAX_REL).collect();
+    let widest = apart.iter().max_by(|a, b| spread(a).total_cmp(&spread(b)))?;
+    let most = spread(widest);
+    Some(
+        Finding::new(
+            FindingCode::BlockSpread,
+            Severity::Warning,
+            format!(
+                "In {} of {} combinations the blocks lie more than {:.0} % apart; most in {}: \
+                 {:.1} %.",
+                apart.len(),
+                cells.len(),
+                SPREAD_MAX_REL * 100.0,
+                words(&widest.levels),
+                most * 100.0
+            ),
+            "The intervals hold it. More blocks (--blocks) or longer trials (--runtime) narrow \
+             them; what else uses the disk, `halfpower check` says.",
+        )
+        .with("combinations apart", apart.len() as f64, "")
+        .with("largest spread", most, ""),
+    )
+}
+
+/// That the rates still moved over the rounds of a design that writes to a steady state first.
+fn round_finding(
+    design: &Design,
+    cells: &[ExperimentCell],
+    visits: &[Visit<'_>],
+) -> Option<Finding> {
+    if !design.precondition {
+        return None;
+    }
+    let moving: Vec<&ExperimentCell> = cells
+        .iter()
+        .filter(|cell| {
+            let mut rounds: Vec<(u32, f64)> = visits
+                .iter()
+                .filter(|visit| visit.planned.levels == cell.levels)
+                .map(|visit| (visit.planned.block, visit.iops))
+                .collect();
+            rounds.sort_by_key(|(block, _)| *block);
+            let rates: Vec<f64> = rounds.into_iter().map(|(_, rate)| rate).collect();
+            rates.len() >= crate::WINDOW_ROUNDS && !crate::steady(&rates)
+        })
+        .collect();
+    let first = moving.first()?;
+    Some(
+        Finding::new(
+            FindingCode::NotSteady,
+            Severity::Warning,
+            format!(
+                "The rates of {} of {} combinations moved over the last {} rounds, for example \
+                 {}: by SNIA's rule they are not those of the steady state.",
+                moving.len(),
+                cells.len(),
+                crate::WINDOW_ROUNDS,
+                words(&first.levels)
+            ),
+            "Run it again with more blocks; the drive was not steady yet, or something else uses it.",
+        )
+        .with("combinations that moved", moving.len() as f64, ""),
+    )
+}

@@ -1,0 +1,237 @@
+//! From the combinations of a design to the `halfpower run` lines that stand for them.
+//!
+//! Each combination is read by the parser of `run`, so that its errors are those of `run` and every
+//! line can be typed. What a combination needs and these targets do not have leaves it out with a
+//! reason; what no target could carry out is an error of the design.
+
+use super::arms;
+use crate::cli::{Cli, Verb};
+use crate::failure::UsageError;
+use crate::run_args::RunArgs;
+use crate::session;
+use clap::Parser;
+use record::EngineName;
+use std::collections::BTreeMap;
+use ::workload::{Combination, Design, Spec};
+
+/// Keys that a level's `sim` stands in for on a simulated target.
+const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
+/// Flags that have nothing to do on a simulated target, whose file cache begins empty.
+const NOTHING_TO_DO: &str = "scrub";
+/// What stands for the largest rate of a direction until it is known.
+const UNKNOWN_RATE: u64 = 10_000;
+
+/// The largest rates of each direction alone, requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Maxima {
+    pub(super) reads: f64,
+    pub(super) writes: f64,
+}
+
+/// One combination, as it can be run.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) combination: Combination,
+    /// The targets, as they are typed.
+    pub(super) targets: Vec<String>,
+    /// What is done before the trial.
+    pub(super) preparation: Option<String>,
+    /// The flags, as they are typed.
+    pub(super) flags: Vec<String>,
+    /// What they ask for.
+    pub(super) spec: Spec,
+    /// Whether its rates are shares of what the target can do.
+    pub(super) shares: bool,
+}
+
+/// Combinations that are not run, by reason, in the order of the design.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
+
+impl LeftOut {
+    /// One more.
+    pub(super) fn add(&mut self, reason: String, levels: &BTreeMap<String, String>) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(levels.clone()),
+            None => self.0.push((reason, vec![levels.clone()])),
+        }
+    }
+
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|(_, all)| all.len()).sum()
+    }
+
+    /// A sentence for each reason: how many, which, why.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
+            let what = common(all);
+            let number = all.len();
+            let which = if what.is_empty() { String::new() } else { format!(" ({what})") };
+            let plural = if number == 1 { "" } else { "s" };
+            format!("left out: {number} combination{plural}{which}: {reason}")
+        };
+        self.0.iter().map(sentence).collect()
+    }
+}
+
+/// What all of some combinations have in common.
+fn common(all: &[BTreeMap<String, String>]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let shared = first.iter().filter(|(axis, level)| {
+        all.iter().all(|levels| levels.get(*axis) == Some(level))
+    });
+    let words: Vec<String> = shared.map(|(axis, level)| format!("{axis} {level}")).collect();
+    words.join(", ")
+}
+
+/// The lines of a design on these targets, and what was left out. `maxima` turns shares into rates.
+pub(super) fn lines(
+    design: &Design,
+    targets: &[String],
+    maxima: Option<Maxima>,
+) -> anyhow::Result<(Vec<Line>, LeftOut)> {
+    let (mut lines, mut left_out) = (Vec::new(), LeftOut::default());
+    for combination in design.combinations() {
+        match line(design, &combination, targets, maxima)? {
+            Ok(line) => lines.push(line),
+            Err(reason) => left_out.add(reason, &combination.levels),
+        }
+    }
+    Ok((lines, left_out))
+}
+
+/// A combination, or the reason why it cannot be run on these targets.
+fn line(
+    design: &Design,
+    combination: &Combination,
+    targets: &[String],
+    maxima: Option<Maxima>,
+) -> anyhow::Result<Result<Line, String>> {
+    let simulated = session::simulated(&targets[0])?.is_some();
+    let mut combination = combination.clone();
+    let keys = combination.get("sim").map(str::to_owned);
+    if simulated {
+        let stood_for = |key: &str| keys.is_some() && STOOD_FOR.contains(&key);
+        combination
+            .settings
+            .retain(|setting| !stood_for(&setting.key) && setting.key != NOTHING_TO_DO);
+    }
+    let preparation = combination.get("prepare").map(str::to_owned);
+    if let Some(name) = &preparation {
+        if simulated {
+            return Ok(Err(format!("{name}: a file is prepared on a real target only")));
+        }
+        if arms::find(name).is_none() {
+            let known = arms::names().join(", ");
+            let text = format!("the design {}: no preparation {name:?}; use one of {known}",
+                design.name);
+            return Err(UsageError(text).into());
+        }
+    }
+    let chosen = match chosen(&combination, targets) {
+        Ok(chosen) => chosen,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let chosen = match (simulated, &keys) {
+        (true, Some(keys)) => vec![format!("{},{keys}", chosen[0])],
+        _ => chosen,
+    };
+    if simulated && let Err(error) = session::simulated(&chosen[0]) {
+        return Ok(Err(format!("{error:#}")));
+    }
+    let mut flags = combination.flags();
+    let (rates, shares) = rates(&combination, maxima)?;
+    flags.extend(rates);
+    let arguments = read(design, &chosen, &flags)?;
+    if let Some(text) = arguments.contradiction() {
+        return Err(UsageError(format!("the design {}: {text}", design.name)).into());
+    }
+    if simulated {
+        let given = arguments.real_only().into_iter().find(|(_, given)| *given);
+        if let Some((flag, _)) = given {
+            return Ok(Err(format!("{flag} needs a real target")));
+        }
+    }
+    let spec = arguments.spec();
+    let spec = if simulated { Spec { engine: EngineName::Sim, ..spec } } else { spec };
+    Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
+}
+
+/// The targets that a combination uses.
+fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
+    let number = |key: &str| -> Result<Option<usize>, String> {
+        let Some(text) = combination.get(key) else { return Ok(None) };
+        let number: usize =
+            text.parse().map_err(|_| format!("{key} = {text} is no number of targets"))?;
+        if (1..=targets.len()).contains(&number) {
+            return Ok(Some(number));
+        }
+        let are = if targets.len() == 1 { "is 1" } else { "are fewer" };
+        Err(format!("it needs {number} targets, and there {are}; name {number}"))
+    };
+    match (number("target")?, number("targets")?) {
+        (Some(one), _) => Ok(vec![targets[one - 1].clone()]),
+        (None, Some(many)) => Ok(targets[..many].to_vec()),
+        (None, None) => Ok(targets.to_vec()),
+    }
+}
+
+/// `--rate-iops` from a rate for each direction, and whether they are shares.
+fn rates(
+    combination: &Combination,
+    maxima: Option<Maxima>,
+) -> anyhow::Result<(Vec<String>, bool)> {
+    let mut shares = false;
+    let mut rate = |key: &str, largest: Option<f64>| -> anyhow::Result<Option<u64>> {
+        let Some(text) = combination.get(key) else { return Ok(None) };
+        let wrong = || UsageError(format!("{key} = {text:?}; use 500 or 25%"));
+        let Some(percent) = text.strip_suffix('%') else {
+            return Ok(Some(text.parse().map_err(|_| wrong())?));
+        };
+        shares = true;
+        let percent: f64 = percent.parse().map_err(|_| wrong())?;
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(wrong().into());
+        }
+        let largest = largest.unwrap_or(UNKNOWN_RATE as f64);
+        Ok(Some((largest * percent / 100.0).round() as u64))
+    };
+    let reads = rate("read-rate", maxima.map(|maxima| maxima.reads))?;
+    let writes = rate("write-rate", maxima.map(|maxima| maxima.writes))?;
+    let words = match (reads, writes) {
+        (None, None) => Vec::new(),
+        (Some(reads), None | Some(0)) => vec!["--rw", "randread", "--rate-iops", &reads.to_string()]
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        (None | Some(0), Some(writes)) => {
+            vec!["--rw".into(), "randwrite".into(), "--rate-iops".into(), writes.to_string()]
+        }
+        (Some(reads), Some(writes)) => {
+            vec!["--rw".into(), "randrw".into(), "--rate-iops".into(), format!("{reads},{writes}")]
+        }
+    };
+    Ok((words, shares))
+}
+
+/// The arguments, read by the parser of `run`.
+pub(super) fn read(
+    design: &Design,
+    targets: &[String],
+    flags: &[String],
+) -> anyhow::Result<Box<RunArgs>> {
+    let words = ["halfpower", "run"]
+        .into_iter()
+        .chain(targets.iter().map(String::as_str))
+        .chain(flags.iter().map(String::as_str));
+    let parsed = Cli::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        UsageError(format!("the design {}: {first}", design.name))
+    })?;
+    match parsed.verb {
+        Verb::Run(arguments) => Ok(arguments),
+        _ => Err(UsageError(format!("the design {} does not run anything", design.name)).into()),
+    }
+}

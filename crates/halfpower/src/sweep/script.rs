@@ -1,0 +1,114 @@
+//! What `--dry-run` prints: the trials as a script of `halfpower run` lines, as `cmdgen` made one of
+//! SQLIO calls from all its arguments.
+//!
+//! Each line can be run by itself and gives what the trial of the sweep gives: on a simulated target
+//! the same document, byte for byte. Only what a preset does between trials is not in it; a line
+//! that lacks something says so.
+
+use record::{Experiment, Nanos, PlannedTrial, format_nanos};
+use std::collections::BTreeMap;
+use workload::Combination;
+
+/// A word as a POSIX shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A text that cannot end a comment.
+fn comment(text: &str) -> String {
+    report::escape(&text.replace(['\n', '\r'], " "))
+}
+
+/// The longest that the trials can take.
+pub(super) fn longest(plan: &[PlannedTrial]) -> Nanos {
+    let time = |planned: &PlannedTrial| planned.workload.ramp_ns.plus(planned.workload.runtime_ns);
+    plan.iter().map(time).fold(Nanos(0), Nanos::plus)
+}
+
+/// What stands for a trial on the command line: its targets and flags.
+pub(super) struct Command {
+    /// The targets.
+    pub(super) targets: Vec<String>,
+    /// The flags.
+    pub(super) flags: Vec<String>,
+    /// Whether its rates were not known when it was written.
+    pub(super) shares: bool,
+}
+
+/// The script of an experiment that was not run; `commands` has the line of each combination.
+pub(super) fn script(
+    experiment: &Experiment,
+    commands: &BTreeMap<BTreeMap<String, String>, Command>,
+    left_out: &[String],
+) -> String {
+    let plan = &experiment.plan;
+    let blocks = plan.iter().map(|planned| planned.block).max().map_or(0, |last| last + 1);
+    let time = format_nanos(longest(plan).0 as f64);
+    let targets: Vec<&str> =
+        experiment.targets.iter().map(|target| target.path.as_str()).collect();
+    let mut text = format!(
+        "#!/bin/sh\n# halfpower sweep {} {}: {} trials in {blocks} blocks, at most {time}\n",
+        comment(&experiment.design),
+        comment(&targets.join(" ")),
+        plan.len(),
+    );
+    for sentence in left_out {
+        text.push_str(&format!("# {}\n", comment(sentence)));
+    }
+    for planned in plan {
+        let Some(command) = commands.get(&planned.levels) else { continue };
+        text.push_str(&line(experiment, planned, command));
+    }
+    text
+}
+
+/// One trial.
+fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> String {
+    let seed = planned.seed.to_string();
+    let mut words: Vec<&str> = vec!["halfpower", "run"];
+    words.extend(command.targets.iter().chain(&command.flags).map(String::as_str));
+    words.extend(["--seed", &seed]);
+    let trace = format!("{}.csv", experiment.design.rsplit('/').next().unwrap_or("sweep"));
+    if !experiment.note.is_empty() && !experiment.simulated {
+        words.extend(["--trace", &trace, "--comment", &experiment.note]);
+    }
+    let words: Vec<String> = words.into_iter().map(quoted).collect();
+    let mut remarks = Vec::new();
+    if !experiment.note.is_empty() && experiment.simulated {
+        remarks.push(experiment.note.clone());
+    }
+    if let Some(preparation) = &planned.preparation {
+        remarks.push(format!("the sweep prepares the file: {preparation}"));
+    }
+    if command.shares {
+        remarks.push("the sweep measures the rates first: these are of 10000/s".to_owned());
+    }
+    let remark = match remarks.is_empty() {
+        true => String::new(),
+        false => format!("  # {}", comment(&remarks.join("; "))),
+    };
+    format!("{}{remark}\n", words.join(" "))
+}
+
+/// The levels of a combination, by which its line is found.
+pub(super) fn key(combination: &Combination) -> BTreeMap<String, String> {
+    combination.levels.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_reach_the_program_as_they_are() {
+        assert_eq!(quoted("sim:st34371w,disks=2"), "sim:st34371w,disks=2");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's $HOME `x`"), "'it'\\''s $HOME `x`'");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(comment("a\nrm -rf b"), "a rm -rf b");
+    }
+}

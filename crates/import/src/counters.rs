@@ -1,0 +1,255 @@
+//! Running counters of node_exporter, from two or more moments to intervals.
+//!
+//! A counter that goes back was reset (the machine restarted, the device came anew): what it counted
+//! in between is unknown, so that interval is left out. Monitoring systems take it as having begun
+//! at 0, which is right for a total and wrong for a rate, whose time since the restart they do not
+//! know. A device that is missing in between is taken from where it was last seen.
+
+use crate::moment::SECOND_NS;
+use crate::number::Reading;
+use crate::sheet::{SECTOR_BYTES, Sheet};
+use record::{Context, DeviceFacts, Interval, OpInterval};
+use std::collections::BTreeMap;
+
+/// Counters of a device, without `node_disk_`, in the order of [`Values`].
+const NAMES: [&str; 12] = [
+    "reads_completed_total",
+    "read_bytes_total",
+    "reads_merged_total",
+    "read_time_seconds_total",
+    "writes_completed_total",
+    "written_bytes_total",
+    "writes_merged_total",
+    "write_time_seconds_total",
+    "io_time_seconds_total",
+    "io_time_weighted_seconds_total",
+    "discards_completed_total",
+    "flush_requests_total",
+];
+/// Places of the first counter of each operation.
+const READ: usize = 0;
+const WRITE: usize = 4;
+/// Places of the others.
+const BUSY: usize = 8;
+const WEIGHTED: usize = 9;
+const DISCARDS: usize = 10;
+const FLUSHES: usize = 11;
+/// Requests in flight, a gauge.
+const IN_FLIGHT: &str = "io_now";
+/// The kernel's times are whole milliseconds.
+const TIME_STEP_S: f64 = 1e-3;
+
+/// Counters of a device at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Values {
+    counters: [Option<f64>; NAMES.len()],
+    in_flight: Option<f64>,
+}
+
+/// The system at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct System {
+    /// Seconds in which some task waited for I/O.
+    some_s: Option<f64>,
+    /// Seconds in which all did.
+    full_s: Option<f64>,
+    /// Seconds of all processors, by mode.
+    processors_s: BTreeMap<String, f64>,
+    available_bytes: Option<f64>,
+    cached_bytes: Option<f64>,
+    dirty_bytes: Option<f64>,
+    writeback_bytes: Option<f64>,
+}
+
+/// Everything at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scrape {
+    /// Counters by device.
+    pub(crate) devices: BTreeMap<String, Values>,
+    /// The system.
+    pub(crate) system: System,
+}
+
+/// Labels of a sample.
+pub(crate) type Labels = BTreeMap<String, String>;
+
+/// A sample of a monitoring system.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sample {
+    /// Name of the metric; empty for a computed one.
+    pub(crate) name: String,
+    /// Its labels.
+    pub(crate) labels: Labels,
+    /// Its value.
+    pub(crate) value: f64,
+}
+
+/// Whether a metric is of interest.
+pub(crate) fn is_wanted(name: &str) -> bool {
+    name.starts_with("node_disk_")
+        || name.starts_with("node_pressure_io_")
+        || name.starts_with("node_memory_")
+        || ["node_cpu_seconds_total", "node_uname_info", "node_time_seconds"].contains(&name)
+}
+
+impl Scrape {
+    /// Takes a sample; says whether it had a place for it.
+    pub(crate) fn take(&mut self, sample: &Sample) -> bool {
+        let value = Some(sample.value);
+        let system = &mut self.system;
+        let place = match sample.name.as_str() {
+            "node_pressure_io_waiting_seconds_total" => &mut system.some_s,
+            "node_pressure_io_stalled_seconds_total" => &mut system.full_s,
+            "node_memory_MemAvailable_bytes" => &mut system.available_bytes,
+            "node_memory_Cached_bytes" => &mut system.cached_bytes,
+            "node_memory_Dirty_bytes" => &mut system.dirty_bytes,
+            "node_memory_Writeback_bytes" => &mut system.writeback_bytes,
+            "node_cpu_seconds_total" => {
+                if let Some(mode) = sample.labels.get("mode") {
+                    *system.processors_s.entry(mode.clone()).or_default() += sample.value;
+                }
+                return true;
+            }
+            name => return self.take_of_device(name, sample),
+        };
+        *place = value;
+        true
+    }
+
+    fn take_of_device(&mut self, name: &str, sample: &Sample) -> bool {
+        let Some(name) = name.strip_prefix("node_disk_") else { return false };
+        let Some(device) = sample.labels.get("device") else { return false };
+        let counter = NAMES.iter().position(|known| *known == name);
+        if counter.is_none() && name != IN_FLIGHT {
+            return false;
+        }
+        let values = self.devices.entry(device.clone()).or_default();
+        match counter {
+            Some(counter) => values.counters[counter] = Some(sample.value),
+            None => values.in_flight = Some(sample.value),
+        }
+        true
+    }
+}
+
+/// What `node_disk_info` says of a device.
+pub(crate) fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
+    let of = |key: &str| labels.get(key).filter(|text| !text.is_empty()).cloned();
+    let name = of("device")?;
+    let virtual_disk = ["vd", "xvd", "loop", "zram", "ram", "rbd", "nbd"];
+    let facts = DeviceFacts {
+        name: name.clone(),
+        disk: name.clone(),
+        major_minor: of("major")
+            .zip(of("minor"))
+            .map_or(String::new(), |(a, b)| format!("{a}:{b}")),
+        model: of("model").map(|model| model.trim().to_owned()),
+        serial: of("serial"),
+        firmware: of("revision").map(|revision| revision.trim().to_owned()),
+        rotational: of("rotational").map(|flag| flag == "1"),
+        virtual_disk: virtual_disk.iter().any(|prefix| name.starts_with(prefix)),
+        ..DeviceFacts::default()
+    };
+    Some((name, facts))
+}
+
+/// Adds the intervals between scrapes, which are in order of time.
+pub(crate) fn add_intervals(sheet: &mut Sheet, scrapes: &BTreeMap<i128, Scrape>) {
+    let mut last: BTreeMap<&str, (i128, &Values)> = BTreeMap::new();
+    let mut before: Option<(i128, &System)> = None;
+    for (time, scrape) in scrapes {
+        for (device, values) in &scrape.devices {
+            let previous = last.insert(device, (*time, values));
+            let Some((begin, previous)) = previous else { continue };
+            match interval(device, previous, values, *time - begin, sheet) {
+                Some(interval) => sheet.add(interval, begin, *time - begin),
+                None => sheet.counts.resets += 1,
+            }
+        }
+        if let Some((begin, previous)) = before.replace((*time, &scrape.system)) {
+            let context = context(previous, &scrape.system, *time - begin);
+            sheet.add_context(context, begin, *time - begin);
+        }
+    }
+}
+
+/// What happened between two moments; `None` where a counter went back.
+fn interval(
+    device: &str,
+    before: &Values,
+    after: &Values,
+    length: i128,
+    sheet: &mut Sheet,
+) -> Option<Interval> {
+    let seconds = length as f64 / SECOND_NS as f64;
+    let mut growth = [None; NAMES.len()];
+    for (at, growth) in growth.iter_mut().enumerate() {
+        *growth = after.counters[at].zip(before.counters[at]).map(|(after, before)| after - before);
+        if growth.is_some_and(|growth| growth < 0.0) {
+            return None;
+        }
+    }
+    let rate = |at: usize, step: f64| {
+        growth[at].map(|growth| Reading { value: growth / seconds, step: step / seconds })
+    };
+    let mut operation = |first: usize| {
+        let requests = growth[first].filter(|requests| *requests > 0.0);
+        // Times are cut to whole milliseconds, so that their difference is off by one at most.
+        let response = growth[first + 3].zip(requests).map(|(time, requests)| Reading {
+            value: time * 1e9 / requests,
+            step: TIME_STEP_S * 1e9 / requests,
+        });
+        OpInterval {
+            per_s: sheet.measured(rate(first, 1.0)),
+            bytes_per_s: sheet.measured(rate(first + 1, SECTOR_BYTES)),
+            request_bytes: None,
+            merged_per_s: sheet.measured(rate(first + 2, 1.0)),
+            response_ns: sheet.measured(response),
+        }
+    };
+    Some(Interval {
+        device: device.to_owned(),
+        read: operation(READ),
+        write: operation(WRITE),
+        discards_per_s: sheet.measured(rate(DISCARDS, 1.0)),
+        flushes_per_s: sheet.measured(rate(FLUSHES, 1.0)),
+        busy_share: sheet.share(rate(BUSY, TIME_STEP_S)),
+        concurrency: sheet.measured(rate(WEIGHTED, TIME_STEP_S)),
+        in_flight: sheet.measured(after.in_flight.map(|value| Reading { value, step: 1.0 })),
+        ..Interval::default()
+    })
+}
+
+fn context(before: &System, after: &System, length: i128) -> Context {
+    let seconds = length as f64 / SECOND_NS as f64;
+    let share = |before: Option<f64>, after: Option<f64>| {
+        let growth = after? - before?;
+        (growth >= 0.0 && seconds > 0.0).then(|| (growth / seconds).min(1.0))
+    };
+    let modes = |names: &[&str]| -> Option<f64> {
+        let of = |system: &System, name: &str| system.processors_s.get(name).copied();
+        names.iter().map(|name| Some(of(after, name)? - of(before, name)?)).sum()
+    };
+    let total: f64 = after
+        .processors_s
+        .iter()
+        .filter_map(|(mode, after)| Some(after - before.processors_s.get(mode)?))
+        .sum();
+    let of_total = |time: Option<f64>| {
+        time.filter(|time| total > 0.0 && (0.0..=total).contains(time)).map(|time| time / total)
+    };
+    let bytes = |value: Option<f64>| {
+        value.filter(|value| (0.0..1e18).contains(value)).map(|value| value as u64)
+    };
+    Context {
+        io_some_share: share(before.some_s, after.some_s),
+        io_full_share: share(before.full_s, after.full_s),
+        steal_share: of_total(modes(&["steal"])),
+        idle_share: of_total(modes(&["idle", "iowait"])),
+        memory_available_bytes: bytes(after.available_bytes),
+        memory_cached_bytes: bytes(after.cached_bytes),
+        dirty_bytes: bytes(after.dirty_bytes),
+        writeback_bytes: bytes(after.writeback_bytes),
+        ..Context::default()
+    }
+}

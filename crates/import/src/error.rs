@@ -1,0 +1,53 @@
+//! Why nothing could be imported, and what to do instead.
+//!
+//! Only a file without a single usable interval is an error. Damage beside usable intervals is a
+//! finding of the observation, because the reader still wants what is there.
+
+/// What is wrong with a file as a whole.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Nothing in the content tells what it is.
+    #[error(
+        "it is of no known form: {0}; known are iostat -o JSON, sadf -j and -d, node_exporter's \
+         text, answers of Prometheus, Windows CSV of PhysicalDisk, and this program's observations"
+    )]
+    UnknownForm(String),
+    /// A known relative of a form that is read.
+    #[error("it is {what}, which holds too little; {instead}")]
+    WrongForm {
+        /// What it is.
+        what: &'static str,
+        /// What to record instead.
+        instead: &'static str,
+    },
+    /// The form fits, but no interval came out of it.
+    #[error("no interval of a disk can be read from it: {why}; {remedy}")]
+    Nothing {
+        /// What is there, or not.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Several machines, of which one must be chosen.
+    #[error("it holds {count} machines: {names}; name one with --instance")]
+    SeveralMachines {
+        /// How many.
+        count: usize,
+        /// The first few.
+        names: String,
+    },
+    /// The server refused.
+    #[error("the server answered with an error: {0}")]
+    Server(String),
+    /// A document of ours that this version cannot read.
+    #[error("it is a document of this program, but cannot be read: {0}")]
+    OwnDocument(String),
+}
+
+impl ImportError {
+    /// Nothing usable, and why.
+    pub(crate) fn nothing(why: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Nothing { why: why.into(), remedy: remedy.into() }
+    }
+}

@@ -1,0 +1,231 @@
+//! The text that node_exporter serves: `name{label="value"} number [milliseconds]`.
+//!
+//! Its counters run, so that one scrape tells nothing and two tell one interval. Scrapes come as
+//! one file each, or after one another in a file: a sample that comes again begins the next one,
+//! and so does a comment with a time. When a scrape was made is said, in this order, by the user,
+//! by a comment before it, by the time beside its samples, or by the exporter's own clock
+//! (`node_time_seconds`), which it serves unless that is switched off.
+
+use crate::counters::{self, Labels, Sample, Scrape};
+use crate::moment::{self, Stamp};
+use crate::number::Reading;
+use crate::sheet::Sheet;
+use crate::{ImportError, Options};
+use record::Observation;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What to do where nothing came out.
+const REMEDY: &str = "give two or more scrapes of node_exporter, some seconds apart: files, or one \
+                      after the other in a file";
+
+/// A scrape and what tells its time.
+#[derive(Default)]
+struct Dated {
+    scrape: Scrape,
+    comment: Option<Stamp>,
+    sample_ms: Option<f64>,
+    clock_s: Option<f64>,
+}
+
+impl Dated {
+    fn time(&self) -> Option<i128> {
+        let ns = |value: f64, unit: f64| (value * unit) as i128;
+        self.sample_ms.map(|ms| ns(ms, 1e6)).or(self.clock_s.map(|s| ns(s, 1e9)))
+    }
+}
+
+/// Reads scrapes.
+pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
+    let mut sheet = Sheet::new("node_exporter");
+    let mut dated = Vec::new();
+    for text in texts {
+        scrapes(text, &mut sheet, &mut dated);
+    }
+    let comments: Vec<Option<Stamp>> = dated.iter().map(|it| it.comment.clone()).collect();
+    let (comments, assumed) = moment::moments(&comments, options.utc_offset_s);
+    sheet.assumed = assumed;
+    let mut by_time = BTreeMap::new();
+    let mut last = None;
+    for (index, (dated, comment)) in dated.into_iter().zip(comments).enumerate() {
+        let given = options.scrape_times_ns.get(index).map(|ns| i128::from(*ns));
+        let counted = || {
+            let length = i128::from(options.interval_ns?);
+            Some(last.unwrap_or(0) + length)
+        };
+        let known = given.or(comment).or_else(|| dated.time());
+        let time = known.or_else(counted);
+        let Some(time) = time.filter(|time| (0..i128::from(u64::MAX)).contains(time)) else {
+            sheet.counts.no_length += 1;
+            continue;
+        };
+        sheet.lengths_given |= known.is_none();
+        sheet.begin_assumed |= known.is_none() && last.is_none();
+        sheet.counts.backwards += u64::from(last.is_some_and(|last| time < last));
+        last = Some(time);
+        if by_time.insert(time, dated.scrape).is_some() {
+            sheet.counts.twice += 1;
+        }
+    }
+    counters::add_intervals(&mut sheet, &by_time);
+    let why = match by_time.len() {
+        0 if sheet.counts.no_length > 0 => "no scrape tells its time (say --timestamp for each)",
+        0 => "there is no scrape",
+        1 => "there is only one scrape, and its counters run since boot",
+        _ if sheet.counts.resets > 0 => "all counters restarted between the scrapes",
+        _ => "no device is in two of the scrapes",
+    };
+    sheet.finish(why, REMEDY)
+}
+
+/// The scrapes of a file.
+fn scrapes(text: &str, sheet: &mut Sheet, dated: &mut Vec<Dated>) {
+    let mut now = Dated::default();
+    let mut seen = BTreeSet::new();
+    let mut flush = |now: &mut Dated, seen: &mut BTreeSet<String>| {
+        let done = std::mem::take(now);
+        seen.clear();
+        if !done.scrape.devices.is_empty() {
+            dated.push(done);
+        }
+    };
+    for line in text.split_inclusive('\n') {
+        // A last line without its end may have lost digits.
+        let whole = line.ends_with('\n');
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            if let Some(stamp) = stamp(comment) {
+                if !now.scrape.devices.is_empty() {
+                    flush(&mut now, &mut seen);
+                }
+                now.comment = Some(stamp);
+            }
+            continue;
+        }
+        if line.is_empty() || !counters::is_wanted(name(line)) {
+            continue;
+        }
+        let Some((sample, key, ms)) = whole.then(|| sample(line)).flatten() else {
+            sheet.counts.faults += 1;
+            continue;
+        };
+        if !seen.insert(key.to_owned()) {
+            flush(&mut now, &mut seen);
+            seen.insert(key.to_owned());
+        }
+        take(&sample, ms, &mut now, sheet);
+    }
+    flush(&mut now, &mut seen);
+}
+
+fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, sheet: &mut Sheet) {
+    match sample.name.as_str() {
+        "node_time_seconds" => now.clock_s = Some(sample.value),
+        "node_uname_info" => {
+            sheet.host = sample.labels.get("nodename").cloned();
+            sheet.release = sample.labels.get("release").cloned();
+        }
+        "node_disk_info" => {
+            if let Some((name, facts)) = counters::facts(&sample.labels) {
+                sheet.describe(&name, facts);
+            }
+        }
+        _ => {
+            if now.scrape.take(sample) && ms.is_some() {
+                now.sample_ms = ms;
+            }
+        }
+    }
+}
+
+/// The time that a comment says; help and types say none.
+fn stamp(comment: &str) -> Option<Stamp> {
+    let comment = comment.trim();
+    if ["HELP ", "TYPE ", "EOF", "UNIT "].iter().any(|word| comment.starts_with(word)) {
+        return None;
+    }
+    if let Some(stamp) = Stamp::parse(comment) {
+        return Some(stamp);
+    }
+    let mut words = comment.split_whitespace();
+    words.find_map(Stamp::parse)
+}
+
+/// The name that a line begins with.
+fn name(line: &str) -> &str {
+    let end = line.find(|letter: char| letter == '{' || letter.is_whitespace());
+    &line[..end.unwrap_or(line.len())]
+}
+
+/// The sample of a line, its name with labels as written, and the time beside it.
+fn sample(line: &str) -> Option<(Sample, &str, Option<f64>)> {
+    let name = name(line);
+    let (labels, length) = match line[name.len()..].strip_prefix('{') {
+        Some(text) => labels(text).map(|(labels, length)| (labels, length + 1))?,
+        None => (Labels::new(), 0),
+    };
+    let key = &line[..name.len() + length];
+    let mut words = line[key.len()..].split_whitespace();
+    let value = Reading::parse(words.next()?)?.value;
+    let ms = match words.next() {
+        Some(word) => Some(Reading::parse(word)?.value),
+        None => None,
+    };
+    if words.next().is_some() {
+        return None;
+    }
+    Some((Sample { name: name.to_owned(), labels, value }, key, ms))
+}
+
+/// Labels behind an opening brace, and the bytes up to and with the closing one.
+fn labels(text: &str) -> Option<(Labels, usize)> {
+    let mut labels = Labels::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches([' ', ',']);
+        if let Some(behind) = rest.strip_prefix('}') {
+            return Some((labels, text.len() - behind.len()));
+        }
+        let (key, behind) = rest.split_once("=\"")?;
+        let mut value = String::new();
+        let mut letters = behind.char_indices();
+        let end = loop {
+            match letters.next()? {
+                (at, '"') => break at,
+                (_, '\\') => match letters.next()?.1 {
+                    'n' => value.push('\n'),
+                    other => value.push(other),
+                },
+                (_, letter) => value.push(letter),
+            }
+        };
+        labels.insert(key.trim().to_owned(), value);
+        rest = &behind[end + 1..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moment::SECOND_NS;
+
+    #[test]
+    fn labels_may_hold_anything() {
+        let line =
+            r#"node_disk_info{device="sda",model="A \"b\" {c} \\",serial=""} 1 1591012801000"#;
+        let (sample, key, ms) = sample(line).unwrap();
+        assert_eq!(sample.labels["model"], "A \"b\" {c} \\");
+        assert!(key.ends_with('}') && key.starts_with("node_disk_info{"));
+        assert_eq!(ms, Some(1_591_012_801_000.0));
+        for broken in ["a{b=\"c\" 1", "a{b} 1", "a", "a 1 2 3", "a NaN", "a{b=\"c\"}"] {
+            assert_eq!(super::sample(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn comments_tell_times_and_help_does_not() {
+        assert!(stamp(" scraped 2020-06-01T12:00:01Z").is_some());
+        assert_eq!(stamp(" 1591012801"), Some(Stamp::Counted(1_591_012_801 * SECOND_NS)));
+        assert_eq!(stamp(" HELP a since 1591012801"), None);
+        assert_eq!(stamp(" EOF"), None);
+    }
+}

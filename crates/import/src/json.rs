@@ -1,0 +1,315 @@
+//! JSON as far as it goes: what was written before a tool was killed is still there.
+//!
+//! A recording that ends in the middle of a number is the usual one, because tools that write JSON
+//! are stopped by a signal. So this reader never fails: it returns what it could read, marks the
+//! objects and arrays that were not closed, and says how many faults there were. A number that ends
+//! with the text may have lost digits and is dropped. After a fault in the middle it goes on with
+//! the next object that begins with a given key, so that one bad byte costs one report and not a
+//! night. Numbers stay text, because their decimals tell their resolution. Rejected: repairing the
+//! text and handing it to a strict parser (where to cut is what has to be found out by parsing).
+
+/// Deepest nesting; the formats here need twelve.
+const MOST_LEVELS: usize = 32;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json<'a> {
+    /// `null`, and words that JSON does not have (`nan`).
+    Null,
+    /// `true` or `false`.
+    Truth(bool),
+    /// A number as it was written.
+    Number(&'a str),
+    /// A string.
+    Text(String),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object in the order of its keys, and whether it was closed.
+    Object(Vec<(String, Json<'a>)>, bool),
+}
+
+impl<'a> Json<'a> {
+    /// The first value of this key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members, _) => {
+                members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The text, or the number as text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Number(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The elements; none of anything else.
+    pub(crate) fn elements(&self) -> &[Json<'a>] {
+        match self {
+            Self::Array(elements) => elements,
+            _ => &[],
+        }
+    }
+
+    /// Whether it is an object that was closed.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Self::Object(_, true))
+    }
+}
+
+/// The values of a text, and its faults.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Values<'a> {
+    /// Top-level values; after a fault also objects from inside one.
+    pub(crate) values: Vec<Json<'a>>,
+    /// Places where something else was expected, the end of the text included.
+    pub(crate) faults: u64,
+}
+
+/// Reads all values. After a fault it goes on at the next object whose first key is `restart`.
+pub(crate) fn values<'a>(text: &'a str, restart: &str) -> Values<'a> {
+    let mut reader = Reader { text, at: 0 };
+    let mut found = Values { values: Vec::new(), faults: 0 };
+    let key = format!("\"{restart}\"");
+    loop {
+        // Closing brackets are what is left of a document that was entered after a fault.
+        reader.skip(|byte| byte.is_ascii_whitespace() || b",]}\0".contains(&byte));
+        if reader.at >= text.len() {
+            return found;
+        }
+        let begin = reader.at;
+        let outcome = match reader.peek() {
+            Some(b'{' | b'[') => reader.value(0),
+            _ => Outcome::Broken(None),
+        };
+        match outcome {
+            Outcome::Whole(value) => found.values.push(value),
+            Outcome::Broken(value) => {
+                found.values.extend(value);
+                found.faults += 1;
+                let from = reader.at.max(begin + 1);
+                let Some(next) = object_with(text, from, &key) else { return found };
+                reader.at = next;
+            }
+        }
+    }
+}
+
+/// Where the next object begins whose first key is this.
+fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut from = from;
+    while let Some(found) = find(bytes, from, key.as_bytes()) {
+        let before = bytes[from..found].iter().rposition(|byte| !byte.is_ascii_whitespace());
+        if let Some(before) = before
+            && bytes[from + before] == b'{'
+        {
+            return Some(from + before);
+        }
+        from = found + key.len();
+    }
+    None
+}
+
+/// Where these bytes come next.
+fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    rest.windows(wanted.len()).position(|window| window == wanted).map(|place| from + place)
+}
+
+/// A value, or as much of one as there was.
+enum Outcome<'a> {
+    Whole(Json<'a>),
+    Broken(Option<Json<'a>>),
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip(&mut self, of: impl Fn(u8) -> bool) {
+        while self.peek().is_some_and(&of) {
+            self.at += 1;
+        }
+    }
+
+    fn blanks(&mut self) {
+        self.skip(|byte| byte.is_ascii_whitespace());
+    }
+
+    fn value(&mut self, level: usize) -> Outcome<'a> {
+        self.blanks();
+        match self.peek() {
+            Some(b'{') if level < MOST_LEVELS => self.object(level),
+            Some(b'[') if level < MOST_LEVELS => self.array(level),
+            Some(b'"') => match self.string() {
+                Some(text) => Outcome::Whole(Json::Text(text)),
+                None => Outcome::Broken(None),
+            },
+            Some(byte) if byte.is_ascii_alphanumeric() || b"+-.".contains(&byte) => self.word(),
+            _ => Outcome::Broken(None),
+        }
+    }
+
+    fn object(&mut self, level: usize) -> Outcome<'a> {
+        self.at += 1;
+        let mut members = Vec::new();
+        loop {
+            self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Outcome::Whole(Json::Object(members, true));
+            }
+            let key = (self.peek() == Some(b'"')).then(|| self.string()).flatten();
+            self.blanks();
+            let (Some(key), Some(b':')) = (key, self.peek()) else {
+                return Outcome::Broken(Some(Json::Object(members, false)));
+            };
+            self.at += 1;
+            match self.value(level + 1) {
+                Outcome::Whole(value) => members.push((key, value)),
+                Outcome::Broken(value) => {
+                    members.extend(value.map(|value| (key, value)));
+                    return Outcome::Broken(Some(Json::Object(members, false)));
+                }
+            }
+        }
+    }
+
+    fn array(&mut self, level: usize) -> Outcome<'a> {
+        self.at += 1;
+        let mut elements = Vec::new();
+        loop {
+            self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Outcome::Whole(Json::Array(elements));
+            }
+            match self.value(level + 1) {
+                Outcome::Whole(value) => elements.push(value),
+                Outcome::Broken(value) => {
+                    elements.extend(value);
+                    return Outcome::Broken(Some(Json::Array(elements)));
+                }
+            }
+        }
+    }
+
+    /// A number or a bare word; one that ends with the text may go on where it was cut.
+    fn word(&mut self) -> Outcome<'a> {
+        let begin = self.at;
+        self.skip(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        let word = &self.text[begin..self.at];
+        if self.at >= self.text.len() {
+            return Outcome::Broken(None);
+        }
+        Outcome::Whole(match word {
+            "true" => Json::Truth(true),
+            "false" => Json::Truth(false),
+            _ if word.bytes().any(|byte| byte.is_ascii_digit()) => Json::Number(word),
+            _ => Json::Null,
+        })
+    }
+
+    /// A string from its opening quote; `None` where it is not closed.
+    fn string(&mut self) -> Option<String> {
+        self.at += 1;
+        let mut text = String::new();
+        let mut from = self.at;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    text.push_str(&self.text[from..self.at]);
+                    self.at += 1;
+                    return Some(text);
+                }
+                b'\\' => {
+                    text.push_str(&self.text[from..self.at]);
+                    self.at += 1;
+                    text.push(self.escaped()?);
+                    from = self.at;
+                }
+                // No string of these formats holds one: its closing quote was lost.
+                b'\n' => return None,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// The character behind a backslash.
+    fn escaped(&mut self) -> Option<char> {
+        let letter = self.text.get(self.at..)?.chars().next()?;
+        self.at += letter.len_utf8();
+        Some(match letter {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'u' => {
+                let digits = self.text.get(self.at..self.at + 4)?;
+                let code = u32::from_str_radix(digits, 16).ok()?;
+                self.at += 4;
+                // Half of a pair stands for a character that no device name has.
+                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_text_is_read_whole() {
+        let text = r#"{"a": [1.50, -2e3, "x\"\u00e4\n", true, null], "b": {}} {"c": 1}"#;
+        let read = values(text, "t");
+        assert_eq!((read.values.len(), read.faults), (2, 0));
+        let elements = read.values[0].get("a").unwrap().elements();
+        assert_eq!(elements[0], Json::Number("1.50"));
+        assert_eq!(elements[2].text(), Some("x\"ä\n"));
+        assert_eq!(elements[3..], [Json::Truth(true), Json::Null]);
+        assert!(read.values[0].get("b").unwrap().is_whole());
+    }
+
+    #[test]
+    fn cut_text_keeps_what_was_whole_and_no_half_number() {
+        let read = values(r#"{"s": [{"d": 1}, {"d": 2, "e": 12"#, "t");
+        assert_eq!(read.faults, 1);
+        let elements = read.values[0].get("s").unwrap().elements();
+        assert!(elements[0].is_whole() && !elements[1].is_whole());
+        assert_eq!(elements[1].get("d"), Some(&Json::Number("2")));
+        assert_eq!(elements[1].get("e"), None);
+    }
+
+    #[test]
+    fn after_a_fault_it_goes_on_at_the_next_report() {
+        let text = r#"{"s": [{"t": 1, "d": 1}, {"t": 2, ?? "d"}, { "t": 3}, {"t": 4}]}"#;
+        let read = values(text, "t");
+        assert_eq!((read.values.len(), read.faults), (3, 1));
+        assert_eq!(read.values[0].get("s").unwrap().elements().len(), 2);
+        assert_eq!(read.values[1].get("t"), Some(&Json::Number("3")));
+        assert_eq!(read.values[2].get("t"), Some(&Json::Number("4")));
+    }
+
+    #[test]
+    fn deep_nesting_is_a_fault_and_no_overflow() {
+        let text = "[".repeat(100_000);
+        assert_eq!(values(&text, "t").faults, 1);
+        let text = "{\"t\":".repeat(10_000);
+        assert!(values(&text, "t").faults >= 1);
+    }
+}

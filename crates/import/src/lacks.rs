@@ -1,0 +1,141 @@
+//! What a source does not say, and which conclusion is lost with it.
+//!
+//! A missing figure is no fault of a reader, but the reader of a verdict must know which verdicts
+//! could not have been reached. So the figures of the observation itself are looked at, not a list
+//! of what each format should have: a column that somebody left out costs the same.
+
+use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
+
+/// Resolution of a mean response beyond which a comparison with a profile is coarse, as a share of
+/// the response itself: the tolerance of the verdict `slow` is of this size.
+const COARSE: f64 = 0.1;
+
+/// A figure that conclusions need, and what is lost without it.
+struct Need {
+    figure: fn(&Interval) -> Option<Figure>,
+    name: &'static str,
+    lost: &'static str,
+}
+
+/// Whether an operation has a figure, or had no requests to have one of.
+fn needed(op: &OpInterval, figure: Option<Figure>) -> Option<Figure> {
+    figure.or_else(|| op.per_s.filter(|rate| rate.value == 0.0))
+}
+
+const NEEDS: [Need; 8] = [
+    Need {
+        figure: |it| it.all.per_s,
+        name: "the rate of requests",
+        lost: "saturation and every verdict that rests on it",
+    },
+    Need {
+        figure: |it| needed(&it.all, it.all.response_ns),
+        name: "response times",
+        lost: "slow and overloaded: only saturation can be judged",
+    },
+    Need {
+        figure: |it| it.read.per_s.or(it.write.per_s),
+        name: "reads and writes apart",
+        lost: "the mix: expected times are those of the mix that the bytes suggest",
+    },
+    Need {
+        figure: |it| {
+            needed(&it.read, it.read.response_ns).and(needed(&it.write, it.write.response_ns))
+        },
+        name: "response times of reads and writes apart",
+        lost: "which of the two is slow",
+    },
+    Need {
+        figure: |it| it.all.bytes_per_s,
+        name: "bytes",
+        lost: "request sizes: a response that grew with them looks like a slower disk",
+    },
+    Need {
+        figure: |it| it.busy_share,
+        name: "the busy share",
+        lost: "service and queue time by the utilization law",
+    },
+    Need {
+        figure: |it| it.concurrency,
+        name: "requests in progress",
+        lost: "the place on the depth curve",
+    },
+    Need {
+        figure: |it| it.in_flight,
+        name: "requests in flight at the end of an interval",
+        lost: "a request that hangs: it is in no figure until it ends",
+    },
+];
+
+/// The findings on what is missing, mixed or coarse.
+pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Finding> {
+    let intervals = &observation.intervals;
+    let count = intervals.len() as f64;
+    let mut findings = Vec::new();
+    let mut wholly = Vec::new();
+    for need in &NEEDS {
+        let without = intervals.iter().filter(|it| (need.figure)(it).is_none()).count() as f64;
+        if without == count {
+            wholly.push(need);
+        } else if without > 0.0 {
+            let claim = format!("some intervals lack {}; lost for them: {}", need.name, need.lost);
+            findings.push(
+                Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, "")
+                    .with("intervals without it", without, "")
+                    .with("intervals", count, ""),
+            );
+        }
+    }
+    // Without any response times their split is lost as well, which needs no second line.
+    let has = |wholly: &[&Need], name: &str| wholly.iter().any(|need| need.name == name);
+    if has(&wholly, NEEDS[1].name) || has(&wholly, NEEDS[2].name) {
+        wholly.retain(|need| need.name != NEEDS[3].name);
+    }
+    for need in wholly {
+        let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
+        let claim = format!("the source does not tell {}; lost: {}", need.name, need.lost);
+        findings.push(Finding::new(FindingCode::FiguresMissing, severity, claim, "").with(
+            "intervals",
+            count,
+            "",
+        ));
+    }
+    if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
+        let claim = "the source tells nothing from above the disk (control groups, pressure); \
+                     lost: capped, which becomes \"capped or paced by the application\"";
+        let remedy = "record on the machine itself: halfpower record";
+        let finding = Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, remedy);
+        findings.push(finding.with("intervals", count, ""));
+    }
+    findings.extend(mixed(discards_mixed, count));
+    findings.extend(coarse(intervals));
+    findings
+}
+
+/// Means over reads, writes and discards together.
+fn mixed(intervals: u64, count: f64) -> Option<Finding> {
+    (intervals > 0).then(|| {
+        let claim = "rates and mean times of this source include discards where there are any, which \
+                     take other times than reads and writes";
+        let remedy = "use iostat -x, which has them apart; or leave out times with discards";
+        Finding::new(FindingCode::FiguresMixed, Severity::Warning, claim, remedy)
+            .with("intervals that may include discards", intervals as f64, "")
+            .with("intervals", count, "")
+    })
+}
+
+/// Response times so short that the last printed digit is a good part of them.
+fn coarse(intervals: &[Interval]) -> Option<Finding> {
+    let responses = || intervals.iter().filter_map(|it| it.all.response_ns);
+    let is_coarse = |it: &Figure| it.value <= 0.0 || it.resolution / it.value > COARSE;
+    let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
+    let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
+    (2 * bad > all).then(|| {
+        let claim = "most response times are so short that the last digit printed is more than a \
+                     tenth of them; lost: slow, unless it is far slower than expected";
+        let remedy = "record on the machine itself, in nanoseconds over longer intervals";
+        Finding::new(FindingCode::FiguresCoarse, Severity::Warning, claim, remedy)
+            .with("intervals with coarse times", bad as f64, "")
+            .with("coarsest step", worst / 1e3, "µs")
+    })
+}

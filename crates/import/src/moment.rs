@@ -1,0 +1,331 @@
+//! Points in time, in the forms in which tools print them.
+//!
+//! The form of a locale says neither its zone nor whether the day or the month comes first, so
+//! that is decided over all times of a file together: an order in which every date exists, and, of
+//! two such orders, the one whose times lie closer together, because recordings are shorter than
+//! years. What had to be assumed is reported. Rejected: a time-zone database (a file that says
+//! `CEST` says it to one reader only; the offset can be given by a flag), and reading each time by
+//! itself (a recording would jump by months at the twelfth of each).
+
+/// Nanoseconds in a second.
+pub(crate) const SECOND_NS: i128 = 1_000_000_000;
+/// Years between which a time is believed.
+const YEARS: std::ops::RangeInclusive<i64> = 1980..=2199;
+/// Seconds between which a number is believed to be one since 1970.
+const EPOCH_SECONDS: std::ops::RangeInclusive<f64> = 300_000_000.0..=7_000_000_000.0;
+
+/// A time as it was printed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stamp {
+    /// Counted since 1970, in nanoseconds.
+    Counted(i128),
+    /// A date and a time of day.
+    Printed {
+        /// The three numbers of the date in their order.
+        date: [i64; 3],
+        /// Whether the year comes first.
+        year_first: bool,
+        /// Nanoseconds since midnight.
+        of_day_ns: i128,
+        /// Seconds ahead of UTC, where it says so.
+        offset_s: Option<i64>,
+    },
+}
+
+/// What had to be assumed to understand the times of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Assumed {
+    /// No zone was given, neither there nor by the user: UTC.
+    pub(crate) zone: bool,
+    /// Day and month could be read either way: the month first.
+    pub(crate) month_first: bool,
+}
+
+/// One point in time with a zone, or counted since 1970; nanoseconds since 1970-01-01 UTC. Without
+/// a zone it is in UTC.
+#[must_use]
+pub fn parse_moment(text: &str) -> Option<u64> {
+    let stamp = Stamp::parse(text)?;
+    let (times, _) = moments(&[Some(stamp)], None);
+    times[0].and_then(|time| u64::try_from(time).ok())
+}
+
+impl Stamp {
+    /// Reads one; what is no time is none.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Some(counted) = counted(text) {
+            return Some(Self::Counted(counted));
+        }
+        let groups = groups(text);
+        let [year, month, day, hour, minute, second, rest @ ..] = groups.as_slice() else {
+            return None;
+        };
+        let lower = text.to_ascii_lowercase();
+        let hour_value = match (hour.value, half_of_day(&lower)) {
+            (12, Some(false)) => 0,
+            (hour @ 1..=11, Some(true)) => hour + 12,
+            (hour, _) => hour,
+        };
+        if hour_value > 23 || minute.value > 59 || second.value > 60 {
+            return None;
+        }
+        // Hours and minutes are apart by a mark, never by a blank or the sign of a zone.
+        if [minute, second].iter().any(|group| [" ", "+", "-"].contains(&group.before)) {
+            return None;
+        }
+        let fraction = rest.first().filter(|group| [".", ","].contains(&group.before));
+        let nanos = fraction.map_or(0, |group| group.as_fraction_ns());
+        let zone = &rest[usize::from(fraction.is_some())..];
+        let seconds = hour_value * 3_600 + minute.value * 60 + second.value;
+        Some(Self::Printed {
+            date: [year.value, month.value, day.value],
+            year_first: year.text.len() == 4,
+            of_day_ns: i128::from(seconds) * SECOND_NS + nanos,
+            offset_s: offset(zone, &lower),
+        })
+    }
+
+    /// Its time, given the order of day and month.
+    fn at(&self, month_first: bool, utc_offset_s: Option<i64>) -> Option<i128> {
+        match self {
+            Self::Counted(ns) => Some(*ns),
+            Self::Printed { date, year_first, of_day_ns, offset_s } => {
+                let (year, month, day) = match (date, year_first, month_first) {
+                    ([year, month, day], true, _) | ([month, day, year], false, true) => {
+                        (*year, *month, *day)
+                    }
+                    ([day, month, year], false, false) => (*year, *month, *day),
+                };
+                // Two digits: POSIX puts 69 to 99 into the last century.
+                let year = match year {
+                    0..=68 => year + 2000,
+                    69..=99 => year + 1900,
+                    _ => year,
+                };
+                let days = days_since_1970(year, month, day)?;
+                let offset = offset_s.or(utc_offset_s).unwrap_or(0);
+                Some(i128::from(days * 86_400 - offset) * SECOND_NS + of_day_ns)
+            }
+        }
+    }
+}
+
+/// The times of a file in nanoseconds since 1970-01-01 UTC, and what was assumed.
+pub(crate) fn moments(
+    stamps: &[Option<Stamp>],
+    utc_offset_s: Option<i64>,
+) -> (Vec<Option<i128>>, Assumed) {
+    let read = |month_first: bool| -> Vec<Option<i128>> {
+        let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(month_first, utc_offset_s);
+        stamps.iter().map(at).collect()
+    };
+    let (month, day) = (read(true), read(false));
+    let lost = |times: &[Option<i128>]| times.iter().filter(|time| time.is_none()).count();
+    // Sum of the distances between neighbours: large where an order makes time jump.
+    let way = |times: &[Option<i128>]| {
+        let known: Vec<i128> = times.iter().flatten().copied().collect();
+        known.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum::<i128>()
+    };
+    let (for_month, for_day) = ((lost(&month), way(&month)), (lost(&day), way(&day)));
+    let no_zone = |stamp: &Stamp| matches!(stamp, Stamp::Printed { offset_s: None, .. });
+    let assumed = Assumed {
+        zone: utc_offset_s.is_none() && stamps.iter().flatten().any(no_zone),
+        month_first: for_month == for_day && month != day,
+    };
+    (if for_day < for_month { day } else { month }, assumed)
+}
+
+/// The same for a form that always puts the month first.
+pub(crate) fn moments_month_first(
+    stamps: &[Option<Stamp>],
+    utc_offset_s: Option<i64>,
+) -> (Vec<Option<i128>>, Assumed) {
+    let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(true, utc_offset_s);
+    let (_, assumed) = moments(stamps, utc_offset_s);
+    (stamps.iter().map(at).collect(), Assumed { month_first: false, ..assumed })
+}
+
+/// Seconds, or milliseconds, since 1970.
+fn counted(text: &str) -> Option<i128> {
+    let digits = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    if text.is_empty() || !text.bytes().all(digits) {
+        return None;
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole: i128 = whole.parse().ok().filter(|whole| *whole < SECOND_NS * SECOND_NS)?;
+    let believed = |seconds: i128| EPOCH_SECONDS.contains(&(seconds as f64));
+    if believed(whole) {
+        let fraction = Group { value: 0, text: fraction, before: "." }.as_fraction_ns();
+        return Some(whole * SECOND_NS + fraction);
+    }
+    (fraction.is_empty() && believed(whole / 1_000)).then_some(whole * 1_000_000)
+}
+
+/// Digits of a text, and what stands before them.
+struct Group<'a> {
+    value: i64,
+    text: &'a str,
+    before: &'a str,
+}
+
+impl Group<'_> {
+    /// The digits behind a decimal point, as nanoseconds.
+    fn as_fraction_ns(&self) -> i128 {
+        let digits = self.text.bytes().chain(std::iter::repeat(b'0')).take(9);
+        digits.fold(0, |sum, digit| sum * 10 + i128::from(digit.saturating_sub(b'0')))
+    }
+}
+
+/// The groups of digits of a text; none of a text with a group that no time has.
+fn groups(text: &str) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let from = &rest[begin..];
+        let end = from.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(from.len());
+        let Ok(value) = from[..end.min(9)].parse() else { return Vec::new() };
+        groups.push(Group { value, text: &from[..end], before: &rest[..begin] });
+        rest = &from[end..];
+    }
+    groups
+}
+
+/// Whether a time is of the second half of the day, where it is of twelve hours.
+fn half_of_day(lower: &str) -> Option<bool> {
+    let has = |words: [&str; 2]| words.iter().any(|word| lower.contains(word));
+    match (has(["am", "a.m."]), has(["pm", "p.m."])) {
+        (true, false) => Some(false),
+        (false, true) => Some(true),
+        _ => None,
+    }
+}
+
+/// Seconds ahead of UTC, from what stands behind a time.
+fn offset(zone: &[Group<'_>], lower: &str) -> Option<i64> {
+    match zone {
+        [] => {
+            let utc = lower.ends_with('z') || lower.ends_with("utc") || lower.ends_with("gmt");
+            utc.then_some(0)
+        }
+        [first, rest @ ..] => {
+            let sign = match first.before.trim_start().chars().next() {
+                Some('+') => 1,
+                Some('-' | '−') => -1,
+                _ => return None,
+            };
+            let (hours, minutes) = match (first.text.len(), rest) {
+                (4, _) => (first.value / 100, first.value % 100),
+                (1 | 2, []) => (first.value, 0),
+                (1 | 2, [minutes, ..]) => (first.value, minutes.value),
+                _ => return None,
+            };
+            (hours <= 15 && minutes <= 59).then_some(sign * (hours * 3_600 + minutes * 60))
+        }
+    }
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, by counting years from March on, so
+/// that the leap day is the last of its year.
+fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !YEARS.contains(&year) || !(1..=length).contains(&day) {
+        return None;
+    }
+    let (march_year, march_month) =
+        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    // 153 days in five months from March or August on; 719,468 days from year 0 to 1970.
+    let of_year = (153 * march_month + 2) / 5 + day - 1;
+    let leap_days = march_year / 4 - march_year / 100 + march_year / 400;
+    Some(march_year * 365 + leap_days + of_year - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2020-06-01 12:00:01 UTC.
+    const MOMENT: u64 = 1_591_012_801_000_000_000;
+
+    fn read(texts: &[&str], offset: Option<i64>) -> (Vec<Option<i128>>, Assumed) {
+        let stamps: Vec<Option<Stamp>> = texts.iter().map(|text| Stamp::parse(text)).collect();
+        moments(&stamps, offset)
+    }
+
+    #[test]
+    fn all_forms_of_one_moment_are_the_same() {
+        for text in [
+            "06/01/20 12:00:01",
+            "06/01/2020 12:00:01 PM",
+            "2020-06-01T12:00:01Z",
+            "2020-06-01T14:00:01+0200",
+            "2020-06-01T14:00:01+02:00",
+            "2020-06-01 05:00:01 -07",
+            "2020-06-01 12:00:01 UTC",
+            "2020-06-01T12:00:01.000",
+            "2020年06月01日 12時00分01秒",
+            "1591012801",
+            "1591012801.000",
+            "1591012801000",
+        ] {
+            assert_eq!(parse_moment(text), Some(MOMENT), "{text}");
+        }
+        assert_eq!(parse_moment("06/01/20 12:00:01 AM"), Some(MOMENT - 43_200_000_000_000));
+        assert_eq!(parse_moment("06/01/2020 12:00:01.250"), Some(MOMENT + 250_000_000));
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "12",
+            "99999999999999999999",
+            "2020-06-01",
+            "2020-13-01 00:00:00",
+            "2020-02-30 00:00:00",
+            "06/01/20 24:00:00",
+            "06/01/20 12:61:00",
+            "0/0/0 0:0:0",
+            "3020-06-01 12:00:01",
+        ] {
+            assert_eq!(parse_moment(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_day_and_month_is_that_in_which_the_times_fit_together() {
+        let (times, assumed) = read(&["01/06/20 12:00:01", "13/06/20 12:00:01"], None);
+        assert_eq!(times[0], Some(i128::from(MOMENT)));
+        assert_eq!(assumed, Assumed { zone: true, month_first: false });
+        // Day first over midnight: the other order would jump by a month.
+        let (times, _) = read(&["01/06/20 23:59:59", "02/06/20 00:00:01"], Some(0));
+        assert_eq!(times[1].unwrap() - times[0].unwrap(), 2 * SECOND_NS);
+        assert_eq!(times[0].unwrap() / SECOND_NS, 1_591_055_999);
+        let (times, assumed) = read(&["06/01/20 12:00:01", "06/01/20 12:00:02"], Some(0));
+        assert_eq!(times[0], Some(i128::from(MOMENT)));
+        assert_eq!(assumed, Assumed { zone: false, month_first: true });
+        let (_, assumed) = read(&["06/06/20 12:00:01"], Some(0));
+        assert_eq!(assumed, Assumed::default());
+    }
+
+    #[test]
+    fn a_given_offset_is_for_times_without_one() {
+        let (times, assumed) = read(&["06/01/20 14:00:01", "2020-06-01T12:00:01Z"], Some(7_200));
+        assert_eq!(times, [Some(i128::from(MOMENT)); 2]);
+        assert!(!assumed.zone);
+    }
+
+    #[test]
+    fn days_are_counted_over_leap_years() {
+        assert_eq!(days_since_1970(2000, 2, 29), Some(11_016));
+        assert_eq!(days_since_1970(2100, 3, 1), Some(47_541));
+        assert_eq!(days_since_1970(2100, 2, 29), None);
+        assert_eq!(days_since_1970(2020, 6, 1), Some(18_414));
+    }
+}

@@ -1,0 +1,71 @@
+//! Numbers as tools print them: the value, and the place of the last digit.
+//!
+//! A tool that prints two decimals cannot tell 12.001 from 12.004, and what is concluded from its
+//! figures must know that. So a number is kept with the step between two neighbours of its form.
+
+/// A printed number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// Its value.
+    pub(crate) value: f64,
+    /// The weight of its last digit.
+    pub(crate) step: f64,
+}
+
+/// Longest text that is taken for a number: the longest double has some 770 digits.
+const MOST_LETTERS: usize = 1_000;
+
+impl Reading {
+    /// Reads `12.50`, `12,50`, `1.25e+01`; not what is not a number or not finite.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.is_empty() || text.len() > MOST_LETTERS || !text.is_ascii() {
+            return None;
+        }
+        let digits = |byte: &u8| byte.is_ascii_digit();
+        let known = |byte: u8| byte.is_ascii_digit() || b"+-.,eE".contains(&byte);
+        if !text.bytes().all(known) || !text.as_bytes().iter().any(digits) {
+            return None;
+        }
+        // One decimal comma; with more of them they part thousands, which no tool here prints.
+        let text = text.replacen(',', ".", 1);
+        let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text.as_str(), 0),
+        };
+        let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        // Beyond 17 digits nothing is told by a double.
+        let place = exponent.saturating_sub(i32::try_from(decimals).ok()?).clamp(-18, 18);
+        Some(Self { value, step: 10f64.powi(place) })
+    }
+
+    /// The same in another unit.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { value: self.value * factor, step: self.step * factor }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reading;
+
+    #[test]
+    fn the_last_digit_gives_the_step() {
+        let of = |text: &str| Reading::parse(text).map(|reading| (reading.value, reading.step));
+        assert_eq!(of("6.90"), Some((6.9, 0.01)));
+        assert_eq!(of(" 0,000412 "), Some((0.000_412, 1e-6)));
+        assert_eq!(of("12"), Some((12.0, 1.0)));
+        assert_eq!(of("1.25e+03"), Some((1250.0, 10.0)));
+        assert_eq!(of("-1"), Some((-1.0, 1.0)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_none() {
+        for text in
+            ["", " ", "nan", "-nan", "inf", "1e999", "0x10", "1.2.3", "1,2,3", "e", "-", "１"]
+        {
+            assert_eq!(Reading::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! An observation of this program, as `--json` prints it.
+//!
+//! It was made by our own code and is read strictly: a document that does not fit its schema is
+//! not half a document. Only what no reader could stand is looked at again.
+
+use crate::ImportError;
+use record::{OBSERVATION_SCHEMA, Observation};
+
+/// Reads a document.
+pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
+    let failed = |why: String| ImportError::OwnDocument(why);
+    let document: Observation =
+        serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
+    if document.schema != OBSERVATION_SCHEMA {
+        let schema = &document.schema;
+        return Err(failed(format!("its schema is {schema}, not {OBSERVATION_SCHEMA}")));
+    }
+    if document.intervals.iter().any(|interval| interval.duration_ns == 0) {
+        return Err(failed("it has an interval without length".to_owned()));
+    }
+    Ok(document)
+}

@@ -1,0 +1,165 @@
+//! Names of the counters of PhysicalDisk, in the languages in which they are surely known.
+//!
+//! Windows writes counter names in its own language. The English names are documented; the German
+//! ones are those of its own table of names (Perflib), the French ones those that its tools list.
+//! Spanish and others are recognised by the name of the object, so that the message can say what
+//! is wrong; mapping them by guess was rejected, because two counters with similar names would
+//! then change places in silence. Names are compared without accents, blanks and case, because
+//! files arrive in any code page.
+
+/// What a counter tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Counter {
+    /// Share of time without requests, per cent.
+    Idle,
+    /// Seconds per request: all, reads, writes.
+    SecondsPerTransfer,
+    /// As above.
+    SecondsPerRead,
+    /// As above.
+    SecondsPerWrite,
+    /// Requests per second.
+    Transfers,
+    /// As above.
+    Reads,
+    /// As above.
+    Writes,
+    /// Bytes per second.
+    Bytes,
+    /// As above.
+    ReadBytes,
+    /// As above.
+    WrittenBytes,
+    /// Bytes per request.
+    BytesPerTransfer,
+    /// As above.
+    BytesPerRead,
+    /// As above.
+    BytesPerWrite,
+    /// Requests at the moment of the sample.
+    InFlight,
+    /// Mean number of requests.
+    Concurrency,
+    /// Requests split in two or more, per second.
+    Splits,
+}
+
+/// Names of the object, folded.
+const OBJECTS: [&str; 3] = ["physicaldisk", "physikalischerdatentrger", "disquephysique"];
+/// Names of the object in languages whose counters are not known, folded, and the language.
+const FOREIGN_OBJECTS: [(&str, &str); 4] = [
+    ("discofsico", "Spanish or Portuguese"),
+    ("discofisico", "Italian"),
+    ("fysiekeschijf", "Dutch"),
+    ("dyskfizyczny", "Polish"),
+];
+
+/// Names of the counters, folded.
+const COUNTERS: [(&str, Counter); 46] = [
+    ("%idletime", Counter::Idle),
+    ("avgdisksectransfer", Counter::SecondsPerTransfer),
+    ("avgdisksecread", Counter::SecondsPerRead),
+    ("avgdisksecwrite", Counter::SecondsPerWrite),
+    ("disktransferssec", Counter::Transfers),
+    ("diskreadssec", Counter::Reads),
+    ("diskwritessec", Counter::Writes),
+    ("diskbytessec", Counter::Bytes),
+    ("diskreadbytessec", Counter::ReadBytes),
+    ("diskwritebytessec", Counter::WrittenBytes),
+    ("avgdiskbytestransfer", Counter::BytesPerTransfer),
+    ("avgdiskbytesread", Counter::BytesPerRead),
+    ("avgdiskbyteswrite", Counter::BytesPerWrite),
+    ("currentdiskqueuelength", Counter::InFlight),
+    ("avgdiskqueuelength", Counter::Concurrency),
+    ("splitiosec", Counter::Splits),
+    ("leerlaufzeit%", Counter::Idle),
+    ("mittleresekbertragung", Counter::SecondsPerTransfer),
+    ("mittlereseklesevorgnge", Counter::SecondsPerRead),
+    ("mittleresekschreibvorgnge", Counter::SecondsPerWrite),
+    ("bertragungens", Counter::Transfers),
+    ("lesevorgnges", Counter::Reads),
+    ("schreibvorgnges", Counter::Writes),
+    ("bytess", Counter::Bytes),
+    ("bytesgelesens", Counter::ReadBytes),
+    ("bytesgeschriebens", Counter::WrittenBytes),
+    ("mittlerebytesbertragung", Counter::BytesPerTransfer),
+    ("mittlerebyteslesevorgang", Counter::BytesPerRead),
+    ("mittlerebytesschreibvorgang", Counter::BytesPerWrite),
+    ("aktuellewarteschlangenlnge", Counter::InFlight),
+    ("teileas", Counter::Splits),
+    ("%dinactivit", Counter::Idle),
+    ("moyennedisquestransfert", Counter::SecondsPerTransfer),
+    ("moyennedisqueslecture", Counter::SecondsPerRead),
+    ("moyennedisquescriture", Counter::SecondsPerWrite),
+    ("transfertsdisques", Counter::Transfers),
+    ("lecturesdisques", Counter::Reads),
+    ("crituresdisques", Counter::Writes),
+    ("octetsdisques", Counter::Bytes),
+    ("lecturesdisqueoctetss", Counter::ReadBytes),
+    ("crituresdisqueoctetss", Counter::WrittenBytes),
+    ("moyennedisqueoctetstransfert", Counter::BytesPerTransfer),
+    ("moyennedisqueoctetslecture", Counter::BytesPerRead),
+    ("moyennedisqueoctetscriture", Counter::BytesPerWrite),
+    ("tailledefiledattentedudisqueactuelle", Counter::InFlight),
+    ("espartagess", Counter::Splits),
+];
+
+/// Whether this is the object whose counters are read.
+pub(crate) fn is_physical_disk(object: &str) -> bool {
+    OBJECTS.contains(&folded(object).as_str())
+}
+
+/// The language in which this is the object, where its counters are not known.
+pub(crate) fn foreign(object: &str) -> Option<&'static str> {
+    let object = folded(object);
+    let known = FOREIGN_OBJECTS.iter().find(|(name, _)| *name == object);
+    known.map(|(_, language)| *language)
+}
+
+/// What a counter of this name tells.
+pub(crate) fn counter(name: &str) -> Option<Counter> {
+    let name = folded(name);
+    COUNTERS.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)
+}
+
+/// Letters, digits and per cent signs of ASCII, in lower case.
+fn folded(name: &str) -> String {
+    let kept = name.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '%');
+    kept.map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_known_in_three_languages_and_any_code_page() {
+        for (name, counter) in [
+            ("Avg. Disk sec/Read", Counter::SecondsPerRead),
+            ("Mittlere Sek./Lesevorgänge", Counter::SecondsPerRead),
+            ("Mittlere Sek./Lesevorg\u{84}nge", Counter::SecondsPerRead),
+            ("Moyenne disque s/lecture", Counter::SecondsPerRead),
+            ("Moyenne disque s/écriture", Counter::SecondsPerWrite),
+            ("% d'inactivité", Counter::Idle),
+            ("% d’inactivité", Counter::Idle),
+            ("Leerlaufzeit (%)", Counter::Idle),
+            ("Teil-E/A/s", Counter::Splits),
+            ("E/S partagées/s", Counter::Splits),
+            ("Écritures disque, octets/s", Counter::WrittenBytes),
+        ] {
+            assert_eq!(super::counter(name), Some(counter), "{name}");
+        }
+        assert_eq!(counter("% Disk Time"), None);
+        assert!(is_physical_disk("PhysicalDisk") && is_physical_disk("Physikalischer Datenträger"));
+        assert!(!is_physical_disk("LogicalDisk"));
+        assert_eq!(foreign("Disco físico"), Some("Spanish or Portuguese"));
+    }
+
+    #[test]
+    fn no_name_stands_for_two_counters() {
+        let names: BTreeSet<&str> = COUNTERS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names.len(), COUNTERS.len());
+        assert!(COUNTERS.iter().all(|(name, _)| folded(name) == **name));
+    }
+}

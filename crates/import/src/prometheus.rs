@@ -1,0 +1,237 @@
+//! A Prometheus server: which range queries to ask, and what their answers tell.
+//!
+//! A range query repeats at each step the last sample before it, whose own time it does not say;
+//! rates over steps are then off by up to a scrape's distance. So `timestamp()` of a counter is
+//! asked for as well: with it every sample gets the time of its scrape, repeated ones fall
+//! together, and intervals are those between scrapes. Rejected: `rate()` (it extrapolates over the
+//! ends of its window and hides resets), `remote_read` (Protocol Buffers and Snappy), and raw
+//! samples by a range vector (the server returns all of them or an error, and cannot thin out).
+
+use crate::counters::{self, Labels, Sample, Scrape};
+use crate::json::{self, Json};
+use crate::moment::SECOND_NS;
+use crate::number::Reading;
+use crate::sheet::Sheet;
+use crate::{ImportError, Options};
+use record::Observation;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Steps that are asked for at once: far below the server's own limit of 11,000, so that an answer
+/// stays small.
+const STEPS_AT_ONCE: u64 = 1_000;
+/// Names of instances that a message lists.
+const NAMES_SHOWN: usize = 5;
+/// What to do where nothing came out.
+const REMEDY: &str = "ask for a range in which node_exporter was scraped, of two scrapes or more";
+
+/// Counters and gauges of a machine, as a regular expression over names.
+const WANTED: &str = "node_disk_(reads_completed|read_bytes|reads_merged|read_time_seconds|\
+    writes_completed|written_bytes|writes_merged|write_time_seconds|io_time_seconds|\
+    io_time_weighted_seconds|discards_completed|flush_requests)_total|node_disk_io_now|\
+    node_pressure_io_(waiting|stalled)_seconds_total|\
+    node_memory_(MemAvailable|Cached|Dirty|Writeback)_bytes";
+
+/// A range of time to ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeQuery {
+    /// First moment, seconds since 1970-01-01 UTC.
+    pub begin_s: u64,
+    /// Last moment.
+    pub end_s: u64,
+    /// Distance of the moments, more than 0.
+    pub step_s: u64,
+    /// The machine, where the server knows several: the label `instance`.
+    pub instance: Option<String>,
+}
+
+impl RangeQuery {
+    /// The requests to make, below the address of the server. Their answers belong together.
+    #[must_use]
+    pub fn targets(&self) -> Vec<String> {
+        let step = self.step_s.max(1);
+        let chosen = self.instance.as_ref().map(|name| {
+            let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("instance=\"{quoted}\"")
+        });
+        let chosen = chosen.unwrap_or_default();
+        let comma = if chosen.is_empty() { "" } else { "," };
+        let queries = [
+            format!("timestamp(node_disk_reads_completed_total{{{chosen}}})"),
+            format!("{{__name__=~\"{WANTED}\"{comma}{chosen}}}"),
+            format!("sum by (instance, mode) (node_cpu_seconds_total{{{chosen}}})"),
+        ];
+        let about = format!("{{__name__=~\"node_disk_info|node_uname_info\"{comma}{chosen}}}");
+        let mut targets = vec![target(&about, self.end_s, self.end_s, step)];
+        let mut begin = self.begin_s;
+        while begin <= self.end_s {
+            let end = (begin + step * (STEPS_AT_ONCE - 1)).min(self.end_s);
+            targets.extend(queries.iter().map(|query| target(query, begin, end, step)));
+            begin = begin.saturating_add(step * STEPS_AT_ONCE);
+        }
+        targets
+    }
+}
+
+fn target(query: &str, begin_s: u64, end_s: u64, step_s: u64) -> String {
+    let mut encoded = String::new();
+    for byte in query.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("/api/v1/query_range?query={encoded}&start={begin_s}&end={end_s}&step={step_s}")
+}
+
+/// A series of an answer.
+struct Series {
+    labels: Labels,
+    /// Time of the step in nanoseconds, and value.
+    values: Vec<(i128, f64)>,
+}
+
+/// Reads answers.
+pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
+    let mut sheet = Sheet::new("prometheus");
+    let mut all = Vec::new();
+    for text in texts {
+        all.extend(series(text, &mut sheet)?);
+    }
+    if let Some(wanted) = &options.instance {
+        all.retain(|series| series.labels.get("instance").is_none_or(|name| name == wanted));
+    }
+    let of_disks = |series: &&Series| is_of_disks(&series.labels);
+    let instance = |series: &Series| series.labels.get("instance").cloned();
+    let names: BTreeSet<String> = all.iter().filter(of_disks).filter_map(instance).collect();
+    if names.len() > 1 {
+        let mut shown: Vec<String> = names.iter().take(NAMES_SHOWN).cloned().collect();
+        if names.len() > NAMES_SHOWN {
+            shown.push("...".to_owned());
+        }
+        return Err(ImportError::SeveralMachines { count: names.len(), names: shown.join(", ") });
+    }
+    sheet.host = names.into_iter().next();
+    let scrapes = scrapes(&all, &mut sheet);
+    counters::add_intervals(&mut sheet, &scrapes);
+    let why = match scrapes.len() {
+        0 => "the answers hold no counters of disks",
+        1 => "the answers hold one scrape only",
+        _ => "no device is in two scrapes without a restart between",
+    };
+    sheet.finish(why, REMEDY)
+}
+
+fn is_of_disks(labels: &Labels) -> bool {
+    labels.get("__name__").is_some_and(|name| name.starts_with("node_disk_"))
+}
+
+/// The series of an answer.
+fn series(text: &str, sheet: &mut Sheet) -> Result<Vec<Series>, ImportError> {
+    let parsed = json::values(text, "metric");
+    sheet.counts.faults += parsed.faults;
+    let mut found = Vec::new();
+    for value in &parsed.values {
+        if value.get("status").and_then(Json::text) == Some("error") {
+            let said = value.get("error").and_then(Json::text).unwrap_or("no reason given");
+            return Err(ImportError::Server(said.to_owned()));
+        }
+        let results = value.get("data").and_then(|data| data.get("result"));
+        let results = results.map_or(&[][..], Json::elements).iter();
+        // A series behind a fault stands by itself.
+        let alone = value.get("metric").map(|_| value);
+        found.extend(results.chain(alone).filter_map(one_series));
+    }
+    Ok(found)
+}
+
+fn one_series(series: &Json<'_>) -> Option<Series> {
+    let Json::Object(members, _) = series.get("metric")? else { return None };
+    let text = |(key, value): &(String, Json<'_>)| Some((key.clone(), value.text()?.to_owned()));
+    let labels = members.iter().filter_map(text).collect();
+    let pair = |pair: &Json<'_>| {
+        let [time, value] = pair.elements() else { return None };
+        let time = Reading::parse(time.text()?)?.value;
+        let ns = (time * 1e3).round() * 1e6;
+        let believed = (0.0..u64::MAX as f64).contains(&ns);
+        Some((believed.then_some(ns as i128)?, Reading::parse(value.text()?)?.value))
+    };
+    let values = series.get("values").map_or(&[][..], Json::elements);
+    Some(Series { labels, values: values.iter().filter_map(pair).collect() })
+}
+
+/// The scrapes behind the steps.
+fn scrapes(all: &[Series], sheet: &mut Sheet) -> BTreeMap<i128, Scrape> {
+    let is_time = |series: &&Series| {
+        !series.labels.contains_key("__name__") && series.labels.contains_key("device")
+    };
+    // From the time of a step to the time of the scrape that it repeats.
+    let mut times: BTreeMap<i128, i128> = BTreeMap::new();
+    for (step, seconds) in all.iter().filter(is_time).flat_map(|series| &series.values) {
+        let ns = ((seconds * 1e3).round() * 1e6) as i128;
+        // A sample is not younger than the step that repeats it.
+        if ns > 0 && ns <= step + SECOND_NS {
+            times.insert(*step, ns);
+        }
+    }
+    sheet.steps_as_times = times.is_empty();
+    let mut scrapes: BTreeMap<i128, Scrape> = BTreeMap::new();
+    for series in all.iter().filter(|series| !is_time(series)) {
+        about(&series.labels, sheet);
+        let name = series.labels.get("__name__").cloned();
+        let name = name.unwrap_or_else(|| match series.labels.get("mode") {
+            Some(_) => "node_cpu_seconds_total".to_owned(),
+            None => String::new(),
+        });
+        let mut last = None;
+        for (step, value) in &series.values {
+            let time = if times.is_empty() { Some(*step) } else { times.get(step).copied() };
+            // Steps that repeat a scrape repeat its values.
+            let Some(time) = time.filter(|time| last != Some(*time)) else { continue };
+            last = Some(time);
+            let scrape = scrapes.entry(time).or_default();
+            scrape.take(&Sample {
+                name: name.clone(),
+                labels: series.labels.clone(),
+                value: *value,
+            });
+        }
+    }
+    scrapes.retain(|_, scrape| !scrape.devices.is_empty());
+    scrapes
+}
+
+/// What a series says of the machine and its devices.
+fn about(labels: &Labels, sheet: &mut Sheet) {
+    match labels.get("__name__").map(String::as_str) {
+        Some("node_uname_info") => {
+            sheet.release = labels.get("release").cloned().or(sheet.release.take());
+        }
+        Some("node_disk_info") => {
+            if let Some((name, facts)) = counters::facts(labels) {
+                sheet.describe(&name, facts);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_ranges_are_asked_for_in_parts_and_names_are_quoted() {
+        let query = RangeQuery {
+            begin_s: 1_000,
+            end_s: 1_000 + 15 * 1_500,
+            step_s: 15,
+            instance: Some("a\"b:9100".into()),
+        };
+        let targets = query.targets();
+        assert_eq!(targets.len(), 1 + 2 * 3);
+        assert!(targets[1].contains("start=1000&end=15985&step=15"), "{}", targets[1]);
+        assert!(targets[4].contains("start=16000&end=23500&step=15"), "{}", targets[4]);
+        assert!(targets[2].contains("instance%3D%22a%5C%22b%3A9100%22%7D"), "{}", targets[2]);
+    }
+}

@@ -1,0 +1,444 @@
+//! Where readers put what they read, and where it becomes an observation.
+//!
+//! What all sources need stands here once: figures that cannot be true are left out and counted,
+//! sums over reads and writes are derived where the source has none, requests in progress follow
+//! from Little's law where nobody counted them, intervals are put in order of time, and everything
+//! that was left out or assumed becomes a finding.
+
+use crate::ImportError;
+use crate::lacks;
+use crate::moment::Assumed;
+use crate::number::Reading;
+use record::{
+    Context, DeviceFacts, Figure, Finding, FindingCode, Interval, OBSERVATION_SCHEMA, Observation,
+    ObservedDevice, OpInterval, Severity,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Beyond this no figure of a disk is believed, in any unit: 31 years in nanoseconds.
+const MOST: f64 = 1e18;
+/// Shares up to this are rounding, beyond it they are damage.
+const MOST_SHARE: f64 = 1.5;
+/// Longest interval that is believed: ten years.
+const LONGEST_NS: i128 = 10 * 366 * 86_400 * 1_000_000_000;
+/// Sectors of the kernel's counters and of `sec` in sysstat's units.
+pub(crate) const SECTOR_BYTES: f64 = 512.0;
+/// Binary kilobyte, sysstat's `kB`.
+pub(crate) const KIB: f64 = 1_024.0;
+/// Nanoseconds in a millisecond.
+pub(crate) const MS: f64 = 1e6;
+
+/// What was met and not used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Lines, objects or characters that could not be read.
+    pub(crate) faults: u64,
+    /// Figures that cannot be true.
+    pub(crate) unbelievable: u64,
+    /// A device twice in one report.
+    pub(crate) twice: u64,
+    /// Reports of averages since boot.
+    pub(crate) since_boot: u64,
+    /// Of these, those that could also have been an interval.
+    pub(crate) since_boot_unsure: u64,
+    /// Intervals over which counters went back to 0.
+    pub(crate) resets: u64,
+    /// Restarts that the source marks.
+    pub(crate) restarts: u64,
+    /// Intervals of unknown length.
+    pub(crate) no_length: u64,
+    /// Times that came before their predecessor's.
+    pub(crate) backwards: u64,
+    /// Intervals whose mean times include discards.
+    pub(crate) discards_mixed: u64,
+}
+
+/// An observation in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    source: &'static str,
+    /// The machine.
+    pub(crate) host: Option<String>,
+    /// The kernel's release, where the source says it.
+    pub(crate) release: Option<String>,
+    intervals: Vec<Interval>,
+    contexts: Vec<Context>,
+    facts: BTreeMap<String, DeviceFacts>,
+    /// What was left out.
+    pub(crate) counts: Counts,
+    /// What was assumed about its times.
+    pub(crate) assumed: Assumed,
+    /// Whether lengths of intervals were given by the user.
+    pub(crate) lengths_given: bool,
+    /// Whether the beginning was assumed.
+    pub(crate) begin_assumed: bool,
+    /// Whether the steps of a query stand for the times of scrapes.
+    pub(crate) steps_as_times: bool,
+    /// Findings that only the reader can make.
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Sheet {
+    /// An empty one of this source.
+    pub(crate) fn new(source: &'static str) -> Self {
+        Self { source, ..Self::default() }
+    }
+
+    /// A figure that the source counted; none, and counted, where it cannot be true.
+    pub(crate) fn measured(&mut self, reading: Option<Reading>) -> Option<Figure> {
+        let Reading { value, step } = reading?;
+        if (0.0..=MOST).contains(&value) && (0.0..=MOST).contains(&step) {
+            // A negative zero is printed by tools and would be by us.
+            return Some(Figure::measured(value + 0.0, step));
+        }
+        self.counts.unbelievable += 1;
+        None
+    }
+
+    /// A share of 0 to 1. Rounding can put it a little above.
+    pub(crate) fn share(&mut self, reading: Option<Reading>) -> Option<Figure> {
+        let reading = reading?;
+        // `% Idle Time` overshoots 100 as well, so that its complement is a little below 0.
+        if (MOST_SHARE - 2.0..=MOST_SHARE).contains(&reading.value) {
+            let value = reading.value.clamp(0.0, 1.0);
+            return self.measured(Some(Reading { value, ..reading }));
+        }
+        self.counts.unbelievable += 1;
+        None
+    }
+
+    /// Adds an interval, completed by what follows from its figures. Begin and length are in
+    /// nanoseconds.
+    pub(crate) fn add(&mut self, mut interval: Interval, begin: i128, length: i128) {
+        let Some((begin_ns, duration_ns)) = self.place(begin, length) else { return };
+        interval.begin_ns = begin_ns;
+        interval.duration_ns = duration_ns;
+        complete(&mut interval);
+        self.intervals.push(interval);
+    }
+
+    /// Adds what is known of the system during an interval.
+    pub(crate) fn add_context(&mut self, mut context: Context, begin: i128, length: i128) {
+        if let (Ok(begin_ns), Ok(duration_ns)) = (u64::try_from(begin), u64::try_from(length))
+            && duration_ns > 0
+        {
+            context.begin_ns = begin_ns;
+            context.duration_ns = duration_ns;
+            if context != (Context { begin_ns, duration_ns, ..Context::default() }) {
+                self.contexts.push(context);
+            }
+        }
+    }
+
+    /// Adds what the source says of a device.
+    pub(crate) fn describe(&mut self, name: &str, facts: DeviceFacts) {
+        self.facts.insert(name.to_owned(), facts);
+    }
+
+    fn place(&mut self, begin: i128, length: i128) -> Option<(u64, u64)> {
+        let begin_ns = u64::try_from(begin).ok();
+        let length =
+            u64::try_from(length).ok().filter(|ns| (1..=LONGEST_NS).contains(&i128::from(*ns)));
+        let placed = begin_ns.zip(length);
+        self.counts.no_length += u64::from(placed.is_none());
+        placed
+    }
+
+    /// The observation.
+    ///
+    /// # Errors
+    /// If it has no interval; the reason is `nothing`, the way out `remedy`.
+    pub(crate) fn finish(
+        mut self,
+        nothing: &str,
+        remedy: &str,
+    ) -> Result<Observation, ImportError> {
+        if self.intervals.is_empty() {
+            return Err(ImportError::nothing(nothing, remedy));
+        }
+        let mut seen = BTreeSet::new();
+        let mut names = Vec::new();
+        for interval in &self.intervals {
+            if seen.insert(interval.device.clone()) {
+                names.push(interval.device.clone());
+            }
+        }
+        let doubt = self.release.as_deref().and_then(crate::kernel::busy_doubt);
+        let devices = names
+            .into_iter()
+            .map(|name| ObservedDevice {
+                facts: self.facts.remove(&name),
+                built_of: Vec::new(),
+                partition_of: crate::kernel::whole_disk(&name, &seen),
+                busy_doubt: doubt.clone(),
+                name,
+            })
+            .collect();
+        self.intervals.sort_by_key(|interval| interval.begin_ns);
+        self.contexts.sort_by_key(|context| context.begin_ns);
+        let mut observation = Observation {
+            schema: OBSERVATION_SCHEMA.to_owned(),
+            source: self.source.to_owned(),
+            host: self.host,
+            devices,
+            intervals: self.intervals,
+            contexts: self.contexts,
+            ..Observation::default()
+        };
+        let mut findings = self.findings;
+        findings.extend(left_out(&self.counts));
+        findings.extend(resets(self.counts.resets));
+        findings.extend(doubt.map(|doubt| busy_doubtful(&doubt, observation.devices.len())));
+        findings.extend(damage(&self.counts));
+        findings.extend(times(
+            self.assumed,
+            self.lengths_given,
+            self.begin_assumed,
+            self.steps_as_times,
+        ));
+        findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
+        observation.findings = findings;
+        Ok(observation)
+    }
+}
+
+/// Reads and writes together where the source has them apart only, mean sizes where it has rates,
+/// and requests in progress by Little's law.
+fn complete(interval: &mut Interval) {
+    for op in [&mut interval.read, &mut interval.write] {
+        without_requests(op);
+        op.request_bytes = op.request_bytes.or_else(|| ratio(op.bytes_per_s, op.per_s));
+    }
+    let (read, write) = (interval.read, interval.write);
+    let all = &mut interval.all;
+    all.per_s = all.per_s.or_else(|| sum(read.per_s, write.per_s));
+    all.bytes_per_s = all.bytes_per_s.or_else(|| sum(read.bytes_per_s, write.bytes_per_s));
+    all.merged_per_s = all.merged_per_s.or_else(|| sum(read.merged_per_s, write.merged_per_s));
+    all.response_ns = all.response_ns.or_else(|| weighted(&read, &write));
+    without_requests(all);
+    all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
+    if interval.concurrency.is_none()
+        && let Some(rate) = all.per_s
+    {
+        interval.concurrency = match all.response_ns {
+            _ if rate.value == 0.0 => Some(Figure::derived(0.0, rate.resolution)),
+            Some(response) => Some(Figure::derived(
+                rate.value * response.value / 1e9,
+                rate.value * response.resolution / 1e9,
+            )),
+            None => None,
+        };
+    }
+}
+
+/// Without requests there is no mean size and no mean response; tools print 0.
+fn without_requests(op: &mut OpInterval) {
+    if op.per_s.is_some_and(|rate| rate.value == 0.0) {
+        op.request_bytes = None;
+        op.response_ns = None;
+    }
+}
+
+fn sum(one: Option<Figure>, other: Option<Figure>) -> Option<Figure> {
+    let (one, other) = (one?, other?);
+    Some(Figure::derived(one.value + other.value, one.resolution.max(other.resolution)))
+}
+
+fn ratio(amount: Option<Figure>, rate: Option<Figure>) -> Option<Figure> {
+    let (amount, rate) = (amount?, rate?);
+    let value = amount.value / rate.value;
+    let relative = amount.resolution / amount.value.max(amount.resolution)
+        + rate.resolution / rate.value.max(rate.resolution);
+    (rate.value > 0.0 && value.is_finite())
+        .then(|| Figure::derived(value, if relative.is_finite() { value * relative } else { 0.0 }))
+}
+
+/// Mean over both directions, by their rates.
+fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
+    let share = |op: &OpInterval| {
+        let rate = op.per_s?.value;
+        // The response of no requests is unknown and counts for nothing.
+        let response = match op.response_ns {
+            Some(response) => response,
+            None if rate == 0.0 => Figure::derived(0.0, 0.0),
+            None => return None,
+        };
+        Some((rate, response))
+    };
+    let ((reads, read), (writes, write)) = (share(read)?, share(write)?);
+    let rate = reads + writes;
+    let value = (reads * read.value + writes * write.value) / rate;
+    (rate > 0.0 && value.is_finite())
+        .then(|| Figure::derived(value, read.resolution.max(write.resolution)))
+}
+
+/// Intervals that the source has and the observation does not.
+fn left_out(counts: &Counts) -> Option<Finding> {
+    let Counts { since_boot, since_boot_unsure, restarts, no_length, .. } = *counts;
+    if since_boot + restarts + no_length == 0 {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut say = |count: u64, one: &str, many: &str| match count {
+        0 => {}
+        1 => parts.push(format!("1 {one}")),
+        _ => parts.push(format!("{count} {many}")),
+    };
+    say(since_boot, "report of averages since boot", "reports of averages since boot");
+    say(restarts, "restart of the machine", "restarts of the machine");
+    say(no_length, "interval of unknown length", "intervals of unknown length");
+    let mut claim = format!("left out: {}", parts.join(", "));
+    if since_boot_unsure > 0 {
+        claim.push_str("; whether the first report is since boot cannot be told from its figures");
+    }
+    let severity = if no_length > 0 { Severity::Warning } else { Severity::Info };
+    let remedy = match (no_length > 0, since_boot_unsure > 0) {
+        (true, _) => "record with times: iostat -t, a scrape per time; or say --interval",
+        (false, true) => "record with iostat -y, which prints no averages since boot",
+        (false, false) => "",
+    };
+    Some(
+        Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy)
+            .with("since boot", since_boot as f64, "")
+            .with("restarts", restarts as f64, "")
+            .with("unknown length", no_length as f64, ""),
+    )
+}
+
+/// Counters that went back between two moments.
+fn resets(resets: u64) -> Option<Finding> {
+    (resets > 0).then(|| {
+        let claim = "counters went back between two moments: the machine restarted, or the device \
+                     is another one; these intervals are left out";
+        let remedy = "compare serial numbers; the kernel log (dmesg)";
+        Finding::new(FindingCode::CountersReset, Severity::Warning, claim, remedy).with(
+            "resets",
+            resets as f64,
+            "",
+        )
+    })
+}
+
+/// A kernel whose busy time does not mean what its name says.
+fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
+    let claim = format!("the busy share cannot be trusted: {doubt}");
+    let remedy = "conclude from response time and requests in progress";
+    Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy).with(
+        "devices",
+        devices as f64,
+        "",
+    )
+}
+
+/// Parts of the source that could not be read.
+fn damage(counts: &Counts) -> Option<Finding> {
+    let Counts { faults, unbelievable, twice, .. } = *counts;
+    if faults + unbelievable + twice == 0 {
+        return None;
+    }
+    let claim = "parts of the source could not be read; what was whole around them is used";
+    let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
+                  cut end";
+    Some(
+        Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy)
+            .with("places that could not be read", faults as f64, "")
+            .with("figures that cannot be true", unbelievable as f64, "")
+            .with("devices twice in a report", twice as f64, ""),
+    )
+}
+
+/// What was assumed about times.
+fn times(
+    assumed: Assumed,
+    lengths_given: bool,
+    begin_assumed: bool,
+    steps_as_times: bool,
+) -> Option<Finding> {
+    let mut parts = Vec::new();
+    let mut remedies = Vec::new();
+    if assumed.zone {
+        parts.push("times without a zone are taken as UTC");
+        remedies.push("say --utc-offset +HH:MM");
+    }
+    if assumed.month_first {
+        parts.push("day and month could be either way round: the month is taken first");
+        remedies.push("record with S_TIME_FORMAT=ISO");
+    }
+    if lengths_given {
+        parts.push("the source has no times: intervals are as long as --interval says");
+        remedies.push("record times as well: iostat -t");
+    }
+    if begin_assumed {
+        parts.push("the time of day is unknown: intervals are counted on from the date, or 1970");
+    }
+    if steps_as_times {
+        parts.push("the steps of the query stand for the times of the scrapes, which are unknown");
+        remedies.push("ask for timestamp(node_disk_reads_completed_total) as well");
+    }
+    (!parts.is_empty()).then(|| {
+        let remedy = remedies.join("; ");
+        Finding::new(FindingCode::TimesAssumed, Severity::Info, parts.join("; "), remedy)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Quality;
+
+    fn reading(value: f64) -> Option<Reading> {
+        Some(Reading { value, step: 0.01 })
+    }
+
+    #[test]
+    fn what_follows_from_the_figures_is_derived_and_called_so() {
+        let mut sheet = Sheet::new("test");
+        let mut interval = Interval { device: "sda".into(), ..Interval::default() };
+        interval.read.per_s = sheet.measured(reading(300.0));
+        interval.read.bytes_per_s = sheet.measured(reading(300.0 * 4096.0));
+        interval.read.response_ns = sheet.measured(reading(2e6));
+        interval.write.per_s = sheet.measured(reading(100.0));
+        interval.write.bytes_per_s = sheet.measured(reading(0.0));
+        interval.write.response_ns = sheet.measured(reading(6e6));
+        sheet.add(interval, 5, 1_000_000_000);
+        let observation = sheet.finish("", "").unwrap();
+        let interval = &observation.intervals[0];
+        let all = interval.all;
+        assert_eq!(all.per_s.unwrap().value, 400.0);
+        assert_eq!(all.response_ns.unwrap().value, 3e6);
+        assert_eq!(all.response_ns.unwrap().quality, Quality::Derived);
+        assert_eq!(interval.read.request_bytes.unwrap().value, 4096.0);
+        assert!((interval.concurrency.unwrap().value - 1.2).abs() < 1e-12);
+        assert_eq!((interval.begin_ns, interval.duration_ns), (5, 1_000_000_000));
+    }
+
+    #[test]
+    fn no_requests_have_no_response_and_nothing_in_progress() {
+        let mut sheet = Sheet::new("test");
+        let mut interval = Interval::default();
+        for op in [&mut interval.read, &mut interval.write] {
+            op.per_s = sheet.measured(reading(0.0));
+            op.response_ns = sheet.measured(reading(0.0));
+            op.request_bytes = sheet.measured(reading(0.0));
+        }
+        sheet.add(interval, 0, 1);
+        let interval = &sheet.finish("", "").unwrap().intervals[0];
+        assert_eq!((interval.read.response_ns, interval.all.response_ns), (None, None));
+        assert_eq!(interval.all.request_bytes, None);
+        assert_eq!(interval.concurrency.unwrap().value, 0.0);
+    }
+
+    #[test]
+    fn figures_that_cannot_be_true_are_counted_and_not_used() {
+        let mut sheet = Sheet::new("test");
+        assert_eq!(sheet.measured(reading(-1.0)), None);
+        assert_eq!(sheet.measured(reading(1e300)), None);
+        assert_eq!(sheet.share(reading(40.0)), None);
+        assert_eq!(sheet.share(reading(1.002)).unwrap().value, 1.0);
+        assert_eq!(sheet.counts.unbelievable, 3);
+        sheet.add(Interval::default(), -1, 5);
+        sheet.add(Interval::default(), 1, 0);
+        assert_eq!(sheet.counts.no_length, 2);
+        assert!(sheet.finish("why", "remedy").is_err());
+    }
+}

@@ -1,0 +1,472 @@
+//! From tests and trials to the rows of the path.
+//!
+//! Each component gets the rate of the test that loads it and nothing else as far as that is
+//! possible: memory from the memory tests, the file-system cache from calls on a cached file, bus
+//! and link from re-reads that a cache served, the device from its own limits. A test that some
+//! other part may have limited gives a lower bound and is marked so.
+
+use crate::bus::{Answer, best, rates};
+use crate::memory_rate;
+use crate::pap::{Hop, Stated, is_network, or_stated};
+use crate::path::conclude;
+use crate::plan::Purpose;
+use record::{
+    Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, Measured,
+    MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target, format_bytes,
+};
+
+/// What was found for a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// The first target: the one whose disk stands for "such disks".
+    pub target: &'a Target,
+    /// Targets on disks of their own.
+    pub targets: u32,
+    /// The memory tests.
+    pub memory: &'a Measured<MemoryTests>,
+    /// The disk-cache test.
+    pub bus: &'a Measured<BusTest>,
+    /// The trials.
+    pub answers: &'a [Answer],
+    /// A profile of the same disk that the device's limits are taken from.
+    pub profile: Option<&'a Profile>,
+    /// Limits of control groups on it.
+    pub throttles: &'a [CgroupLimit],
+    /// What is advertised.
+    pub peaks: &'a Peaks,
+}
+
+/// What is advertised, by whom.
+#[derive(Clone, Debug)]
+pub struct Peaks {
+    /// Of main memory.
+    pub memory: Measured<Advertised>,
+    /// Of the links above the disk's own.
+    pub buses: Vec<Hop>,
+    /// Of the disk's own link.
+    pub link: Measured<Advertised>,
+    /// Of the network to a remote file system.
+    pub network: Measured<Advertised>,
+    /// What the user states.
+    pub stated: Vec<Stated>,
+}
+
+/// The path, from the processor to the medium.
+#[must_use]
+pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
+    let device = device(found);
+    let one = device.rap_bytes_per_s.value().copied();
+    let mut path = vec![processor(found), memory(found), file_cache(found)];
+    path.extend(found.throttles.iter().filter(|limit| limit.what == "rbps").map(throttle));
+    let remote = found.target.filesystem.as_ref().is_some_and(is_network);
+    if remote {
+        path.push(network(found, &device));
+    } else {
+        path.extend(buses(found));
+        path.push(link(found));
+    }
+    path.push(device);
+    conclude(&mut path, one.as_ref());
+    path
+}
+
+/// A row without a measured rate.
+fn row(kind: ComponentKind, name: impl Into<String>, pap: Measured<Advertised>) -> PathComponent {
+    PathComponent {
+        kind,
+        name: name.into(),
+        pap,
+        rap_bytes_per_s: Measured::not("nothing loads it alone"),
+        rap_is_lower_bound: false,
+        rap_how: String::new(),
+        others: Vec::new(),
+        ratio: None,
+        half_power: HalfPower::NotKnown,
+        disks: None,
+    }
+}
+
+fn measured(rate: Option<Estimate>, reason: &str) -> Measured<Estimate> {
+    rate.map_or_else(|| Measured::not(reason), Measured::Value)
+}
+
+fn stated(
+    found: &Found<'_>,
+    kind: ComponentKind,
+    otherwise: Measured<Advertised>,
+) -> Measured<Advertised> {
+    or_stated(kind, &found.peaks.stated, otherwise)
+}
+
+/// The rate at which the requests of this path would fill all processors.
+fn processor(found: &Found<'_>) -> PathComponent {
+    let reads = [Purpose::Sequential(OpKind::Read), Purpose::First];
+    let fastest = reads.into_iter().find_map(|purpose| {
+        let (_, trial) = rates(found.answers, purpose).into_iter().next()?;
+        Some((purpose, trial))
+    });
+    let saturation = fastest.and_then(|(purpose, of)| {
+        let same = |answer: &&Answer| answer.0 == purpose && answer.1.cell == of.cell;
+        let visits: Vec<f64> = found
+            .answers
+            .iter()
+            .filter(same)
+            .filter_map(|(_, trial)| trial.cpu.value()?.saturation_bytes_per_s)
+            .collect();
+        stats::visits_mean(&visits)
+    });
+    let pap = Measured::not("nobody states how many bytes processors carry");
+    let how = fastest.map(|(_, trial)| {
+        let size = format_bytes(trial.workload.max_bs().0);
+        format!("at most: processor time charged per read of {size}, all processors busy")
+    });
+    PathComponent {
+        rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),
+        rap_how: how.unwrap_or_default(),
+        ..row(
+            ComponentKind::Processor,
+            "processors",
+            stated(found, ComponentKind::Processor, pap),
+        )
+    }
+}
+
+fn memory(found: &Found<'_>) -> PathComponent {
+    let pap = stated(found, ComponentKind::Memory, found.peaks.memory.clone());
+    let row = row(ComponentKind::Memory, "memory", pap);
+    let tests = match found.memory {
+        Measured::Value(tests) => tests,
+        Measured::NotMeasured { not_measured } => {
+            return PathComponent { rap_bytes_per_s: Measured::not(not_measured), ..row };
+        }
+    };
+    let threads = tests.rows.iter().map(|row| row.threads).max().unwrap_or(1);
+    let rate = |test, threads| memory_rate(tests, test, threads, "memory");
+    let named = |name: &str, rate: Option<Estimate>| {
+        rate.map(|bytes_per_s| NamedRate { name: name.to_owned(), bytes_per_s })
+    };
+    let others = [
+        named("write", rate(MemoryTest::Write, threads)),
+        named("copy", rate(MemoryTest::Copy, threads)),
+        named("read, one thread", rate(MemoryTest::Read, 1).filter(|_| threads > 1)),
+    ];
+    PathComponent {
+        rap_bytes_per_s: measured(rate(MemoryTest::Read, threads), "no test ended"),
+        rap_how: match threads {
+            1 => "64-bit loads beyond the caches".to_owned(),
+            many => format!("64-bit loads beyond the caches, {many} threads"),
+        },
+        others: others.into_iter().flatten().collect(),
+        ..row
+    }
+}
+
+fn file_cache(found: &Found<'_>) -> PathComponent {
+    let pap = Measured::not("nobody states one: it is a copy in memory");
+    let read = best(found.answers, Purpose::Cached(OpKind::Read));
+    let write = best(found.answers, Purpose::Cached(OpKind::Write));
+    let write = write.map(|bytes_per_s| NamedRate { name: "write".to_owned(), bytes_per_s });
+    PathComponent {
+        rap_bytes_per_s: measured(read, "there is no file-system cache on the way"),
+        rap_how: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
+        others: write.into_iter().collect(),
+        ..row(
+            ComponentKind::FileCache,
+            "file-system cache",
+            stated(found, ComponentKind::FileCache, pap),
+        )
+    }
+}
+
+fn throttle(limit: &CgroupLimit) -> PathComponent {
+    let bytes_per_s = limit.limit_per_s as f64;
+    let source = format!("the control group {}", limit.group);
+    let pap = Measured::Value(Advertised { bytes_per_s, source: source.clone() });
+    PathComponent {
+        rap_bytes_per_s: Measured::Value(Estimate::symmetric(bytes_per_s, 0.0, 1)),
+        rap_how: format!("set by {source}"),
+        ..row(ComponentKind::Throttle, "limit of the control group", pap)
+    }
+}
+
+fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
+    let pap = stated(found, ComponentKind::Network, found.peaks.network.clone());
+    PathComponent {
+        rap_bytes_per_s: device.rap_bytes_per_s.clone(),
+        rap_is_lower_bound: true,
+        rap_how: "reads through the mount; the server's disks may be the limit".to_owned(),
+        ..row(ComponentKind::Network, "network to the server", pap)
+    }
+}
+
+/// Why re-reads say nothing of bus and link, or the test that does.
+fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
+    match found.bus {
+        Measured::NotMeasured { not_measured } => Err(not_measured),
+        Measured::Value(test) if test.evidence == CacheEvidence::Served => Ok(test),
+        Measured::Value(test) => {
+            Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served re-reads"))
+        }
+    }
+}
+
+/// What the disks share: one row per link above them, or one for whatever it is.
+fn buses(found: &Found<'_>) -> Vec<PathComponent> {
+    let hops: Vec<(String, Measured<Advertised>)> = found
+        .peaks
+        .buses
+        .iter()
+        .map(|hop| (format!("bus at {}", hop.address), Measured::Value(hop.peak.clone())))
+        .collect();
+    let named = found.peaks.stated.iter().any(|stated| stated.kind == ComponentKind::Bus);
+    let rows = match hops.len() {
+        0 if found.targets > 1 || named => vec![(
+            "bus or controller".to_owned(),
+            Measured::not("sysfs shows no link above the disks; give --pap bus=RATE"),
+        )],
+        _ => hops,
+    };
+    let alone = rows.len() == 1;
+    let row = |(name, pap): (String, Measured<Advertised>)| {
+        let row = row(ComponentKind::Bus, name, stated(found, ComponentKind::Bus, pap));
+        match served(found) {
+            Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+            Ok(test) => {
+                let most = test.points.iter().map(|point| point.again_bytes_per_s);
+                let most = most.max_by(|a, b| a.value.total_cmp(&b.value));
+                let limit = test.limit_bytes_per_s.value().filter(|_| alone).copied();
+                PathComponent {
+                    rap_is_lower_bound: limit.is_none(),
+                    rap_bytes_per_s: measured(limit.or(most), "no valid trial"),
+                    rap_how: again_text(test, test.points.len() as u32),
+                    ..row
+                }
+            }
+        }
+    };
+    rows.into_iter().map(row).collect()
+}
+
+fn again_text(test: &BusTest, targets: u32) -> String {
+    let (area, depth) = (format_bytes(test.area_bytes.0), test.depth);
+    let on = if targets > 1 { format!(" on {targets} targets") } else { String::new() };
+    format!("re-reads of {area}, {depth} deep{on}, which a cache served")
+}
+
+fn link(found: &Found<'_>) -> PathComponent {
+    let disk = found.target.device.as_ref().map(|device| &device.disk);
+    let name = disk.map_or("link of the disk".to_owned(), |disk| format!("link of {disk}"));
+    let pap = stated(found, ComponentKind::Link, found.peaks.link.clone());
+    let row = row(ComponentKind::Link, name, pap);
+    match served(found) {
+        Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+        Ok(test) => {
+            let one = test.points.first().map(|point| point.again_bytes_per_s);
+            PathComponent {
+                rap_bytes_per_s: measured(one, "no valid trial"),
+                // What the drive's own electronics take is in it.
+                rap_is_lower_bound: true,
+                rap_how: again_text(test, 1),
+                ..row
+            }
+        }
+    }
+}
+
+fn device(found: &Found<'_>) -> PathComponent {
+    let disk = found.target.device.as_ref().map(|device| &device.disk);
+    let remote = found.target.filesystem.as_ref().is_some_and(is_network);
+    let name = match disk {
+        Some(disk) => format!("device {disk}"),
+        None if remote => "the server's disks".to_owned(),
+        None => "device".to_owned(),
+    };
+    let pap = Measured::not("no drive states its own rate; give --pap device=RATE");
+    let row = row(ComponentKind::Device, name, stated(found, ComponentKind::Device, pap));
+    let (read, how, others) = match found.profile {
+        Some(profile) => of_profile(profile),
+        None => of_trials(found.answers),
+    };
+    PathComponent {
+        rap_bytes_per_s: measured(read, "no valid trial"),
+        rap_how: how,
+        others,
+        ..row
+    }
+}
+
+type DeviceRates = (Option<Estimate>, String, Vec<NamedRate>);
+
+fn of_profile(profile: &Profile) -> DeviceRates {
+    let limits = &profile.limits;
+    let smallest = profile.depth_curves.iter().map(|curve| curve.bs_bytes).min();
+    let random = |name: &str, iops: Option<Estimate>| {
+        let bytes = smallest?;
+        let bytes_per_s = iops.filter(|iops| iops.value > 0.0)?.scaled(bytes as f64);
+        Some(NamedRate { name: format!("{name}, {}", format_bytes(bytes)), bytes_per_s })
+    };
+    let write = limits.write_bytes_per_s.map(|bytes_per_s| NamedRate {
+        name: "write".to_owned(),
+        bytes_per_s,
+    });
+    let others = [
+        write,
+        random("random read", limits.read_iops),
+        random("random write", limits.write_iops),
+    ];
+    let how = format!("largest read rate of profile {}", short(&profile.id));
+    (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
+}
+
+/// The beginning of an id, enough to find it by.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+fn of_trials(answers: &[Answer]) -> DeviceRates {
+    let reads = rates(answers, Purpose::Sequential(OpKind::Read));
+    let how = reads.first().map(|(_, trial)| {
+        let workload = &trial.workload;
+        let size = format_bytes(workload.max_bs().0);
+        format!("sequential reads of {size}, {} deep", workload.depth)
+    });
+    let named = |name: &str, purpose| {
+        let (bytes_per_s, trial) = rates(answers, purpose).into_iter().next()?;
+        let workload = &trial.workload;
+        let size = format_bytes(workload.max_bs().0);
+        let name = format!("{name}, {size}, {} deep", workload.depth);
+        Some(NamedRate { name, bytes_per_s })
+    };
+    let others = [
+        named("write", Purpose::Sequential(OpKind::Write)),
+        named("random read", Purpose::Random(OpKind::Read)),
+        named("random write", Purpose::Random(OpKind::Write)),
+    ];
+    let read = reads.first().map(|(rate, _)| *rate);
+    (read, how.unwrap_or_default(), others.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Bytes, Growth, TargetKind};
+
+    fn target() -> Target {
+        Target {
+            path: "sim:x".to_owned(),
+            kind: TargetKind::Simulated,
+            size_bytes: Bytes(1 << 30),
+            device: None,
+            filesystem: None,
+            extents: None,
+        }
+    }
+
+    fn peaks(stated: &[&str]) -> Peaks {
+        let not = || Measured::not("nobody says");
+        Peaks {
+            memory: not(),
+            buses: Vec::new(),
+            link: not(),
+            network: not(),
+            stated: stated.iter().map(|text| Stated::parse(text).unwrap()).collect(),
+        }
+    }
+
+    fn bus_test(evidence: CacheEvidence, limit: Option<f64>) -> Measured<BusTest> {
+        let rate = |value: f64| Estimate::symmetric(value, value * 0.01, 3);
+        Measured::Value(BusTest {
+            request_bytes: Bytes(65_536),
+            depth: 2,
+            area_bytes: Bytes(131_072),
+            first_bytes_per_s: rate(10e6),
+            points: [28e6, 55e6, 58.9e6]
+                .into_iter()
+                .zip(1..)
+                .map(|(value, targets)| record::BusPoint {
+                    targets,
+                    again_bytes_per_s: rate(value),
+                })
+                .collect(),
+            evidence,
+            growth: Growth::Stopped,
+            limit_bytes_per_s: limit.map_or_else(
+                || Measured::not("nothing shows that a cache served them"),
+                |limit| Measured::Value(rate(limit)),
+            ),
+        })
+    }
+
+    fn path(bus: &Measured<BusTest>, targets: u32, stated: &[&str]) -> Vec<PathComponent> {
+        components(&Found {
+            target: &target(),
+            targets,
+            memory: &Measured::not("simulated target"),
+            bus,
+            answers: &[],
+            profile: None,
+            throttles: &[],
+            peaks: &peaks(stated),
+        })
+    }
+
+    fn of(path: &[PathComponent], kind: ComponentKind) -> &PathComponent {
+        path.iter().find(|component| component.kind == kind).unwrap()
+    }
+
+    #[test]
+    fn a_bus_that_is_full_has_its_rate_and_a_link_a_lower_bound() {
+        let bus = bus_test(CacheEvidence::Served, Some(58.9e6));
+        let path = path(&bus, 3, &["bus=133MB/s", "link=66.6MB/s"]);
+        let bus = of(&path, ComponentKind::Bus);
+        assert_eq!(bus.rap_bytes_per_s.value().unwrap().value, 58.9e6);
+        assert!(!bus.rap_is_lower_bound);
+        // 44 %: the first 3ware card is below half of its PCI bus.
+        assert_eq!(bus.half_power, HalfPower::Missed);
+        let link = of(&path, ComponentKind::Link);
+        assert_eq!(link.rap_bytes_per_s.value().unwrap().value, 28e6);
+        assert!(link.rap_is_lower_bound);
+        assert_eq!(link.half_power, HalfPower::CannotTell);
+    }
+
+    #[test]
+    fn without_a_cache_that_served_nothing_is_claimed_of_bus_and_link() {
+        let bus = bus_test(CacheEvidence::NotServed, None);
+        let path = path(&bus, 3, &[]);
+        for kind in [ComponentKind::Bus, ComponentKind::Link] {
+            let reason = of(&path, kind).rap_bytes_per_s.reason().unwrap();
+            assert!(reason.contains("nothing shows"), "{kind:?}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_single_disk_without_links_above_it_has_no_bus_row() {
+        let bus = bus_test(CacheEvidence::NotServed, None);
+        let path = path(&bus, 1, &[]);
+        assert!(path.iter().all(|component| component.kind != ComponentKind::Bus));
+        let kinds: Vec<ComponentKind> = path.iter().map(|component| component.kind).collect();
+        let mut sorted = kinds.clone();
+        sorted.sort_unstable();
+        assert_eq!(kinds, sorted, "the path goes from the processor to the medium");
+    }
+
+    #[test]
+    fn what_is_simulated_says_so_instead_of_a_rate() {
+        let path = path(&Measured::not("no trial"), 1, &[]);
+        let memory = of(&path, ComponentKind::Memory);
+        assert_eq!(memory.rap_bytes_per_s.reason(), Some("simulated target"));
+        assert_eq!(of(&path, ComponentKind::Link).rap_bytes_per_s.reason(), Some("no trial"));
+    }
+
+    #[test]
+    fn a_limit_of_a_control_group_is_on_the_path() {
+        let limit = CgroupLimit {
+            group: "/slow".to_owned(),
+            what: "rbps".to_owned(),
+            major_minor: "8:0".to_owned(),
+            limit_per_s: 1_000_000,
+        };
+        let row = throttle(&limit);
+        assert_eq!(row.rap_bytes_per_s.value().unwrap().value, 1e6);
+    }
+}

@@ -1,0 +1,149 @@
+//! The inner loops of the memory tests.
+//!
+//! A loop that reads memory and uses nothing of it is removed by any compiler, and one that does
+//! use it is rewritten with wider registers, so that it no longer measures what its name says.
+//! Words are therefore relaxed atomics: the language does not let two of them be merged, removed
+//! or widened, and on this processor each is one plain 64-bit move. What is read is folded into a
+//! checksum, which is compared with the one of the data.
+//!
+//! The null loops do everything but the access: the same steps over the same buffer, with an empty
+//! statement that the compiler may not look into. A processor overlaps both, so that subtracting
+//! the null loop takes away too much rather than too little; both figures are kept.
+//!
+//! Rejected: volatile accesses (they need unsafe code), `black_box` around each word (it goes
+//! through the stack, which is a store per load), and floating-point sums as in the papers'
+//! programs (compilers of today load two at a time).
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Words of a cache line.
+pub(crate) const LINE_WORDS: usize = 8;
+/// Words of a step of the unrolled loops.
+const STEP_WORDS: usize = 16;
+/// Lines of a step of the loops that touch one word of each.
+const STEP_LINES: usize = 4;
+
+/// The exclusive or of all words. Four chains, so that the loads set the pace and not the sum.
+pub fn read(words: &[AtomicU64]) -> u64 {
+    let mut sums = [0_u64; 4];
+    let steps = words.chunks_exact(STEP_WORDS);
+    let rest = steps.remainder();
+    for step in steps {
+        for (index, word) in step.iter().enumerate() {
+            sums[index % 4] ^= word.load(Ordering::Relaxed);
+        }
+    }
+    for word in rest {
+        sums[0] ^= word.load(Ordering::Relaxed);
+    }
+    sums.iter().fold(0, |all, sum| all ^ sum)
+}
+
+/// Writes `value` to all words.
+pub fn write(words: &[AtomicU64], value: u64) {
+    let steps = words.chunks_exact(STEP_WORDS);
+    let rest = steps.remainder();
+    for step in steps {
+        for word in step {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+    for word in rest {
+        word.store(value, Ordering::Relaxed);
+    }
+}
+
+/// The exclusive or of the first word of each line.
+pub(crate) fn read_lines(words: &[AtomicU64]) -> u64 {
+    let mut sums = [0_u64; STEP_LINES];
+    for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
+        for (line, sum) in sums.iter_mut().enumerate() {
+            *sum ^= step[line * LINE_WORDS].load(Ordering::Relaxed);
+        }
+    }
+    sums.iter().fold(0, |all, sum| all ^ sum)
+}
+
+/// Writes `value` to the first word of each line.
+pub(crate) fn write_lines(words: &[AtomicU64], value: u64) {
+    for step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
+        for line in 0..STEP_LINES {
+            step[line * LINE_WORDS].store(value, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The library's copy, which chooses its own kind of loads and stores by length.
+pub fn copy(from: &[u8], to: &mut [u8]) {
+    to.copy_from_slice(from);
+    black_box(&mut *to);
+}
+
+/// The steps of [`read`] and [`write`] without an access.
+pub(crate) fn null_words(words: &[AtomicU64]) {
+    for _step in words.chunks_exact(STEP_WORDS) {
+        black_box(());
+    }
+}
+
+/// The steps of the loops over lines without an access.
+pub(crate) fn null_lines(words: &[AtomicU64]) {
+    for _step in words.chunks_exact(STEP_LINES * LINE_WORDS) {
+        black_box(());
+    }
+}
+
+/// A buffer of words in which every word differs, and written, so that it has memory.
+pub fn buffer(words: usize) -> Vec<AtomicU64> {
+    (0..words as u64).map(|index| AtomicU64::new(pattern(index))).collect()
+}
+
+/// What a word holds.
+fn pattern(index: u64) -> u64 {
+    index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index << 7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn xor(words: &[AtomicU64], step: usize) -> u64 {
+        words.iter().step_by(step).fold(0, |all, word| all ^ word.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn every_word_is_read_whatever_the_length() {
+        for length in [0, 1, 15, 16, 17, 1_000, 1_024] {
+            let words = buffer(length);
+            assert_eq!(read(&words), xor(&words, 1), "{length}");
+        }
+    }
+
+    #[test]
+    fn one_word_of_each_line_is_read_and_written_and_no_other() {
+        let words = buffer(256);
+        assert_eq!(read_lines(&words), xor(&words, LINE_WORDS));
+        write_lines(&words, 7);
+        for (index, word) in words.iter().enumerate() {
+            let value = word.load(Ordering::Relaxed);
+            let expected = if index % LINE_WORDS == 0 { 7 } else { pattern(index as u64) };
+            assert_eq!(value, expected, "{index}");
+        }
+    }
+
+    #[test]
+    fn every_word_is_written() {
+        let words = buffer(1_003);
+        write(&words, 42);
+        assert!(words.iter().all(|word| word.load(Ordering::Relaxed) == 42));
+    }
+
+    #[test]
+    fn a_copy_is_the_same_bytes() {
+        let from: Vec<u8> = (0..10_000_u32).map(|i| (i * 7) as u8).collect();
+        let mut to = vec![0; from.len()];
+        copy(&from, &mut to);
+        assert_eq!(from, to);
+    }
+}

@@ -1,0 +1,106 @@
+//! What components are advertised to carry, by whoever says so.
+//!
+//! A link tells its speed and its width to the kernel; what it carries after its line code is
+//! arithmetic. Memory tells its modules to the firmware, which only root may read. A drive tells
+//! nothing of its medium. What the user reads on a data sheet comes by `--pap`. Everything else is
+//! "not known", with the reason, because a peak that is guessed makes a ratio that is one.
+//!
+//! Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
+
+mod line_rate;
+mod network;
+mod pcie;
+mod smbios;
+
+pub use line_rate::link_peak;
+pub use network::{is_network, network_peak};
+pub use pcie::{Hop, buses};
+pub use smbios::memory_peak;
+
+use record::{Advertised, ComponentKind, Measured};
+
+/// A peak that the user states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated {
+    /// Of which kind of component.
+    pub kind: ComponentKind,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+}
+
+impl Stated {
+    /// Reads `NAME=RATE`, for example `link=600MB/s`.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, rate) = text
+            .split_once('=')
+            .ok_or("use NAME=RATE, for example link=600MB/s or memory=25.6GB/s")?;
+        let kind = ComponentKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let kind = kind.ok_or_else(|| {
+            let names = ComponentKind::ALL.map(ComponentKind::name).join(", ");
+            format!("there is no component '{name}'; use one of {names}")
+        })?;
+        Ok(Self { kind, bytes_per_s: rate_of(rate)? })
+    }
+}
+
+/// Bytes per second from text such as `98.5MB/s` or `3.5GB`.
+///
+/// # Errors
+/// What to write instead.
+pub fn rate_of(text: &str) -> Result<f64, String> {
+    let size = text.strip_suffix("/s").unwrap_or(text);
+    let bytes: record::Bytes = size.parse().map_err(|error: record::UnitError| error.to_string())?;
+    if bytes.0 == 0 {
+        return Err("a rate must be more than 0, for example 600MB/s".to_owned());
+    }
+    Ok(bytes.0 as f64)
+}
+
+/// The peak that the user states for a kind, else what was found.
+#[must_use]
+pub fn or_stated(
+    kind: ComponentKind,
+    stated: &[Stated],
+    found: Measured<Advertised>,
+) -> Measured<Advertised> {
+    // The last word counts, as with any flag.
+    let word = stated.iter().rev().find(|stated| stated.kind == kind);
+    word.map_or(found, |stated| {
+        Measured::Value(Advertised {
+            bytes_per_s: stated.bytes_per_s,
+            source: "stated by --pap".to_owned(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stated_peak_is_read_and_wins_and_the_last_one_counts() {
+        let stated: Vec<Stated> = ["link=600MB/s", "memory=25.6GB/s", "link=1.2GB"]
+            .iter()
+            .map(|text| Stated::parse(text).unwrap())
+            .collect();
+        let found = || Measured::not("nobody says");
+        let link = or_stated(ComponentKind::Link, &stated, found());
+        assert_eq!(link.value().unwrap().bytes_per_s, 1.2e9);
+        assert!(or_stated(ComponentKind::Device, &stated, found()).value().is_none());
+    }
+
+    #[test]
+    fn a_peak_that_cannot_be_read_says_what_to_write() {
+        for (text, words) in [
+            ("link", "NAME=RATE"),
+            ("cable=1GB/s", "file-cache"),
+            ("link=fast", "number"),
+            ("link=0", "more than 0"),
+        ] {
+            assert!(Stated::parse(text).unwrap_err().contains(words), "{text}");
+        }
+    }
+}

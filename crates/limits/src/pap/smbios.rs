@@ -1,0 +1,172 @@
+//! Peak of main memory, from the modules that the firmware lists (SMBIOS, structures of type 17).
+//!
+//! A module tells its speed in transfers per second and its width, so that one module's peak is
+//! their product. How many modules work side by side depends on channels, of which the structure
+//! has only free text ("Channel A", "P0 CHANNEL B"). Where every module's text names a channel,
+//! channels are counted; elsewhere nothing is claimed, because two modules on one channel are no
+//! faster than one. The tables are readable for root alone, and virtual machines leave the speed
+//! out.
+
+use host::Roots;
+use record::{Advertised, Measured};
+use std::collections::BTreeSet;
+
+/// Where sysfs keeps the structures.
+const ENTRIES: &str = "firmware/dmi/entries";
+/// Structures of memory modules.
+const MODULE_PREFIX: &str = "17-";
+/// Offsets in the structure (DMTF DSP0134, section 7.18).
+const DATA_WIDTH: usize = 0x0a;
+const SIZE: usize = 0x0c;
+const DEVICE_LOCATOR: usize = 0x10;
+const BANK_LOCATOR: usize = 0x11;
+const SPEED: usize = 0x15;
+const CONFIGURED_SPEED: usize = 0x20;
+/// Bits of a byte.
+const BYTE_BITS: f64 = 8.0;
+
+/// A module in use.
+#[derive(Clone, Debug, PartialEq)]
+struct Module {
+    /// Transfers per second, in millions.
+    megatransfers: f64,
+    width_bits: f64,
+    channel: Option<String>,
+}
+
+/// The peak of main memory, or why it is not known.
+#[must_use]
+pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
+    let folder = roots.sys.join(ENTRIES);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return Measured::not("the firmware lists no memory modules here");
+    };
+    let is_module = |name: &str| name.starts_with(MODULE_PREFIX);
+    let mut folders: Vec<_> = entries
+        .flatten()
+        .filter(|entry| is_module(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    let raw: Vec<Option<Vec<u8>>> =
+        folders.iter().map(|folder| std::fs::read(folder.join("raw")).ok()).collect();
+    if !raw.is_empty() && raw.iter().all(Option::is_none) {
+        return Measured::not("only root may read the firmware's list of memory modules");
+    }
+    peak_of(&raw.into_iter().flatten().collect::<Vec<_>>())
+}
+
+fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
+    let sockets = structures.iter().filter_map(|raw| module(raw));
+    let modules: Vec<Module> = sockets.collect();
+    if modules.is_empty() {
+        return Measured::not("the firmware tells no speed of any memory module");
+    }
+    let slowest = modules.iter().map(|module| module.megatransfers).fold(f64::MAX, f64::min);
+    let width = modules.iter().map(|module| module.width_bits).fold(f64::MAX, f64::min);
+    let named: Option<BTreeSet<&String>> =
+        modules.iter().map(|module| module.channel.as_ref()).collect();
+    let Some(channels) = named.map(|channels| channels.len()) else {
+        return Measured::not(format!(
+            "the firmware lists {} modules of {slowest:.0} MT/s, but not on how many channels",
+            modules.len()
+        ));
+    };
+    Measured::Value(Advertised {
+        bytes_per_s: slowest * 1e6 * width / BYTE_BITS * channels as f64,
+        source: format!("SMBIOS: {slowest:.0} MT/s x {width:.0} bit x {channels} channels"),
+    })
+}
+
+/// A module that is there and tells its speed.
+fn module(raw: &[u8]) -> Option<Module> {
+    let word = |at: usize| Some(u16::from_le_bytes([*raw.get(at)?, *raw.get(at + 1)?]));
+    let length = usize::from(*raw.get(1)?);
+    if word(SIZE)? == 0 {
+        return None;
+    }
+    let known = |speed: u16| !matches!(speed, 0 | u16::MAX);
+    let configured =
+        (length > CONFIGURED_SPEED + 1).then(|| word(CONFIGURED_SPEED)).flatten().filter(|&s| known(s));
+    let speed = configured.or_else(|| word(SPEED).filter(|&speed| known(speed)))?;
+    let width = word(DATA_WIDTH).filter(|&width| known(width))?;
+    let strings = strings(raw.get(length..)?);
+    let string = |at: usize| -> Option<&String> {
+        strings.get(usize::from(*raw.get(at)?).checked_sub(1)?)
+    };
+    let channel =
+        string(BANK_LOCATOR).and_then(|t| channel(t)).or_else(|| string(DEVICE_LOCATOR).and_then(|t| channel(t)));
+    Some(Module { megatransfers: f64::from(speed), width_bits: f64::from(width), channel })
+}
+
+/// The texts behind a structure.
+fn strings(tail: &[u8]) -> Vec<String> {
+    tail.split(|&byte| byte == 0)
+        .take_while(|text| !text.is_empty())
+        .map(|text| String::from_utf8_lossy(text).into_owned())
+        .collect()
+}
+
+/// Everything up to and with the name of the channel: `P0 CHANNEL A`, `ChannelB`.
+fn channel(locator: &str) -> Option<String> {
+    let upper = locator.to_uppercase();
+    let begin = upper.find("CHANNEL")?;
+    let rest = &upper[begin + "CHANNEL".len()..];
+    let rest = rest.trim_start_matches([' ', '_', '-']);
+    let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+    (!name.is_empty()).then(|| format!("{}{name}", &upper[..begin]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A structure of type 17 with a speed and its bank's text.
+    fn structure(speed: u16, size: u16, bank: &str) -> Vec<u8> {
+        let mut raw = vec![0_u8; 0x22];
+        raw[0] = 17;
+        raw[1] = 0x22;
+        raw[DATA_WIDTH] = 64;
+        raw[SIZE..SIZE + 2].copy_from_slice(&size.to_le_bytes());
+        raw[DEVICE_LOCATOR] = 1;
+        raw[BANK_LOCATOR] = 2;
+        raw[SPEED..SPEED + 2].copy_from_slice(&speed.to_le_bytes());
+        raw[CONFIGURED_SPEED..CONFIGURED_SPEED + 2].copy_from_slice(&speed.to_le_bytes());
+        raw.extend_from_slice(b"DIMM 0\0");
+        raw.extend_from_slice(bank.as_bytes());
+        raw.extend_from_slice(b"\0\0");
+        raw
+    }
+
+    #[test]
+    fn channels_that_are_named_are_counted_and_empty_sockets_are_not() {
+        let modules = [
+            structure(3_200, 16_384, "P0 CHANNEL A"),
+            structure(3_200, 16_384, "P0 CHANNEL A"),
+            structure(3_200, 16_384, "P0 CHANNEL B"),
+            structure(3_200, 0, "P0 CHANNEL C"),
+        ];
+        let peak = peak_of(&modules);
+        assert_eq!(peak.value().unwrap().bytes_per_s, 51.2e9);
+        assert!(peak.value().unwrap().source.contains("2 channels"));
+    }
+
+    #[test]
+    fn modules_on_channels_that_nobody_names_have_no_peak() {
+        let reason = peak_of(&[structure(4_800, 16_384, "BANK 0")]);
+        assert!(reason.reason().unwrap().contains("not on how many channels"), "{reason:?}");
+    }
+
+    #[test]
+    fn a_virtual_machines_modules_tell_no_speed() {
+        let reason = peak_of(&[structure(0, 16_384, "P0 CHANNEL A")]);
+        assert!(reason.reason().unwrap().contains("no speed"), "{reason:?}");
+        assert!(peak_of(&[vec![17, 3]]).value().is_none(), "a structure that is cut off");
+    }
+
+    #[test]
+    fn a_machine_without_the_tables_says_so() {
+        let roots = Roots { sys: "/nowhere".into(), ..Roots::default() };
+        assert!(memory_peak(&roots).reason().unwrap().contains("lists no memory modules"));
+    }
+}

@@ -1,0 +1,364 @@
+//! The trials of `limits`: what is run, for which question, in which order.
+//!
+//! Every workload is visited in each of three rounds, each round in an order of its own, so that a
+//! disk that changes its speed blurs all answers alike. The visits share the time that is allowed.
+//! It reads nothing but what it was made with; the answers are found by [`crate::bus`] and
+//! [`crate::path`] from the trials alone.
+
+use crate::memory::shuffled;
+use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Scrub, Workload};
+use std::collections::VecDeque;
+use workload::{Rng, Spec, derive_seed};
+
+/// Request size of the disk-cache test, as the papers'.
+pub const BUS_REQUEST: Bytes = Bytes(64 << 10);
+/// Requests outstanding per target in it.
+pub const BUS_DEPTH: u32 = 2;
+/// The small area, per target: two requests.
+pub const BUS_AREA: Bytes = Bytes(128 << 10);
+/// Area of the cached file: it stays in the page cache of any machine.
+const CACHED_AREA: Bytes = Bytes(64 << 20);
+/// Sizes of the hit test.
+const HIT_SIZES: [u64; 8] =
+    [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+/// Large requests, and how many are outstanding: enough for any medium.
+const LARGE: [(u64, u32); 2] = [(256 << 10, 4), (1 << 20, 4)];
+/// Small requests: one at a time, and as many as fill any device that a limit is looked for on.
+const SMALL_BYTES: u64 = 4 << 10;
+const SMALL_DEPTHS: [u32; 2] = [1, 32];
+/// Visits of each workload: the fewest with an interval that says something.
+const ROUNDS: usize = stats::MIN_VISITS;
+/// Limits of a visit's length.
+const VISIT: (Nanos, Nanos) = (Nanos(50_000_000), Nanos(2_000_000_000));
+/// A visit with delays has at least so many requests.
+const DELAYED_REQUESTS: u64 = 20;
+/// Run before a visit counts, as a part of it.
+const RAMP_PARTS: u64 = 5;
+
+/// Which question a trial answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// Sequential throughput of the device.
+    Sequential(OpKind),
+    /// Random requests of the device.
+    Random(OpKind),
+    /// Calls on a file that the page cache holds.
+    Cached(OpKind),
+    /// Reads of places that were not read before.
+    First,
+    /// Re-reads of a small area on so many targets.
+    Again(u32),
+    /// One block again and again.
+    Hit,
+    /// The next block, with time to read it ahead.
+    Ahead,
+}
+
+/// What the plan is made for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Area of a target.
+    pub area: Bytes,
+    /// Engine of the trials.
+    pub engine: EngineName,
+    /// What requests past the page cache must be multiples of.
+    pub alignment: u64,
+    /// Targets that are on different disks.
+    pub targets: u32,
+    /// Whether the target may be written.
+    pub write: bool,
+    /// Whether the device's own limits are measured.
+    pub device: bool,
+    /// Whether there is a page cache on the way.
+    pub cached: bool,
+    /// Time between a completion and the next sequential request of the hit test.
+    pub delay: Nanos,
+    /// Time for all trials.
+    pub budget: Nanos,
+    /// Seed of order and requests.
+    pub seed: u64,
+}
+
+/// A trial to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// What is asked.
+    pub workload: Workload,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// The trials of one run of `limits`.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    visits: VecDeque<Planned>,
+    total: usize,
+}
+
+impl Plan {
+    /// The plan; what does not fit area or alignment is left out of it.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        let cells = cells(settings);
+        let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 7));
+        let mut visits = VecDeque::new();
+        for _ in 0..ROUNDS {
+            for index in shuffled(cells.len(), &mut rng) {
+                let (purpose, workload) = cells[index].clone();
+                // 53 bits: exact in any JSON reader.
+                let seed = derive_seed(settings.seed, visits.len() as u64 + 1) >> 11;
+                visits.push_back(Planned { purpose, workload, seed });
+            }
+        }
+        Self { total: visits.len(), visits }
+    }
+
+    /// The next trial.
+    pub fn next_trial(&mut self) -> Option<Planned> {
+        self.visits.pop_front()
+    }
+
+    /// Trials of the whole plan, and those that were handed out.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total, self.total - self.visits.len())
+    }
+
+    /// Time that all of it takes, ramps included.
+    #[must_use]
+    pub fn length(&self) -> Nanos {
+        let each = |planned: &Planned| planned.workload.runtime_ns.plus(planned.workload.ramp_ns).0;
+        Nanos(self.visits.iter().map(each).sum())
+    }
+}
+
+/// The area that is read into the page cache before a trial of this purpose.
+#[must_use]
+pub fn cached_area(area: Bytes) -> Bytes {
+    Bytes(CACHED_AREA.0.min(area.0))
+}
+
+/// A workload under construction.
+struct Cell {
+    purpose: Purpose,
+    op: OpKind,
+    pattern: Pattern,
+    bytes: u64,
+    /// Requests outstanding per job; jobs, each on a target of its own.
+    iodepth: u32,
+    targets: u32,
+    /// The area, where it is not all of the target.
+    area: Option<Bytes>,
+    cache: CacheMode,
+    think: Nanos,
+}
+
+impl Cell {
+    fn new(purpose: Purpose, op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Self {
+        Self {
+            purpose,
+            op,
+            pattern,
+            bytes,
+            iodepth,
+            targets: 1,
+            area: None,
+            cache: CacheMode::Device,
+            think: Nanos(0),
+        }
+    }
+}
+
+/// All workloads, with their lengths.
+fn cells(settings: &Settings) -> Vec<(Purpose, Workload)> {
+    let mut cells = Vec::new();
+    if settings.device {
+        cells.extend(device_cells(settings.write));
+    }
+    if settings.cached {
+        let ops = if settings.write { &[OpKind::Read, OpKind::Write][..] } else { &[OpKind::Read] };
+        cells.extend(ops.iter().map(|&op| {
+            let cell = Cell::new(Purpose::Cached(op), op, Pattern::Sequential, 64 << 10, 1);
+            Cell { cache: CacheMode::All, area: Some(cached_area(settings.area)), ..cell }
+        }));
+    }
+    cells.extend(bus_cells(settings));
+    cells.extend(hit_cells(settings));
+    let fitting: Vec<(Purpose, Workload)> = cells
+        .iter()
+        .filter_map(|cell| Some((cell.purpose, build(cell, settings)?)))
+        .collect();
+    let visits = (fitting.len() * ROUNDS).max(1) as u64;
+    let length = Nanos(settings.budget.0 / visits).clamp(VISIT.0, VISIT.1);
+    let timed = |(purpose, workload): (Purpose, Workload)| {
+        let runtime = Nanos(length.0.max(workload.think_ns.0 * DELAYED_REQUESTS));
+        let ramp = Nanos(runtime.0 / RAMP_PARTS);
+        (purpose, Workload { runtime_ns: runtime, ramp_ns: ramp, ..workload })
+    };
+    fitting.into_iter().map(timed).collect()
+}
+
+fn device_cells(write: bool) -> Vec<Cell> {
+    let ops = if write { &[OpKind::Read, OpKind::Write][..] } else { &[OpKind::Read] };
+    let mut cells = Vec::new();
+    for &op in ops {
+        for (bytes, depth) in LARGE {
+            cells.push(Cell::new(Purpose::Sequential(op), op, Pattern::Sequential, bytes, depth));
+        }
+        for depth in SMALL_DEPTHS {
+            cells.push(Cell::new(Purpose::Random(op), op, Pattern::Random, SMALL_BYTES, depth));
+        }
+    }
+    cells
+}
+
+fn bus_cells(settings: &Settings) -> Vec<Cell> {
+    let read = |purpose, pattern| {
+        Cell::new(purpose, OpKind::Read, pattern, BUS_REQUEST.0, BUS_DEPTH)
+    };
+    let mut cells = vec![read(Purpose::First, Pattern::Random)];
+    for targets in 1..=settings.targets {
+        let cell = read(Purpose::Again(targets), Pattern::Hit);
+        cells.push(if settings.engine == EngineName::Sim {
+            // Simulated disks are bound into one target: in sequence, each gets its equal part.
+            let area = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
+            let iodepth = BUS_DEPTH * targets;
+            Cell { pattern: Pattern::Sequential, iodepth, area, ..cell }
+        } else {
+            Cell { targets, ..cell }
+        });
+    }
+    cells
+}
+
+fn hit_cells(settings: &Settings) -> Vec<Cell> {
+    let sizes = HIT_SIZES.iter().filter(|size| size.is_multiple_of(settings.alignment.max(1)));
+    sizes
+        .flat_map(|&bytes| {
+            let hit = Cell::new(Purpose::Hit, OpKind::Read, Pattern::Hit, bytes, 1);
+            let ahead = Cell::new(Purpose::Ahead, OpKind::Read, Pattern::Sequential, bytes, 1);
+            [hit, Cell { think: settings.delay, ..ahead }]
+        })
+        .collect()
+}
+
+fn build(cell: &Cell, settings: &Settings) -> Option<Workload> {
+    if !cell.bytes.is_multiple_of(settings.alignment.max(1)) {
+        return None;
+    }
+    // One request per job for an engine that holds no more: depth comes from jobs.
+    let sync = settings.engine == EngineName::Sync;
+    let hit_bytes = match cell.purpose {
+        Purpose::Hit => Some(Bytes(cell.bytes)),
+        Purpose::Again(_) if cell.pattern == Pattern::Hit => Some(BUS_AREA),
+        _ => None,
+    };
+    let spec = Spec {
+        read_percent: if cell.op == OpKind::Read { 100 } else { 0 },
+        pattern: cell.pattern,
+        hit_bytes,
+        iodepth: if sync { 1 } else { cell.iodepth },
+        numjobs: cell.targets * if sync { cell.iodepth } else { 1 },
+        targets: cell.targets,
+        cache: cell.cache,
+        engine: settings.engine,
+        think: cell.think,
+        size: cell.area,
+        scrub: Scrub::None,
+        ..Spec::default()
+    };
+    spec.with_bs(cell.bytes).build(settings.area).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            area: Bytes(256 << 20),
+            engine: EngineName::IoUring,
+            alignment: 512,
+            targets: 3,
+            write: true,
+            device: true,
+            cached: true,
+            delay: Nanos(1_000_000),
+            budget: Nanos(20_000_000_000),
+            seed: 7,
+        }
+    }
+
+    fn all(settings: &Settings) -> Vec<Planned> {
+        let mut plan = Plan::new(settings);
+        std::iter::from_fn(|| plan.next_trial()).collect()
+    }
+
+    #[test]
+    fn every_workload_is_visited_in_each_round_and_rounds_have_orders_of_their_own() {
+        let planned = all(&settings());
+        let round = planned.len() / ROUNDS;
+        let cells = |round_number: usize| -> Vec<String> {
+            planned[round_number * round..][..round].iter().map(|p| p.workload.cell()).collect()
+        };
+        let (first, second) = (cells(0), cells(1));
+        assert_ne!(first, second);
+        let sorted = |mut cells: Vec<String>| {
+            cells.sort();
+            cells
+        };
+        assert_eq!(sorted(first.clone()), sorted(second));
+        assert_eq!(sorted(first), sorted(cells(2)));
+    }
+
+    #[test]
+    fn the_disk_cache_test_reads_two_deep_on_one_target_and_on_more() {
+        for again in 1..=3 {
+            let planned = all(&settings());
+            let found = planned.iter().find(|p| p.purpose == Purpose::Again(again)).unwrap();
+            let workload = &found.workload;
+            assert_eq!((workload.targets, workload.depth), (again, 2 * again));
+            assert_eq!(workload.hit_bytes, Some(BUS_AREA));
+        }
+        let sim = Settings { engine: EngineName::Sim, ..settings() };
+        let planned = all(&sim);
+        let found = planned.iter().find(|p| p.purpose == Purpose::Again(3)).unwrap();
+        assert_eq!((found.workload.targets, found.workload.depth), (1, 6));
+        assert_eq!(found.workload.size_bytes, Bytes(3 * BUS_AREA.0));
+    }
+
+    #[test]
+    fn a_target_that_is_only_read_is_only_read() {
+        let planned = all(&Settings { write: false, ..settings() });
+        assert!(planned.iter().all(|planned| planned.workload.read_percent == 100));
+    }
+
+    #[test]
+    fn sizes_that_the_alignment_forbids_are_left_out() {
+        let planned = all(&Settings { alignment: 4_096, ..settings() });
+        let sizes = |purpose| -> Vec<u64> {
+            let mut sizes: Vec<u64> = planned
+                .iter()
+                .filter(|planned| planned.purpose == purpose)
+                .map(|planned| planned.workload.max_bs().0)
+                .collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            sizes
+        };
+        assert_eq!(sizes(Purpose::Hit), [4_096, 8_192, 16_384, 32_768, 65_536]);
+        assert_eq!(sizes(Purpose::Ahead), sizes(Purpose::Hit));
+    }
+
+    #[test]
+    fn the_time_allowed_is_shared_out_and_delays_get_their_requests() {
+        let slow = Settings { delay: Nanos(20_000_000), ..settings() };
+        let plan = Plan::new(&slow);
+        assert!(plan.length() < Nanos(60_000_000_000), "{:?}", plan.length());
+        let planned = all(&slow);
+        let ahead = planned.iter().find(|p| p.purpose == Purpose::Ahead).unwrap();
+        assert_eq!(ahead.workload.runtime_ns, Nanos(400_000_000));
+    }
+}

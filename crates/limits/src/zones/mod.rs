@@ -1,0 +1,312 @@
+//! Throughput against position: which places are read when, and what the rates say of the medium.
+//!
+//! The target is cut into equal pieces, at least thirty. In each of several passes a window of every
+//! piece is read, another window in each pass, so that no cache below sees a place twice; the order
+//! of the pieces is drawn anew for each pass, so that a disk that changes its speed, a neighbour or
+//! a slow warm-up falls on all places alike. Within a pass rates are compared with the pass's own
+//! level, so that what all of a pass has in common is no effect of place either.
+//!
+//! Steps are found by the test in [`steps`]. The loss from the first places to the last is estimated
+//! from fixed groups of them, not from the bands found, because a group that is chosen for being
+//! extreme is extreme. Rejected: one pass from the beginning to the end, in which time and place are
+//! one, and a straight line through the rates, which flat noise fits as well as bands do.
+
+pub mod steps;
+
+use crate::memory::shuffled;
+use record::{
+    Band, Bytes, EngineName, Estimate, Extents, Measured, Nanos, Pattern, StopRules, Target,
+    TargetKind, Trial, Workload, ZonePosition,
+};
+use std::collections::VecDeque;
+use workload::{Rng, Spec, derive_seed};
+
+/// Fewest positions of a map.
+pub const MIN_POSITIONS: u32 = 30;
+/// Fewest passes: the fewest visits with an interval.
+pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
+/// Requests: the largest that leaves a window some of them, so many outstanding.
+const REQUESTS: [u64; 4] = [256 << 10, 128 << 10, 64 << 10, 32 << 10];
+const DEPTH: u32 = 2;
+/// Requests of a window at least.
+const WINDOW_REQUESTS: u64 = 8;
+/// Longest window: at it the way to a place is a hundredth of the time of reading.
+const WINDOW_MAX: u64 = 32 << 20;
+/// A window that takes longer than this is not waited for.
+const VISIT_MAX: Nanos = Nanos(20_000_000_000);
+/// The groups at both ends that are compared: this part of the positions.
+const END_PART: u32 = 20;
+
+/// What a map is made for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Size of the target.
+    pub area: Bytes,
+    /// Engine of the trials.
+    pub engine: EngineName,
+    /// What requests past the page cache must be multiples of.
+    pub alignment: u64,
+    /// Positions.
+    pub positions: u32,
+    /// Passes over all of them.
+    pub passes: u32,
+    /// Seed of the orders.
+    pub seed: u64,
+}
+
+/// A visit to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The position, from 0.
+    pub position: u32,
+    /// The pass, from 0.
+    pub pass: u32,
+    /// What is asked.
+    pub workload: Workload,
+    /// Its seed.
+    pub seed: u64,
+}
+
+/// The visits of a map.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    visits: VecDeque<Planned>,
+    total: usize,
+    request: u64,
+    window: u64,
+    piece: u64,
+}
+
+impl Plan {
+    /// The plan; `None` where the target is too small for so many positions.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Option<Self> {
+        let piece = settings.area.0 / u64::from(settings.positions.max(1));
+        let most = piece / u64::from(settings.passes.max(1));
+        let fits = |request: &&u64| {
+            request.is_multiple_of(settings.alignment.max(1)) && most >= **request * WINDOW_REQUESTS
+        };
+        let request = *REQUESTS.iter().find(fits)?;
+        let whole = |bytes: u64| bytes / request * request;
+        let window = whole(most.min(WINDOW_MAX));
+        let piece = whole(piece);
+        let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 11));
+        let mut visits = VecDeque::new();
+        for pass in 0..settings.passes {
+            for position in shuffled(settings.positions as usize, &mut rng) {
+                let offset = position as u64 * piece + u64::from(pass) * window;
+                let sync = settings.engine == EngineName::Sync;
+                let spec = Spec {
+                    pattern: Pattern::Sequential,
+                    // Two jobs would read two places: one after the other where depth takes jobs.
+                    iodepth: if sync { 1 } else { DEPTH },
+                    engine: settings.engine,
+                    offset: Bytes(offset),
+                    size: Some(Bytes(window)),
+                    runtime: VISIT_MAX,
+                    stop: StopRules { passes: Some(1), ..StopRules::default() },
+                    ..Spec::default()
+                };
+                let workload = spec.with_bs(request).build(settings.area).ok()?;
+                // 53 bits: exact in any JSON reader.
+                let seed = derive_seed(settings.seed, visits.len() as u64 + 1) >> 11;
+                visits.push_back(Planned { position: position as u32, pass, workload, seed });
+            }
+        }
+        Some(Self { total: visits.len(), visits, request, window, piece })
+    }
+
+    /// The next visit.
+    pub fn next_trial(&mut self) -> Option<Planned> {
+        self.visits.pop_front()
+    }
+
+    /// Visits of the whole plan, and those that were handed out.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total, self.total - self.visits.len())
+    }
+
+    /// Request size, requests outstanding, and bytes of a window.
+    #[must_use]
+    pub fn shape(&self, engine: EngineName) -> (Bytes, u32, Bytes) {
+        let depth = if engine == EngineName::Sync { 1 } else { DEPTH };
+        (Bytes(self.request), depth, Bytes(self.window))
+    }
+
+    /// Where a position begins.
+    #[must_use]
+    pub fn offset(&self, position: u32) -> Bytes {
+        Bytes(u64::from(position) * self.piece)
+    }
+}
+
+/// One visit that was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit {
+    /// The position.
+    pub position: u32,
+    /// The pass.
+    pub pass: u32,
+    /// Bytes per second.
+    pub rate: f64,
+}
+
+impl Visit {
+    /// What a trial gave; `None` where it does not count.
+    #[must_use]
+    pub fn of(planned: &Planned, trial: &Trial) -> Option<Self> {
+        let read = trial.result.read.as_ref().filter(|_| model::counts(trial))?;
+        let rate = read.bytes_per_s;
+        (rate > 0.0).then_some(Self { position: planned.position, pass: planned.pass, rate })
+    }
+}
+
+/// What the visits say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// Rate of each position that was visited, by rising position.
+    pub positions: Vec<(u32, Estimate)>,
+    /// Mean over all of them.
+    pub mean: Estimate,
+    /// Stretches of equal rate: first and last position, and the rate.
+    pub bands: Vec<(u32, u32, Estimate)>,
+    /// Probability of a first step as clear as that by chance.
+    pub p_value: f64,
+    /// How much slower the last places are than the first.
+    pub inner_loss: Measured<Estimate>,
+}
+
+/// Looks for steps and for a loss from the first places to the last; `None` with fewer than two
+/// positions or passes.
+#[must_use]
+pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
+    let numbers = |of: fn(&Visit) -> u32| -> Vec<u32> {
+        let mut numbers: Vec<u32> = visits.iter().map(of).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    };
+    let (places, passes) = (numbers(|visit| visit.position), numbers(|visit| visit.pass));
+    let rates_of = |place: u32| -> Vec<f64> {
+        visits.iter().filter(|visit| visit.position == place).map(|visit| visit.rate).collect()
+    };
+    let positions: Vec<(u32, Estimate)> = places
+        .iter()
+        .filter_map(|&place| Some((place, stats::visits_mean(&rates_of(place))?)))
+        .collect();
+    let means: Vec<f64> = positions.iter().map(|(_, rate)| rate.value).collect();
+    let mean = stats::visits_mean(&means)?;
+    let levels = levels(visits, &positions, &passes);
+    let mut rng = Rng::new(derive_seed(seed, u64::MAX - 13));
+    let found = steps::steps(&levels, &mut rng);
+    let bounds: Vec<usize> =
+        [0].into_iter().chain(found.starts.iter().copied()).chain([positions.len()]).collect();
+    let bands = bounds
+        .windows(2)
+        .map(|ends| {
+            let part = &positions[ends[0]..ends[1]];
+            let means: Vec<f64> = part.iter().map(|(_, rate)| rate.value).collect();
+            let rate = stats::visits_mean(&means).unwrap_or(part[0].1);
+            (part[0].0, part[part.len() - 1].0, rate)
+        })
+        .collect();
+    let inner_loss = inner_loss(visits, &positions, &passes);
+    Some(Analysis { positions, mean, bands, p_value: found.p_value, inner_loss })
+}
+
+/// The logarithm of each position's rate against the level of its passes, mean over the passes.
+fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &[u32]) -> Vec<f64> {
+    let pass_level = |pass: u32| {
+        let logs: Vec<f64> = visits
+            .iter()
+            .filter(|visit| visit.pass == pass)
+            .map(|visit| libm::log(visit.rate))
+            .collect();
+        logs.iter().sum::<f64>() / logs.len().max(1) as f64
+    };
+    let pass_levels: Vec<(u32, f64)> =
+        passes.iter().map(|&pass| (pass, pass_level(pass))).collect();
+    let against_pass = |visit: &Visit| {
+        let level = pass_levels.iter().find(|(pass, _)| *pass == visit.pass);
+        libm::log(visit.rate) - level.map_or(0.0, |(_, level)| *level)
+    };
+    positions
+        .iter()
+        .map(|(place, _)| {
+            let at: Vec<f64> = visits
+                .iter()
+                .filter(|visit| visit.position == *place)
+                .map(against_pass)
+                .collect();
+            at.iter().sum::<f64>() / at.len().max(1) as f64
+        })
+        .collect()
+}
+
+/// How much slower the last places are than the first, over the passes.
+fn inner_loss(
+    visits: &[Visit],
+    positions: &[(u32, Estimate)],
+    passes: &[u32],
+) -> Measured<Estimate> {
+    let count = (positions.len() as u32 / END_PART).max(2) as usize;
+    if positions.len() < 2 * count {
+        return Measured::not("too few positions have valid visits");
+    }
+    let (first, last) = (&positions[..count], &positions[positions.len() - count..]);
+    let rate = |pass: u32, group: &[(u32, Estimate)]| -> Option<f64> {
+        let rates: Vec<f64> = visits
+            .iter()
+            .filter(|visit| visit.pass == pass)
+            .filter(|visit| group.iter().any(|(place, _)| *place == visit.position))
+            .map(|visit| visit.rate)
+            .collect();
+        (rates.len() == count).then(|| rates.iter().sum::<f64>() / count as f64)
+    };
+    let losses: Vec<f64> = passes
+        .iter()
+        .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
+        .collect();
+    stats::visits_mean(&losses).map_or_else(
+        || Measured::not("fewer than two passes have valid visits at both ends"),
+        Measured::Value,
+    )
+}
+
+/// The positions of an analysis with where they lie.
+#[must_use]
+pub fn positions(analysis: &Analysis, plan: &Plan, target: &Target) -> Vec<ZonePosition> {
+    let place = |(position, bytes_per_s): &(u32, Estimate)| ZonePosition {
+        offset_bytes: plan.offset(*position),
+        device_offset_bytes: on_device(target, plan.offset(*position)),
+        bytes_per_s: *bytes_per_s,
+    };
+    analysis.positions.iter().map(place).collect()
+}
+
+/// The bands of an analysis with where they begin.
+#[must_use]
+pub fn bands(analysis: &Analysis, plan: &Plan) -> Vec<Band> {
+    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
+        first,
+        last,
+        offset_bytes: plan.offset(first),
+        bytes_per_s,
+    };
+    analysis.bands.iter().map(band).collect()
+}
+
+/// Where an offset lies on the device: there itself, or behind the start of a file in one piece.
+fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
+    match (target.kind, &target.extents) {
+        (TargetKind::BlockDevice | TargetKind::Simulated, _) => Some(offset),
+        (_, Some(Extents { count: 1, first_physical_bytes, .. })) => {
+            Some(Bytes(first_physical_bytes.0 + offset.0))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Under which conditions a side was measured, and which of them differ.
+//!
+//! Everything that a document states and that may explain a difference by itself: the program, the
+//! machine, the device, the file and where it lies, how requests were made. A condition of several
+//! documents is the list of its values.
+
+use record::{
+    Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured, Target,
+    Trial, Workload, format_bytes,
+};
+
+/// Conditions of one side: what, and its values in order of appearance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Conditions {
+    entries: Vec<(String, Vec<String>)>,
+}
+
+impl Conditions {
+    fn add(&mut self, what: &str, value: Option<String>) {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { return };
+        match self.entries.iter_mut().find(|(name, _)| name == what) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => self.entries.push((what.to_owned(), vec![value])),
+        }
+    }
+
+    /// Those of another document as well.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (what, values) in &other.entries {
+            for value in values {
+                self.add(what, Some(value.clone()));
+            }
+        }
+    }
+
+    fn value(&self, what: &str) -> Option<String> {
+        let (_, values) = self.entries.iter().find(|(name, _)| name == what)?;
+        Some(values.join(", "))
+    }
+
+    /// How the side came about.
+    pub(super) fn program(&mut self, version: &str, simulated: bool) {
+        let time = if simulated { "virtual: simulated" } else { "real" };
+        self.add("time", Some(time.to_owned()));
+        self.add("halfpower", Some(version.to_owned()));
+    }
+
+    /// A trial's own.
+    pub(super) fn trial(&mut self, trial: &Trial) {
+        self.program(&trial.halfpower_version, trial.simulated);
+        self.environment(trial.environment.as_ref());
+        for target in &trial.targets {
+            self.target(target);
+        }
+        let clock = trial.cpu.value().and_then(|cpu| cpu.clock.as_ref());
+        self.add("processor clock", clock.map(|clock| format!("{:.2} GHz", clock.hz / 1e9)));
+        if let Measured::Value(harness) = &trial.harness {
+            self.add("engine's features", Some(harness.engine_features.join(" ")));
+        }
+        self.workload(&trial.workload);
+    }
+
+    /// How requests were made.
+    pub(super) fn workload(&mut self, workload: &Workload) {
+        let engine = workload.engine.name();
+        let polled = if workload.polled { " polled" } else { "" };
+        let thread = if workload.sqpoll { " with a kernel thread" } else { "" };
+        self.add("engine", Some(format!("{engine}{polled}{thread}")));
+        self.add("area", Some(bytes(workload.size_bytes)));
+        if workload.offset_bytes.0 > 0 {
+            self.add("area begins at", Some(bytes(workload.offset_bytes)));
+        }
+    }
+
+    /// The machine's.
+    pub(super) fn environment(&mut self, environment: Option<&Environment>) {
+        let Some(environment) = environment else { return };
+        let some = |text: &Option<String>| text.clone();
+        self.add("kernel", Some(environment.kernel.clone()));
+        self.add("processor", Some(format!("{} x {}", environment.cpus, environment.cpu)));
+        self.add("memory", Some(bytes(environment.memory_bytes)));
+        self.add("governor", some(&environment.governor));
+        self.add("virtual machine", some(&environment.virtualization));
+        self.add("clock source", some(&environment.clocksource));
+        self.add("scheduler", some(&environment.scheduler));
+        self.add("merging off", environment.nomerges.map(|value| value.to_string()));
+        self.add("write cache", some(&environment.write_cache));
+        for limit in &environment.cgroup_limits {
+            let text = format!("{} {} {}/s", limit.group, limit.what, limit.limit_per_s);
+            self.add("I/O limit", Some(text));
+        }
+    }
+
+    /// What was measured, and where it lies.
+    pub(super) fn target(&mut self, target: &Target) {
+        self.add("target", Some(target.path.clone()));
+        self.add("size", Some(bytes(target.size_bytes)));
+        if let Some(device) = &target.device {
+            self.device(device);
+        }
+        if let Some(filesystem) = &target.filesystem {
+            self.filesystem(filesystem);
+        }
+        if let Some(extents) = &target.extents {
+            self.extents(extents);
+        }
+    }
+
+    fn device(&mut self, device: &DeviceFacts) {
+        let some = |text: &Option<String>| text.clone();
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let size = |value: Option<u64>| value.map(format_bytes);
+        self.add("disk", Some(device.disk.clone()));
+        self.add("model", some(&device.model));
+        self.add("serial", some(&device.serial));
+        self.add("firmware", some(&device.firmware));
+        self.add("disk size", Some(bytes(device.size_bytes)));
+        self.add("driver", some(&device.driver));
+        self.add("link", some(&device.link));
+        self.add("logical block", size(device.logical_block_bytes));
+        self.add("physical block", size(device.physical_block_bytes));
+        self.add("kernel's queue", number(device.nr_requests));
+        self.add("largest request", size(device.max_request_bytes));
+        self.add("read-ahead", size(device.read_ahead_bytes));
+        self.add("layers", Some(device.layers.join("; ")));
+    }
+
+    fn filesystem(&mut self, filesystem: &FilesystemFacts) {
+        self.add("file system", Some(filesystem.kind.clone()));
+        self.add("mount options", Some(filesystem.options.clone()));
+        self.add("allocation unit", Some(bytes(filesystem.block_bytes)));
+    }
+
+    fn extents(&mut self, extents: &Extents) {
+        self.add("extents", Some(extents.count.to_string()));
+        let (from, to) = (extents.first_physical_bytes, extents.last_physical_bytes);
+        let hash: String = extents.map_hash.chars().take(8).collect();
+        self.add("lies at", Some(format!("{} to {} ({hash})", bytes(from), bytes(to))));
+        if extents.unwritten_bytes.0 > 0 {
+            self.add("never written", Some(bytes(extents.unwritten_bytes)));
+        }
+        if extents.hole_bytes.0 > 0 {
+            self.add("holes", Some(bytes(extents.hole_bytes)));
+        }
+    }
+}
+
+fn bytes(bytes: Bytes) -> String {
+    format_bytes(bytes.0)
+}
+
+/// What differs, in the order of the first, then what the second alone has.
+pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
+    let only_b = b.entries.iter().filter(|(what, _)| a.value(what).is_none());
+    a.entries
+        .iter()
+        .chain(only_b)
+        .map(|(what, _)| ComparedCondition { what: what.clone(), a: a.value(what), b: b.value(what) })
+        .filter(|condition| condition.a != condition.b)
+        .collect()
+}

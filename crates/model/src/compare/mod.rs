@@ -1,0 +1,227 @@
+//! Two measurements against each other: cell by cell, with one false-alarm rate for the table.
+//!
+//! A side is made of trials, experiments, profiles or lines of a trace ([`Side`]). Whatever it is
+//! made of, what is compared are observations that lie apart in time: the blocks of an experiment,
+//! the visits of a profile's cell, whole runs where there are three or more of them. Batch means
+//! within a trial are not used: on a shared disk they say how well one moment is known, and the
+//! next one differs by more. Fewer than three observations on a side are therefore "cannot tell",
+//! however long they took.
+//!
+//! Cells belong together if they ask the same of the device. First by the identity of the workload;
+//! then, for what one side alone holds, by what is asked with engine, area and the split of the
+//! depth set aside, because two machines rarely have the same area. Where that is ambiguous, the
+//! cell has no partner.
+//!
+//! A table asks up to four questions, and each gets a share of the false-alarm rate of 5 %, fixed
+//! before any data is seen: the rates of the cells two fifths, because that is what most come for,
+//! the rate of all cells together (a device that became slower as a whole shows there first), response
+//! time and processor cost a fifth each. A share whose question is not asked goes to the others. The
+//! statistics are [`stats::LogRatio`]'s: Welch or paired, verdicts by Holm, intervals by Bonferroni.
+//! A verdict that Holm can establish and Bonferroni cannot has an interval that ends at one.
+//!
+//! "Same" needs data, too: an interval that ends within ±10 %. Anything wider is "cannot tell".
+//!
+//! What a run's cells have in common, its level, wanders on a shared device, and differs between two
+//! runs by more than blocks within one show. Profiles state its standard error; of an experiment it
+//! is estimated from its blocks ([`stats::common_level`]). It is added to the error of every row.
+//! Rejected: dividing the level out, which would hide a device that became slower as a whole.
+
+mod conditions;
+mod rows;
+mod sides;
+
+pub use sides::{Side, SideError, TraceObservation};
+
+use conditions::differing;
+use record::{
+    COMPARISON_SCHEMA, ComparedCell, ComparedMetric, ComparedRow, ComparedVerdict, Comparison,
+    hex_digest,
+};
+use rows::{Draft, Families, FALSE_ALARM_RATE};
+use sides::SideCell;
+
+/// What a user asks of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct CompareOptions {
+    /// Version of the program.
+    pub halfpower_version: String,
+    /// The share by which a row must be worse to fail; `None` where nothing is to fail.
+    pub fail_on_worse_rel: Option<f64>,
+}
+
+/// A cell of each side, as far as there is one.
+struct Pair<'a> {
+    a: Option<&'a SideCell>,
+    b: Option<&'a SideCell>,
+    /// Why it has no partner.
+    reason: Option<String>,
+}
+
+/// Holds the second against the first.
+#[must_use]
+pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
+    let same_documents = !a.about.ids.is_empty() && a.about.ids == b.about.ids;
+    let identical = same_documents && a.about.arm == b.about.arm;
+    let context = rows::Context { a, b, identical, paired: same_documents && !identical };
+    let pairs = matched(a, b);
+    let drafts: Vec<Vec<Draft>> = pairs
+        .iter()
+        .map(|pair| match (pair.a, pair.b) {
+            (Some(a), Some(b)) => rows::drafts(&context, a, b),
+            _ => Vec::new(),
+        })
+        .collect();
+    let partners: Vec<(&SideCell, &SideCell)> =
+        pairs.iter().filter_map(|pair| pair.a.zip(pair.b)).collect();
+    let overall = rows::overall(&context, &partners);
+    let all = || overall.iter().chain(drafts.iter().flatten());
+    let families = Families::of(all());
+    let mut adjusted = families.adjusted(all()).into_iter();
+    let mut row =
+        |draft| families.row(draft, adjusted.next().flatten(), options.fail_on_worse_rel);
+    let overall = overall.as_ref().map(&mut row);
+    let cells: Vec<ComparedCell> = pairs
+        .iter()
+        .zip(&drafts)
+        .map(|(pair, drafts)| {
+            let rows: Vec<ComparedRow> = drafts.iter().map(&mut row).collect();
+            cell(pair, rows)
+        })
+        .collect();
+    let ids = |side: &Side| format!("{:?} {:?}", side.about.ids, side.about.arm);
+    Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        halfpower_version: options.halfpower_version.clone(),
+        id: hex_digest(&format!("{} {} {:?}", ids(a), ids(b), options.fail_on_worse_rel)),
+        a: a.about.clone(),
+        b: b.about.clone(),
+        conditions: differing(&a.conditions, &b.conditions),
+        overall,
+        cells,
+        false_alarm_rate: FALSE_ALARM_RATE,
+        tests: families.tests(),
+        fail_on_worse_rel: options.fail_on_worse_rel,
+        notes: notes(&context),
+    }
+}
+
+fn cell(pair: &Pair, mut rows: Vec<ComparedRow>) -> ComparedCell {
+    if let Some(reason) = &pair.reason {
+        rows.push(without_partner(pair, reason));
+    }
+    let named = pair.a.or(pair.b);
+    ComparedCell {
+        label: named.map_or(String::new(), |cell| cell.label.clone()),
+        cell_a: pair.a.map(|cell| cell.cell.clone()),
+        cell_b: pair.b.map(|cell| cell.cell.clone()),
+        rows,
+    }
+}
+
+/// The row of a cell that only one side has.
+fn without_partner(pair: &Pair, reason: &str) -> ComparedRow {
+    let metric = ComparedMetric::RatePerS;
+    let value = |cell: Option<&SideCell>| cell.and_then(|cell| cell.value(metric));
+    let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
+    ComparedRow {
+        metric,
+        a: value(pair.a),
+        b: value(pair.b),
+        n_a: count(pair.a),
+        n_b: count(pair.b),
+        paired: false,
+        ratio: None,
+        ratio_low: None,
+        ratio_high: None,
+        p_adjusted: None,
+        verdict: ComparedVerdict::NotComparable,
+        reason: Some(reason.to_owned()),
+        fails: false,
+    }
+}
+
+/// Which cells belong together.
+fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
+    let arms = !a.about.arm.is_empty() || !b.about.arm.is_empty();
+    let one_design = a.design.is_some() && a.design == b.design;
+    let keys: [fn(&SideCell) -> String; 4] = [
+        |cell| format!("{} {:?}", cell.cell, cell.levels),
+        |cell| format!("{} {:?}", cell.asked, cell.levels),
+        |cell| format!("{:?}", cell.levels),
+        |cell| cell.asked.clone(),
+    ];
+    let mut partners: Vec<Option<usize>> = vec![None; a.cells.len()];
+    let mut taken = vec![false; b.cells.len()];
+    for (step, key) in keys.iter().enumerate() {
+        // Arms of one design have the other levels in common, and nothing else need agree.
+        if step == 2 && !(arms && one_design) {
+            continue;
+        }
+        let free: Vec<usize> = (0..b.cells.len()).filter(|&index| !taken[index]).collect();
+        let open: Vec<usize> = (0..a.cells.len()).filter(|&i| partners[i].is_none()).collect();
+        for &index in &open {
+            let wanted = key(&a.cells[index]);
+            let rivals = open.iter().filter(|&&i| key(&a.cells[i]) == wanted);
+            let fits = |&&i: &&usize| key(&b.cells[i]) == wanted;
+            let found: Vec<usize> = free.iter().filter(fits).copied().collect();
+            if let ([only], 1) = (found.as_slice(), rivals.count()) {
+                partners[index] = Some(*only);
+                taken[*only] = true;
+            }
+        }
+    }
+    let reason = |cell: &SideCell, name: &str, others: &[SideCell]| {
+        let several = others.iter().any(|other| other.asked == cell.asked);
+        Some(if several {
+            "several cells ask the same in other ways; pick one by an axis".to_owned()
+        } else {
+            format!("only in {name}")
+        })
+    };
+    let first = a.cells.iter().zip(&partners).map(|(cell, partner)| {
+        let partner = partner.map(|index| &b.cells[index]);
+        let reason = if partner.is_none() { reason(cell, "A", &b.cells) } else { None };
+        Pair { a: Some(cell), b: partner, reason }
+    });
+    let rest = b.cells.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(cell, _)| Pair {
+        a: None,
+        b: Some(cell),
+        reason: reason(cell, "B", &a.cells),
+    });
+    first.chain(rest).collect()
+}
+
+/// What a reader must know of the table.
+fn notes(context: &rows::Context) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (a, b) = (&context.a.about, &context.b.about);
+    if context.identical {
+        notes.push("Both sides are the same documents: there is nothing to tell apart.".to_owned());
+    }
+    for (name, side) in [("A", a), ("B", b)] {
+        if side.trials_left_out > 0 {
+            let left_out = side.trials_left_out;
+            let text = format!(
+                "{left_out} trials of {name} are in no number here: not valid, or not at hand."
+            );
+            notes.push(text);
+        }
+    }
+    notes.extend(context.a.notes.iter().chain(&context.b.notes).cloned());
+    let unknown = |side: &record::ComparedSide| {
+        !side.simulated && side.level_se_rel.is_none() && side.unit != record::ComparedUnit::Run
+    };
+    if !context.identical && !context.paired && (unknown(a) || unknown(b)) {
+        notes.push(
+            "How far the level of a whole run wanders is not known here and not in the intervals: \
+             on a shared device two runs may differ by it, all cells alike. Three runs of each \
+             side, given as A1,A2,A3 and B1,B2,B3, hold it."
+                .to_owned(),
+        );
+    }
+    notes.dedup();
+    notes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,430 @@
+//! The rows of the table: what is tested, and what comes of it.
+
+use super::sides::{Numbers, Side, SideCell};
+use record::{
+    Arrival, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, MAX_RELATIVE_ERROR,
+};
+use stats::{Level, LogRatio, holm};
+
+/// Probability that any row of a table is called better or worse by chance.
+pub(super) const FALSE_ALARM_RATE: f64 = 0.05;
+/// Observations on each side without which nothing is told.
+const LEAST: u32 = 3;
+/// Cells without which all of them together are no more than each.
+const OVERALL_CELLS: usize = 3;
+/// An interval within this distance of one, as a share, is "the same".
+const SAME_REL: f64 = 0.1;
+/// Clocks that differ by more than this share are different clocks.
+const CLOCK_REL: f64 = 0.02;
+
+/// Both sides, and how they were measured against each other.
+pub(super) struct Context<'a> {
+    pub a: &'a Side,
+    pub b: &'a Side,
+    /// Whether both are the same documents.
+    pub identical: bool,
+    /// Whether both are arms of one experiment, whose blocks belong together.
+    pub paired: bool,
+}
+
+/// A row before its verdict.
+pub(super) struct Draft {
+    question: Question,
+    metric: ComparedMetric,
+    a: Option<f64>,
+    b: Option<f64>,
+    n_a: u32,
+    n_b: u32,
+    paired: bool,
+    outcome: Outcome,
+}
+
+/// What there is to say of a row.
+enum Outcome {
+    /// It is tested.
+    Tested(LogRatio),
+    /// Both sides are one.
+    Identical,
+    /// It is not tested: the verdict, the reason and the ratio as far as there is one.
+    Untested(ComparedVerdict, String),
+}
+
+/// All rows of a pair of cells.
+pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
+    let mut metrics = if closed(a) && closed(b) {
+        vec![ComparedMetric::RatePerS]
+    } else {
+        vec![ComparedMetric::ResponseMeanNs]
+    };
+    metrics.push(ComparedMetric::ResponseP99Ns);
+    metrics.push(cpu_metric(context));
+    let first = metrics[0];
+    let measured = |metric| !a.missing(metric) || !b.missing(metric);
+    metrics.retain(|&metric| metric == first || measured(metric));
+    metrics.into_iter().map(|metric| draft(context, metric, a, b)).collect()
+}
+
+/// Whether a completion lets the next request go, so that the response time is the depth over the
+/// rate and tells nothing of its own.
+fn closed(cell: &SideCell) -> bool {
+    cell.workload.as_ref().is_none_or(|workload| {
+        workload.arrival == Arrival::Closed && workload.think_ns.0 == 0
+    })
+}
+
+/// Time on one processor is held against time on the same kind, clocks against clocks.
+fn cpu_metric(context: &Context) -> ComparedMetric {
+    let other_clock = match (context.a.clock_hz, context.b.clock_hz) {
+        (Some(a), Some(b)) => (a / b - 1.0).abs() > CLOCK_REL,
+        _ => false,
+    };
+    if context.a.processor != context.b.processor || other_clock {
+        ComparedMetric::CpuClocksPerIo
+    } else {
+        ComparedMetric::CpuUsPerIo
+    }
+}
+
+fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) -> Draft {
+    let (n_a, n_b) = (a.count(metric), b.count(metric));
+    let slack = slack(metric, a, b);
+    let pairs = if context.paired { pairs(metric, a, b) } else { None };
+    let outcome = if context.identical && n_a > 0 {
+        Outcome::Identical
+    } else if n_a == 0 || n_b == 0 {
+        let (name, cell) = if n_a == 0 { ("A", a) } else { ("B", b) };
+        let reason = format!("not measured in {name}: {}", cell.reason(metric));
+        Outcome::Untested(ComparedVerdict::NotComparable, reason)
+    } else if let Some((first, second)) = &pairs {
+        match LogRatio::of_pairs(first, second, slack) {
+            Some(ratio) if first.len() >= LEAST as usize => Outcome::Tested(ratio),
+            _ => too_few(context, first.len() as u32, second.len() as u32),
+        }
+    } else if n_a < LEAST || n_b < LEAST {
+        too_few(context, n_a, n_b)
+    } else {
+        let known = |side: &Side, cell: &SideCell| Some(with_level(side, metric, level(cell, metric)?));
+        match (known(context.a, a), known(context.b, b)) {
+            (Some(a), Some(b)) => Outcome::Tested(LogRatio::between(a, b, slack)),
+            _ => {
+                let reason = "a value is zero or below".to_owned();
+                Outcome::Untested(ComparedVerdict::CannotTell, reason)
+            }
+        }
+    };
+    Draft {
+        question: Question::of(metric),
+        metric,
+        a: a.value(metric),
+        b: b.value(metric),
+        n_a,
+        n_b,
+        paired: pairs.is_some(),
+        outcome,
+    }
+}
+
+/// The rates of all cells that have a partner, together; `None` with fewer than three, or without
+/// blocks that all have.
+///
+/// Over blocks it is the mean of each block that is an observation, so that what moved a whole block
+/// is in the error once and not averaged away as if the cells were independent. Visits of a profile
+/// are made cell by cell; the errors of its cells are, and the level that they have in common is added.
+/// There the errors are the wider ones of the cells' intervals, because too narrow ones add up.
+pub(super) fn overall(context: &Context, pairs: &[(&SideCell, &SideCell)]) -> Option<Draft> {
+    if pairs.len() < OVERALL_CELLS || context.identical {
+        return None;
+    }
+    let metric = ComparedMetric::RatePerS;
+    let (a, b): (Vec<&SideCell>, Vec<&SideCell>) = pairs.iter().copied().unzip();
+    let sides = [(context.a, &a), (context.b, &b)];
+    let [first, second] = sides.map(|(side, cells)| together(side, cells));
+    let (first, second) = (first?, second?);
+    let slack = pairs.iter().map(|(a, b)| slack(metric, a, b)).sum::<f64>() / pairs.len() as f64;
+    let known = |side: &Side, level: Level| with_level(side, metric, level);
+    let ratio = match (&first, &second) {
+        (Together::Blocks(a), Together::Blocks(b)) if context.paired => {
+            let (a, b): (Vec<f64>, Vec<f64>) = shared(a, b).into_iter().unzip();
+            (a.len() >= LEAST as usize).then(|| LogRatio::of_pairs(&a, &b, slack))??
+        }
+        _ => LogRatio::between(
+            known(context.a, first.level()?),
+            known(context.b, second.level()?),
+            slack,
+        ),
+    };
+    let outcome = Outcome::Tested(ratio);
+    let (n_a, n_b) = (first.count(), second.count());
+    let question = Question::Overall;
+    Some(Draft { question, metric, a: None, b: None, n_a, n_b, paired: context.paired, outcome })
+}
+
+/// The cells of a side together.
+enum Together {
+    /// Geometric means over the cells, by block.
+    Blocks(Vec<(u32, f64)>),
+    /// Of all cells, each with an error of its own.
+    Level(Level, u32),
+}
+
+impl Together {
+    fn level(&self) -> Option<Level> {
+        match self {
+            Self::Blocks(values) if values.len() >= LEAST as usize => {
+                Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+            }
+            Self::Blocks(_) => None,
+            Self::Level(level, _) => Some(*level),
+        }
+    }
+
+    fn count(&self) -> u32 {
+        match self {
+            Self::Blocks(values) => values.len() as u32,
+            Self::Level(_, count) => *count,
+        }
+    }
+}
+
+fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
+    let metric = ComparedMetric::RatePerS;
+    let count = cells.len() as f64;
+    let means: Option<Vec<Level>> = cells
+        .iter()
+        .map(|cell| match cell.numbers.get(&metric)? {
+            Numbers::Mean { value, se, n } => {
+                Level::of_mean(*value, *se * stats::visits_factor(*n), *n)
+            }
+            _ => None,
+        })
+        .collect();
+    if let Some(means) = means {
+        let log = means.iter().map(|level| level.log).sum::<f64>() / count;
+        let variance = means.iter().map(|level| level.variance).sum::<f64>() / count / count;
+        let df = means.iter().map(|level| level.df).sum();
+        return Some(Together::Level(Level { log, variance, df, stopped: false }, cells.len() as u32));
+    }
+    if side.about.unit == ComparedUnit::Trial {
+        return None;
+    }
+    let observed: Vec<&Vec<(u32, f64)>> = cells
+        .iter()
+        .filter_map(|cell| match cell.numbers.get(&metric)? {
+            Numbers::Observed(values) => Some(values),
+            _ => None,
+        })
+        .collect();
+    let first = observed.first().filter(|_| observed.len() == cells.len())?;
+    let blocks = first.iter().filter_map(|(block, _)| {
+        let logs = observed.iter().map(|values| {
+            let (_, value) = values.iter().find(|(other, _)| other == block)?;
+            Some(libm::log(*value))
+        });
+        let sum: f64 = logs.collect::<Option<Vec<f64>>>()?.iter().sum();
+        Some((*block, libm::exp(sum / count)))
+    });
+    Some(Together::Blocks(blocks.collect()))
+}
+
+fn too_few(context: &Context, n_a: u32, n_b: u32) -> Outcome {
+    let word = match context.a.about.unit {
+        ComparedUnit::Block => "blocks",
+        ComparedUnit::Visit => "visits",
+        ComparedUnit::Run => "runs",
+        ComparedUnit::Trial => "trials",
+    };
+    let reason = format!("{n_a} and {n_b} {word}; it takes {LEAST} of each");
+    Outcome::Untested(ComparedVerdict::CannotTell, reason)
+}
+
+/// The observations of the blocks that both have, in the same order.
+fn pairs(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (Some(Numbers::Observed(a)), Some(Numbers::Observed(b))) =
+        (a.numbers.get(&metric), b.numbers.get(&metric))
+    else {
+        return None;
+    };
+    Some(shared(a, b).into_iter().unzip())
+}
+
+/// The values of the blocks that both have.
+fn shared(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<(f64, f64)> {
+    let both = a.iter().filter_map(|(block, first)| {
+        let (_, second) = b.iter().find(|(other, _)| other == block)?;
+        Some((*first, *second))
+    });
+    both.collect()
+}
+
+fn level(cell: &SideCell, metric: ComparedMetric) -> Option<Level> {
+    match cell.numbers.get(&metric)? {
+        Numbers::Observed(values) => {
+            Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+        }
+        Numbers::Mean { value, se, n } => Level::of_mean(*value, *se, *n),
+        Numbers::Missing(_) => None,
+    }
+}
+
+/// With the error of the run's level, which moves rates and response times and not the cost.
+fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
+    let cost = matches!(metric, ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo);
+    match side.about.level_se_rel {
+        Some(se_rel) if se_rel > 0.0 && !cost => level.with_error(se_rel, side.level_df),
+        _ => level,
+    }
+}
+
+/// What no repetition shows: a window cuts off a part of a request, and a percentile is that of a
+/// bucket.
+fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
+    let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
+    match metric {
+        ComparedMetric::ResponseP99Ns => 2.0 * MAX_RELATIVE_ERROR,
+        _ => counting,
+    }
+}
+
+/// The questions that a table asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    /// Whether the rates of all cells together differ.
+    Overall,
+    /// Whether the rate of a cell does.
+    Rate,
+    /// Whether its response time does.
+    Response,
+    /// Whether its processor cost does.
+    Cost,
+}
+
+impl Question {
+    const ALL: [Self; 4] = [Self::Overall, Self::Rate, Self::Response, Self::Cost];
+    /// The part of the false-alarm rate that each gets, if all are asked.
+    const PARTS: [f64; 4] = [1.0, 2.0, 1.0, 1.0];
+
+    fn of(metric: ComparedMetric) -> Self {
+        match metric {
+            ComparedMetric::RatePerS => Self::Rate,
+            ComparedMetric::ResponseMeanNs | ComparedMetric::ResponseP99Ns => Self::Response,
+            ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo => Self::Cost,
+        }
+    }
+}
+
+/// The rows that are tested, by question, and what part of the false-alarm rate each question has.
+pub(super) struct Families {
+    tests: [usize; 4],
+}
+
+impl Families {
+    pub(super) fn of<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Self {
+        let mut tests = [0; 4];
+        for draft in drafts.filter(|draft| matches!(draft.outcome, Outcome::Tested(_))) {
+            tests[draft.question as usize] += 1;
+        }
+        Self { tests }
+    }
+
+    pub(super) fn tests(&self) -> u32 {
+        self.tests.iter().sum::<usize>() as u32
+    }
+
+    /// The share of the false-alarm rate that a question has, 0 to 1.
+    fn share(&self, question: Question) -> f64 {
+        let asked = Question::PARTS.iter().zip(&self.tests).filter(|(_, tests)| **tests > 0);
+        Question::PARTS[question as usize] / asked.map(|(part, _)| part).sum::<f64>()
+    }
+
+    /// Adjusted p-values, in the order of the drafts; `None` for what is not tested.
+    pub(super) fn adjusted<'a>(
+        &self,
+        drafts: impl Iterator<Item = &'a Draft> + Clone,
+    ) -> Vec<Option<f64>> {
+        let tested = |draft: &Draft| match &draft.outcome {
+            Outcome::Tested(ratio) => Some((draft.question, ratio.p_value())),
+            _ => None,
+        };
+        let mut all: Vec<Option<f64>> = drafts.clone().map(|_| None).collect();
+        for asked in Question::ALL {
+            let rows: Vec<(usize, f64)> = drafts
+                .clone()
+                .enumerate()
+                .filter_map(|(row, draft)| Some((row, tested(draft)?)))
+                .filter(|(_, (question, _))| *question == asked)
+                .map(|(row, (_, p))| (row, p))
+                .collect();
+            let p_values: Vec<f64> = rows.iter().map(|(_, p)| *p).collect();
+            for ((row, _), p) in rows.iter().zip(holm(&p_values)) {
+                all[*row] = Some((p / self.share(asked)).min(1.0));
+            }
+        }
+        all
+    }
+
+    /// The row with its verdict.
+    pub(super) fn row(
+        &self,
+        draft: &Draft,
+        p_adjusted: Option<f64>,
+        fail_on_worse_rel: Option<f64>,
+    ) -> ComparedRow {
+        let mut row = ComparedRow {
+            metric: draft.metric,
+            a: draft.a,
+            b: draft.b,
+            n_a: draft.n_a,
+            n_b: draft.n_b,
+            paired: draft.paired,
+            ratio: draft.a.zip(draft.b).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite()),
+            ratio_low: None,
+            ratio_high: None,
+            p_adjusted,
+            verdict: ComparedVerdict::CannotTell,
+            reason: None,
+            fails: false,
+        };
+        match &draft.outcome {
+            Outcome::Untested(verdict, reason) => {
+                row.verdict = *verdict;
+                row.reason = Some(reason.clone());
+            }
+            Outcome::Identical => {
+                (row.ratio, row.ratio_low, row.ratio_high) = (Some(1.0), Some(1.0), Some(1.0));
+                row.verdict = ComparedVerdict::Same;
+            }
+            Outcome::Tested(ratio) => {
+                self.judge(&mut row, draft.question, ratio, fail_on_worse_rel);
+            }
+        }
+        row
+    }
+
+    fn judge(
+        &self,
+        row: &mut ComparedRow,
+        question: Question,
+        ratio: &LogRatio,
+        fail_on_worse_rel: Option<f64>,
+    ) {
+        let tests = self.tests[question as usize] as f64;
+        let miss = FALSE_ALARM_RATE * self.share(question) / tests;
+        let (mut low, mut high) = ratio.interval(miss);
+        let more_is_better = row.metric.more_is_better();
+        if row.p_adjusted.is_some_and(|p| p <= FALSE_ALARM_RATE) {
+            let more = ratio.log > 0.0;
+            row.verdict =
+                if more == more_is_better { ComparedVerdict::Better } else { ComparedVerdict::Worse };
+            // Holm may tell what Bonferroni's interval leaves open.
+            (low, high) = if more { (low.max(1.0), high) } else { (low, high.min(1.0)) };
+        } else if low >= 1.0 / (1.0 + SAME_REL) && high <= 1.0 + SAME_REL {
+            row.verdict = ComparedVerdict::Same;
+        } else {
+            row.reason = Some(format!("room for more than ±{:.0} %", SAME_REL * 100.0));
+        }
+        (row.ratio, row.ratio_low, row.ratio_high) = (Some(ratio.ratio()), Some(low), Some(high));
+        row.fails = fail_on_worse_rel.is_some_and(|worse| {
+            if more_is_better { high < 1.0 - worse } else { low > 1.0 + worse }
+        });
+    }
+}

@@ -1,0 +1,669 @@
+//! What a side of a comparison is made of, as observations of cells.
+
+use super::conditions::Conditions;
+use crate::cells::counts;
+use crate::visit::directions;
+use record::{
+    Arrival, Bytes, CacheMode, Cell, ComparedKind, ComparedMetric, ComparedSide, ComparedUnit,
+    EngineName, Estimate, Experiment, HistogramSnapshot, Measured, Profile, Target, Trial, Workload,
+    format_bytes,
+};
+use std::collections::BTreeMap;
+
+/// Runs from which whole runs are the observations.
+const RUNS: usize = 3;
+/// Blocks of one document are numbered below this, so that those of several do not meet.
+const BLOCKS_OF_A_DOCUMENT: u32 = 1 << 16;
+/// Degrees of freedom of a profile's level: it comes from six blocks.
+const LEVEL_DF_OF_A_PROFILE: f64 = 5.0;
+
+/// Why documents make no side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SideError {
+    /// Documents of several kinds.
+    #[error("documents of several kinds cannot be put together; name those of one kind")]
+    Mixed,
+    /// Two profiles, which are neither one nor enough to see how runs differ.
+    #[error("two profiles do not show how runs differ; give one, or three or more")]
+    TwoProfiles,
+    /// Nothing in it counts.
+    #[error("it holds no trial that is valid and at hand")]
+    Empty,
+    /// There is no such axis.
+    #[error("it has no axis {axis}; {}", known_axes(.known))]
+    NoAxis {
+        /// The axis asked for.
+        axis: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// There is no such level.
+    #[error("its axis {axis} has no level {level}; it has {}", .known.join(", "))]
+    NoLevel {
+        /// The axis.
+        axis: String,
+        /// The level asked for.
+        level: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+}
+
+fn known_axes(known: &[String]) -> String {
+    if known.is_empty() {
+        return "only an experiment has axes".to_owned();
+    }
+    format!("it has {}", known.join(", "))
+}
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceObservation {
+    /// What tells its cell from others.
+    pub key: String,
+    /// The cell in a few words.
+    pub label: String,
+    /// Requests per second.
+    pub iops: f64,
+    /// Requests completed.
+    pub requests: f64,
+    /// Processor time per request; `None` where the line does not tell.
+    pub cpu_us_per_io: Option<f64>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What it is.
+    pub about: ComparedSide,
+    pub(super) conditions: Conditions,
+    pub(super) cells: Vec<SideCell>,
+    /// Model of the processor, where told.
+    pub(super) processor: Option<String>,
+    /// Its clock.
+    pub(super) clock_hz: Option<f64>,
+    /// Degrees of freedom of the level's standard error.
+    pub(super) level_df: f64,
+    /// The design of an experiment.
+    pub(super) design: Option<String>,
+    /// What a reader must know of it.
+    pub(super) notes: Vec<String>,
+}
+
+/// A cell of a side.
+#[derive(Clone, Debug)]
+pub(super) struct SideCell {
+    pub label: String,
+    /// Identity of the workload.
+    pub cell: String,
+    /// Levels of the axes that were not picked.
+    pub levels: BTreeMap<String, String>,
+    /// What is asked of the device, with what a machine brings along set aside.
+    pub asked: String,
+    /// `None` for a line of a trace.
+    pub workload: Option<Workload>,
+    /// Requests in an observation.
+    pub requests: f64,
+    pub numbers: BTreeMap<ComparedMetric, Numbers>,
+}
+
+/// A quantity of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Numbers {
+    /// One by one, each with its block.
+    Observed(Vec<(u32, f64)>),
+    /// A mean over `n` with its standard error.
+    Mean {
+        /// The mean.
+        value: f64,
+        /// Its standard error.
+        se: f64,
+        /// Observations behind it.
+        n: u32,
+    },
+    /// None, for a reason.
+    Missing(String),
+}
+
+impl SideCell {
+    /// The value, a geometric mean where there are several.
+    pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
+        match self.numbers.get(&metric)? {
+            Numbers::Observed(values) => {
+                let logs: f64 = values.iter().map(|(_, value)| libm::log(*value)).sum();
+                let value = libm::exp(logs / values.len() as f64);
+                (!values.is_empty() && value.is_finite()).then_some(value)
+            }
+            Numbers::Mean { value, .. } => Some(*value),
+            Numbers::Missing(_) => None,
+        }
+    }
+
+    /// Observations.
+    pub(super) fn count(&self, metric: ComparedMetric) -> u32 {
+        match self.numbers.get(&metric) {
+            Some(Numbers::Observed(values)) => values.len() as u32,
+            Some(Numbers::Mean { n, .. }) => *n,
+            Some(Numbers::Missing(_)) | None => 0,
+        }
+    }
+
+    pub(super) fn missing(&self, metric: ComparedMetric) -> bool {
+        self.count(metric) == 0
+    }
+
+    /// Why there are none.
+    pub(super) fn reason(&self, metric: ComparedMetric) -> String {
+        match self.numbers.get(&metric) {
+            Some(Numbers::Missing(reason)) => reason.clone(),
+            _ => "the document does not hold it".to_owned(),
+        }
+    }
+}
+
+/// A trial with its place.
+struct Placed<'a> {
+    trial: &'a Trial,
+    block: u32,
+    levels: BTreeMap<String, String>,
+}
+
+impl Side {
+    /// Of trials, each an observation of its cell.
+    ///
+    /// # Errors
+    /// If none of them counts.
+    pub fn of_trials(given: &str, trials: &[Trial]) -> Result<Self, SideError> {
+        let placed: Vec<Placed> = trials
+            .iter()
+            .zip(0..)
+            .map(|(trial, block)| Placed { trial, block, levels: BTreeMap::new() })
+            .collect();
+        let about = ComparedSide {
+            ids: trials.iter().map(|trial| trial.id.clone()).collect(),
+            ..about(given, ComparedKind::Trial, ComparedUnit::Trial)
+        };
+        Self::of_placed(about, &placed, 0)
+    }
+
+    /// Of an experiment, or of the part of it in which some axes have these levels. `trials` are
+    /// those of it that are at hand.
+    ///
+    /// # Errors
+    /// If there is no such part, or nothing of it counts.
+    pub fn of_experiment(
+        given: &str,
+        experiment: &Experiment,
+        trials: &[Trial],
+        arm: &BTreeMap<String, String>,
+    ) -> Result<Self, SideError> {
+        check_arm(experiment, arm)?;
+        let mut absent = 0;
+        let mut placed = Vec::new();
+        for done in &experiment.done {
+            let Some(planned) = experiment.plan.get(done.position as usize) else { continue };
+            if arm.iter().any(|(axis, level)| planned.levels.get(axis) != Some(level)) {
+                continue;
+            }
+            let Some(trial) = trials.iter().find(|trial| trial.id == done.trial_id) else {
+                absent += 1;
+                continue;
+            };
+            let mut levels = planned.levels.clone();
+            levels.retain(|axis, _| !arm.contains_key(axis));
+            if let Some(preparation) = &planned.preparation
+                && !planned.levels.values().any(|level| level == preparation)
+            {
+                levels.insert("file".to_owned(), preparation.clone());
+            }
+            placed.push(Placed { trial, block: planned.block, levels });
+        }
+        let about = ComparedSide {
+            ids: vec![experiment.id.clone()],
+            arm: arm.clone(),
+            time: experiment.time.clone(),
+            ..about(given, ComparedKind::Experiment, ComparedUnit::Block)
+        };
+        let mut side = Self::of_placed(about, &placed, absent)?;
+        side.conditions.environment(experiment.environment.as_ref());
+        side.design = Some(experiment.design_text.clone());
+        let observed = side.cells.iter().filter_map(|cell| {
+            let Numbers::Observed(values) = cell.numbers.get(&ComparedMetric::RatePerS)? else {
+                return None;
+            };
+            let mut values = values.clone();
+            values.sort_by_key(|(block, _)| *block);
+            Some(values)
+        });
+        let observed: Vec<Vec<(u32, f64)>> = observed.collect();
+        let most = observed.iter().map(Vec::len).max().unwrap_or(0);
+        let whole: Vec<Vec<f64>> = observed
+            .iter()
+            .filter(|values| values.len() == most)
+            .map(|values| values.iter().map(|(_, value)| *value).collect())
+            .collect();
+        side.about.level_se_rel = stats::common_level(&whole);
+        side.level_df = most.saturating_sub(1).max(1) as f64;
+        Ok(side)
+    }
+
+    /// Of a profile. `trials` are those that it rests on, as far as they are at hand: they tell the
+    /// clock of the processor.
+    ///
+    /// # Errors
+    /// If it has no cell.
+    pub fn of_profile(given: &str, profile: &Profile, trials: &[Trial]) -> Result<Self, SideError> {
+        if profile.cells.is_empty() {
+            return Err(SideError::Empty);
+        }
+        let mut conditions = Conditions::default();
+        conditions.program(&profile.halfpower_version, profile.simulated);
+        conditions.environment(profile.environment.as_ref());
+        conditions.target(&profile.target);
+        for trial in trials {
+            conditions.trial(trial);
+        }
+        let clock_hz = clock(trials.iter());
+        let cells = profile.cells.iter().map(|cell| of_cell(cell, clock_hz)).collect();
+        for cell in &profile.cells {
+            conditions.workload(&cell.workload);
+        }
+        let mut side = Self {
+            about: ComparedSide {
+                ids: vec![profile.id.clone()],
+                time: profile.time.clone(),
+                simulated: profile.simulated,
+                target: profile.target.path.clone(),
+                level_se_rel: profile.level_se_rel,
+                ..about(given, ComparedKind::Profile, ComparedUnit::Visit)
+            },
+            conditions,
+            cells,
+            processor: profile.environment.as_ref().map(|environment| environment.cpu.clone()),
+            clock_hz,
+            level_df: LEVEL_DF_OF_A_PROFILE,
+            design: None,
+            notes: Vec::new(),
+        };
+        side.distinguish();
+        Ok(side)
+    }
+
+    /// Of the lines of a trace; `id` is the hash of its text.
+    ///
+    /// # Errors
+    /// If there is no line.
+    pub fn of_trace(given: &str, id: String, lines: &[TraceObservation]) -> Result<Self, SideError> {
+        let mut cells: Vec<(&TraceObservation, Vec<&TraceObservation>)> = Vec::new();
+        for line in lines {
+            match cells.iter_mut().find(|(first, _)| first.key == line.key) {
+                Some((_, all)) => all.push(line),
+                None => cells.push((line, vec![line])),
+            }
+        }
+        if cells.is_empty() {
+            return Err(SideError::Empty);
+        }
+        let cells = cells.iter().map(|(first, lines)| of_lines(first, lines)).collect();
+        let mut side = Self {
+            about: ComparedSide {
+                ids: vec![id],
+                target: given.to_owned(),
+                ..about(given, ComparedKind::Trace, ComparedUnit::Trial)
+            },
+            conditions: Conditions::default(),
+            cells,
+            processor: None,
+            clock_hz: None,
+            level_df: 1.0,
+            design: None,
+            notes: vec![
+                "A trace tells neither response times nor conditions: machines and files may \
+                 differ in anything."
+                    .to_owned(),
+            ],
+        };
+        side.distinguish();
+        Ok(side)
+    }
+
+    /// Several documents as one side. Three or more profiles or experiments are observations
+    /// themselves, whose differences hold everything that runs differ in.
+    ///
+    /// # Errors
+    /// If they do not go together.
+    pub fn together(given: &str, sides: Vec<Self>) -> Result<Self, SideError> {
+        let Some(first) = sides.first() else { return Err(SideError::Empty) };
+        let kind = first.about.kind;
+        if sides.iter().any(|side| side.about.kind != kind) {
+            return Err(SideError::Mixed);
+        }
+        let runs = matches!(kind, ComparedKind::Profile | ComparedKind::Experiment);
+        if sides.len() == 1 {
+            return Ok(first.clone());
+        }
+        if kind == ComparedKind::Profile && sides.len() < RUNS {
+            return Err(SideError::TwoProfiles);
+        }
+        let by_run = runs && sides.len() >= RUNS;
+        let mut whole = first.clone();
+        whole.about.given = given.to_owned();
+        whole.cells.clear();
+        whole.notes.clear();
+        for (side, run) in sides.iter().zip(0..) {
+            whole.absorb(side, run, by_run);
+        }
+        if by_run {
+            (whole.about.unit, whole.about.level_se_rel) = (ComparedUnit::Run, None);
+        }
+        whole.distinguish();
+        Ok(whole)
+    }
+
+    /// Takes in the cells of one more document.
+    fn absorb(&mut self, side: &Self, run: u32, by_run: bool) {
+        if run > 0 {
+            self.about.ids.extend(side.about.ids.iter().cloned());
+            self.about.trials_left_out += side.about.trials_left_out;
+            self.conditions.merge(&side.conditions);
+            let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+            self.about.level_se_rel = larger(self.about.level_se_rel, side.about.level_se_rel);
+        }
+        for note in &side.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        for cell in &side.cells {
+            let mut cell = cell.clone();
+            let metrics: Vec<ComparedMetric> = cell.numbers.keys().copied().collect();
+            for metric in metrics {
+                let value = cell.value(metric);
+                let Some(numbers) = cell.numbers.get_mut(&metric) else { continue };
+                match (numbers, value) {
+                    (numbers, Some(value)) if by_run => *numbers = Numbers::Observed(vec![(run, value)]),
+                    (Numbers::Observed(values), _) => {
+                        values.iter_mut().for_each(|(block, _)| *block += run * BLOCKS_OF_A_DOCUMENT);
+                    }
+                    _ => {}
+                }
+            }
+            let same = |other: &&mut SideCell| {
+                (&other.cell, &other.levels) == (&cell.cell, &cell.levels)
+            };
+            match self.cells.iter_mut().find(same) {
+                Some(other) => join(other, cell),
+                None => self.cells.push(cell),
+            }
+        }
+    }
+
+    /// Of trials that have a place.
+    fn of_placed(
+        mut about: ComparedSide,
+        placed: &[Placed],
+        absent: u32,
+    ) -> Result<Self, SideError> {
+        let valid: Vec<&Placed> = placed.iter().filter(|placed| counts(placed.trial)).collect();
+        about.trials_left_out = absent + (placed.len() - valid.len()) as u32;
+        let Some(first) = valid.first() else { return Err(SideError::Empty) };
+        about.simulated = first.trial.simulated;
+        about.time = about.time.or_else(|| first.trial.time.clone());
+        about.target = paths(&first.trial.targets);
+        let mut conditions = Conditions::default();
+        let mut groups: Vec<Vec<&Placed>> = Vec::new();
+        for &placed in &valid {
+            conditions.trial(placed.trial);
+            let same = |group: &&mut Vec<&Placed>| {
+                (&group[0].trial.cell, &group[0].levels) == (&placed.trial.cell, &placed.levels)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(placed),
+                None => groups.push(vec![placed]),
+            }
+        }
+        let environment = first.trial.environment.as_ref();
+        let mut side = Self {
+            about,
+            conditions,
+            cells: groups.iter().map(|group| of_group(group)).collect(),
+            processor: environment.map(|environment| environment.cpu.clone()),
+            clock_hz: clock(valid.iter().map(|placed| placed.trial)),
+            level_df: 1.0,
+            design: None,
+            notes: Vec::new(),
+        };
+        side.distinguish();
+        Ok(side)
+    }
+
+    /// Gives cells of one label what tells them apart.
+    fn distinguish(&mut self) {
+        let labels: Vec<String> = self.cells.iter().map(|cell| cell.label.clone()).collect();
+        for cell in &mut self.cells {
+            if labels.iter().filter(|label| **label == cell.label).count() < 2 {
+                continue;
+            }
+            let levels: Vec<String> =
+                cell.levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+            let more = match &cell.workload {
+                _ if !levels.is_empty() => levels.join(", "),
+                Some(workload) => {
+                    format!("{} of {}", workload.engine.name(), format_bytes(workload.size_bytes.0))
+                }
+                None => continue,
+            };
+            cell.label = format!("{}, {more}", cell.label);
+        }
+    }
+}
+
+/// Puts the numbers of a cell to those of another document's.
+fn join(cell: &mut SideCell, other: SideCell) {
+    for (metric, numbers) in other.numbers {
+        match (cell.numbers.get_mut(&metric), numbers) {
+            (Some(Numbers::Observed(values)), Numbers::Observed(more)) => values.extend(more),
+            // A number that one document lacks is no number of all of them.
+            (Some(numbers), Numbers::Missing(reason)) => *numbers = Numbers::Missing(reason),
+            _ => {}
+        }
+    }
+}
+
+fn about(given: &str, kind: ComparedKind, unit: ComparedUnit) -> ComparedSide {
+    ComparedSide {
+        given: given.to_owned(),
+        kind,
+        ids: Vec::new(),
+        arm: BTreeMap::new(),
+        time: None,
+        simulated: false,
+        target: String::new(),
+        unit,
+        trials_left_out: 0,
+        level_se_rel: None,
+    }
+}
+
+fn check_arm(experiment: &Experiment, arm: &BTreeMap<String, String>) -> Result<(), SideError> {
+    for (axis, level) in arm {
+        let mut known: Vec<String> = Vec::new();
+        for planned in &experiment.plan {
+            if let Some(other) = planned.levels.get(axis)
+                && !known.contains(other)
+            {
+                known.push(other.clone());
+            }
+        }
+        if known.contains(level) {
+            continue;
+        }
+        let (axis, level) = (axis.clone(), level.clone());
+        if known.is_empty() {
+            return Err(SideError::NoAxis { axis, known: experiment.axes.clone() });
+        }
+        return Err(SideError::NoLevel { axis, level, known });
+    }
+    Ok(())
+}
+
+fn paths(targets: &[Target]) -> String {
+    targets.iter().map(|target| target.path.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// The mean clock of the processors, where told.
+fn clock<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<f64> {
+    let clocks: Vec<f64> =
+        trials.filter_map(|trial| Some(trial.cpu.value()?.clock.as_ref()?.hz)).collect();
+    (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64)
+}
+
+/// A cell of a profile.
+fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
+    let mean = |estimate: &Estimate| Numbers::Mean {
+        value: estimate.value,
+        se: stats::visits_se(estimate),
+        n: estimate.n,
+    };
+    let (cpu, clocks) = match &cell.cpu_us_per_io {
+        Measured::Value(cost) => {
+            let clocks = clock_hz.map_or_else(no_clock, |hz| mean(&cost.scaled(hz * 1e-6)));
+            (mean(cost), clocks)
+        }
+        Measured::NotMeasured { not_measured } => {
+            let missing = Numbers::Missing(not_measured.clone());
+            (missing.clone(), missing)
+        }
+    };
+    let numbers = BTreeMap::from([
+        (ComparedMetric::RatePerS, mean(&cell.iops)),
+        (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
+        (ComparedMetric::CpuUsPerIo, cpu),
+        (ComparedMetric::CpuClocksPerIo, clocks),
+    ]);
+    SideCell {
+        label: label(&cell.workload),
+        cell: cell.cell.clone(),
+        levels: BTreeMap::new(),
+        asked: asked(&cell.workload),
+        workload: Some(cell.workload.clone()),
+        requests: cell.ios as f64 / cell.trial_ids.len().max(1) as f64,
+        numbers,
+    }
+}
+
+fn no_clock() -> Numbers {
+    Numbers::Missing("the processors differ, and a clock is not known".to_owned())
+}
+
+/// Repeated lines of a trace.
+fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
+    let blocks = || 0..lines.len() as u32;
+    let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
+    let costs: Option<Vec<(u32, f64)>> =
+        blocks().zip(lines).map(|(block, line)| Some((block, line.cpu_us_per_io?))).collect();
+    let missing = || Numbers::Missing("a line does not tell".to_owned());
+    SideCell {
+        label: first.label.clone(),
+        cell: first.key.clone(),
+        levels: BTreeMap::new(),
+        asked: first.key.clone(),
+        workload: None,
+        requests: lines.iter().map(|line| line.requests).sum::<f64>() / lines.len() as f64,
+        numbers: BTreeMap::from([
+            (ComparedMetric::RatePerS, Numbers::Observed(rates)),
+            (ComparedMetric::CpuUsPerIo, costs.map_or_else(missing, Numbers::Observed)),
+        ]),
+    }
+}
+
+/// The trials of one cell.
+fn of_group(group: &[&Placed]) -> SideCell {
+    let trial = group[0].trial;
+    let observed = |value: &dyn Fn(&Trial) -> Result<f64, String>| {
+        let values: Result<Vec<(u32, f64)>, String> =
+            group.iter().map(|placed| Ok((placed.block, value(placed.trial)?))).collect();
+        values.map_or_else(Numbers::Missing, Numbers::Observed)
+    };
+    let requests: u64 = group.iter().map(|placed| completed(placed.trial)).sum();
+    let numbers = BTreeMap::from([
+        (ComparedMetric::RatePerS, observed(&|trial| Ok(rate(trial)))),
+        (ComparedMetric::ResponseMeanNs, observed(&|trial| Ok(response_mean(trial)))),
+        (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
+        (ComparedMetric::CpuUsPerIo, observed(&cpu)),
+        (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
+    ]);
+    SideCell {
+        label: label(&trial.workload),
+        cell: trial.cell.clone(),
+        levels: group[0].levels.clone(),
+        asked: asked(&trial.workload),
+        workload: Some(trial.workload.clone()),
+        requests: requests as f64 / group.len() as f64,
+        numbers,
+    }
+}
+
+fn completed(trial: &Trial) -> u64 {
+    directions(trial).map(|direction| direction.ios).sum()
+}
+
+fn rate(trial: &Trial) -> f64 {
+    directions(trial).map(|direction| direction.iops).sum()
+}
+
+fn response_mean(trial: &Trial) -> f64 {
+    let times = directions(trial)
+        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean));
+    times.sum::<f64>() / completed(trial) as f64
+}
+
+fn response_p99(trial: &Trial) -> Result<f64, String> {
+    let all = directions(trial)
+        .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram));
+    all.percentile(0.99).ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
+}
+
+fn cpu(trial: &Trial) -> Result<f64, String> {
+    match &trial.cpu {
+        Measured::Value(cost) => cost
+            .lower_us_per_io
+            .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
+        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
+    }
+}
+
+fn clocks(trial: &Trial) -> Result<f64, String> {
+    let hz = trial.cpu.value().and_then(|cost| cost.clock.as_ref()).map(|clock| clock.hz);
+    let hz = hz.ok_or_else(|| "the processors differ, and a clock is not known".to_owned());
+    Ok(cpu(trial)? * hz? * 1e-6)
+}
+
+/// What is asked of the device: the workload without engine, area and the split of the depth over
+/// jobs, which differ between machines.
+fn asked(workload: &Workload) -> String {
+    let mut asked = workload.clone();
+    (asked.iodepth, asked.numjobs) = (workload.depth, 1);
+    asked.engine = EngineName::Sync;
+    (asked.polled, asked.sqpoll) = (false, false);
+    (asked.offset_bytes, asked.size_bytes) = (Bytes(0), Bytes(0));
+    asked.cell()
+}
+
+/// A workload in a few words: `random read 4 KiB, depth 8, cache all`.
+fn label(workload: &Workload) -> String {
+    let op = match workload.only_op() {
+        Some(op) => op.name().to_owned(),
+        None => format!("{} % read", workload.read_percent),
+    };
+    let sizes: Vec<String> = workload.bs.iter().map(|share| format_bytes(share.bytes.0)).collect();
+    let load = match workload.rate_iops {
+        Some(rate) if workload.arrival != Arrival::Closed => format!("{rate}/s"),
+        _ => format!("depth {}", workload.depth),
+    };
+    let cache = match workload.cache {
+        CacheMode::Device => String::new(),
+        other => format!(", cache {}", other.name()),
+    };
+    format!("{} {op} {}, {load}{cache}", workload.pattern.name(), sizes.join("+"))
+}

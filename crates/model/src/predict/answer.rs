@@ -1,0 +1,300 @@
+//! The answer of each model to a load.
+//!
+//! All models share the capacity of the mix. The simple ones take it as one server's: U = X S, and
+//! one exponential server, and one with the measured variance. The load-dependent one is the
+//! birth-death chain with rates mu(n) of the mix without interference. The mix capacity has the
+//! interference, and its queue time is multiplied by (Ca² + Cs²)/2 (Allen, Cunneen), Cs² being the
+//! squared variation of lone requests over the classes of the mix. The calibrated one is
+//! [`super::open`].
+//!
+//! Arrivals at equal distances have Ca² = 0: queue times are multiplied by Cs²/(1 + Cs²) in place
+//! of (1 + Cs²)/2, also in the calibrated model. No trial stands behind that; it is said.
+//!
+//! *The interval* is that of errors on held-out trials: 1.96 times the root mean square of the
+//! logarithmic errors of this model below 70 % of saturation, or above, on a scale of ratios.
+//! Without open-loop trials it is that of the measured rates alone, which is said too.
+
+use super::capacity::{known, share};
+use super::errors::rms_near;
+use super::open::{OpenCell, OpenTable};
+use super::{PredictError, Predictor, describe, errors};
+use crate::queueing::{birth_death, mg1_response, mm1_response};
+use record::{Cell, Estimate, Mix, ModelName, Offered, OpKind, Prediction, bucket_mid};
+
+/// Least half-width of an interval, as a ratio: histograms and counters are no better.
+const LEAST_REL: f64 = 0.01;
+
+/// Means under one load, times in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means {
+    pub(crate) response: f64,
+    pub(crate) read: Option<f64>,
+    pub(crate) write: Option<f64>,
+    pub(crate) alone: f64,
+    pub(crate) rate_per_s: f64,
+    pub(crate) busy: f64,
+}
+
+impl Predictor {
+    /// Fits what open-loop cells show, and how far each model lies from them.
+    pub(super) fn calibrate(&mut self, cells: &[Cell]) {
+        let open = OpenCell::all(cells);
+        self.open = OpenTable::new(&self.table, &self.capacity, &open);
+        (self.errors, self.trials) = errors::held_out(self, &open);
+    }
+
+    /// The same with the calibration of other trials.
+    pub(super) fn calibrated_by(&self, open: &[OpenCell]) -> Self {
+        let calibration = OpenTable::new(&self.table, &self.capacity, open);
+        Self { open: calibration, ..self.clone() }
+    }
+
+    /// The prediction of a model.
+    pub(super) fn answer(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+    ) -> Result<Prediction, PredictError> {
+        let max_iops = self.max_rate(mix)?;
+        let means = self.means(model, mix, offered)?;
+        let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
+        let rel = self.interval(model, mix, offered, saturation);
+        let around = |value: f64| ratio_interval(value, rel);
+        let p99_ns = match offered {
+            Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
+                self.p99(mix, saturation).map(|p99| {
+                    ratio_interval(p99, errors::rms_p99(&self.trials).unwrap_or(rel).max(rel))
+                })
+            }
+            _ => None,
+        };
+        let rate_rel = match offered {
+            Offered::Depth(_) => rel,
+            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => 0.0,
+        };
+        Ok(Prediction {
+            model,
+            mix: mix.clone(),
+            offered,
+            response_ns: around(means.response),
+            read_response_ns: means.read.map(around),
+            write_response_ns: means.write.map(around),
+            unloaded_response_ns: around(means.alone),
+            queue_ns: (means.response - means.alone).max(0.0),
+            p99_ns,
+            iops: ratio_interval(means.rate_per_s, rate_rel),
+            concurrency: means.rate_per_s * means.response / 1e9,
+            utilization: means.busy.clamp(0.0, 1.0),
+            saturation,
+            max_iops,
+            stretched: describe::stretched(self, model, mix, offered, saturation),
+        })
+    }
+
+    /// Half-width of the interval as a logarithm.
+    fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
+        let own: f64 = mix.classes.iter().map(|class| class.share * self.table.rel(class)).sum();
+        let of_mix = if mix.classes.len() > 1 { 1.96 * self.capacity.rms() } else { 0.0 };
+        let closed = own.hypot(of_mix);
+        let rel = match offered {
+            Offered::Depth(_) => closed,
+            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => {
+                match rms_near(&self.trials, model, saturation) {
+                    Some(rms) => 1.96 * rms,
+                    // An error of the maximum moves the queue time by that over what is left.
+                    None => closed / (1.0 - saturation).max(0.02),
+                }
+            }
+        };
+        rel.max(LEAST_REL)
+    }
+
+    /// Means by a model.
+    pub(super) fn means(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+    ) -> Result<Means, PredictError> {
+        known(&self.table, mix)?;
+        match offered {
+            Offered::Depth(depth) if depth >= 1.0 && depth.is_finite() => self.closed(model, mix, depth),
+            Offered::PoissonPerS(rate) if rate > 0.0 && rate.is_finite() => {
+                self.open_means(model, mix, rate, 1.0)
+            }
+            Offered::ConstantPerS(rate) if rate > 0.0 && rate.is_finite() => {
+                self.open_means(model, mix, rate, 0.0)
+            }
+            Offered::Depth(value) | Offered::PoissonPerS(value) | Offered::ConstantPerS(value) => {
+                Err(PredictError::Offered(value))
+            }
+        }
+    }
+
+    /// A constant number of requests outstanding: X(n), and R = n / X.
+    fn closed(&self, model: ModelName, mix: &Mix, depth: f64) -> Result<Means, PredictError> {
+        let nothing = || PredictError::NotMeasured("request at all".to_owned());
+        let rates = match model {
+            ModelName::UtilizationLaw | ModelName::Mm1 | ModelName::Mg1 => {
+                vec![self.plain_rates(mix).and_then(|rates| rates.last().copied()).ok_or_else(nothing)?]
+            }
+            ModelName::LoadDependent => self.plain_rates(mix).ok_or_else(nothing)?,
+            ModelName::MixCapacity | ModelName::Calibrated => self.rates(mix).ok_or_else(nothing)?,
+        };
+        let at = |depth: usize| rates[depth.clamp(1, rates.len()) - 1];
+        let whole = depth.floor();
+        let (low, high) = (at(whole as usize), at(whole as usize + 1));
+        let rate_per_s = low + (depth - whole) * (high - low);
+        let response = depth / rate_per_s * 1e9;
+        Ok(Means {
+            response,
+            read: None,
+            write: None,
+            alone: 1e9 / at(1),
+            rate_per_s,
+            busy: 1.0,
+        })
+    }
+
+    fn open_means(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        rate_per_s: f64,
+        arrival_scv: f64,
+    ) -> Result<Means, PredictError> {
+        let nothing = || PredictError::NotMeasured("request at all".to_owned());
+        let rates = match model {
+            ModelName::MixCapacity | ModelName::Calibrated => self.rates(mix),
+            _ => self.plain_rates(mix),
+        }
+        .ok_or_else(nothing)?;
+        let max_per_s = *rates.last().ok_or_else(nothing)?;
+        let rho = rate_per_s / max_per_s;
+        if rho >= 1.0 {
+            return Err(PredictError::Saturated { rate_per_s, max_per_s });
+        }
+        let (first_s, service_s) = (1.0 / rates[0], 1.0 / max_per_s);
+        let scv = self.mix_scv(mix).unwrap_or(1.0);
+        // Of the queue time with Poisson arrivals, for these arrivals.
+        let arrivals = (arrival_scv + scv) / (1.0 + scv);
+        let waits = |alone: f64, response: f64, factor: f64| alone + factor * (response - alone).max(0.0);
+        let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(nothing)?;
+        let chain_s = present / rate_per_s;
+        let seconds = match model {
+            ModelName::UtilizationLaw => Some((service_s, service_s, rho)),
+            ModelName::Mm1 => mm1_response(service_s, rho)
+                .map(|response| (waits(service_s, response, f64::midpoint(arrival_scv, 1.0)), service_s, rho)),
+            ModelName::Mg1 => mg1_response(service_s, scv, rho)
+                .map(|response| (waits(service_s, response, arrivals), service_s, rho)),
+            ModelName::LoadDependent => {
+                Some((waits(first_s, chain_s, f64::midpoint(arrival_scv, 1.0)), first_s, 1.0 - empty))
+            }
+            ModelName::MixCapacity => {
+                Some((waits(first_s, chain_s, f64::midpoint(arrival_scv, scv)), first_s, 1.0 - empty))
+            }
+            ModelName::Calibrated => None,
+        };
+        if let Some((response, alone, busy)) = seconds {
+            return Ok(Means {
+                response: response * 1e9,
+                read: None,
+                write: None,
+                alone: alone * 1e9,
+                rate_per_s,
+                busy,
+            });
+        }
+        let (table, open) = (&self.table, &self.open);
+        let response = open.response(table, mix, rho, arrivals).ok_or_else(nothing)?;
+        // The light end of the same curve, with what mixes see of each other there.
+        let alone = open.response(table, mix, 0.0, arrivals).ok_or_else(nothing)?;
+        let mixed = (0.01..0.99).contains(&share(mix, |class| class.op == OpKind::Read));
+        let of = |op| open.response_of(table, mix, rho, op, arrivals).filter(|_| mixed);
+        // Busy at least as long as requests arrive that take their time alone.
+        let in_progress = rate_per_s * alone / 1e9;
+        Ok(Means {
+            response,
+            read: of(OpKind::Read),
+            write: of(OpKind::Write),
+            alone,
+            rate_per_s,
+            busy: (1.0 - empty).min(1.0 - libm::exp(-in_progress)).max(0.0),
+        })
+    }
+
+    /// Service rates of the mix at depths 1, 2, …, never falling.
+    fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
+        self.rising(|depth| self.capacity.time_ns(&self.table, mix, depth))
+    }
+
+    /// The same without interference.
+    fn plain_rates(&self, mix: &Mix) -> Option<Vec<f64>> {
+        self.rising(|depth| {
+            let of = |class: &record::MixClass| Some(class.share * self.table.time_ns(class, depth)?);
+            mix.classes.iter().map(of).sum()
+        })
+    }
+
+    fn rising(&self, time_ns: impl Fn(usize) -> Option<f64>) -> Option<Vec<f64>> {
+        let mut least = f64::INFINITY;
+        let rate = |depth: usize| {
+            least = least.min(time_ns(depth)?);
+            Some(1e9 / least)
+        };
+        (1..=self.table.deepest().max(1)).map(rate).collect()
+    }
+
+    /// Squared variation of lone requests over the classes of a mix.
+    fn mix_scv(&self, mix: &Mix) -> Option<f64> {
+        let (mut mean, mut square) = (0.0, 0.0);
+        for class in &mix.classes {
+            let time = self.table.time_ns(class, 1)?;
+            mean += class.share * time;
+            square += class.share * time * time * (1.0 + self.table.scv(class)?);
+        }
+        Some((square / (mean * mean) - 1.0).max(0.0))
+    }
+
+    /// 99th percentile of a mix: the classes' own distributions at the nearest load that was
+    /// measured, each stretched to the mean that is predicted for its operation.
+    pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
+        let mut weights: Vec<(f64, f64)> = Vec::new();
+        for class in &mix.classes {
+            let (histogram, mean) = self.open.shape(class, rho)?;
+            let own = Mix { classes: vec![record::MixClass { share: 1.0, ..*class }] };
+            let own_ns = self.open.response(&self.table, &own, rho, 1.0)?;
+            let of_op = self.open.response_of(&self.table, mix, rho, class.op, 1.0)?;
+            let ops = share(mix, |other| other.op == class.op);
+            let plain: f64 = mix
+                .classes
+                .iter()
+                .filter(|other| other.op == class.op)
+                .map(|other| {
+                    let alone = Mix { classes: vec![record::MixClass { share: 1.0, ..*other }] };
+                    Some(other.share / ops * self.open.response(&self.table, &alone, rho, 1.0)?)
+                })
+                .sum::<Option<f64>>()?;
+            let stretch = own_ns / mean * of_op / plain;
+            let count = histogram.count() as f64;
+            weights.extend(histogram.buckets.iter().map(|&(index, requests)| {
+                (bucket_mid(index as usize) * stretch, class.share * requests as f64 / count)
+            }));
+        }
+        weights.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        weights.iter().find(|(_, weight)| {
+            below += weight;
+            below >= 0.99
+        })
+        .map(|&(time, _)| time)
+    }
+}
+
+/// An interval on a scale of ratios.
+pub(crate) fn ratio_interval(value: f64, rel: f64) -> Estimate {
+    let factor = libm::exp(rel);
+    let (low, high) = (value / factor, value * factor);
+    Estimate { value, low, high, se: (high - low) / 2.0 / 1.96, n: 0 }
+}

@@ -1,0 +1,288 @@
+//! Rates of mixes: from the classes' own times, what they share, and how they disturb each other.
+//!
+//! A mix takes the weighted mean of its classes' times per request (design: rho is the sum of
+//! lambda_i / Xmax_i), but for two things.
+//!
+//! *Limits in common.* A volume that is capped at a rate of requests and one of bytes does not add
+//! the two up: each request takes a share of both, and the fuller one binds. Sizes that reach the
+//! same rate, or the same throughput, within 1.5 % show such a limit. Whether it is one is asked of
+//! the mixed trials: without them, or where they deny it, times add up.
+//!
+//! *Interference.* A sequential stream broken by random requests loses its order, writes wait for
+//! a head that reads moved, a link carries both ways at once. For each depth at which mixes were
+//! measured, four coefficients are fitted: of reads against writes, sequential against the rest,
+//! hits against the rest, and sizes against each other, each times the product of the shares and
+//! the largest time involved, which is what a random request costs that breaks a stream. Ridge
+//! regression with the price of least error on trials left out; no trials, no interference.
+
+use super::regress::ridge;
+use super::table::{Table, estimate, mix_of};
+use super::{PredictError, checked};
+use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, OpKind};
+
+/// Rates that differ by less are one limit.
+const SAME_LIMIT: f64 = 0.985;
+/// Sizes that are this far apart and reach the same rate share a limit.
+const APART: u64 = 4;
+/// Coefficients of interference.
+pub(crate) const KINDS: usize = 4;
+/// Prices of coefficients that are tried, besides none at all.
+const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
+/// Fewest mixed trials at a depth that are fitted.
+const MIN_TRIALS: usize = 4;
+
+/// A limit of an operation that its classes share.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    op: OpKind,
+    /// Requests per second.
+    per_s: Option<f64>,
+    /// Bytes per second.
+    bytes_per_s: Option<f64>,
+}
+
+/// A mixed trial in a closed loop.
+#[derive(Clone, Debug)]
+struct Mixed {
+    mix: Mix,
+    depth: usize,
+    /// Measured nanoseconds per request.
+    time_ns: f64,
+}
+
+/// Interference at a depth.
+#[derive(Clone, Debug)]
+struct Fitted {
+    depth: usize,
+    coefficients: Vec<f64>,
+    /// Root mean square of the relative errors on trials that were left out.
+    rms: f64,
+}
+
+/// Rates of mixes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Capacity {
+    limits: Vec<Limit>,
+    fits: Vec<Fitted>,
+}
+
+impl Capacity {
+    /// Fits what the mixed cells show.
+    pub(crate) fn new(table: &Table, cells: &[Cell]) -> Self {
+        let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
+        let limits = limits(table);
+        let shared = Self { limits, fits: Vec::new() };
+        let apart = Self::default();
+        let deepest = mixed.iter().map(|one| one.depth).max().unwrap_or(0);
+        let off = |model: &Self| -> f64 {
+            let of_depth = mixed.iter().filter(|one| one.depth == deepest);
+            let errors = of_depth.filter_map(|one| {
+                Some((model.plain_ns(table, &one.mix, one.depth)? / one.time_ns - 1.0).powi(2))
+            });
+            errors.sum()
+        };
+        let mut chosen = if mixed.is_empty() || off(&shared) <= off(&apart) { shared } else { apart };
+        let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        chosen.fits = depths
+            .into_iter()
+            .filter_map(|depth| {
+                let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
+                chosen.fitted(table, &of_depth, depth)
+            })
+            .collect();
+        chosen
+    }
+
+    /// Nanoseconds per request of a mix at a depth, without interference.
+    pub(crate) fn plain_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
+        let deepest = table.deepest();
+        let (mut apart, mut per_request, mut per_byte, mut sum) = (0.0, 0.0, 0.0, 0.0);
+        for class in &mix.classes {
+            let time = class.share * table.time_ns(class, depth)?;
+            sum += time;
+            let limit = self.limits.iter().find(|limit| limit.op == class.op);
+            let least = table.time_ns(class, deepest)?;
+            let bytes = class.bytes as f64;
+            let slot = limit.and_then(|limit| limit.per_s).map_or(0.0, |rate| 1e9 / rate);
+            let wire = limit.and_then(|limit| limit.bytes_per_s).map_or(0.0, |rate| bytes * 1e9 / rate);
+            per_request += class.share * slot;
+            per_byte += class.share * wire;
+            if slot.max(wire) < SAME_LIMIT * least || limit.is_none() {
+                apart += time;
+            }
+        }
+        let limited = self.limits.iter().any(|limit| limit.per_s.is_some() || limit.bytes_per_s.is_some());
+        // At small depth nothing is shared yet: a mix is as fast as the mean of its parts.
+        let at_limit = limited && apart.max(per_request).max(per_byte) < sum;
+        if !at_limit {
+            return Some(sum);
+        }
+        let saturated: f64 =
+            mix.classes.iter().filter_map(|class| Some(class.share * table.time_ns(class, deepest)?)).sum();
+        let bound = apart.max(per_request).max(per_byte);
+        // What the parts lose by being apart, taken off only as far as the depth has come.
+        let reached = (saturated / sum).min(1.0);
+        Some(sum + (bound.min(sum) - sum) * reached)
+    }
+
+    /// Nanoseconds per request of a mix at a depth. Pure classes have no interference.
+    pub(crate) fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
+        let plain = self.plain_ns(table, mix, depth)?;
+        let features = features(table, mix, depth)?;
+        let extra = self.coefficients(depth).map_or(0.0, |coefficients| dot(&coefficients, &features));
+        Some((plain + extra).max(plain / 3.0))
+    }
+
+    /// Coefficients at a depth, between measured ones by its logarithm.
+    fn coefficients(&self, depth: usize) -> Option<Vec<f64>> {
+        let after = self.fits.partition_point(|fit| fit.depth < depth);
+        let (low, high) = (self.fits.get(after.wrapping_sub(1)), self.fits.get(after));
+        let (low, high) = match (low, high) {
+            (None, None) => return None,
+            (Some(one), None) | (None, Some(one)) => return Some(one.coefficients.clone()),
+            (Some(low), Some(high)) => (low, high),
+        };
+        let log = |depth: usize| libm::log2(depth as f64);
+        let share = (log(depth) - log(low.depth)) / (log(high.depth) - log(low.depth));
+        let pairs = low.coefficients.iter().zip(&high.coefficients);
+        Some(pairs.map(|(low, high)| low + share * (high - low)).collect())
+    }
+
+    /// Root mean square of the relative errors of mixes that were left out, at the deepest fit.
+    pub(crate) fn rms(&self) -> f64 {
+        self.fits.last().map_or(0.0, |fit| fit.rms)
+    }
+
+    /// Whether mixes were measured.
+    pub(crate) fn knows_mixes(&self) -> bool {
+        !self.fits.is_empty()
+    }
+
+    /// The largest rate of a mix.
+    pub(crate) fn max_rate(&self, table: &Table, mix: &Mix) -> Result<Estimate, PredictError> {
+        known(table, mix)?;
+        let time = self.time_ns(table, mix, table.deepest().max(1));
+        let time = time.ok_or_else(|| PredictError::NotMeasured("request at all".to_owned()))?;
+        let own: f64 = mix.classes.iter().map(|class| class.share * table.rel(class)).sum();
+        let of_mix = if mix.classes.len() > 1 { 1.96 * self.rms() } else { 0.0 };
+        Ok(estimate(1e9 / time, own.hypot(of_mix)))
+    }
+
+    /// The fit at a depth; `None` with too few trials.
+    fn fitted(&self, table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
+        if trials.len() < MIN_TRIALS {
+            return None;
+        }
+        // Divided by the measured time, errors are relative and alike.
+        let rows: Vec<(Vec<f64>, f64)> = trials
+            .iter()
+            .filter_map(|one| {
+                let plain = self.plain_ns(table, &one.mix, depth)?;
+                let features = features(table, &one.mix, depth)?;
+                let features = features.iter().map(|value| value / one.time_ns).collect();
+                Some((features, 1.0 - plain / one.time_ns))
+            })
+            .collect();
+        let none = rms(&rows, |_| vec![0.0; KINDS]);
+        let mut best = (None, none);
+        for price in PRICES {
+            let off = rms(&rows, |left_out| ridge(&without(&rows, left_out), KINDS, price));
+            if off < best.1 {
+                best = (Some(price), off);
+            }
+        }
+        let coefficients =
+            best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
+        Some(Fitted { depth, coefficients, rms: best.1 })
+    }
+}
+
+/// Root mean square of the residuals, each with the coefficients without it.
+fn rms(rows: &[(Vec<f64>, f64)], coefficients: impl Fn(usize) -> Vec<f64>) -> f64 {
+    let squares = rows.iter().enumerate().map(|(at, (xs, y))| (y - dot(&coefficients(at), xs)).powi(2));
+    libm::sqrt(squares.sum::<f64>() / rows.len().max(1) as f64)
+}
+
+/// All rows but one.
+fn without(rows: &[(Vec<f64>, f64)], left_out: usize) -> Vec<(Vec<f64>, f64)> {
+    let others = rows.iter().enumerate().filter(|(at, _)| *at != left_out);
+    others.map(|(_, row)| row.clone()).collect()
+}
+
+pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(a, b)| a * b).sum()
+}
+
+/// An error unless every class has rows that stand for it.
+pub(crate) fn known(table: &Table, mix: &Mix) -> Result<(), PredictError> {
+    checked(mix)?;
+    for class in &mix.classes {
+        if table.rows_for(class.op, class.locality).is_none() {
+            return Err(PredictError::NotMeasured(format!("random {}s", class.op.name())));
+        }
+    }
+    Ok(())
+}
+
+/// A mixed cell in a closed loop.
+fn mixed(cell: &Cell) -> Option<Mixed> {
+    let workload = &cell.workload;
+    let mix = mix_of(workload).filter(|mix| mix.classes.len() > 1)?;
+    (workload.arrival == Arrival::Closed && cell.iops.value > 0.0).then(|| Mixed {
+        mix,
+        depth: workload.depth as usize,
+        time_ns: 1e9 / cell.iops.value,
+    })
+}
+
+/// Share of the requests of a mix for which something holds.
+pub(crate) fn share(mix: &Mix, of: impl Fn(&MixClass) -> bool) -> f64 {
+    mix.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
+}
+
+/// What interference is proportional to: products of shares, times the largest time involved.
+fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
+    let times = mix.classes.iter().map(|class| table.time_ns(class, depth));
+    let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
+    let against = |of: &dyn Fn(&MixClass) -> bool| {
+        let part = share(mix, of);
+        4.0 * part * (1.0 - part) * largest
+    };
+    let mut sizes: Vec<u64> = mix.classes.iter().map(|class| class.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let alike: f64 =
+        sizes.iter().map(|&bytes| share(mix, |class| class.bytes == bytes).powi(2)).sum();
+    Some([
+        against(&|class| class.op == OpKind::Read),
+        against(&|class| class.locality == Locality::Sequential),
+        against(&|class| class.locality == Locality::Hit),
+        2.0 * (1.0 - alike) * largest,
+    ])
+}
+
+/// Limits that sizes show to have in common.
+fn limits(table: &Table) -> Vec<Limit> {
+    let mut found = Vec::new();
+    for op in [OpKind::Read, OpKind::Write] {
+        let of_op = table.kinds.iter().filter(|kind| kind.op == op);
+        let rows: Vec<(u64, f64)> = of_op
+            .filter(|kind| kind.locality != Locality::Hit)
+            .flat_map(|kind| kind.rows.iter().map(|row| (row.bytes, row.max())))
+            .collect();
+        let common = |values: &dyn Fn(&(u64, f64)) -> f64| {
+            let most = rows.iter().map(values).fold(0.0, f64::max);
+            let at = || rows.iter().filter(|row| values(row) >= SAME_LIMIT * most).map(|row| row.0);
+            let (least, largest) = (at().min()?, at().max()?);
+            (largest >= APART * least).then_some(most)
+        };
+        found.push(Limit {
+            op,
+            per_s: common(&|&(_, rate)| rate),
+            bytes_per_s: common(&|&(bytes, rate)| bytes as f64 * rate),
+        });
+    }
+    found
+}

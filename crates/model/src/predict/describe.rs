@@ -1,0 +1,81 @@
+//! What a prediction rests on that was not measured, a clause each.
+
+use super::Predictor;
+use super::capacity::share;
+use record::{Locality, Mix, ModelName, Offered, OpKind, format_bytes};
+
+/// The clauses.
+pub(super) fn stretched(
+    predictor: &Predictor,
+    model: ModelName,
+    mix: &Mix,
+    offered: Offered,
+    saturation: f64,
+) -> Vec<String> {
+    let mut clauses: Vec<String> = Vec::new();
+    let mut say = |clause: String| {
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    };
+    for class in &mix.classes {
+        let Some(kind) = predictor.table.rows_for(class.op, class.locality) else { continue };
+        let op = class.op.name();
+        if kind.locality != class.locality {
+            let place = place(class.locality);
+            say(format!("no {place} {op}s were measured; random ones stand for them"));
+        }
+        let sizes = kind.rows.iter().map(|row| row.bytes);
+        let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+        let asked = format_bytes(class.bytes);
+        if class.bytes < least || class.bytes > most {
+            let range = format!("{} to {}", format_bytes(least), format_bytes(most));
+            say(format!("{op}s of {asked} lie outside of what was measured ({range})"));
+        }
+        let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
+        if let Some(row) = nearest
+            && (row.measured_depth as usize) < predictor.table.deepest().min(8)
+        {
+            say(format!(
+                "{} {op}s of {} were measured up to depth {}; deeper ones follow the shape of others",
+                place(kind.locality),
+                format_bytes(row.bytes),
+                row.measured_depth
+            ));
+        }
+    }
+    let reads = share(mix, |class| class.op == OpKind::Read);
+    let sequential = share(mix, |class| class.locality == Locality::Sequential);
+    let whole = |part: f64| !(0.001..0.999).contains(&part);
+    if !(whole(reads) && whole(sequential)) && !predictor.capacity.knows_mixes() {
+        say("no mix was measured; the classes are taken not to disturb each other".to_owned());
+    }
+    let open = !matches!(offered, Offered::Depth(_));
+    if open && predictor.trials.is_empty() {
+        say("no open load was measured; the interval holds the error of the measured rates, not \
+             that of the model"
+            .to_owned());
+    } else if open && model == ModelName::Calibrated {
+        for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {
+            let place = place(class.locality);
+            say(format!("no open load of {place} {}s was measured", class.op.name()));
+        }
+    }
+    let loads = predictor.trials.iter().map(|trial| trial.saturation);
+    let most = loads.fold(0.0, f64::max);
+    if open && most > 0.0 && saturation > most + 0.02 {
+        say(format!("loads were measured up to {:.0} % of the maximum", most * 100.0));
+    }
+    if matches!(offered, Offered::ConstantPerS(_)) {
+        say("loads were measured with Poisson arrivals; equal distances are theory".to_owned());
+    }
+    clauses
+}
+
+fn place(locality: Locality) -> &'static str {
+    match locality {
+        Locality::Sequential => "sequential",
+        Locality::Random => "random",
+        Locality::Hit => "cached",
+    }
+}

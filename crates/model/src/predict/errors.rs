@@ -1,0 +1,147 @@
+//! How far each model lies from open-loop trials that it was not fitted to.
+//!
+//! Models that were fitted to none of the open-loop trials are held against all. The calibrated one
+//! is fitted again ten times, each time without every tenth trial, and held against those. The
+//! order of trials is the profile's, in which classes and loads take turns, so each part holds some
+//! of all. The best is the one of the least median error; the models that a profile cannot feed
+//! have none.
+
+use super::Predictor;
+use super::open::OpenCell;
+use record::{Mix, ModelName, Offered};
+
+/// Parts into which the trials are split.
+const PARTS: usize = 10;
+/// Above this share of saturation a prediction is one of how far the maximum is known.
+pub const LOADED: f64 = 0.7;
+/// Fewest trials behind an interval or a choice.
+const MIN_TRIALS: usize = 4;
+/// Median error of percentiles above which none is given.
+const P99_ERROR_MAX: f64 = 0.25;
+
+/// An open-loop trial and what the models, fitted without it, say of it.
+#[derive(Clone, Debug)]
+pub struct OpenTrial {
+    /// The mix.
+    pub mix: Mix,
+    /// Arrivals per second.
+    pub rate_per_s: f64,
+    /// Rate over the predicted largest one.
+    pub saturation: f64,
+    /// Measured mean response time.
+    pub response_ns: f64,
+    /// Predicted ones.
+    pub predicted: Vec<(ModelName, f64)>,
+    /// Predicted over measured 99th percentile, where there are both.
+    pub p99_ratio: Option<f64>,
+}
+
+/// The error of a model over the profile's open-loop trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelError {
+    /// The model.
+    pub model: ModelName,
+    /// Median of the absolute relative errors below 70 % of saturation.
+    pub median_rel: f64,
+    /// The same at and above it; NaN without such trials.
+    pub loaded_median_rel: f64,
+    /// Trials behind the first.
+    pub trials: usize,
+}
+
+/// Errors, the best model first, and the trials.
+pub(super) fn held_out(predictor: &Predictor, open: &[OpenCell]) -> (Vec<ModelError>, Vec<OpenTrial>) {
+    if predictor.open.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut trials = Vec::new();
+    for part in 0..PARTS.min(open.len()) {
+        let others: Vec<OpenCell> =
+            open.iter().enumerate().filter(|(at, _)| at % PARTS != part).map(|(_, one)| one.clone()).collect();
+        let without = predictor.calibrated_by(&others);
+        trials.extend(open.iter().skip(part).step_by(PARTS).filter_map(|one| trial(&without, one)));
+    }
+    let mut errors: Vec<ModelError> =
+        ModelName::ALL.into_iter().filter_map(|model| error(model, &trials)).collect();
+    // Stable: of equals the simpler one.
+    errors.sort_by(|a, b| a.score().total_cmp(&b.score()));
+    (errors, trials)
+}
+
+fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
+    let max = predictor.max_rate(&one.mix).ok()?.value;
+    let saturation = one.rate_per_s / max;
+    let offered = Offered::PoissonPerS(one.rate_per_s);
+    let predicted: Vec<(ModelName, f64)> = ModelName::ALL
+        .into_iter()
+        .filter_map(|model| Some((model, predictor.means(model, &one.mix, offered).ok()?.response)))
+        .collect();
+    let p99 = predictor.p99(&one.mix, saturation).zip(one.histogram.percentile(0.99));
+    Some(OpenTrial {
+        mix: one.mix.clone(),
+        rate_per_s: one.rate_per_s,
+        saturation,
+        response_ns: one.response_ns,
+        predicted,
+        p99_ratio: p99.map(|(predicted, measured)| predicted / measured),
+    })
+}
+
+impl OpenTrial {
+    /// Predicted over measured, by a model.
+    #[must_use]
+    pub fn ratio(&self, model: ModelName) -> Option<f64> {
+        let predicted = self.predicted.iter().find(|(name, _)| *name == model)?.1;
+        Some(predicted / self.response_ns)
+    }
+}
+
+fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
+    let of = |loaded: bool| -> Vec<f64> {
+        let of_load = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
+        of_load.filter_map(|trial| Some((trial.ratio(model)? - 1.0).abs())).collect()
+    };
+    let light = of(false);
+    (light.len() >= MIN_TRIALS).then(|| ModelError {
+        model,
+        trials: light.len(),
+        median_rel: stats::median(light),
+        loaded_median_rel: stats::median(of(true)),
+    })
+}
+
+impl ModelError {
+    /// By what models are ranked: the light loads, and a quarter of the heavy ones, which are noisier.
+    fn score(&self) -> f64 {
+        let loaded = if self.loaded_median_rel.is_finite() { self.loaded_median_rel } else { 0.0 };
+        self.median_rel + loaded / 4.0
+    }
+}
+
+/// The model of the least error. One server's models are shown and never advised by: on a device
+/// that works in parallel they are wrong by construction, and on others the load-dependent one is
+/// the same.
+pub(super) fn best(errors: &[ModelError]) -> Option<ModelName> {
+    let single = [ModelName::UtilizationLaw, ModelName::Mm1, ModelName::Mg1];
+    errors.iter().find(|error| !single.contains(&error.model)).map(|error| error.model)
+}
+
+/// Root mean square of the logarithms of predicted over measured, of loads like this one.
+pub(super) fn rms_near(trials: &[OpenTrial], model: ModelName, saturation: f64) -> Option<f64> {
+    let loaded = saturation >= LOADED;
+    let like = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
+    rms(like.filter_map(|trial| trial.ratio(model)))
+}
+
+/// The same of 99th percentiles; `None` where they cannot be stood by.
+pub(super) fn rms_p99(trials: &[OpenTrial]) -> Option<f64> {
+    let ratios: Vec<f64> = trials.iter().filter_map(|trial| trial.p99_ratio).collect();
+    let off = stats::median(ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect());
+    (off <= P99_ERROR_MAX).then(|| rms(ratios.into_iter())).flatten().map(|rms| 1.96 * rms)
+}
+
+fn rms(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    let squares: Vec<f64> = ratios.map(|ratio| libm::log(ratio.max(1e-6)).powi(2)).collect();
+    let enough = squares.len() >= MIN_TRIALS;
+    enough.then(|| libm::sqrt(squares.iter().sum::<f64>() / squares.len() as f64))
+}

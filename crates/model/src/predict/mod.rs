@@ -1,0 +1,166 @@
+//! What a mix of requests would see of a device, at a rate or at a depth.
+//!
+//! A [`Predictor`] is made of a profile's cells once and then asked as often as needed. It holds all
+//! models of [`ModelName`], from the utilization law to the one that was calibrated with open
+//! loads, and knows how far each of them lies from the profile's own open-loop trials, each of
+//! which is left out where a model was fitted to it ([`Predictor::errors`]). The one with the least
+//! error is the one that [`Predictor::predict`] answers by; a profile without such trials is
+//! answered by the load-dependent model and says so.
+//!
+//! The way through: [`table`] has times per request by operation, place, size and depth, and what
+//! lies between the measured ones; [`capacity`] makes mixes of them; [`open`] has what open loads
+//! saw beyond theory; [`answer`] puts them together.
+
+mod answer;
+mod capacity;
+mod describe;
+mod errors;
+mod open;
+mod regress;
+mod sheet;
+mod slo;
+mod table;
+
+pub use errors::{LOADED, ModelError, OpenTrial};
+pub use sheet::{DataSheet, SheetAnswer};
+pub use slo::Slo;
+pub use table::mix_of;
+
+use capacity::Capacity;
+use open::OpenTable;
+use record::{Cell, Estimate, Mix, ModelName, Offered, Prediction, Profile};
+use table::Table;
+
+/// Why nothing can be said of a load.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PredictError {
+    /// The profile holds nothing of one of the classes.
+    #[error("the profile measured no {0}; measure the device again with `check --for-diagnosis`")]
+    NotMeasured(String),
+    /// More than the device can do: no mean response time exists.
+    #[error(
+        "{rate_per_s:.0} requests per second are more than this device completes of this mix \
+         ({max_per_s:.0} at most): the queue grows without end"
+    )]
+    Saturated {
+        /// What was offered.
+        rate_per_s: f64,
+        /// What can be done.
+        max_per_s: f64,
+    },
+    /// The mix is empty, or its shares do not add up to 1.
+    #[error("the shares of a mix are positive and add up to 1; these add up to {0}")]
+    Shares(f64),
+    /// A rate or a depth that is not one.
+    #[error("{0} is no rate or depth; use a number above 0, and for a depth at least 1")]
+    Offered(f64),
+    /// The target cannot be met at any rate.
+    #[error("one request alone already takes longer than that")]
+    OutOfReach,
+    /// There is no ground for a percentile.
+    #[error(
+        "there is no ground for a 99th percentile of this mix in the profile; ask for the mean"
+    )]
+    NoPercentile,
+}
+
+/// Models over one profile.
+#[derive(Clone, Debug)]
+pub struct Predictor {
+    table: Table,
+    capacity: Capacity,
+    open: OpenTable,
+    errors: Vec<ModelError>,
+    trials: Vec<OpenTrial>,
+}
+
+impl Predictor {
+    /// The predictor of a profile.
+    #[must_use]
+    pub fn new(profile: &Profile) -> Self {
+        Self::of_cells(&profile.cells)
+    }
+
+    /// The predictor of these cells.
+    #[must_use]
+    pub fn of_cells(cells: &[Cell]) -> Self {
+        let table = Table::new(cells);
+        let capacity = Capacity::new(&table, cells);
+        let mut predictor = Self {
+            open: OpenTable::default(),
+            table,
+            capacity,
+            errors: Vec::new(),
+            trials: Vec::new(),
+        };
+        predictor.calibrate(cells);
+        predictor
+    }
+
+    /// What the mix would see, by the model that was nearest to the profile's open-loop trials.
+    ///
+    /// # Errors
+    /// If the profile has nothing of a class of the mix, or the rate is beyond the device's.
+    pub fn predict(&self, mix: &Mix, offered: Offered) -> Result<Prediction, PredictError> {
+        self.predict_by(self.advised(), mix, offered)
+    }
+
+    /// The same by a model of one's choice.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; also where the model says nothing of such a load.
+    pub fn predict_by(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+    ) -> Result<Prediction, PredictError> {
+        self.answer(model, mix, offered)
+    }
+
+    /// The model that [`Predictor::predict`] uses.
+    #[must_use]
+    pub fn advised(&self) -> ModelName {
+        errors::best(&self.errors).unwrap_or(ModelName::LoadDependent)
+    }
+
+    /// The largest rate of a mix, requests per second.
+    ///
+    /// # Errors
+    /// If the profile has nothing of a class of the mix.
+    pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
+        checked(mix)?;
+        self.capacity.max_rate(&self.table, mix)
+    }
+
+    /// The highest Poisson rate of a mix that keeps a target.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; also if no rate keeps it.
+    pub fn highest_rate(&self, mix: &Mix, slo: Slo) -> Result<Prediction, PredictError> {
+        slo::highest_rate(self, mix, slo)
+    }
+
+    /// How far each model lies from the profile's own open-loop trials, the best first; empty
+    /// without such trials.
+    #[must_use]
+    pub fn errors(&self) -> &[ModelError] {
+        &self.errors
+    }
+
+    /// The open-loop trials behind [`Predictor::errors`].
+    #[must_use]
+    pub fn open_trials(&self) -> &[OpenTrial] {
+        &self.trials
+    }
+}
+
+/// An error unless the shares make a whole.
+fn checked(mix: &Mix) -> Result<(), PredictError> {
+    let sum: f64 = mix.classes.iter().map(|class| class.share).sum();
+    let positive = mix.classes.iter().all(|class| class.share > 0.0 && class.share.is_finite());
+    if positive && (sum - 1.0).abs() < 1e-6 { Ok(()) } else { Err(PredictError::Shares(sum)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! What open loads saw that closed loops do not show.
+//!
+//! In a closed loop at depth 1 a write waits until the one before it has left the drive's buffer;
+//! alone in an open load it is done when the buffer has it. A volume behind a token bucket queues
+//! nothing below its rate, though its depth curve looks like that of one server. Arms that choose
+//! the nearest request, service times that vary less than exponential ones: theory can be told of
+//! each, but not which of them a device has. So the profile's open-loop trials of single classes
+//! are read as two numbers at each share of saturation:
+//!
+//! - the time alone, A: that of the lightest load, less what theory says that it waited;
+//! - kappa(rho): the rest of the response time over the queue time by the birth-death chain.
+//!
+//! kappa is 1 for exponential service, 1/2 for constant, near 0 behind a bucket and between for
+//! drives; between measured loads and sizes it is a straight line. In a mix all requests wait in
+//! one queue: the wait is the mean of the classes' waits at the same saturation, weighted by the
+//! time that each class takes of the device, which is exact for M/G/1 (the residual service time of
+//! Pollaczek and Khinchine's formula is that mean). What mixed open-loop trials saw beyond that is
+//! fitted for reads and writes apart, as interference is ([`super::capacity`]).
+//!
+//! Rejected: fitting a queueing model with a variance per device to all open-loop trials (one
+//! number cannot be 1 for reads and 0 for writes); a table of response times by rate alone, which
+//! says nothing of any other mix.
+
+use super::capacity::{Capacity, dot, share};
+use super::regress::ridge;
+use super::table::{Table, mix_of};
+use crate::queueing::birth_death_response;
+use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
+
+/// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
+/// many the birth-death queue is next to nothing, and a ratio to it would be noise.
+const YARDSTICK_GROWTH: f64 = 0.05;
+/// The least part of a light load's response time that is the time alone.
+const LEAST_ALONE_SHARE: f64 = 0.3;
+/// Terms of what mixes see beyond their parts.
+const TERMS: usize = 6;
+/// Prices of coefficients that are tried, besides none at all.
+const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
+/// Fewest mixed open-loop trials that are fitted.
+const MIN_TRIALS: usize = 6;
+/// Saturation at and above which an open-loop trial says more of the noise than of the device.
+const SATURATED: f64 = 0.97;
+
+/// One open-loop trial of one class.
+#[derive(Clone, Debug)]
+struct Node {
+    rho: f64,
+    kappa: f64,
+    histogram: HistogramSnapshot,
+    response_ns: f64,
+}
+
+/// The open-loop trials of one size, by rising load.
+#[derive(Clone, Debug)]
+struct OpenRow {
+    bytes: u64,
+    /// Time alone over the closed loop's at depth 1.
+    alone_share: f64,
+    nodes: Vec<Node>,
+}
+
+/// Those of one operation and place.
+#[derive(Clone, Debug)]
+struct OpenRows {
+    op: OpKind,
+    locality: Locality,
+    rows: Vec<OpenRow>,
+}
+
+/// An open-loop trial as the models are asked about it.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenCell {
+    pub(crate) mix: Mix,
+    pub(crate) rate_per_s: f64,
+    pub(crate) response_ns: f64,
+    pub(crate) read_ns: Option<f64>,
+    pub(crate) write_ns: Option<f64>,
+    pub(crate) histogram: HistogramSnapshot,
+}
+
+/// What open loads saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenTable {
+    kinds: Vec<OpenRows>,
+    /// Coefficients of what mixes see beyond their parts, of reads and of writes.
+    beyond: [Vec<f64>; 2],
+}
+
+impl OpenCell {
+    /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
+    /// because kappa would be another.
+    pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
+        let open = |cell: &&Cell| cell.workload.arrival == Arrival::Poisson;
+        let read = |cell: &Cell| {
+            Some(Self {
+                mix: mix_of(&cell.workload)?,
+                rate_per_s: cell.workload.rate_iops? as f64,
+                response_ns: cell.response_ns.value,
+                read_ns: cell.read_response_ns,
+                write_ns: cell.write_response_ns,
+                histogram: cell.histogram.clone(),
+            })
+        };
+        cells.iter().filter(open).filter_map(read).collect()
+    }
+}
+
+impl OpenTable {
+    /// Reads the trials; those at saturation say nothing.
+    pub(crate) fn new(table: &Table, capacity: &Capacity, cells: &[OpenCell]) -> Self {
+        let mut open = Self::default();
+        let rho = |cell: &OpenCell| {
+            let max = capacity.max_rate(table, &cell.mix).ok()?.value;
+            Some(cell.rate_per_s / max).filter(|&rho| rho < SATURATED)
+        };
+        for op in [OpKind::Read, OpKind::Write] {
+            for locality in [Locality::Random, Locality::Sequential, Locality::Hit] {
+                let of_kind = cells.iter().filter_map(|cell| match cell.mix.classes.as_slice() {
+                    [class] if class.op == op && class.locality == locality => {
+                        Some((*class, rho(cell)?, cell))
+                    }
+                    _ => None,
+                });
+                let rows = open_rows(table, of_kind.collect());
+                if !rows.is_empty() {
+                    open.kinds.push(OpenRows { op, locality, rows });
+                }
+            }
+        }
+        let mixed: Vec<(&OpenCell, f64)> = cells
+            .iter()
+            .filter(|cell| cell.mix.classes.len() > 1)
+            .filter_map(|cell| Some((cell, rho(cell)?)))
+            .collect();
+        if mixed.len() >= MIN_TRIALS {
+            open.beyond = [OpKind::Read, OpKind::Write]
+                .map(|op| open.fitted(table, op, &mixed).unwrap_or_default());
+        }
+        open
+    }
+
+    /// Whether anything was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// Whether a class was measured under open loads, at any size.
+    pub(crate) fn knows(&self, class: &MixClass) -> bool {
+        self.kinds.iter().any(|kind| kind.op == class.op && kind.locality == class.locality)
+    }
+
+    /// The rows of a class: its own kind, else random ones of its operation.
+    fn rows_for(&self, class: &MixClass) -> Option<&OpenRows> {
+        let kind = |place| self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == place);
+        kind(class.locality).or_else(|| kind(Locality::Random))
+    }
+
+    /// Time alone of a class.
+    pub(crate) fn alone_ns(&self, table: &Table, class: &MixClass) -> Option<f64> {
+        let closed = table.time_ns(class, 1)?;
+        let share = self.rows_for(class).map_or(1.0, |kind| {
+            by_size(&kind.rows, class.bytes, |row| row.alone_share).unwrap_or(1.0)
+        });
+        Some(closed * share)
+    }
+
+    /// Wait of a class's own load at a share of saturation.
+    fn wait_ns(&self, table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
+        let alone = self.alone_ns(table, class)?;
+        let yardstick = yardstick_ns(table, class, rho, alone)?;
+        match self.rows_for(class) {
+            Some(kind) => {
+                let kappa = by_size(&kind.rows, class.bytes, |row| row.kappa(rho))?;
+                Some(kappa * yardstick)
+            }
+            None => Some(prior(table, class) * chain_ns(table, class, rho)?),
+        }
+    }
+
+    /// Wait in a mix at a share of saturation, without what mixes see beyond.
+    fn shared_wait_ns(&self, table: &Table, mix: &Mix, rho: f64) -> Option<f64> {
+        let deepest = table.deepest();
+        let (mut wait, mut weights) = (0.0, 0.0);
+        for class in &mix.classes {
+            let weight = class.share * table.time_ns(class, deepest)?;
+            wait += weight * self.wait_ns(table, class, rho)?;
+            weights += weight;
+        }
+        (weights > 0.0).then(|| wait / weights)
+    }
+
+    /// Mean response time of an operation in a mix; `None` where it has none of it.
+    pub(crate) fn response_of(
+        &self,
+        table: &Table,
+        mix: &Mix,
+        rho: f64,
+        op: OpKind,
+        wait_factor: f64,
+    ) -> Option<f64> {
+        let wait_ns = self.shared_wait_ns(table, mix, rho)?;
+        let of_op = share(mix, |class| class.op == op);
+        if of_op <= 0.0 {
+            return None;
+        }
+        let alone = mix.classes.iter().filter(|class| class.op == op);
+        let alone = alone
+            .map(|class| Some(class.share * self.alone_ns(table, class)?))
+            .sum::<Option<f64>>()?
+            / of_op;
+        let beyond = match (mix.classes.len(), &self.beyond[op as usize]) {
+            (1, _) => 0.0,
+            (_, coefficients) => dot(coefficients, &terms(table, mix, rho, op)?),
+        };
+        Some((alone + wait_factor * wait_ns + beyond).max(alone / 4.0))
+    }
+
+    /// Mean response time of a mix.
+    pub(crate) fn response(&self, table: &Table, mix: &Mix, rho: f64, wait_factor: f64) -> Option<f64> {
+        let mut sum = 0.0;
+        for op in [OpKind::Read, OpKind::Write] {
+            let of_op = share(mix, |class| class.op == op);
+            if of_op > 0.0 {
+                sum += of_op * self.response_of(table, mix, rho, op, wait_factor)?;
+            }
+        }
+        Some(sum)
+    }
+
+    /// The distribution of a class's response times at the load nearest to a share of saturation,
+    /// with the mean that it has.
+    pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
+        let kind = self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == class.locality)?;
+        let distance = |row: &&OpenRow| row.bytes.max(1).ilog2().abs_diff(class.bytes.max(1).ilog2());
+        let row = kind.rows.iter().min_by_key(distance)?;
+        let node = row
+            .nodes
+            .iter()
+            .min_by(|a, b| (a.rho - rho).abs().total_cmp(&(b.rho - rho).abs()))?;
+        Some((&node.histogram, node.response_ns))
+    }
+
+    /// The coefficients of an operation, at the price of least error on trials left out.
+    fn fitted(&self, table: &Table, op: OpKind, mixed: &[(&OpenCell, f64)]) -> Option<Vec<f64>> {
+        let rows: Vec<(Vec<f64>, f64)> = mixed
+            .iter()
+            .filter_map(|&(cell, rho)| {
+                let only = cell.mix.classes.iter().all(|class| class.op == op);
+                let measured = match op {
+                    _ if only => cell.response_ns,
+                    OpKind::Read => cell.read_ns?,
+                    OpKind::Write => cell.write_ns?,
+                };
+                let modelled = self.response_of(table, &cell.mix, rho, op, 1.0)?;
+                let terms = terms(table, &cell.mix, rho, op)?;
+                let scaled = terms.iter().map(|term| term / measured).collect();
+                Some((scaled, 1.0 - modelled / measured))
+            })
+            .collect();
+        if rows.len() < MIN_TRIALS {
+            return None;
+        }
+        let off = |price: Option<f64>| -> f64 {
+            (0..rows.len())
+                .map(|at| {
+                    let mut others = rows.clone();
+                    let (xs, y) = others.remove(at);
+                    let coefficients = price.map_or_else(|| vec![0.0; TERMS], |price| ridge(&others, TERMS, price));
+                    (y - dot(&coefficients, &xs)).powi(2)
+                })
+                .sum()
+        };
+        let prices = PRICES.map(Some);
+        let best = std::iter::once(None).chain(prices).map(|price| (price, off(price)));
+        let (price, _) = best.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(price.map_or_else(Vec::new, |price| ridge(&rows, TERMS, price)))
+    }
+}
+
+impl OpenRow {
+    /// kappa at a share of saturation: a straight line between trials, constant beyond them.
+    fn kappa(&self, rho: f64) -> f64 {
+        let after = self.nodes.partition_point(|node| node.rho < rho);
+        match (self.nodes.get(after.wrapping_sub(1)), self.nodes.get(after)) {
+            (Some(low), Some(high)) => {
+                low.kappa + (rho - low.rho) / (high.rho - low.rho) * (high.kappa - low.kappa)
+            }
+            (Some(one), None) | (None, Some(one)) => one.kappa,
+            (None, None) => 1.0,
+        }
+    }
+}
+
+/// A number of rows at a size: a straight line over the logarithm of the size, constant beyond.
+fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Option<f64> {
+    let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
+    let (first, last) = (rows.first()?, rows.last()?);
+    let at = log(bytes).clamp(log(first.bytes), log(last.bytes));
+    let after = rows.partition_point(|row| log(row.bytes) < at);
+    let high = rows.get(after).unwrap_or(last);
+    let Some(low) = rows.get(after.wrapping_sub(1)).filter(|_| after > 0 && log(high.bytes) > at) else {
+        return Some(value(high));
+    };
+    let share = (at - log(low.bytes)) / (log(high.bytes) - log(low.bytes));
+    Some(value(low) + share * (value(high) - value(low)))
+}
+
+/// Rows of the trials of one kind.
+fn open_rows(table: &Table, cells: Vec<(MixClass, f64, &OpenCell)>) -> Vec<OpenRow> {
+    let mut sizes: Vec<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let row = |bytes: u64| {
+        let mut of_size: Vec<&(MixClass, f64, &OpenCell)> =
+            cells.iter().filter(|(class, ..)| class.bytes == bytes).collect();
+        of_size.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let (class, lightest, cell) = of_size.first()?;
+        let waited = prior(table, class) * chain_ns(table, class, *lightest)?;
+        let light = cell.response_ns;
+        let alone_ns = (light - waited).max(LEAST_ALONE_SHARE * light);
+        let nodes = of_size.iter().filter_map(|(class, rho, cell)| {
+            Some(Node {
+                rho: *rho,
+                kappa: (cell.response_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
+                histogram: cell.histogram.clone(),
+                response_ns: cell.response_ns,
+            })
+        });
+        Some(OpenRow {
+            bytes,
+            alone_share: alone_ns / table.time_ns(class, 1)?,
+            nodes: nodes.collect(),
+        })
+    };
+    sizes.into_iter().filter_map(row).collect()
+}
+
+/// Queue time of a class's own load by the birth-death chain on its depth curve.
+pub(crate) fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
+    let rates = class_rates(table, class)?;
+    let response = birth_death_response(&rates, rho * rates.last()?)?;
+    Some(((response - 1.0 / rates.first()?) * 1e9).max(0.0))
+}
+
+/// What kappa is a multiple of.
+fn yardstick_ns(table: &Table, class: &MixClass, rho: f64, alone_ns: f64) -> Option<f64> {
+    Some(chain_ns(table, class, rho)? + YARDSTICK_GROWTH * rho * alone_ns)
+}
+
+/// kappa where nothing was measured: Allen and Cunneen's factor.
+pub(crate) fn prior(table: &Table, class: &MixClass) -> f64 {
+    f64::midpoint(1.0, table.scv(class).unwrap_or(1.0))
+}
+
+/// Service rates of a class, requests per second at depths 1, 2, ….
+fn class_rates(table: &Table, class: &MixClass) -> Option<Vec<f64>> {
+    let mut least = f64::INFINITY;
+    let rate = |depth: usize| {
+        least = least.min(table.time_ns(class, depth)?);
+        Some(1e9 / least)
+    };
+    (1..=table.deepest()).map(rate).collect()
+}
+
+/// What mixes may see beyond their parts: of the other operation, of other places, and of other
+/// sizes, each also growing with the load, in units of a time that the mix's requests take.
+fn terms(table: &Table, mix: &Mix, rho: f64, op: OpKind) -> Option<[f64; TERMS]> {
+    let times = mix.classes.iter().map(|class| table.time_ns(class, 1));
+    let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
+    let others = share(mix, |class| class.op != op) * largest;
+    let sequential = share(mix, |class| class.locality == Locality::Sequential);
+    let broken = 4.0 * sequential * (1.0 - sequential) * largest;
+    let hits = share(mix, |class| class.locality == Locality::Hit);
+    let evicted = 4.0 * hits * (1.0 - hits) * largest;
+    Some([others, others * rho, broken, broken * rho, evicted, evicted * rho])
+}
+

@@ -1,0 +1,58 @@
+//! The highest rate that keeps a target.
+//!
+//! By bisection on the rate: mean and percentile rise with it. Where a calibrated curve dips, the
+//! answer is one of the rates at which the target is just met.
+
+use super::{PredictError, Predictor};
+use record::{Mix, Offered, Prediction};
+
+/// Halvings: the rate is then known to a millionth of the maximum.
+const HALVINGS: usize = 20;
+/// The light load that must keep the target, and the heaviest one that is looked at, as shares of
+/// the maximum.
+const LIGHTEST: f64 = 0.01;
+const HEAVIEST: f64 = 0.95;
+
+/// A target of response times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slo {
+    /// The mean is at most so many nanoseconds.
+    MeanNs(f64),
+    /// The 99th percentile is.
+    P99Ns(f64),
+}
+
+/// The prediction at the highest Poisson rate that keeps it, at most 95 % of the maximum.
+pub(super) fn highest_rate(
+    predictor: &Predictor,
+    mix: &Mix,
+    slo: Slo,
+) -> Result<Prediction, PredictError> {
+    let max = predictor.max_rate(mix)?.value;
+    let at = |share: f64| predictor.predict(mix, Offered::PoissonPerS(share * max));
+    let keeps = |prediction: &Prediction| match slo {
+        Slo::MeanNs(most) => Ok(prediction.response_ns.value <= most),
+        Slo::P99Ns(most) => match &prediction.p99_ns {
+            Some(p99) => Ok(p99.value <= most),
+            None => Err(PredictError::NoPercentile),
+        },
+    };
+    let mut best = at(LIGHTEST)?;
+    if !keeps(&best)? {
+        return Err(PredictError::OutOfReach);
+    }
+    let (mut low, mut high) = (LIGHTEST, HEAVIEST);
+    if let Ok(heaviest) = at(high)
+        && keeps(&heaviest)?
+    {
+        return Ok(heaviest);
+    }
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        match at(middle) {
+            Ok(prediction) if keeps(&prediction)? => (low, best) = (middle, prediction),
+            _ => high = middle,
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,371 @@
+//! Times per request of one kind alone: by operation, place, size and depth.
+//!
+//! A row is one request size at the depths that were measured, smoothed as in [`crate::monotone`].
+//! Rows with fewer depths than others are prolonged by the shape of the nearest one that goes
+//! deeper, which is said ([`super::describe`]).
+//!
+//! *Between sizes* a time per request is a straight line, unless the lines through the neighbours on
+//! both sides meet below it: then another limit takes over between (a cap on throughput, a link),
+//! and the larger of the two lines holds. It is exact for both kinds of devices, where a plain
+//! straight line is 18 % off at the kink of a capped volume. *Beyond the sizes* it is the line of
+//! the last two.
+
+use crate::monotone::{isotonic, rates, up_to_the_best};
+use crate::queueing::service_rates;
+use crate::size::only_size;
+use record::{
+    Arrival, CacheMode, Cell, DepthPoint, Estimate, HistogramSnapshot, Locality, Mix, MixClass,
+    OpKind, Pattern, Workload, bucket_mid,
+};
+
+/// The largest depth of a row.
+pub(crate) const DEEPEST: usize = 256;
+
+/// One request size.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) bytes: u64,
+    /// Requests per second at depths 1, 2, ….
+    pub(crate) rates: Vec<f64>,
+    /// Depths and rates as measured and smoothed.
+    pairs: Vec<(u32, f64)>,
+    /// The largest depth that was measured; beyond it the row is prolonged.
+    pub(crate) measured_depth: u32,
+    /// Half-width of the interval of its largest rate, as a share.
+    pub(crate) rel: f64,
+    /// Squared coefficient of variation of the response time at depth 1, where it was measured.
+    pub(crate) scv: Option<f64>,
+}
+
+impl Row {
+    /// The largest rate, requests per second.
+    pub(crate) fn max(&self) -> f64 {
+        self.rates.last().copied().unwrap_or(0.0)
+    }
+
+    /// Nanoseconds per request at a depth.
+    fn time_ns(&self, depth: usize) -> f64 {
+        1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
+    }
+}
+
+/// All rows of one operation and place, by rising size.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    pub(crate) op: OpKind,
+    pub(crate) locality: Locality,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// All rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) kinds: Vec<Rows>,
+}
+
+/// Whether a cell describes the device under loads that bypass the page cache.
+fn describes(workload: &Workload) -> bool {
+    workload.cache == CacheMode::Device && workload.think_ns.0 == 0
+}
+
+/// The place of a pattern; `None` for those that models do not know.
+fn locality(pattern: Pattern) -> Option<Locality> {
+    match pattern {
+        Pattern::Sequential => Some(Locality::Sequential),
+        Pattern::Random => Some(Locality::Random),
+        Pattern::Hit => Some(Locality::Hit),
+        Pattern::Zipf | Pattern::Hot | Pattern::Strided => None,
+    }
+}
+
+/// The mix of a workload, reads first; `None` for patterns that models do not know, and for loads
+/// through the page cache.
+#[must_use]
+pub fn mix_of(workload: &Workload) -> Option<Mix> {
+    if !describes(workload) {
+        return None;
+    }
+    let base = locality(workload.pattern)?;
+    let (sequential, hit) = workload.blend.map_or((0.0, 0.0), |blend| {
+        (f64::from(blend.sequential_percent) / 100.0, f64::from(blend.hit_percent) / 100.0)
+    });
+    let places = [
+        (base, 1.0 - sequential - hit),
+        (Locality::Sequential, sequential),
+        (Locality::Hit, hit),
+    ];
+    let reads = f64::from(workload.read_percent) / 100.0;
+    let mut classes = Vec::new();
+    for (op, of_op) in [(OpKind::Read, reads), (OpKind::Write, 1.0 - reads)] {
+        for (locality, of_place) in places {
+            for size in &workload.bs {
+                let share = of_op * of_place * f64::from(size.percent) / 100.0;
+                if share > 1e-9 {
+                    classes.push(MixClass { op, locality, bytes: size.bytes.0, share });
+                }
+            }
+        }
+    }
+    Some(Mix { classes })
+}
+
+impl Table {
+    /// The rows that the cells hold.
+    pub(crate) fn new(cells: &[Cell]) -> Self {
+        let mut kinds = Vec::new();
+        for op in [OpKind::Read, OpKind::Write] {
+            for place in [Locality::Random, Locality::Sequential, Locality::Hit] {
+                let of_kind: Vec<&Cell> = cells
+                    .iter()
+                    .filter(|cell| {
+                        let workload = &cell.workload;
+                        workload.arrival == Arrival::Closed
+                            && describes(workload)
+                            && workload.blend.is_none()
+                            && workload.only_op() == Some(op)
+                            && locality(workload.pattern) == Some(place)
+                    })
+                    .collect();
+                let rows = rows(&of_kind);
+                if !rows.is_empty() {
+                    kinds.push(Rows { op, locality: place, rows });
+                }
+            }
+        }
+        let mut table = Self { kinds };
+        table.fill();
+        table.prolong();
+        table
+    }
+
+    /// Gives rows that were measured at few depths the shape of a neighbour between them: a knee
+    /// lies where it lies, and a straight line across it would be a device that has none.
+    fn fill(&mut self) {
+        let before = self.clone();
+        for kind in &mut self.kinds {
+            for row in &mut kind.rows {
+                let Some(shape) = before.densest(kind.op, kind.locality, row.bytes) else { continue };
+                for gap in row.pairs.windows(2) {
+                    let ((from, low), (to, high)) = (gap[0], gap[1]);
+                    let rise = |depth: u32| {
+                        let at = (depth as usize).min(shape.rates.len()) - 1;
+                        shape.rates[at]
+                    };
+                    let whole = rise(to) - rise(from);
+                    if whole <= 0.01 * rise(to) || to as usize > shape.rates.len() {
+                        continue;
+                    }
+                    for depth in from + 1..to {
+                        let share = (rise(depth) - rise(from)) / whole;
+                        row.rates[depth as usize - 1] = low + share * (high - low);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The row with the most depths, of the nearest size: of the same kind if it has more than half
+    /// of those of random ones.
+    fn densest(&self, op: OpKind, place: Locality, bytes: u64) -> Option<&Row> {
+        let best = |place| {
+            let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
+            let most = rows.clone().map(|row| row.pairs.len()).max()?;
+            let dense = rows.filter(|row| 2 * row.pairs.len() > most);
+            dense.min_by_key(|row| row.bytes.max(1).ilog2().abs_diff(bytes.max(1).ilog2()))
+        };
+        let (own, random) = (best(place)?, best(Locality::Random));
+        match random {
+            Some(random) if random.pairs.len() > 2 * own.pairs.len().saturating_sub(1) => Some(random),
+            _ => Some(own),
+        }
+    }
+
+    /// Gives every row the same depths.
+    fn prolong(&mut self) {
+        let before = self.clone();
+        let Some(deepest) = before.all().map(|(_, _, row)| row.rates.len()).max() else { return };
+        for kind in &mut self.kinds {
+            for row in &mut kind.rows {
+                let depth = row.rates.len();
+                let shape = before.shape_beyond(kind.op, kind.locality, row.bytes, depth);
+                let last = row.max();
+                row.rates.extend((depth..deepest).map(|at| {
+                    shape.map_or(last, |shape: &Row| {
+                        let reached = shape.rates[at.min(shape.rates.len() - 1)];
+                        last * reached / shape.rates[depth - 1]
+                    })
+                }));
+            }
+        }
+    }
+
+    /// The row nearest in size that goes deeper: of the same kind, else random ones of the same
+    /// operation.
+    fn shape_beyond(&self, op: OpKind, place: Locality, bytes: u64, depth: usize) -> Option<&Row> {
+        let distance = |row: &&Row| (row.bytes.max(1).ilog2()).abs_diff(bytes.max(1).ilog2());
+        let of = |place| {
+            let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
+            rows.filter(|row| row.rates.len() > depth).min_by_key(distance)
+        };
+        of(place).or_else(|| if place == Locality::Random { None } else { of(Locality::Random) })
+    }
+
+    fn all(&self) -> impl Iterator<Item = (OpKind, Locality, &Row)> {
+        self.kinds.iter().flat_map(|kind| kind.rows.iter().map(|row| (kind.op, kind.locality, row)))
+    }
+
+    fn kind(&self, op: OpKind, place: Locality) -> Option<&Rows> {
+        self.kinds.iter().find(|kind| kind.op == op && kind.locality == place)
+    }
+
+    /// The rows that stand for a class: its own kind, else random ones of its operation.
+    pub(crate) fn rows_for(&self, op: OpKind, place: Locality) -> Option<&Rows> {
+        self.kind(op, place).or_else(|| self.kind(op, Locality::Random))
+    }
+
+    /// The largest depth of the rows.
+    pub(crate) fn deepest(&self) -> usize {
+        self.all().map(|(_, _, row)| row.rates.len()).max().unwrap_or(0)
+    }
+
+    /// Nanoseconds per request of a class alone at a depth.
+    pub(crate) fn time_ns(&self, class: &MixClass, depth: usize) -> Option<f64> {
+        let rows = &self.rows_for(class.op, class.locality)?.rows;
+        let point = |row: &Row| (row.bytes as f64, row.time_ns(depth));
+        let points: Vec<(f64, f64)> = rows.iter().map(point).collect();
+        between(&points, class.bytes as f64)
+    }
+
+    /// Squared coefficient of variation of the time of a lone request of a class.
+    pub(crate) fn scv(&self, class: &MixClass) -> Option<f64> {
+        let rows = &self.rows_for(class.op, class.locality)?.rows;
+        let known = rows.iter().filter_map(|row| Some((row.bytes, row.scv?)));
+        let distance = |bytes: u64| (bytes as f64 / class.bytes as f64).max(class.bytes as f64 / bytes as f64);
+        known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
+    }
+
+    /// Half-width of the interval of a class's largest rate, as a share.
+    pub(crate) fn rel(&self, class: &MixClass) -> f64 {
+        let rows = self.rows_for(class.op, class.locality).map(|kind| &kind.rows);
+        let nearest = rows.and_then(|rows| rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes)));
+        nearest.map_or(1.0, |row| row.rel)
+    }
+}
+
+/// Rows by rising size.
+fn rows(cells: &[&Cell]) -> Vec<Row> {
+    let mut sizes: Vec<u64> = cells.iter().filter_map(|cell| only_size(cell)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().filter_map(|bytes| row(cells, bytes)).collect()
+}
+
+fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
+    let mut of_size: Vec<&Cell> =
+        cells.iter().copied().filter(|cell| only_size(cell) == Some(bytes)).collect();
+    of_size.sort_by_key(|cell| cell.workload.depth);
+    of_size.dedup_by_key(|cell| cell.workload.depth);
+    let points: Vec<DepthPoint> = of_size
+        .iter()
+        .map(|cell| DepthPoint {
+            depth: cell.workload.depth,
+            iops: cell.iops,
+            response_ns: cell.response_ns,
+            p99_ns: None,
+            cpu_us_per_io: None,
+        })
+        .collect();
+    let measured_depth = points.last()?.depth;
+    let best = up_to_the_best(rates(&points));
+    let values: Vec<f64> = best.iter().map(|point| point.rate).collect();
+    let fitted = isotonic(&best, &values);
+    let pairs: Vec<(u32, f64)> =
+        best.iter().zip(&fitted).map(|(point, &rate)| (point.depth, rate)).collect();
+    let mut rates = service_rates(&pairs);
+    rates.truncate(DEEPEST);
+    // A device that loses rate at depth keeps its best one: whoever runs it stops there.
+    let last = *rates.last()?;
+    rates.resize((measured_depth as usize).clamp(rates.len(), DEEPEST), last);
+    let alone = of_size.iter().find(|cell| cell.workload.depth == 1);
+    Some(Row {
+        bytes,
+        rates,
+        pairs,
+        measured_depth,
+        rel: best.last().map_or(1.0, |point| 1.96 * point.se / point.rate.max(f64::MIN_POSITIVE)),
+        scv: alone.and_then(|cell| variation(&cell.histogram)),
+    })
+}
+
+/// Squared coefficient of variation of the values of a histogram.
+pub(crate) fn variation(histogram: &HistogramSnapshot) -> Option<f64> {
+    let count = histogram.count() as f64;
+    let sum = |power: fn(f64) -> f64| -> f64 {
+        let of = |&(index, count): &(u32, u64)| count as f64 * power(bucket_mid(index as usize));
+        histogram.buckets.iter().map(of).sum()
+    };
+    let mean = sum(|value| value) / count;
+    let square = sum(|value| value * value) / count;
+    // What is within a bucket is spread evenly at most: 1/128² / 3, which is nothing.
+    (count > 1.0 && mean > 0.0).then(|| (square / (mean * mean) - 1.0).max(0.0))
+}
+
+/// The value at `x` of what these points (x rising) describe; see the module.
+pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let (first, last) = (points.first()?, points.last()?);
+    if points.len() == 1 {
+        return Some(first.1);
+    }
+    let line = |a: (f64, f64), b: (f64, f64)| a.1 + (b.1 - a.1) / (b.0 - a.0) * (x - a.0);
+    let right = points.partition_point(|point| point.0 < x);
+    if right == 0 {
+        // Never below half of the smallest that was measured: there is a cost per request.
+        return Some(line(points[0], points[1]).clamp(first.1 / 2.0, first.1));
+    }
+    if right == points.len() {
+        return Some(line(points[right - 2], points[right - 1]).max(last.1));
+    }
+    let (low, high) = (points[right - 1], points[right]);
+    if high.0 == x {
+        return Some(high.1);
+    }
+    let straight = line(low, high);
+    let from_left = (right >= 2).then(|| line(points[right - 2], low));
+    let from_right = points.get(right + 1).map(|next| line(high, *next));
+    let bent = match (from_left, from_right) {
+        (Some(left), Some(right)) => left.max(right),
+        _ => straight,
+    };
+    let floor = low.1.min(high.1);
+    Some(bent.max(floor).min(straight.max(floor)))
+}
+
+/// The largest rate as an estimate.
+pub(crate) fn estimate(value: f64, rel: f64) -> Estimate {
+    Estimate::symmetric(value, rel * value, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_sizes_lines_and_kinks_are_exact() {
+        let sizes = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+        let line = |x: f64| 100.0 + 3.0 * x;
+        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, line(x))).collect();
+        for x in [4.0, 5.0, 24.0, 100.0, 200.0] {
+            let found = between(&points, x).unwrap();
+            assert!((found - line(x)).abs() < 1e-9, "{x}: {found}");
+        }
+        // A cap on requests up to 43.7, on bytes beyond.
+        let capped = |x: f64| f64::max(333.0, 7.62 * x);
+        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, capped(x))).collect();
+        for x in [6.0, 24.0, 40.0, 43.7, 50.0, 60.0, 96.0] {
+            let found = between(&points, x).unwrap();
+            assert!((found / capped(x) - 1.0).abs() < 1e-9, "{x}: {found}");
+        }
+        assert_eq!(between(&[(4.0, 7.0)], 9.0), Some(7.0));
+        assert_eq!(between(&[], 9.0), None);
+    }
+}

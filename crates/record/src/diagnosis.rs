@@ -1,0 +1,501 @@
+//! The diagnosis document: what the counters of an observation mean, held against profiles.
+//!
+//! A diagnosis is a function of an observation and of profiles, so it has no time of its own and
+//! its id is a hash of what it was made of: drawn again years later it is the same. It keeps the
+//! numbers of each interval beside its conclusions, because a reader who doubts one wants to see
+//! the moments that it rests on, and because two ways to split a response time (Friedman's and the
+//! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
+//! carries its rivals; there is no score that would pick one of them in silence.
+
+use crate::{Confidence, Estimate, Evidence, Finding, Measured};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of a diagnosis.
+pub const DIAGNOSIS_SCHEMA: &str = "halfpower/diagnosis/1";
+
+/// The text form of an enum as in JSON.
+fn word<T: Serialize>(value: T) -> String {
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// What is the matter with a device, in the order in which it is asked.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A limit above the device holds its rate.
+    Capped,
+    /// It takes longer than its profile allows, and much of what a request takes is waiting.
+    SlowAndOverloaded,
+    /// It takes longer than its profile allows.
+    Slow,
+    /// It does what its profile says, and is asked for more than it can do at once.
+    Overloaded,
+    /// It does what its profile says, and has much to spare: look elsewhere.
+    NotTheDisk,
+    /// It does what its profile says, under a load worth the name.
+    Healthy,
+    /// Nothing can be said: too little I/O, or no profile that fits.
+    NotEnoughEvidence,
+}
+
+impl Verdict {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
+
+/// How a profile came to stand for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchedBy {
+    /// Model and serial number.
+    Serial,
+    /// Model and size, where there is no serial number.
+    ModelAndSize,
+    /// The simulated device is the same.
+    Simulated,
+    /// The name alone, which another disk may bear tomorrow.
+    Name,
+    /// The user chose it, and nothing that is known speaks for or against it.
+    Choice,
+}
+
+/// The profile that a device is held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MatchedProfile {
+    /// Its id.
+    pub profile_id: String,
+    /// What it was made of.
+    pub target: String,
+    /// When, RFC 3339 in UTC; null for a simulated target.
+    pub time: Option<String>,
+    /// Why it stands for this device.
+    pub by: MatchedBy,
+    /// Why it may not; null where nothing speaks against it.
+    pub doubt: Option<String>,
+}
+
+/// What the counters of a stretch of time say. Null is "the source does not tell".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Numbers {
+    /// Completed requests.
+    pub requests: f64,
+    /// Requests per second.
+    pub iops: f64,
+    /// Reads among them, 0 to 1.
+    pub read_share: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Mean bytes of a request.
+    pub request_bytes: Option<f64>,
+    /// Mean response time, discards and flushes left out where the source allows it.
+    pub response_ns: Option<f64>,
+    /// Mean response time of reads.
+    pub read_response_ns: Option<f64>,
+    /// Mean response time of writes.
+    pub write_response_ns: Option<f64>,
+    /// Mean requests in progress.
+    pub concurrency: Option<f64>,
+    /// Share of time with a request in progress, 0 to 1.
+    pub utilization: Option<f64>,
+}
+
+/// Friedman's split of the response time: U, S = U/X, Q = R - S.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Friedman {
+    /// Utilization, 0 to 1.
+    pub utilization: f64,
+    /// `utilization / iops`: the mean spacing of completions while busy, which is the service time
+    /// of a device that does one thing at a time.
+    pub service_ns: f64,
+    /// Response time less that, not below 0.
+    pub queue_ns: f64,
+}
+
+/// The split by the profile: what a lone request takes, and what the load adds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calibrated {
+    /// What a request of this mix takes with no other in progress.
+    pub unloaded_ns: f64,
+    /// What it takes at the concurrency that was seen while the device was busy.
+    pub expected: Estimate,
+    /// What it would take at this rate with Poisson arrivals; null at or above the largest rate.
+    pub expected_at_rate: Option<Estimate>,
+    /// Response time less `unloaded_ns`, not below 0: waiting, in line or behind others.
+    pub queue_ns: f64,
+    /// Response time over what was expected of it.
+    pub over_expected: f64,
+    /// Rate over the largest of this mix.
+    pub saturation: f64,
+    /// The largest rate of this mix.
+    pub max_iops: f64,
+    /// Share of sequential requests that these figures assume, 0 to 1.
+    pub sequential_share: f64,
+    /// Whether that share was traced. Otherwise it is the one that explains the response time best.
+    pub sequential_traced: bool,
+}
+
+/// Counters that others print, and that are not what their names say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Misleading {
+    /// Windows' % Disk Time: the response times of all requests over the time, cut at 100.
+    pub disk_time_percent: Option<f64>,
+    /// Average queue length (`aqu-sz`, Avg. Disk Queue Length): the same, not cut.
+    pub queue_length: Option<f64>,
+    /// iostat's `svctm`: utilization over rate.
+    pub svctm_ns: Option<f64>,
+    /// iostat's `%util`.
+    pub util_percent: Option<f64>,
+}
+
+/// One interval of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Moment {
+    /// When it began, as in the observation.
+    pub begin_ns: u64,
+    /// How long it was.
+    pub duration_ns: u64,
+    /// Place of its episode in [`DeviceDiagnosis::episodes`].
+    pub episode: u32,
+    /// What the counters say.
+    pub numbers: Numbers,
+    /// Friedman's split; null without requests or without a busy counter.
+    pub friedman: Option<Friedman>,
+    /// The calibrated split; null without requests or without a profile that fits.
+    pub calibrated: Option<Calibrated>,
+    /// What others would print.
+    pub misleading: Misleading,
+}
+
+/// How much goes on in an episode.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// Next to nothing.
+    Idle,
+    /// Less than half of what the device can do, or of what it did at its busiest where no profile
+    /// tells what it can do.
+    Quiet,
+    /// More than that.
+    Busy,
+}
+
+/// Another explanation that the evidence does not exclude.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rival {
+    /// What it would make of the device.
+    pub verdict: Verdict,
+    /// What it says, a sentence.
+    pub because: String,
+    /// What would decide.
+    pub decided_by: String,
+}
+
+/// Why a device is slow, overloaded or held back: what advice rests on.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseCode {
+    /// Single requests take longer than the profile says.
+    ServiceSlower,
+    /// Writes do, reads do not.
+    WritesSlower,
+    /// Reads do, writes do not.
+    ReadsSlower,
+    /// A constant number of requests is outstanding, beyond the depth from which on the rate hardly
+    /// grows.
+    DepthBeyondKnee,
+    /// The rate is near the largest of its mix.
+    RateNearMaximum,
+    /// Requests come in bursts, with rest between.
+    Bursts,
+    /// Writes fill the device and reads wait behind them.
+    WritesInFront,
+    /// One of several processes issues most of the requests.
+    Neighbour,
+    /// Other devices of the observation have much to spare.
+    HotDevice,
+    /// A control group's limit is reached.
+    CgroupLimit,
+    /// The rate is pinned to a constant that is below what the device can do.
+    PinnedRate,
+    /// Requests wait before any disk counter starts.
+    WaitsAbove,
+    /// One request is outstanding at a time, all the time.
+    OneAtATime,
+    /// Adjacent requests that are small.
+    SmallSequential,
+    /// Requests are split in two or more.
+    SplitRequests,
+    /// Writes are no whole blocks of the device.
+    PartialBlocks,
+}
+
+impl CauseCode {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
+
+/// A cause that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// Which.
+    pub code: CauseCode,
+    /// A sentence.
+    pub claim: String,
+    /// The numbers that it rests on.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A stretch of time in which a device was used alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Episode {
+    /// When it began, as in the observation.
+    pub begin_ns: u64,
+    /// How long it was.
+    pub duration_ns: u64,
+    /// Intervals of the observation in it.
+    pub intervals: u32,
+    /// Share of the observed time of this device, 0 to 1.
+    pub share_of_time: f64,
+    /// How much goes on.
+    pub activity: Activity,
+    /// What is the matter.
+    pub verdict: Verdict,
+    /// How sure that is. With rivals it is never certain.
+    pub confidence: Confidence,
+    /// The verdict in a sentence, with its numbers.
+    pub claim: String,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// What else the evidence allows.
+    pub rivals: Vec<Rival>,
+    /// Why it is so, as far as that shows.
+    pub causes: Vec<Cause>,
+    /// The counters.
+    pub numbers: Numbers,
+    /// Half-width of the 95 % interval of the response time as a share of it, from how it moved
+    /// within the episode; null with too few intervals.
+    pub response_ci95_rel: Option<f64>,
+    /// Friedman's split.
+    pub friedman: Option<Friedman>,
+    /// The calibrated split.
+    pub calibrated: Option<Calibrated>,
+    /// What others would print.
+    pub misleading: Misleading,
+    /// What the profile did not measure and the expectation therefore stretched.
+    pub stretched: Vec<String>,
+}
+
+/// How much of the time had a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictShare {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Share of the observed time, 0 to 1.
+    pub share_of_time: f64,
+}
+
+/// What looks like trouble and is none, or misleads whoever looks.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteCode {
+    /// Response times rose because requests grew.
+    SizesGrew,
+    /// The page cache writes in bursts for which nobody waits.
+    WriteBackBursts,
+    /// Response times of the source hold those of discards.
+    DiscardsIncluded,
+    /// The host took processor time from this machine; waiting for it counts as response time.
+    Steal,
+    /// The device is busy nearly all the time, and far from its limit.
+    BusyNotSaturated,
+    /// The busy counter of this kernel cannot be trusted.
+    BusyDoubtful,
+    /// Requests stopped to be sequential, or the device became slower.
+    PatternChanged,
+    /// Requests are split: a sign of fragmentation.
+    SplitRequests,
+    /// Whether this is the device of the profile is open.
+    ProfileDoubtful,
+    /// The source lacks figures that a conclusion needs.
+    FiguresMissing,
+}
+
+impl NoteCode {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
+
+/// One note.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Which.
+    pub code: NoteCode,
+    /// A sentence or two.
+    pub claim: String,
+    /// The numbers behind it.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What can be done: the seven strategies of Friedman's table 6, and what came later.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Table 6: faster disks.
+    FasterDisks,
+    /// Table 6: more disks.
+    MoreDisks,
+    /// Table 6: a disk array.
+    DiskArray,
+    /// Table 6: cached disks.
+    CachedDisks,
+    /// Table 6: host-based caching.
+    HostCache,
+    /// Table 6: load balancing.
+    LoadBalancing,
+    /// Table 6: defragmentation.
+    Defragmentation,
+    /// More requests outstanding.
+    DeeperQueue,
+    /// Fewer requests outstanding.
+    ShallowerQueue,
+    /// Larger requests.
+    LargerRequests,
+    /// Past the page cache, or writing back earlier and less at a time.
+    DirectIo,
+    /// Another I/O scheduler.
+    Scheduler,
+    /// More read-ahead.
+    ReadAhead,
+    /// Files written in full length before they are filled.
+    Preallocation,
+    /// Requests on the device's block boundaries.
+    Alignment,
+    /// A higher cap.
+    RaiseCap,
+    /// A neighbour moved or limited.
+    MoveNeighbour,
+    /// The device brought back to what it did when it was profiled.
+    Restore,
+}
+
+impl Strategy {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
+
+/// What a strategy changes, as predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// Mean response time now.
+    pub response_before_ns: f64,
+    /// And after it.
+    pub response_after_ns: Estimate,
+    /// Requests per second now.
+    pub iops_before: f64,
+    /// And after it.
+    pub iops_after: Estimate,
+}
+
+/// One piece of advice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Remedy {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// What to do, in words; a command where there is one.
+    pub action: String,
+    /// The cause that it answers.
+    pub cause: CauseCode,
+    /// The episode that it is for.
+    pub episode: u32,
+    /// What it would change.
+    pub effect: Measured<Effect>,
+    /// Share of the time per request that it saves (of the response time, or of the time between
+    /// completions where the rate is what grows), which ranks advice; null where not predicted.
+    pub gain: Option<f64>,
+    /// What the prediction takes for granted.
+    pub assumes: String,
+    /// What it costs.
+    pub price: String,
+    /// What would show that it is wrong.
+    pub refuted_by: String,
+}
+
+/// What is the matter with one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceDiagnosis {
+    /// Its name in the observation.
+    pub device: String,
+    /// Model, where the source tells.
+    pub model: Option<String>,
+    /// The profile that it was held against, or why there is none.
+    pub profile: Measured<MatchedProfile>,
+    /// Observed time.
+    pub duration_ns: u64,
+    /// Verdicts with their share of the time, the largest first.
+    pub shares: Vec<VerdictShare>,
+    /// Episodes in order of time.
+    pub episodes: Vec<Episode>,
+    /// Place of the worst one; null where none is worse than healthy.
+    pub worst: Option<u32>,
+    /// Share of the reads that a cache of the device serves, estimated from their response time.
+    pub hit_share: Measured<Estimate>,
+    /// Why the two splits of the response time agree or differ on this device.
+    pub splits_compared: String,
+    /// False friends and doubts.
+    pub notes: Vec<Note>,
+    /// What to do, by falling gain; empty where nothing is wrong.
+    pub advice: Vec<Remedy>,
+    /// All intervals.
+    pub series: Vec<Moment>,
+}
+
+/// What an observation means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// [`DIAGNOSIS_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// A hash of observation and profiles.
+    pub id: String,
+    /// That of the observation.
+    pub time: Option<String>,
+    /// Id of the observation.
+    pub observation_id: String,
+    /// What it was read from.
+    pub source: String,
+    /// The machine, where the source says.
+    pub host: Option<String>,
+    /// One for each device that is not part of another.
+    pub devices: Vec<DeviceDiagnosis>,
+    /// Devices of the observation that were left out, and why.
+    pub left_out: Vec<String>,
+    /// Findings of the observation: what its source lacks, resets, broken lines.
+    pub findings: Vec<Finding>,
+}

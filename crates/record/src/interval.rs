@@ -1,0 +1,193 @@
+//! What the counters of devices said over stretches of time, from whichever source.
+//!
+//! A live kernel, a recording of ours and the files of other tools all become [`Interval`]s, so
+//! that whatever concludes from them exists once. Sources differ in what they know: each figure
+//! says whether it was counted or derived and how finely, and what a source does not have is
+//! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
+//! conclusions depend on where the numbers came from.
+
+use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of an observation.
+pub const OBSERVATION_SCHEMA: &str = "halfpower/observation/1";
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quality {
+    /// Counted or timed by the source.
+    Measured,
+    /// Computed by us from measured figures (Little's law, a difference of sums).
+    Derived,
+}
+
+/// One figure of an interval, in the unit that the enclosing key states.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// The figure.
+    pub value: f64,
+    /// Where it comes from.
+    pub quality: Quality,
+    /// The smallest step in which the source can tell it, in the same unit; 0 where it is finer
+    /// than anybody asks.
+    pub resolution: f64,
+}
+
+impl Figure {
+    /// A figure that the source counted.
+    #[must_use]
+    pub fn measured(value: f64, resolution: f64) -> Self {
+        Self { value, quality: Quality::Measured, resolution }
+    }
+
+    /// A figure computed from measured ones.
+    #[must_use]
+    pub fn derived(value: f64, resolution: f64) -> Self {
+        Self { value, quality: Quality::Derived, resolution }
+    }
+}
+
+/// Requests of one operation during an interval. Requests are those of the device, after merging.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpInterval {
+    /// Completed requests per second.
+    pub per_s: Option<Figure>,
+    /// Bytes per second.
+    pub bytes_per_s: Option<Figure>,
+    /// Mean bytes per request; null without requests.
+    pub request_bytes: Option<Figure>,
+    /// Requests merged into others, per second.
+    pub merged_per_s: Option<Figure>,
+    /// Mean response time at the block layer, of the requests completed; null without requests.
+    pub response_ns: Option<Figure>,
+}
+
+/// What a block-layer tracer saw of one operation. Times are of single requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedOp {
+    /// From the start of the request to its issue to the device.
+    pub queue_ns: HistogramSnapshot,
+    /// From its issue to its completion.
+    pub device_ns: HistogramSnapshot,
+    /// Request sizes in bytes.
+    pub request_bytes: HistogramSnapshot,
+    /// Share of requests that began where one of the last few ended, 0 to 1; null without any.
+    pub sequential_share: Option<f64>,
+}
+
+/// What a block-layer tracer saw during an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Traced {
+    /// Reads.
+    pub read: TracedOp,
+    /// Writes.
+    pub write: TracedOp,
+    /// Waits before a request was allocated: throttling and exhausted tags, which no disk counter
+    /// sees.
+    pub before_start_ns: HistogramSnapshot,
+    /// Events that were lost, so that the figures are low.
+    pub lost: u64,
+    /// Requests per process, the most first: (process id, name, requests). Empty unless asked for.
+    pub processes: Vec<(u32, String, u64)>,
+}
+
+/// One device during one stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Name of the device in its source (`sda`, `0 C:`).
+    pub device: String,
+    /// When it began: nanoseconds since 1970-01-01 UTC; since its start for a simulated source.
+    pub begin_ns: u64,
+    /// How long it was, more than 0.
+    pub duration_ns: u64,
+    /// Reads.
+    pub read: OpInterval,
+    /// Writes.
+    pub write: OpInterval,
+    /// Reads and writes together; for sources that do not tell them apart the only one. Discards
+    /// and flushes are in neither.
+    pub all: OpInterval,
+    /// Discards per second.
+    pub discards_per_s: Option<Figure>,
+    /// Cache flushes per second.
+    pub flushes_per_s: Option<Figure>,
+    /// Share of time with at least one request in progress, 0 to 1.
+    pub busy_share: Option<Figure>,
+    /// Mean requests in progress.
+    pub concurrency: Option<Figure>,
+    /// Requests in progress at the end of the interval.
+    pub in_flight: Option<Figure>,
+    /// Requests that were split in two or more, per second.
+    pub splits_per_s: Option<Figure>,
+    /// What the tracer saw; null where none ran.
+    pub traced: Option<Traced>,
+}
+
+/// What the system as a whole went through during a stretch of time. Null is "not known".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// When it began, as in [`Interval::begin_ns`].
+    pub begin_ns: u64,
+    /// How long it was.
+    pub duration_ns: u64,
+    /// Share of time in which some task waited for I/O (pressure stall information), 0 to 1.
+    pub io_some_share: Option<f64>,
+    /// Share of time in which all tasks that were not idle waited for I/O, 0 to 1.
+    pub io_full_share: Option<f64>,
+    /// Share of the processors' time that the host took, 0 to 1.
+    pub steal_share: Option<f64>,
+    /// Share of the processors' time that was idle or waited for I/O, 0 to 1.
+    pub idle_share: Option<f64>,
+    /// Memory that is free or can be freed at once.
+    pub memory_available_bytes: Option<u64>,
+    /// Memory of the page cache.
+    pub memory_cached_bytes: Option<u64>,
+    /// Pages waiting to be written.
+    pub dirty_bytes: Option<u64>,
+    /// Pages being written.
+    pub writeback_bytes: Option<u64>,
+    /// Limits that control groups set on devices, of the groups of the processes that do I/O.
+    pub cgroup_limits: Vec<CgroupLimit>,
+}
+
+/// A device of an observation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObservedDevice {
+    /// Its name in the intervals.
+    pub name: String,
+    /// What sysfs says of it; null for sources that do not tell.
+    pub facts: Option<DeviceFacts>,
+    /// Whether it is made of other devices of this observation (dm, md), whose requests it repeats.
+    pub built_of: Vec<String>,
+    /// Whether it is a part of another device of this observation.
+    pub partition_of: Option<String>,
+    /// Why its busy share cannot be trusted; null where it can.
+    pub busy_doubt: Option<String>,
+}
+
+/// Counters of one or more devices over time, from one source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observation {
+    /// [`OBSERVATION_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// UUIDv7; for a simulated source a hash.
+    pub id: String,
+    /// When it was taken or imported, RFC 3339 in UTC; null for a simulated source.
+    pub time: Option<String>,
+    /// What it was read from: `live`, `iostat -o JSON`, `sadf -j`, `simulated`, ….
+    pub source: String,
+    /// The machine that was observed, where the source says.
+    pub host: Option<String>,
+    /// The devices.
+    pub devices: Vec<ObservedDevice>,
+    /// The intervals in order of time, and of the devices within one moment.
+    pub intervals: Vec<Interval>,
+    /// The system, in order of time; empty where the source does not tell.
+    pub contexts: Vec<Context>,
+    /// What the source lacks and which conclusion is lost with it, broken lines, resets.
+    pub findings: Vec<Finding>,
+}

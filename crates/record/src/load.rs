@@ -1,0 +1,135 @@
+//! Loads that are spoken of rather than issued: what a prediction is asked about, and its answer.
+//!
+//! A [`crate::Workload`] says exactly which requests are made. A load that is observed, planned or
+//! predicted is known by its shares and its rate only, and need not be one that can be issued.
+
+use crate::{Estimate, OpKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the requests of a class go, as far as models tell them apart.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Locality {
+    /// Each after the one before.
+    Sequential,
+    /// Anywhere.
+    Random,
+    /// Served by a cache of the device.
+    Hit,
+}
+
+/// Requests of one kind within a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MixClass {
+    /// Operation.
+    pub op: OpKind,
+    /// Where they go.
+    pub locality: Locality,
+    /// Bytes of each.
+    pub bytes: u64,
+    /// Share of all requests, more than 0; the shares of a mix add up to 1.
+    pub share: f64,
+}
+
+/// A mix of requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mix {
+    /// Its classes.
+    pub classes: Vec<MixClass>,
+}
+
+/// How much of a mix is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Offered {
+    /// Requests per second from many independent users (Poisson).
+    PoissonPerS(f64),
+    /// Requests per second at equal distances.
+    ConstantPerS(f64),
+    /// A constant number of requests outstanding, at least 1.
+    Depth(f64),
+}
+
+/// The models, from simple to good.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelName {
+    /// `U = X S` alone, with the service time at saturation: no queue.
+    UtilizationLaw,
+    /// One exponential server.
+    Mm1,
+    /// One server with the measured variance of its times.
+    Mg1,
+    /// Service rate by depth from the measured curves, weighted by the mix.
+    LoadDependent,
+    /// The same with the interference that mixed trials showed, and with the variance of service
+    /// times.
+    MixCapacity,
+    /// The same with what open-loop trials of the profile saw beyond it.
+    Calibrated,
+}
+
+impl ModelName {
+    /// All of them, from simple to good.
+    pub const ALL: [Self; 6] = [
+        Self::UtilizationLaw,
+        Self::Mm1,
+        Self::Mg1,
+        Self::LoadDependent,
+        Self::MixCapacity,
+        Self::Calibrated,
+    ];
+
+    /// The words in print.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UtilizationLaw => "utilization law",
+            Self::Mm1 => "M/M/1",
+            Self::Mg1 => "M/G/1",
+            Self::LoadDependent => "load-dependent",
+            Self::MixCapacity => "mix capacity",
+            Self::Calibrated => "calibrated",
+        }
+    }
+}
+
+/// What a mix at a rate or depth would see.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// By which model.
+    pub model: ModelName,
+    /// The mix.
+    pub mix: Mix,
+    /// What was offered.
+    pub offered: Offered,
+    /// Mean response time of all requests.
+    pub response_ns: Estimate,
+    /// Mean response time of reads; null where there are none or the model does not tell.
+    pub read_response_ns: Option<Estimate>,
+    /// Mean response time of writes, likewise.
+    pub write_response_ns: Option<Estimate>,
+    /// Mean response time of one request alone.
+    pub unloaded_response_ns: Estimate,
+    /// Mean time beyond the unloaded response time.
+    pub queue_ns: f64,
+    /// 99th percentile; null where the model has no ground for one.
+    pub p99_ns: Option<Estimate>,
+    /// Requests per second that get through.
+    pub iops: Estimate,
+    /// Mean requests in progress.
+    pub concurrency: f64,
+    /// Share of time with at least one request in progress, 0 to 1.
+    pub utilization: f64,
+    /// Rate as a share of the maximum for this mix, 0 to 1.
+    pub saturation: f64,
+    /// The largest rate of this mix.
+    pub max_iops: Estimate,
+    /// What the profile did not measure and the model therefore stretched, a clause each.
+    pub stretched: Vec<String>,
+}

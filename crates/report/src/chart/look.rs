@@ -1,0 +1,106 @@
+//! How series are told apart: colour, mark and dash, and the legend.
+//!
+//! Any two of the first dozen differ in at least two of the three, so that a drawing can be read
+//! without colours. The marks are path strings around a place, so that the static drawing, the
+//! legend and the page's script draw the same ones. Colours are those of Okabe and Ito, darkened or
+//! lightened until each has a contrast of at least 3 to the page. Rejected: labels at the ends of
+//! curves (they overlap where curves meet, and these do).
+
+use super::Form;
+use crate::html::escape_html;
+use std::fmt::Write;
+
+/// Colours before they repeat.
+pub(crate) const COLOURS: usize = 6;
+
+/// Marks: circle, square, triangle, diamond, cross, as paths from their centre.
+pub(crate) const MARKS: [&str; 5] = [
+    "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+    "m-2.7-2.7h5.4v5.4h-5.4z",
+    "m0-3.6l3.4 6h-6.8z",
+    "m0-3.8l3.6 3.8l-3.6 3.8l-3.6-3.8z",
+    "m-3-3l6 6m0-6l-6 6",
+];
+
+/// Dashes of lines.
+pub(crate) const DASHES: [&str; 5] = ["none", "6 3", "2 2.5", "8 3 2 3", "4 4"];
+
+/// Colours and strokes of all drawings: in the page's style, and in that of a drawing by itself.
+pub(crate) const CHART_STYLE: &str = "\
+:root{--page:#fff;--ink:#1a1a1a;--faint:#5c5c5c;--rule:#d4d4d4;--half:#8a6d00;\
+--s0:#0065a3;--s1:#b84a00;--s2:#00795a;--s3:#a04488;--s4:#7a5a00;--s5:#4f4f4f}\
+.c0{--c:var(--s0)}.c1{--c:var(--s1)}.c2{--c:var(--s2)}.c3{--c:var(--s3)}.c4{--c:var(--s4)}.c5{--c:var(--s5)}\
+svg text{fill:var(--ink);font:11px system-ui,sans-serif}\
+.axis{stroke:var(--faint);fill:none}.grid{stroke:var(--rule);fill:none}\
+.line{fill:none;stroke:var(--c);stroke-width:1.6}.error{fill:none;stroke:var(--c);stroke-width:1.1}\
+.mark{fill:var(--c);stroke:var(--c);stroke-width:1}.m4{fill:none;stroke-width:1.8}\
+.band{fill:var(--c);fill-opacity:.2;stroke:none}.bar{fill:var(--c);fill-opacity:.75;stroke:var(--c)}\
+.half{stroke:var(--half);stroke-width:1.4;stroke-dasharray:7 3;fill:none}\
+svg text.half{stroke:var(--page);stroke-width:3;stroke-dasharray:none;paint-order:stroke;fill:var(--half)}\
+.d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
+
+/// Class of the colour of a series.
+pub(crate) fn colour(index: usize) -> String {
+    format!("c{}", index % COLOURS)
+}
+
+/// Index of the mark of a series.
+pub(crate) fn mark(index: usize) -> usize {
+    (index + index / COLOURS) % MARKS.len()
+}
+
+/// Index of the dash of a series.
+pub(crate) fn dash(index: usize) -> usize {
+    (index + index / COLOURS) % DASHES.len()
+}
+
+/// A mark at a place.
+pub(crate) fn mark_at(index: usize, (x, y): (f64, f64)) -> String {
+    let mark = mark(index);
+    format!("<path class=\"mark m{mark}\" d=\"M{x:.1} {y:.1}{}\"/>", MARKS[mark])
+}
+
+/// A legend of series, as HTML: in the order of the chart, each drawn as in it.
+pub(crate) fn legend<'a>(series: impl Iterator<Item = (&'a str, Form)>) -> String {
+    let mut html = String::from("<ul class=\"legend\">\n");
+    for (index, (name, form)) in series.enumerate() {
+        let colour = colour(index);
+        let line = format!("<path class=\"line d{}\" d=\"M1 6H33\"/>", dash(index));
+        let mark = mark_at(index, (17.0, 6.0));
+        let sample = match form {
+            Form::Curve => line + &mark,
+            Form::Trace => format!("<path class=\"band\" d=\"M1 1H33V11H1z\"/>{line}"),
+            Form::Marks => mark,
+            Form::Bars => "<path class=\"bar\" d=\"M1 2H33V10H1z\"/>".to_owned(),
+        };
+        let _ = writeln!(
+            html,
+            "<li><svg class=\"{colour}\" viewBox=\"0 0 34 12\" aria-hidden=\"true\">{sample}</svg> {}\
+             </li>",
+            escape_html(name)
+        );
+    }
+    html.push_str("</ul>\n");
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_of_the_first_dozen_look_alike_even_without_colour_and_line() {
+        let looks: std::collections::BTreeSet<(String, usize, usize)> =
+            (0..12).map(|index| (colour(index), mark(index), dash(index))).collect();
+        assert_eq!(looks.len(), 12);
+        let marks: std::collections::BTreeSet<usize> = (0..5).map(mark).collect();
+        assert_eq!(marks.len(), 5);
+    }
+
+    #[test]
+    fn a_legend_shows_each_series_as_it_is_drawn_and_escapes_its_name() {
+        let html = legend([("a<b", Form::Curve), ("c", Form::Bars)].into_iter());
+        assert_eq!(html.matches("<li>").count(), 2);
+        assert!(html.contains("a&lt;b") && html.contains("class=\"bar\""), "{html}");
+    }
+}

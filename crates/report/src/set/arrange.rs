@@ -1,0 +1,213 @@
+//! What becomes the abscissa, what tells curves apart, and what tells plots apart.
+//!
+//! An abscissa is an axis whose levels are numbers: by what they ask (request size, depth, rate,
+//! place, number of targets), else by how they are written. Directions get plots of their own where
+//! sizes are compared, because each has its own maximum and so its own half-power line. The other
+//! axes make curves; while a plot has more than [`CURVES`] of them, the axis with the fewest levels
+//! makes plots instead.
+
+use super::{Set, SetCell};
+use record::{CacheMode, OpKind, Workload};
+use std::collections::BTreeMap;
+
+/// Curves that one plot holds.
+pub(super) const CURVES: usize = 8;
+/// Plots of one kind.
+const PLOTS: usize = 6;
+
+/// What the numbers of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meaning {
+    /// Bytes of a request.
+    Size,
+    /// Requests outstanding.
+    Depth,
+    /// Arrivals per second.
+    Rate,
+    /// Disks or other targets.
+    Targets,
+    /// Where on the target the area begins.
+    Place,
+    /// Numbers as they are written.
+    Plain,
+}
+
+impl Meaning {
+    /// What a workload has of it.
+    fn of(self, workload: &Workload) -> Option<f64> {
+        match self {
+            Self::Size => Some(workload.max_bs().0 as f64),
+            Self::Depth => Some(f64::from(workload.depth)),
+            Self::Rate => workload.rate_iops.map(|rate| rate as f64),
+            Self::Targets => Some(f64::from(workload.targets)),
+            Self::Place => Some(workload.offset_bytes.0 as f64),
+            Self::Plain => None,
+        }
+    }
+}
+
+/// An axis of numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Abscissa {
+    /// Its place in [`Set::axes`].
+    pub(super) axis: usize,
+    /// What its numbers are.
+    pub(super) meaning: Meaning,
+    /// The number of each level.
+    pub(super) values: BTreeMap<String, f64>,
+}
+
+/// The cells of one curve, by rising abscissa.
+#[derive(Clone, Debug)]
+pub(super) struct Along<'s> {
+    /// The levels that make it; empty where nothing else varies.
+    pub(super) name: String,
+    /// Abscissa and cell.
+    pub(super) cells: Vec<(f64, &'s SetCell<'s>)>,
+}
+
+/// One plot.
+#[derive(Clone, Debug)]
+pub(super) struct Plot<'s> {
+    /// The levels that make it; empty where it is the only one.
+    pub(super) name: String,
+    /// Its curves.
+    pub(super) curves: Vec<Along<'s>>,
+}
+
+/// The axes that can be an abscissa, in the order of [`Meaning`].
+pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
+    let mut found: Vec<Abscissa> = (0..set.axes.len()).filter_map(|axis| abscissa(set, axis)).collect();
+    // Two levels are a comparison and no curve, unless there is nothing else.
+    if found.iter().any(|abscissa| abscissa.values.len() > 2) {
+        found.retain(|abscissa| abscissa.values.len() > 2);
+    }
+    found.sort_by_key(|abscissa| abscissa.meaning);
+    found
+}
+
+fn abscissa(set: &Set<'_>, axis: usize) -> Option<Abscissa> {
+    let meanings = [Meaning::Size, Meaning::Depth, Meaning::Rate, Meaning::Targets, Meaning::Place];
+    let by_meaning = meanings.into_iter().find_map(|meaning| {
+        let mut values: BTreeMap<String, f64> = BTreeMap::new();
+        for cell in &set.cells {
+            let value = meaning.of(cell.workload)?;
+            let known = *values.entry(cell.levels[axis].clone()).or_insert(value);
+            if known.total_cmp(&value).is_ne() {
+                return None;
+            }
+        }
+        distinct(&values).then_some(Abscissa { axis, meaning, values })
+    });
+    by_meaning.or_else(|| {
+        let mut values = BTreeMap::new();
+        for cell in &set.cells {
+            let level = &cell.levels[axis];
+            let number = level.trim_end_matches('%').parse::<f64>().ok()?;
+            values.insert(level.clone(), number);
+        }
+        distinct(&values).then_some(Abscissa { axis, meaning: Meaning::Plain, values })
+    })
+}
+
+/// Whether there are several values, no two of them equal.
+fn distinct(values: &BTreeMap<String, f64>) -> bool {
+    let mut sorted: Vec<f64> = values.values().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.len() > 1 && sorted.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+/// The plots over an abscissa, and how many curves and plots were too many.
+pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s>>, usize) {
+    let varies = |axis: &usize| {
+        *axis != abscissa.axis
+            && set.cells.iter().any(|cell| cell.levels[*axis] != set.cells[0].levels[*axis])
+    };
+    let mut curves: Vec<usize> = (0..set.axes.len()).filter(varies).collect();
+    let mut plots: Vec<usize> = Vec::new();
+    if abscissa.meaning == Meaning::Size {
+        let (apart, same) = curves.into_iter().partition(|axis| tells_direction(set, *axis));
+        (plots, curves) = (apart, same);
+    }
+    while curves.len() > 1 && most_curves(set, &plots, &curves) > CURVES {
+        let fewest = curves.iter().copied().min_by_key(|axis| levels(set, *axis));
+        let Some(fewest) = fewest else { break };
+        curves.retain(|axis| *axis != fewest);
+        plots.push(fewest);
+    }
+    plots.sort_unstable();
+    let mut made: Vec<(Vec<&str>, Plot<'s>)> = Vec::new();
+    for cell in &set.cells {
+        let key = key(cell, &plots);
+        let Some(&x) = abscissa.values.get(&cell.levels[abscissa.axis]) else { continue };
+        let place = made.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+            let name = name(set, cell, &plots);
+            made.push((key, Plot { name, curves: Vec::new() }));
+            made.len() - 1
+        });
+        let name = name(set, cell, &curves);
+        let plot = &mut made[place].1;
+        match plot.curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.cells.push((x, cell)),
+            None => plot.curves.push(Along { name, cells: vec![(x, cell)] }),
+        }
+    }
+    let mut left_out = 0;
+    let mut plots: Vec<Plot<'s>> = made.into_iter().map(|(_, plot)| plot).collect();
+    // A plot in which no curve has two points shows nothing over this abscissa.
+    plots.retain(|plot| plot.curves.iter().any(|curve| curve.cells.len() > 1));
+    left_out += plots.len().saturating_sub(PLOTS);
+    plots.truncate(PLOTS);
+    for plot in &mut plots {
+        let every = plot.curves.len().div_ceil(CURVES).max(1);
+        left_out += plot.curves.len() - plot.curves.len().div_ceil(every);
+        plot.curves = plot.curves.drain(..).step_by(every).collect();
+        for curve in &mut plot.curves {
+            curve.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+    }
+    (plots, left_out)
+}
+
+fn key<'s>(cell: &'s SetCell<'_>, axes: &[usize]) -> Vec<&'s str> {
+    axes.iter().map(|axis| cell.levels[*axis].as_str()).collect()
+}
+
+fn levels(set: &Set<'_>, axis: usize) -> usize {
+    let levels: std::collections::BTreeSet<&str> =
+        set.cells.iter().map(|cell| cell.levels[axis].as_str()).collect();
+    levels.len()
+}
+
+fn most_curves(set: &Set<'_>, plots: &[usize], curves: &[usize]) -> usize {
+    let mut of: BTreeMap<Vec<&str>, std::collections::BTreeSet<Vec<&str>>> = BTreeMap::new();
+    for cell in &set.cells {
+        of.entry(key(cell, plots)).or_default().insert(key(cell, curves));
+    }
+    of.values().map(std::collections::BTreeSet::len).max().unwrap_or(0)
+}
+
+/// Whether reads and writes have levels of their own.
+fn tells_direction(set: &Set<'_>, axis: usize) -> bool {
+    let mut of: BTreeMap<&str, Option<OpKind>> = BTreeMap::new();
+    for cell in &set.cells {
+        let op = cell.workload.only_op();
+        if *of.entry(cell.levels[axis].as_str()).or_insert(op) != op {
+            return false;
+        }
+    }
+    let first = of.values().next();
+    of.values().any(|op| Some(op) != first)
+}
+
+/// The levels of a cell on some axes, in words.
+pub(super) fn name(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
+    let words = axes.iter().map(|axis| {
+        let level = &cell.levels[*axis];
+        let bare = level.trim_end_matches('%').parse::<f64>().is_ok();
+        let modes = [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
+        let mode = set.axes[*axis] == "cache" && modes.iter().any(|mode| mode.name() == level);
+        if bare || mode { format!("{} {level}", set.axes[*axis]) } else { level.clone() }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}

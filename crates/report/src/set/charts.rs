@@ -1,0 +1,425 @@
+//! The plots of a set: curves over an abscissa, a map over two rates, rows where nothing is a number.
+//!
+//! The half-power line is half of the largest throughput or rate in the plot: no advertised peak is
+//! known to an experiment, so that the measured maximum stands for it, and is called so.
+
+use super::arrange::{self, Abscissa, Along, Meaning, Plot};
+use super::{Set, SetCell, distribution, op_word};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::number;
+use record::{Estimate, HistogramSnapshot, Unit};
+
+/// Plots of a set, at most; the rest is said.
+const CHARTS: usize = 24;
+/// Rows in a plot of rows.
+const ROWS: usize = 24;
+/// Clauses of a sentence before the rest is counted.
+const CLAUSES: usize = 4;
+/// Distributions in one plot.
+const DISTRIBUTIONS: usize = 6;
+
+/// What is drawn of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Throughput,
+    Rate,
+    Response,
+    CostPerRequest,
+    CostPerMib,
+}
+
+impl Measure {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Rate => "I/O rate",
+            Self::Response => "mean response time",
+            Self::CostPerRequest => "processor time per request",
+            Self::CostPerMib => "processor time per MiB",
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            Self::Throughput => Unit::BytesPerSecond,
+            Self::Rate => Unit::PerSecond,
+            Self::Response | Self::CostPerRequest | Self::CostPerMib => Unit::Nanos,
+        }
+    }
+
+    /// Whether more is better, and half of the most a goal.
+    fn is_rate(self) -> bool {
+        matches!(self, Self::Throughput | Self::Rate)
+    }
+
+    fn of(self, cell: &SetCell<'_>) -> Option<Estimate> {
+        match self {
+            Self::Throughput => Some(cell.bytes_per_s),
+            Self::Rate => Some(cell.iops),
+            Self::Response => Some(cell.response_ns),
+            Self::CostPerRequest => cell.cpu_us_per_io.map(|cost| cost.scaled(1e3)),
+            Self::CostPerMib => {
+                let per_request = cell.bytes_per_s.value / cell.iops.value;
+                let factor = 1e3 * f64::from(1 << 20) / per_request;
+                let sound = factor.is_finite() && factor > 0.0;
+                cell.cpu_us_per_io.filter(|_| sound).map(|cost| cost.scaled(factor))
+            }
+        }
+    }
+
+    fn written(self, value: f64) -> String {
+        number::in_unit(self.unit(), value)
+    }
+
+    fn axis(self, points: impl Iterator<Item = f64>) -> Axis {
+        match self {
+            Self::Throughput | Self::Rate | Self::CostPerRequest => {
+                Axis::from_zero(self.title(), Some(self.unit()), points)
+            }
+            Self::Response | Self::CostPerMib => {
+                Axis::decades(self.title(), Some(self.unit()), points)
+            }
+        }
+    }
+}
+
+/// A point of an estimate; without a bar where it has no interval.
+fn point(x: f64, estimate: &Estimate) -> Point {
+    let has = estimate.high > estimate.low;
+    Point {
+        low: has.then_some(estimate.low),
+        high: has.then_some(estimate.high),
+        ..Point::bare(x, estimate.value)
+    }
+}
+
+/// All plots of a set, and what was left out.
+pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
+    let mut charts = Vec::new();
+    let mut curves_left = 0;
+    let abscissae = arrange::abscissae(set);
+    charts.extend(response_map(set, &abscissae));
+    for abscissa in &abscissae {
+        let (plots, left) = arrange::arrange(set, abscissa);
+        curves_left += left;
+        for measure in measures(abscissa.meaning) {
+            charts.extend(plots.iter().filter_map(|plot| plane(set, abscissa, plot, *measure)));
+        }
+    }
+    if abscissae.is_empty() && set.cells.len() > 1 {
+        for measure in [Measure::Throughput, Measure::Rate, Measure::Response, Measure::CostPerRequest] {
+            charts.extend(rows(set, measure));
+        }
+    }
+    charts.extend(distributions(set, &abscissae));
+    let mut left_out = Vec::new();
+    let too_many = charts.len().saturating_sub(CHARTS);
+    charts.truncate(CHARTS);
+    if curves_left + too_many > 0 {
+        left_out.push(format!(
+            "Too much to draw: {too_many} plots and {curves_left} curves are left out; the table of \
+             cells has all values."
+        ));
+    }
+    (charts, left_out)
+}
+
+fn measures(meaning: Meaning) -> &'static [Measure] {
+    match meaning {
+        Meaning::Size => &[Measure::Throughput, Measure::CostPerMib, Measure::CostPerRequest],
+        Meaning::Depth => &[Measure::Rate, Measure::Response],
+        Meaning::Rate => &[Measure::Response],
+        Meaning::Targets | Meaning::Place => &[Measure::Throughput],
+        Meaning::Plain => &[Measure::Throughput, Measure::Response],
+    }
+}
+
+fn x_axis(set: &Set<'_>, abscissa: &Abscissa, values: &[f64]) -> Axis {
+    let name = &set.axes[abscissa.axis];
+    match abscissa.meaning {
+        Meaning::Size => Axis::at_values("request size", Some(Unit::Bytes), true, values),
+        Meaning::Depth => Axis::at_values("depth (requests outstanding)", None, true, values),
+        Meaning::Rate => {
+            Axis::from_zero("arrivals per second", Some(Unit::PerSecond), values.iter().copied())
+        }
+        Meaning::Targets => Axis::at_values("targets at work", None, false, values),
+        Meaning::Place => Axis::over("position", Some(Unit::Bytes), values.iter().copied()),
+        Meaning::Plain => Axis::over(name, None, values.iter().copied()),
+    }
+}
+
+/// What the abscissa is, in a title.
+fn x_words<'s>(set: &'s Set<'_>, abscissa: &Abscissa) -> &'s str {
+    match abscissa.meaning {
+        Meaning::Size => "request size",
+        Meaning::Depth => "depth",
+        Meaning::Rate => "arrivals",
+        Meaning::Targets => "number of targets",
+        Meaning::Place => "position",
+        Meaning::Plain => &set.axes[abscissa.axis],
+    }
+}
+
+/// Curves over an abscissa.
+fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) -> Option<Chart> {
+    let series: Vec<Series> = plot
+        .curves
+        .iter()
+        .map(|curve| {
+            let points = curve.cells.iter().filter_map(|(x, cell)| Some(point(*x, &measure.of(cell)?)));
+            Series::new(&curve.name, Form::Curve, points.collect())
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    let points = || series.iter().flat_map(|series| &series.points);
+    let values: Vec<f64> = points().map(|point| point.x).collect();
+    let most = points().map(|point| point.y).fold(0.0, f64::max);
+    if values.is_empty() || most <= 0.0 {
+        return None;
+    }
+    let x = x_axis(set, abscissa, &values);
+    let rules = match measure.is_rate() {
+        true => vec![Rule::level(most / 2.0, "half-power line: half of the most measured")],
+        false => Vec::new(),
+    };
+    let finding = match (abscissa.meaning, measure) {
+        (Meaning::Size, Measure::Throughput) => reached(&series, &x, measure, most),
+        (Meaning::Depth, Measure::Rate) => gained(&series, &x, measure, most),
+        _ if measure.is_rate() => gained(&series, &x, measure, most),
+        _ => changed(&series, &x, measure),
+    };
+    let ends = points().flat_map(|point| [Some(point.y), point.high]).flatten();
+    let of = if plot.name.is_empty() { String::new() } else { format!(" ({})", plot.name) };
+    Some(Chart {
+        title: format!("{} against {}{of}", capital(measure.title()), x_words(set, abscissa)),
+        finding,
+        errors: match measure {
+            Measure::CostPerRequest | Measure::CostPerMib => {
+                format!("{} Charged to this program: a lower bound.", set.errors)
+            }
+            Measure::Throughput | Measure::Rate | Measure::Response => set.errors.clone(),
+        },
+        y: measure.axis(ends.collect::<Vec<f64>>().into_iter()),
+        x,
+        rules,
+        series,
+    })
+}
+
+fn of_curve(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{name}: ") }
+}
+
+/// The smallest size from which on each curve has half of the most.
+fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
+    let from = |series: &Series| {
+        let below = series.points.iter().rposition(|point| point.y < most / 2.0);
+        series.points.get(below.map_or(0, |place| place + 1)).map(|point| point.x)
+    };
+    let mut reaching: Vec<(f64, &str)> =
+        series.iter().filter_map(|s| Some((from(s)?, s.name.as_str()))).collect();
+    reaching.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let never = series.len() - reaching.len();
+    let mut clauses: Vec<String> = reaching
+        .iter()
+        .take(CLAUSES)
+        .map(|(size, name)| match *name {
+            "" => format!("from {}", x.label(*size)),
+            name => format!("{name} from {}", x.label(*size)),
+        })
+        .collect();
+    if reaching.len() > CLAUSES {
+        clauses.push(format!("{} more from larger sizes", reaching.len() - CLAUSES));
+    }
+    if never > 0 {
+        clauses.push(format!("{never} of {} curves never", series.len()));
+    }
+    format!(
+        "Half of the most ({} of {}) is reached: {}.",
+        measure.written(most / 2.0),
+        measure.written(most),
+        clauses.join("; ")
+    )
+}
+
+/// Where the most is, and how much more that is than at the beginning of its curve.
+fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
+    let best = series.iter().find_map(|series| {
+        let place = series.points.iter().position(|point| point.y >= most)?;
+        Some((series, place))
+    });
+    let Some((best, place)) = best else { return String::new() };
+    let (first, top) = (&best.points[0], &best.points[place]);
+    let half = best.points.iter().find(|point| point.y >= most / 2.0);
+    let half = half.map_or(String::new(), |p| format!("; half of that from {} on", x.label(p.x)));
+    let gain = if place == 0 {
+        "the first value is the largest".to_owned()
+    } else {
+        format!("{} times that at {}", number::digits(top.y / first.y), x.label(first.x))
+    };
+    let name = of_curve(&best.name);
+    let text = format!("{name}most at {}, {}, {gain}{half}.", x.label(top.x), measure.written(most));
+    capital(&text)
+}
+
+/// The curve that changes most, from its first to its last value.
+fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
+    let change = |series: &Series| {
+        let (first, last) = (series.points.first()?, series.points.last()?);
+        let ratio = last.y / first.y;
+        (ratio.is_finite() && ratio > 0.0).then_some((ratio, first.clone(), last.clone()))
+    };
+    let strongest = series
+        .iter()
+        .filter_map(|series| Some((series, change(series)?)))
+        .max_by(|a, b| a.1.0.ln().abs().total_cmp(&b.1.0.ln().abs()));
+    let Some((series, (ratio, first, last))) = strongest else { return String::new() };
+    let apart = |a: &Point, b: &Point| match (a.low, a.high, b.low, b.high) {
+        (Some(al), Some(ah), Some(bl), Some(bh)) => al > bh || bl > ah,
+        _ => true,
+    };
+    let (words, times) = if ratio >= 1.0 { ("more", ratio) } else { ("less", 1.0 / ratio) };
+    let sure = if apart(&first, &last) { "" } else { ", which the intervals do not tell apart" };
+    let name = of_curve(&series.name);
+    let text = format!(
+        "{name}{} at {}, {} at {}, {} times {words}{sure}.",
+        measure.written(first.y),
+        x.label(first.x),
+        measure.written(last.y),
+        x.label(last.x),
+        number::digits(times)
+    );
+    capital(&text)
+}
+
+/// Cells as rows, where no axis is of numbers.
+fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
+    let axes: Vec<usize> = (0..set.axes.len()).collect();
+    let mut found: Vec<(String, Estimate)> = set
+        .cells
+        .iter()
+        .filter_map(|cell| Some((arrange::name(set, cell, &axes), measure.of(cell)?)))
+        .collect();
+    found.truncate(ROWS);
+    let by = |a: &&(String, Estimate), b: &&(String, Estimate)| a.1.value.total_cmp(&b.1.value);
+    let (most, least) = (found.iter().max_by(by)?, found.iter().min_by(by)?);
+    let times = most.1.value / least.1.value;
+    let apart = most.1.low > least.1.high;
+    let finding = if found.len() < 2 {
+        format!("{}: {}.", most.0, measure.written(most.1.value))
+    } else {
+        format!(
+            "{} has the most, {}, {} times that of {} ({}){}.",
+            most.0,
+            measure.written(most.1.value),
+            number::digits(times),
+            least.0,
+            measure.written(least.1.value),
+            if apart { "" } else { "; their intervals do not tell them apart" }
+        )
+    };
+    let points = found.iter().enumerate().map(|(row, (_, estimate))| {
+        let has = estimate.high > estimate.low;
+        Point {
+            low: has.then_some(estimate.low),
+            high: has.then_some(estimate.high),
+            ..Point::bare(estimate.value, row as f64)
+        }
+    });
+    let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
+    let rules = match measure.is_rate() {
+        true => vec![Rule::upright(most.1.value / 2.0, "half of the most")],
+        false => Vec::new(),
+    };
+    Some(Chart {
+        title: capital(measure.title()),
+        finding: capital(&finding),
+        errors: set.errors.clone(),
+        x: Axis::from_zero(measure.title(), Some(measure.unit()), ends),
+        y: Axis::named(found.iter().map(|(name, _)| name.clone()).collect()),
+        series: vec![Series::new("", Form::Bars, points.collect())],
+        rules,
+    })
+}
+
+/// Response time over read rate and write rate, in steps of two.
+fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
+    let of = |name: &str| abscissae.iter().find(|abscissa| set.axes[abscissa.axis] == name);
+    let (reads, writes) = (of("read-rate")?, of("write-rate")?);
+    let place = |cell: &SetCell<'_>| {
+        let x = reads.values.get(&cell.levels[reads.axis])?;
+        let y = writes.values.get(&cell.levels[writes.axis])?;
+        Some((*x, *y))
+    };
+    let least = set.cells.iter().map(|cell| cell.response_ns.value).fold(f64::INFINITY, f64::min);
+    let most = set.cells.iter().max_by(|a, b| a.response_ns.value.total_cmp(&b.response_ns.value))?;
+    let mut bins: Vec<Vec<Point>> = Vec::new();
+    for cell in &set.cells {
+        let Some((x, y)) = place(cell) else { continue };
+        let bin = (cell.response_ns.value / least).log2().max(0.0).floor() as usize;
+        bins.resize_with(bins.len().max(bin + 1), Vec::new);
+        let told = number::with_interval(&cell.response_ns, number::time);
+        bins[bin].push(Point::bare(x, y).remark(told));
+    }
+    let named = |(bin, points): (usize, Vec<Point>)| {
+        let from = least * (bin as f64).exp2();
+        let name = format!("{} to {}", number::time(from), number::time(from * 2.0));
+        (!points.is_empty()).then(|| Series::new(name, Form::Marks, points))
+    };
+    let (x, y) = place(most)?;
+    let axis = |title: &str, abscissa: &Abscissa| {
+        Axis::from_zero(title, None, abscissa.values.values().copied())
+    };
+    Some(Chart {
+        title: "Map of response times over read rate and write rate".to_owned(),
+        finding: format!(
+            "The longest mean response time is {}, at a read rate of {} and a write rate of {}, {} \
+             times the shortest ({}).",
+            number::with_interval(&most.response_ns, number::time),
+            number::digits(x),
+            number::digits(y),
+            number::digits(most.response_ns.value / least),
+            number::time(least)
+        ),
+        errors: "Each mark is a range of response times; values with their 95 % intervals are read \
+                 at the marks and in the table."
+            .to_owned(),
+        x: axis("read rate, % of what reads reach alone", reads),
+        y: axis("write rate, % of what writes reach alone", writes),
+        series: bins.into_iter().enumerate().filter_map(named).collect(),
+        rules: Vec::new(),
+    })
+}
+
+/// The distributions along the first curve, or of the first cells.
+fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
+    let axes: Vec<usize> = (0..set.axes.len()).collect();
+    let plots = abscissae.first().map(|abscissa| arrange::arrange(set, abscissa).0);
+    let longest = plots.iter().flatten().flat_map(|plot| &plot.curves).max_by_key(|c| c.cells.len());
+    let cells: Vec<&SetCell<'_>> = match longest {
+        Some(Along { cells, .. }) => cells.iter().map(|(_, cell)| *cell).collect(),
+        None => set.cells.iter().collect(),
+    };
+    let every = cells.len().div_ceil(DISTRIBUTIONS).max(1);
+    let named: Vec<(String, HistogramSnapshot)> = cells
+        .into_iter()
+        .step_by(every)
+        .map(|cell| {
+            let histograms = cell.trials.iter().flat_map(|trial| crate::trial::directions(trial));
+            let merged = histograms
+                .fold(HistogramSnapshot::default(), |all, (_, each)| all.merged(&each.histogram));
+            let name = arrange::name(set, cell, &axes);
+            let name = if name.is_empty() { op_word(cell.workload).to_owned() } else { name };
+            (name, merged)
+        })
+        .collect();
+    let named: Vec<(String, &HistogramSnapshot)> =
+        named.iter().map(|(name, histogram)| (name.clone(), histogram)).collect();
+    distribution(&named)
+}
+
+/// The same with a capital letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,109 @@
+//! The distribution of response times: the share of requests that took longer.
+//!
+//! Both axes are logarithmic, so that the median, the 99th and the 99.99th percentile have the same
+//! room, and a second hump shows as a shelf. Less than ten requests beyond a time say nothing, and
+//! the curve ends there. Rejected: a density (its look depends on the width of the bins), and
+//! percentiles as bars (what lies between them is lost).
+
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::number;
+use record::{HistogramSnapshot, Unit, bucket_high};
+
+/// Fewest requests beyond the end of a curve.
+const BEYOND: f64 = 10.0;
+/// Neighbouring points differ by at least this factor in share or in time.
+const STEP: f64 = 1.04;
+/// Half-width of a 95 % interval in standard errors.
+const NORMAL_95: f64 = 1.96;
+
+/// The curve of a histogram: at each time the share of requests that took longer.
+fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
+    let total = histogram.count() as f64;
+    let mut points: Vec<Point> = Vec::new();
+    let mut beyond = total;
+    for &(bucket, count) in histogram.buckets.iter().filter(|bucket| bucket.1 > 0) {
+        if points.is_empty() && total > 0.0 {
+            points.push(Point::within(record::bucket_low(bucket as usize).max(1) as f64, 1.0, 1.0, 1.0));
+        }
+        beyond -= count as f64;
+        if beyond < BEYOND {
+            break;
+        }
+        let share = beyond / total;
+        let time = bucket_high(bucket as usize) as f64;
+        let far = points.last().is_none_or(|last| last.y / share > STEP || time / last.x > 2.0);
+        if far {
+            let half = NORMAL_95 * (share * (1.0 - share) / total).sqrt();
+            points.push(Point::within(time, share, (share - half).max(0.5 / total), (share + half).min(1.0)));
+        }
+    }
+    points
+}
+
+/// Named histograms in one plot; `None` where none has a curve.
+pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Chart> {
+    let series: Vec<Series> = named
+        .iter()
+        .map(|(name, histogram)| Series::new(name, Form::Trace, points(histogram)))
+        .filter(|series| series.points.len() > 1)
+        .collect();
+    let (name, first) = named.iter().find(|(_, histogram)| histogram.percentile(0.5).is_some())?;
+    if series.is_empty() {
+        return None;
+    }
+    let median = first.percentile(0.5)?;
+    let tail = [(0.9999, "one in 10,000"), (0.999, "one in 1,000"), (0.99, "one in 100")];
+    let tail = tail.into_iter().find_map(|(p, words)| Some((first.percentile(p)?, words)));
+    let tail = tail.map_or(String::new(), |(time, words)| {
+        let times = number::digits(time / median);
+        format!(", {words} longer than {} ({times} times that)", number::time(time))
+    });
+    let all = || series.iter().flat_map(|series| &series.points);
+    let finding =
+        format!("{}: half take less than {}{tail}.", super::charts::capital(name), number::time(median));
+    Some(Chart {
+        title: "Distribution of response times".to_owned(),
+        finding,
+        errors: "Bands: 95 %, as if requests were independent of each other; too narrow where they \
+                 are not. Times to 0.8 %. Curves end where fewer than ten requests took longer."
+            .to_owned(),
+        x: Axis::decades("response time", Some(Unit::Nanos), all().map(|point| point.x)),
+        y: Axis::decades("share of requests that took longer", Some(Unit::Share), all().map(|p| p.y)),
+        rules: vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")]
+            .into_iter()
+            .filter(|rule| all().any(|point| point.y <= rule.at))
+            .collect(),
+        series,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(counts: &[(u32, u64)]) -> HistogramSnapshot {
+        HistogramSnapshot { buckets: counts.to_vec() }
+    }
+
+    #[test]
+    fn a_curve_falls_from_all_requests_and_ends_where_ten_are_left() {
+        let many: Vec<(u32, u64)> = (100..200).map(|bucket| (bucket, 100)).collect();
+        let points = points(&histogram(&many));
+        assert_eq!(points[0].y, 1.0);
+        assert!(points.windows(2).all(|pair| pair[1].y < pair[0].y && pair[1].x > pair[0].x));
+        let last = points.last().unwrap();
+        assert!(last.y * 10_000.0 >= BEYOND, "{last:?}");
+        assert!(points.iter().all(|p| p.low.unwrap() <= p.y && p.y <= p.high.unwrap()));
+    }
+
+    #[test]
+    fn the_sentence_names_the_median_and_the_farthest_tail_that_is_known() {
+        let known = histogram(&[(640, 9_000), (1_000, 1_000)]);
+        let chart = distribution(&[("reads".to_owned(), &known)]).unwrap();
+        assert!(chart.finding.starts_with("Reads: half take less than"), "{}", chart.finding);
+        assert!(chart.finding.contains("one in 1,000 longer"), "{}", chart.finding);
+        let few = histogram(&[(640, 9)]);
+        assert!(distribution(&[("reads".to_owned(), &few)]).is_none());
+        assert!(distribution(&[]).is_none());
+    }
+}

@@ -1,0 +1,165 @@
+//! The columns of the table: what each shows, how wide it is, and which go first where room lacks.
+//!
+//! One list holds them all, so that titles, entries, widths and the help cannot disagree. Ranks
+//! decide what 80 columns keep: who, how much, how long and why it takes that long, how full. The
+//! rest is one key away.
+
+use super::{WatchRow, words};
+use crate::number;
+use crate::page::Tone;
+use record::{Figure, Interval, Verdict, format_bytes};
+
+/// Saturation from which a rate is marked.
+const NEAR_FULL: f64 = 0.9;
+
+/// One column.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) width: usize,
+    /// The larger, the sooner it goes where the screen is narrow.
+    pub(super) rank: u8,
+    pub(super) entry: Entry,
+}
+
+/// What stands in a column.
+pub(super) enum Entry {
+    /// A figure, from the right; a dash where it is not known.
+    Figure(fn(&WatchRow) -> Option<String>),
+    /// The same in a tone of its own.
+    Toned(fn(&WatchRow) -> Option<(String, Tone)>),
+    /// Text from the left, given the room that there is.
+    Text(fn(&WatchRow, usize) -> String),
+}
+
+impl Column {
+    /// The title, on the side where the entries are.
+    pub(super) fn heading(&self, width: usize) -> String {
+        match self.entry {
+            Entry::Text(_) => format!("{:<width$}", self.title),
+            _ => format!("{:>width$}", self.title),
+        }
+    }
+
+    /// What stands there for a device: text and tone, not yet padded.
+    pub(super) fn entry(&self, row: &WatchRow, width: usize) -> (String, Tone, bool) {
+        let known = |text: Option<String>| text.unwrap_or_else(|| number::NONE.to_owned());
+        match self.entry {
+            Entry::Figure(of) => (known(of(row)), Tone::Plain, true),
+            Entry::Toned(of) => {
+                let (text, tone) = of(row).unwrap_or((number::NONE.to_owned(), Tone::Plain));
+                (text, tone, true)
+            }
+            Entry::Text(of) => (of(row, width), Tone::Plain, false),
+        }
+    }
+}
+
+/// What the figures mean, for the help.
+pub(super) const MEANINGS: [(&str, &str); 10] = [
+    ("read/s, write/s", "requests completed per second, after merging"),
+    ("bytes/s", "throughput of both, in powers of 1000"),
+    ("response", "mean time of a request from its start in the block layer to its end"),
+    ("=service +queue", "its split: by the profile where there is one (the time of a lone request, \
+      and the rest), else by the utilization law (S = U/X), which calls work done in parallel \
+      waiting"),
+    ("L", "mean requests in progress"),
+    ("busy", "utilization: share of the time with a request in progress; ? where the kernel keeps \
+      it badly. On a device that works in parallel 100 % is not full"),
+    ("sat", "saturation: rate as a share of the most that the profile promises for this mix"),
+    ("expect", "response time that the profile promises at this concurrency"),
+    ("past", "response time of the last intervals, on a scale of its own per device"),
+    ("verdict", "what is the matter, as far as the last half minute tells"),
+];
+
+/// All columns, in their order.
+pub(super) const COLUMNS: [Column; 20] = [
+    text("device", 10, 0, |row, _| row.device.name.clone()),
+    figure("read/s", 6, 0, |row| op(row, |i| i.read.per_s, number::count)),
+    figure("write/s", 7, 0, |row| op(row, |i| i.write.per_s, number::count)),
+    figure("bytes/s", 9, 0, |row| op(row, |i| i.all.bytes_per_s, number::rate)),
+    figure("size", 8, 3, |row| op(row, |i| i.all.request_bytes, size)),
+    figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, size)),
+    figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, size)),
+    figure("merged/s", 8, 12, |row| op(row, |i| i.all.merged_per_s, number::count)),
+    toned("response", 8, 0, response),
+    figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
+    figure("+queue", 8, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
+    figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected.value))),
+    figure("r resp", 8, 10, |row| op(row, |i| i.read.response_ns, number::time)),
+    figure("w resp", 8, 10, |row| op(row, |i| i.write.response_ns, number::time)),
+    figure("L", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),
+    figure("in fl", 5, 11, |row| op(row, |i| i.in_flight, number::count)),
+    figure("busy", 5, 1, busy),
+    toned("sat", 4, 0, saturation),
+    text("past", 16, 7, words::past),
+    text("verdict", 14, 6, |row, _| words::verdict(row)),
+];
+
+const fn text(
+    title: &'static str,
+    width: usize,
+    rank: u8,
+    entry: fn(&WatchRow, usize) -> String,
+) -> Column {
+    Column { title, width, rank, entry: Entry::Text(entry) }
+}
+
+const fn figure(
+    title: &'static str,
+    width: usize,
+    rank: u8,
+    entry: fn(&WatchRow) -> Option<String>,
+) -> Column {
+    Column { title, width, rank, entry: Entry::Figure(entry) }
+}
+
+const fn toned(
+    title: &'static str,
+    width: usize,
+    rank: u8,
+    entry: fn(&WatchRow) -> Option<(String, Tone)>,
+) -> Column {
+    Column { title, width, rank, entry: Entry::Toned(entry) }
+}
+
+/// A figure of the last interval.
+fn op(
+    row: &WatchRow,
+    of: fn(&Interval) -> Option<Figure>,
+    format: fn(f64) -> String,
+) -> Option<String> {
+    Some(format(of(row.interval.as_ref()?)?.value))
+}
+
+/// A mean size. It is rarely a whole number of anything, so it has three digits and no more.
+pub(super) fn size(bytes: f64) -> String {
+    format_bytes(bytes.round().max(0.0) as u64)
+}
+
+/// Service and queue time: by the profile where there is one, else by the utilization law.
+pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
+    let by_law = row.friedman.map(|split| (split.service_ns, split.queue_ns));
+    let response_ns = row.interval.as_ref()?.all.response_ns?.value;
+    row.calibrated.map(|split| (response_ns - split.queue_ns, split.queue_ns)).or(by_law)
+}
+
+/// The response time, marked where it is beyond what the profile allows.
+fn response(row: &WatchRow) -> Option<(String, Tone)> {
+    let text = op(row, |interval| interval.all.response_ns, number::time)?;
+    let troubled = row.verdict.as_ref().is_some_and(|verdict| {
+        matches!(verdict.verdict, Verdict::Slow | Verdict::SlowAndOverloaded)
+    });
+    Some((text, if troubled { Tone::Warn } else { Tone::Plain }))
+}
+
+fn busy(row: &WatchRow) -> Option<String> {
+    let text = op(row, |interval| interval.busy_share, number::percent)?;
+    Some(if row.device.busy_doubt.is_some() { text + "?" } else { text })
+}
+
+/// Saturation, marked from where the rate can hardly grow.
+fn saturation(row: &WatchRow) -> Option<(String, Tone)> {
+    let share = row.calibrated?.saturation;
+    let tone = if share >= NEAR_FULL { Tone::Warn } else { Tone::Plain };
+    Some((number::percent(share), tone))
+}

@@ -1,0 +1,121 @@
+//! The depth curve of a profile with the present load between its points.
+//!
+//! The curve is the profile's: random requests of one size, at constant depths. The load is what it
+//! is. Where the two differ in size or mix, the caption says so, because a load that lies off the
+//! curve may simply be another one.
+
+use super::WatchRow;
+use super::canvas::Canvas;
+use super::columns::size;
+use crate::number;
+use crate::page::{Span, Tone};
+use record::{DepthCurve, OpKind, Profile, format_bytes};
+
+/// Columns of the widest bar.
+const LONGEST_BAR: usize = 50;
+/// Columns in front of the bars.
+const FIGURES: usize = 30;
+/// A load whose mean size differs from the curve's by more than this factor is another one.
+const SAME_SIZE: f64 = 1.5;
+
+/// Lines that it takes, with caption and titles; nothing where there is no curve.
+pub(super) fn height(row: &WatchRow, profile: &Profile) -> usize {
+    curve_of(row, profile).map_or(0, |curve| curve.points.len() + 3)
+}
+
+/// Prints it.
+pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
+    let Some(curve) = curve_of(row, profile) else { return };
+    let here = here(row, curve.op);
+    screen.line(caption(row, curve, here.is_some()));
+    screen.line(vec![Span::new("     depth       rate   response", Tone::Faint)]);
+    let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
+    let most = here.map_or(most, |here| most.max(here.rate));
+    let room = screen.width().saturating_sub(FIGURES + 16).min(LONGEST_BAR);
+    let line = |at: String, rate: f64, response: String, tone: Tone, mark: &str| {
+        let bar = "█".repeat((rate / most.max(1e-9) * room as f64).round() as usize);
+        let lead = if mark.is_empty() { "  " } else { "→ " };
+        let figures = format!("{lead}{at:>8} {:>10} {response:>10}  ", number::per_second(rate));
+        vec![Span::new(figures, tone), Span::new(format!("{bar}{mark}"), tone)]
+    };
+    let mut waiting = here;
+    for point in &curve.points {
+        if let Some(here) = waiting.filter(|here| here.depth < f64::from(point.depth)) {
+            screen.line(here.line(&line));
+            waiting = None;
+        }
+        let response = number::time(point.response_ns.value);
+        let depth = point.depth.to_string();
+        screen.line(line(depth, point.iops.value, response, Tone::Plain, ""));
+    }
+    if let Some(here) = waiting {
+        screen.line(here.line(&line));
+    }
+}
+
+/// Where the load is.
+#[derive(Clone, Copy)]
+struct Here {
+    depth: f64,
+    rate: f64,
+    response_ns: f64,
+}
+
+impl Here {
+    fn line(
+        self,
+        line: &dyn Fn(String, f64, String, Tone, &str) -> Vec<Span>,
+    ) -> Vec<Span> {
+        let response = number::time(self.response_ns);
+        line(number::digits(self.depth), self.rate, response, Tone::Strong, " you are here")
+    }
+}
+
+/// The load of both operations: the device serves them together.
+fn here(row: &WatchRow, _op: OpKind) -> Option<Here> {
+    let interval = row.interval.as_ref()?;
+    let rate = interval.all.per_s?.value;
+    (rate > 0.0).then_some(())?;
+    Some(Here {
+        depth: interval.concurrency?.value,
+        rate,
+        response_ns: interval.all.response_ns?.value,
+    })
+}
+
+/// The curve of the operation that the load has more of.
+fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> {
+    let rate = |write: bool| {
+        let interval = row.interval.as_ref()?;
+        let op = if write { interval.write } else { interval.read };
+        Some(op.per_s?.value)
+    };
+    let op = if rate(true).unwrap_or(0.0) > rate(false).unwrap_or(0.0) {
+        OpKind::Write
+    } else {
+        OpKind::Read
+    };
+    let curves = || profile.depth_curves.iter().filter(|curve| !curve.points.is_empty());
+    curves().find(|curve| curve.op == op).or_else(|| curves().next())
+}
+
+fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
+    let bytes = row.interval.as_ref().and_then(|interval| interval.all.request_bytes);
+    let ratio = bytes.map(|bytes| bytes.value / curve.bs_bytes as f64);
+    let other = ratio.filter(|ratio| *ratio > SAME_SIZE || *ratio < 1.0 / SAME_SIZE);
+    let remark = match (other.and(bytes), load) {
+        (Some(bytes), _) => {
+            format!("; the load's requests are of {}, so it lies off the curve", size(bytes.value))
+        }
+        (None, true) => String::new(),
+        (None, false) => "; no load now".to_owned(),
+    };
+    vec![
+        Span::new("  Depth curve", Tone::Strong),
+        Span::plain(format!(
+            " of the profile: random {}s of {}{remark}",
+            curve.op.name(),
+            format_bytes(curve.bs_bytes)
+        )),
+    ]
+}

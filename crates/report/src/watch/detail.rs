@@ -1,0 +1,304 @@
+//! What is said of the picked device: the verdict in words, its evidence, its past, its curve.
+//!
+//! The same sections serve the pane below the table and the whole screen; what does not fit is left
+//! out from below, so the order is that of importance. The two ways to split a response time stand
+//! one above the other, each with its name, because they disagree on parallel devices and a reader
+//! who sees only one takes it for the truth.
+
+use super::canvas::Canvas;
+use super::columns::size;
+use super::{WatchData, WatchRow, curve, words};
+use crate::number;
+use crate::page::{Span, Tone};
+use record::{Calibrated, Confidence, Interval, OpInterval, Traced, TracedOp, format_bytes};
+
+/// Columns of the labels.
+const LABEL: usize = 11;
+/// Columns beside a sparkline for its scale.
+const SCALE: usize = 36;
+
+/// Prints the device; `whole` is with all that is known of it.
+pub(super) fn print(screen: &mut Canvas, data: &WatchData, row: &WatchRow, whole: bool) {
+    title(screen, row);
+    verdict(screen, row);
+    if let Some(interval) = &row.interval {
+        split(screen, row, interval);
+        if whole {
+            operations(screen, interval);
+        } else {
+            sizes(screen, interval);
+        }
+    }
+    past(screen, row);
+    if let Some(profile) = &data.profile
+        && screen.left() > curve::height(row, profile)
+    {
+        screen.blank();
+        curve::print(screen, row, profile);
+    }
+    if whole {
+        if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_ref()) {
+            screen.blank();
+            tracer(screen, traced);
+        }
+        facts(screen, row);
+        for note in &data.notes {
+            screen.hanging(vec![label("note")], note, Tone::Faint);
+        }
+    }
+}
+
+fn label(text: &str) -> Span {
+    Span::new(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
+}
+
+/// Name, what it is, and its profile.
+fn title(screen: &mut Canvas, row: &WatchRow) {
+    let device = &row.device;
+    let mut what: Vec<String> = Vec::new();
+    if let Some(facts) = &device.facts {
+        what.extend(facts.model.clone());
+        if facts.size_bytes.0 > 0 {
+            what.push(format_bytes(facts.size_bytes.0));
+        }
+    }
+    what.extend(device.partition_of.iter().map(|disk| format!("a part of {disk}")));
+    if !device.built_of.is_empty() {
+        what.push(format!("built of {}", device.built_of.join(", ")));
+    }
+    what.extend(row.profile.iter().map(|profile| format!("profile {profile}")));
+    let what = if what.is_empty() { String::new() } else { format!("  {}", what.join("; ")) };
+    screen.line(vec![Span::new(&device.name, Tone::Strong), Span::plain(what)]);
+}
+
+/// What is the matter; or what a profile would add, where there is none.
+fn verdict(screen: &mut Canvas, row: &WatchRow) {
+    if let Some(verdict) = &row.verdict {
+        let sure = match verdict.confidence {
+            Confidence::Certain => "",
+            Confidence::Likely => " (likely)",
+            Confidence::Possible => " (possible)",
+        };
+        let name = words::verdict_name(verdict.verdict);
+        let lead = vec![Span::new(
+            format!("  {name}{sure}: "),
+            words::verdict_tone(verdict.verdict),
+        )];
+        let indent = lead.iter().map(Span::width).sum::<usize>();
+        // A long name would leave no room for the sentence.
+        if indent + 40 <= screen.width() {
+            screen.hanging(lead, &verdict.claim, Tone::Plain);
+        } else {
+            screen.line(lead);
+            screen.hanging(vec![Span::plain("  ")], &verdict.claim, Tone::Plain);
+        }
+        for rival in &verdict.rivals {
+            screen.hanging(vec![label("or else")], rival, Tone::Plain);
+        }
+        for advice in verdict.advice.iter().take(2) {
+            screen.hanging(vec![label("try")], advice, Tone::Plain);
+        }
+    }
+    if row.profile.is_none() {
+        let text = format!(
+            "No profile of {} is saved. One adds: the response time to expect at this load, how \
+             full the disk is, and whether it is slow, overloaded, or not the problem. To make one: \
+             {}",
+            row.device.name, row.profile_command
+        );
+        screen.hanging(vec![Span::plain("  ")], &text, Tone::Faint);
+    }
+}
+
+/// The response time, split in both ways.
+fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
+    let Some(response) = interval.all.response_ns else {
+        let text = if interval.all.per_s.is_none() {
+            "the kernel keeps no counters for it"
+        } else {
+            "no requests in this interval"
+        };
+        return screen.line(vec![label("response"), Span::plain(text)]);
+    };
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(split) = row.calibrated {
+        lines.push(format!(
+            "{} alone + {} queued, by the profile{}",
+            number::time(split.unloaded_ns.min(response.value)),
+            number::time(split.queue_ns),
+            expectation(&split)
+        ));
+    }
+    if let Some(split) = row.friedman {
+        let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
+        lines.push(format!(
+            "{} service + {} queued, by the utilization law (U {}{doubt})",
+            number::time(split.service_ns),
+            number::time(split.queue_ns),
+            number::percent(split.utilization)
+        ));
+    }
+    let total = number::time(response.value);
+    let blank = " ".repeat(total.chars().count());
+    if lines.is_empty() {
+        lines.push("not split: the source has no busy time".to_owned());
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let (name, total) = if index == 0 { ("response", &total) } else { ("", &blank) };
+        let lead = vec![label(name), Span::new(format!("{total} = "), Tone::Strong)];
+        screen.hanging(lead, line, Tone::Plain);
+    }
+    if let Some(split) = row.calibrated {
+        let text = format!(
+            "{} of the most of this mix, {}",
+            number::percent(split.saturation),
+            number::per_second(split.max_iops)
+        );
+        screen.line(vec![label("full"), Span::plain(text)]);
+    }
+}
+
+fn expectation(split: &Calibrated) -> String {
+    let interval = number::interval(number::relative(&split.expected));
+    format!("; {} {interval} expected", number::time(split.expected.value))
+}
+
+/// Mean sizes in one line.
+fn sizes(screen: &mut Canvas, interval: &Interval) {
+    let part = |name: &str, op: &OpInterval| {
+        let bytes = op.request_bytes?;
+        let merged = op.merged_per_s.filter(|merged| merged.value > 0.0);
+        let merged = merged.map(|merged| format!(" ({}/s merged)", number::count(merged.value)));
+        Some(format!("{name} of {}{}", size(bytes.value), merged.unwrap_or_default()))
+    };
+    let both = [part("reads", &interval.read), part("writes", &interval.write)];
+    let mut parts: Vec<String> = both.into_iter().flatten().collect();
+    if let (true, Some(text)) = (parts.is_empty(), part("requests", &interval.all)) {
+        parts.push(text);
+    }
+    parts.extend(others(interval));
+    if !parts.is_empty() {
+        screen.hanging(vec![label("sizes")], &parts.join(", "), Tone::Plain);
+    }
+}
+
+/// Discards and flushes.
+fn others(interval: &Interval) -> Vec<String> {
+    let some = |figure: Option<record::Figure>, name: &str| {
+        let rate = figure.map(|figure| figure.value).filter(|rate| *rate > 0.0)?;
+        Some(format!("{} {name}", number::per_second(rate)))
+    };
+    let others =
+        [some(interval.discards_per_s, "discards"), some(interval.flushes_per_s, "flushes")];
+    others.into_iter().flatten().collect()
+}
+
+/// A table of the operations.
+fn operations(screen: &mut Canvas, interval: &Interval) {
+    screen.blank();
+    let title = "             rate      bytes/s       size  merged/s   response  known to";
+    screen.line(vec![Span::new(title, Tone::Faint)]);
+    let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
+    for (name, op) in all {
+        let show = |figure: Option<record::Figure>, format: fn(f64) -> String| {
+            figure.map_or_else(|| number::NONE.to_owned(), |figure| format(figure.value))
+        };
+        let step = op.response_ns.map_or_else(
+            || number::NONE.to_owned(),
+            |figure| match figure.resolution {
+                step if step > 0.0 => number::time(step),
+                _ => "exactly".to_owned(),
+            },
+        );
+        screen.line(vec![Span::plain(format!(
+            "  {name:<6} {:>8} {:>12} {:>10} {:>9} {:>10} {step:>9}",
+            show(op.per_s, number::count),
+            show(op.bytes_per_s, number::rate),
+            show(op.request_bytes, size),
+            show(op.merged_per_s, number::count),
+            show(op.response_ns, number::time),
+        ))]);
+    }
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(interval.concurrency.map(|l| format!("{} in progress", number::digits(l.value))));
+    parts.extend(interval.in_flight.map(|now| format!("{} now", number::count(now.value))));
+    parts.extend(interval.busy_share.map(|busy| format!("busy {}", number::percent(busy.value))));
+    parts.extend(others(interval));
+    screen.hanging(vec![label("device")], &parts.join(", "), Tone::Plain);
+    screen.blank();
+}
+
+/// Rate and response time of the past, each from zero to its largest.
+fn past(screen: &mut Canvas, row: &WatchRow) {
+    let width = screen.width().saturating_sub(LABEL + SCALE).max(8);
+    type Figure = fn(&super::PastMoment) -> Option<f64>;
+    let figures: [(&str, Figure, fn(f64) -> String); 3] = [
+        ("rate", |moment| moment.per_s, number::per_second),
+        ("response", |moment| moment.response_ns, number::time),
+        ("expected", |moment| moment.expected_ns, number::time),
+    ];
+    for (name, of, format) in figures {
+        let shown = &row.past[row.past.len().saturating_sub(width)..];
+        let values: Vec<f64> = shown.iter().filter_map(of).collect();
+        let Some(most) = values.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) else {
+            continue;
+        };
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let line = words::sparkline(&row.past, width, of);
+        let scale = format!("  from {} to {}", format(least), format(most));
+        screen.line(vec![label(name), Span::plain(line), Span::new(scale, Tone::Faint)]);
+    }
+}
+
+/// What the tracer saw.
+fn tracer(screen: &mut Canvas, traced: &Traced) {
+    screen.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
+    let title = "                   requests   queued p50       p99   device p50       p99  sequential";
+    screen.line(vec![Span::new(title, Tone::Faint)]);
+    for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
+        screen.line(vec![Span::plain(traced_line(name, op))]);
+    }
+    if traced.lost > 0 {
+        let text = format!("{} events were lost: the figures are low", traced.lost);
+        screen.line(vec![label(""), Span::new(text, Tone::Warn)]);
+    }
+    for (id, name, requests) in traced.processes.iter().take(5) {
+        let text = format!("{name} ({id}) {requests} requests");
+        screen.line(vec![label("process"), Span::plain(text)]);
+    }
+}
+
+fn traced_line(name: &str, op: &TracedOp) -> String {
+    let at = |histogram: &record::HistogramSnapshot, share: f64| {
+        histogram.percentile(share).map_or_else(|| number::NONE.to_owned(), number::time)
+    };
+    format!(
+        "  {name:<12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>11}",
+        op.device_ns.count(),
+        at(&op.queue_ns, 0.5),
+        at(&op.queue_ns, 0.99),
+        at(&op.device_ns, 0.5),
+        at(&op.device_ns, 0.99),
+        op.sequential_share.map_or_else(|| number::NONE.to_owned(), number::percent),
+    )
+}
+
+/// What sysfs says of it.
+fn facts(screen: &mut Canvas, row: &WatchRow) {
+    let Some(facts) = &row.device.facts else { return };
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(facts.link.clone().or_else(|| facts.driver.clone()));
+    parts.extend(facts.scheduler.as_ref().map(|name| format!("scheduler {name}")));
+    parts.extend(facts.nr_requests.map(|count| format!("{count} requests in its queue")));
+    parts.extend(facts.write_cache.clone());
+    parts.extend(facts.read_ahead_bytes.map(|bytes| format!("read-ahead {}", format_bytes(bytes))));
+    if !parts.is_empty() {
+        screen.hanging(vec![label("settings")], &parts.join(", "), Tone::Plain);
+    }
+    for layer in &facts.layers {
+        screen.hanging(vec![label("layer")], layer, Tone::Plain);
+    }
+    if let Some(doubt) = &row.device.busy_doubt {
+        screen.hanging(vec![label("busy time")], &format!("in doubt: {doubt}"), Tone::Plain);
+    }
+}

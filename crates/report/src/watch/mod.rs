@@ -1,0 +1,233 @@
+//! The live screen, as a function of what is known now and of what the reader chose to see.
+//!
+//! A screen is drawn from data alone: no clock, no terminal, no state of its own. So every size,
+//! every number of devices and every missing figure is a test, and what is on the screen in an
+//! incident can be drawn again from a recording. The binary owns the terminal and the keys.
+//!
+//! The reader's question is "is it this disk, and what is wrong with it". So one line per device
+//! stands above, the busiest first, with the response time split in two and the saturation where a
+//! profile tells it; and below, in words, what is the matter with the picked one. A figure that is
+//! not known is a dash; what would make it known is said once. Room decides what else is shown:
+//! 80 columns take the essential figures, 200 take all.
+//!
+//! Rejected: gauges and colours for every figure (a colour that is always there says nothing;
+//! here it means "look"), and one page per figure with tabs between (the answer is in looking at
+//! them together).
+
+mod canvas;
+mod columns;
+mod curve;
+mod detail;
+mod lines;
+mod order;
+mod table;
+mod words;
+
+pub use lines::{WATCH_COLUMNS, watch_header, watch_line};
+pub use order::{SortBy, watch_order};
+
+use canvas::Canvas;
+use crate::page::{Span, Tone};
+use record::{
+    Calibrated, Confidence, Context, Friedman, Interval, ObservedDevice, Profile, Verdict,
+};
+
+/// One moment in the past of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PastMoment {
+    /// Requests per second; `None` where not known.
+    pub per_s: Option<f64>,
+    /// Mean response time, in nanoseconds; `None` without requests.
+    pub response_ns: Option<f64>,
+    /// What the profile expected of it, in nanoseconds.
+    pub expected_ns: Option<f64>,
+}
+
+/// The verdict on a device, as far as the last moments allow one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchVerdict {
+    /// Which.
+    pub verdict: Verdict,
+    /// How sure.
+    pub confidence: Confidence,
+    /// The sentence with its numbers.
+    pub claim: String,
+    /// Other explanations, a sentence each.
+    pub rivals: Vec<String>,
+    /// What to do, the best first, an action each.
+    pub advice: Vec<String>,
+}
+
+/// One device on the screen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchRow {
+    /// What it is.
+    pub device: ObservedDevice,
+    /// Its last interval; `None` right after it appeared.
+    pub interval: Option<Interval>,
+    /// The response time split by the utilization law.
+    pub friedman: Option<Friedman>,
+    /// The same split by the profile.
+    pub calibrated: Option<Calibrated>,
+    /// What is the matter.
+    pub verdict: Option<WatchVerdict>,
+    /// A few words on the profile that stands for it; `None` without one.
+    pub profile: Option<String>,
+    /// The command that would make one.
+    pub profile_command: String,
+    /// Its past, the latest last; as long as the screen is wide, at most.
+    pub past: Vec<PastMoment>,
+}
+
+/// What is known now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchData {
+    /// Name of the machine; empty where not known.
+    pub host: String,
+    /// The time of day, as it is to be shown.
+    pub time: String,
+    /// Length of an interval, as it is to be shown.
+    pub interval: String,
+    /// The devices, in the order of the kernel.
+    pub rows: Vec<WatchRow>,
+    /// Devices that are there and not shown.
+    pub hidden: usize,
+    /// The system as a whole.
+    pub context: Context,
+    /// The profile of the picked device, for its depth curve.
+    pub profile: Option<Profile>,
+    /// What happened beside the figures, the last first.
+    pub notes: Vec<String>,
+}
+
+/// What the reader chose to see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchView {
+    /// By what the devices are sorted.
+    pub sort: SortBy,
+    /// Whether the order is turned round.
+    pub reversed: bool,
+    /// Name of the picked device; the first one where it is not there.
+    pub picked: Option<String>,
+    /// Whether the picked one has the whole screen.
+    pub detail: bool,
+    /// Whether the help is shown.
+    pub help: bool,
+    /// Whether the figures stand still.
+    pub paused: bool,
+    /// What is being recorded, a few words; `None` where nothing is.
+    pub recording: Option<String>,
+    /// A remark on the last key, until the next one.
+    pub remark: Option<String>,
+}
+
+/// The keys, with what they do; in the order of the help.
+pub const WATCH_KEYS: [(&str, &str); 9] = [
+    ("up, down, k, j", "pick a device (Home, End, Page Up, Page Down: further)"),
+    ("Enter", "the picked device on the whole screen, and back (Esc)"),
+    ("s, S", "sort by the next figure; turn the order round"),
+    ("p, Space", "stand still, and go on; the counters are read on meanwhile"),
+    ("r", "begin and end a recording, which is saved as `halfpower record` does"),
+    ("a", "all devices: partitions and those never used, too; and back"),
+    ("+, -", "longer and shorter intervals"),
+    ("h, ?", "this page, and back"),
+    ("q, Ctrl-C", "quit"),
+];
+
+/// Rows above the table and below the picked device.
+const FOOTER: &str = "q quit  h help  s sort  Enter detail  p pause  r record  a all  + - interval";
+/// The table gives way to what is said of the picked device down to this many rows.
+const TABLE_ROWS_MIN: usize = 3;
+
+/// The screen: at most `rows` lines of at most `columns` columns each, without line ends.
+#[must_use]
+pub fn watch_screen(
+    data: &WatchData,
+    view: &WatchView,
+    (columns, rows): (usize, usize),
+    color: bool,
+) -> Vec<String> {
+    let mut screen = Canvas::new(columns, rows.saturating_sub(1));
+    let order = watch_order(&data.rows, view.sort, view.reversed);
+    let sorted: Vec<&WatchRow> = order.iter().map(|&index| &data.rows[index]).collect();
+    let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
+    let picked = sorted.iter().position(is_picked).unwrap_or(0);
+    head(&mut screen, data, view);
+    if view.help {
+        help(&mut screen);
+    } else if let Some(&row) = sorted.get(picked) {
+        if view.detail {
+            detail::print(&mut screen, data, row, true);
+        } else {
+            let left = screen.left();
+            // The pane is drawn aside first: the table has what it leaves, and at least a third.
+            let mut pane = Canvas::new(columns, left);
+            detail::print(&mut pane, data, row, false);
+            let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
+            let most = left.saturating_sub(pane.used() + 1).max(least);
+            table::print(&mut screen, &sorted, picked, most.min(sorted.len() + 1));
+            screen.blank();
+            let mut pane = Canvas::new(columns, screen.left());
+            detail::print(&mut pane, data, row, false);
+            screen.append(pane);
+        }
+    } else {
+        nothing(&mut screen, data);
+    }
+    screen.fill();
+    let footer = match &view.remark {
+        Some(remark) => Span::new(remark, Tone::Strong),
+        None => Span::new(FOOTER, Tone::Faint),
+    };
+    screen.finish(vec![footer], color)
+}
+
+/// The first lines: where, when, how much in all, and the system around the disks.
+fn head(screen: &mut Canvas, data: &WatchData, view: &WatchView) {
+    let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
+    let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
+    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
+    if view.paused {
+        title.push(Span::plain("  "));
+        title.push(Span::new("STANDING STILL (p)", Tone::Warn));
+    }
+    if let Some(recording) = &view.recording {
+        title.push(Span::plain("  "));
+        title.push(Span::new(format!("RECORDING {recording} (r)"), Tone::Bad));
+    }
+    screen.line(title);
+    screen.line(vec![Span::plain(words::totals(data, view))]);
+    screen.line(words::surroundings(&data.context));
+    for limit in words::limits(data).into_iter().take(2) {
+        screen.line(vec![Span::new(limit, Tone::Warn)]);
+    }
+    if let Some(note) = data.notes.first() {
+        screen.line(vec![Span::new(note, Tone::Faint)]);
+    }
+    screen.blank();
+}
+
+fn help(screen: &mut Canvas) {
+    screen.line(vec![Span::new("Keys", Tone::Strong)]);
+    for (keys, does) in WATCH_KEYS {
+        screen.hanging(vec![Span::new(format!("  {keys:<16}"), Tone::Strong)], does, Tone::Plain);
+    }
+    screen.blank();
+    screen.line(vec![Span::new("Figures", Tone::Strong)]);
+    for (figure, means) in columns::MEANINGS {
+        screen.hanging(vec![Span::new(format!("  {figure:<16}"), Tone::Strong)], means, Tone::Plain);
+    }
+}
+
+/// Where there is no device at all to show.
+fn nothing(screen: &mut Canvas, data: &WatchData) {
+    let text = if data.hidden > 0 {
+        "No device has done any I/O since the machine started. Press a for all devices."
+    } else {
+        "The kernel shows no block device here. A container may hide them: run outside of it."
+    };
+    screen.hanging(Vec::new(), text, Tone::Plain);
+}
+
+#[cfg(test)]
+mod tests;

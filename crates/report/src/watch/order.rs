@@ -1,0 +1,106 @@
+//! The order of the devices on the screen.
+//!
+//! The one that a reader looks for is the one with the most waiting, and that is known without a
+//! profile: the mean number of requests in progress. Utilization was rejected as the first key: on
+//! a device that serves many requests at once it is 100 % long before anything waits. Equal figures
+//! keep the order of the kernel, so that idle devices do not dance.
+
+use super::WatchRow;
+use record::{Figure, Interval};
+use std::cmp::Ordering;
+
+/// By what devices are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortBy {
+    /// Mean requests in progress, the most first.
+    #[default]
+    Concurrency,
+    /// Requests per second, the most first.
+    Rate,
+    /// Bytes per second, the most first.
+    Throughput,
+    /// Response time, the longest first.
+    Response,
+    /// Utilization, the most first.
+    Busy,
+    /// Saturation against the profile, the most first.
+    Saturation,
+    /// Name.
+    Name,
+}
+
+impl SortBy {
+    /// All, in the order in which a key walks through them.
+    pub const ALL: [Self; 7] = [
+        Self::Concurrency,
+        Self::Rate,
+        Self::Throughput,
+        Self::Response,
+        Self::Busy,
+        Self::Saturation,
+        Self::Name,
+    ];
+
+    /// The one that follows.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|&sort| sort == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+
+    /// Its name in flags and on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Concurrency => "concurrency",
+            Self::Rate => "rate",
+            Self::Throughput => "throughput",
+            Self::Response => "response",
+            Self::Busy => "busy",
+            Self::Saturation => "saturation",
+            Self::Name => "name",
+        }
+    }
+
+    /// What it sorts by; what is not known comes last.
+    fn key(self, row: &WatchRow) -> f64 {
+        let figure = |of: fn(&Interval) -> Option<Figure>| {
+            row.interval.as_ref().and_then(of).map(|figure| figure.value)
+        };
+        let key = match self {
+            Self::Concurrency => figure(|interval| interval.concurrency),
+            Self::Rate => figure(|interval| interval.all.per_s),
+            Self::Throughput => figure(|interval| interval.all.bytes_per_s),
+            Self::Response => figure(|interval| interval.all.response_ns),
+            Self::Busy => figure(|interval| interval.busy_share),
+            Self::Saturation => row.calibrated.map(|calibrated| calibrated.saturation),
+            Self::Name => None,
+        };
+        key.unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// The places of the rows in the order in which they are shown.
+#[must_use]
+pub fn watch_order(rows: &[WatchRow], sort: SortBy, reversed: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|&a, &b| {
+        let (one, other) = (&rows[a], &rows[b]);
+        let by_name = || natural(&one.device.name, &other.device.name);
+        let ordering = match sort {
+            SortBy::Name => by_name(),
+            _ => sort.key(other).total_cmp(&sort.key(one)),
+        };
+        if reversed { ordering.reverse() } else { ordering }
+    });
+    order
+}
+
+/// Names with their numbers as numbers: `sda2` before `sda10`, `sdz` before `sdaa`.
+fn natural(one: &str, other: &str) -> Ordering {
+    let split = |name: &str| {
+        let letters = name.trim_end_matches(|character: char| character.is_ascii_digit()).len();
+        (letters, name[..letters].to_owned(), name[letters..].parse::<u64>().ok())
+    };
+    split(one).cmp(&split(other))
+}

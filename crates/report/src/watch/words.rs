@@ -1,0 +1,154 @@
+//! What the screen says in words: sums, the system, limits, the verdict, the past.
+
+use super::{PastMoment, WatchData, WatchRow, WatchView};
+use crate::number;
+use crate::page::{Span, Tone};
+use record::{Context, Figure, Interval, Verdict, format_bytes};
+
+/// Heights of a sparkline, from the lowest.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Shares of time from which the pressure and the steal are marked.
+const MARKED_PRESSURE: f64 = 0.1;
+const MARKED_STEAL: f64 = 0.05;
+
+/// How many devices there are and what they do together. Requests to a device that is built of
+/// others, or a part of one, are counted on those.
+pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
+    let repeats = |row: &&WatchRow| {
+        let device = &row.device;
+        let shown = |name: &String| data.rows.iter().any(|row| row.device.name == *name);
+        device.built_of.iter().any(shown) || device.partition_of.iter().any(shown)
+    };
+    let own: Vec<&WatchRow> = data.rows.iter().filter(|row| !repeats(row)).collect();
+    let sum = |of: fn(&Interval) -> Option<Figure>| -> f64 {
+        let figures = own.iter().filter_map(|row| of(row.interval.as_ref()?));
+        figures.map(|figure| figure.value).sum()
+    };
+    let devices = match data.rows.len() {
+        1 => "1 device".to_owned(),
+        count => format!("{count} devices"),
+    };
+    let hidden = match data.hidden {
+        0 => String::new(),
+        count => format!(" ({count} hidden, a shows them)"),
+    };
+    let repeated = match data.rows.len() - own.len() {
+        0 => String::new(),
+        count => format!(", {count} of them repeat others"),
+    };
+    let turned = if view.reversed { ", turned round" } else { "" };
+    format!(
+        "{devices}{hidden}{repeated}: {}, {}; sorted by {}{turned}",
+        number::per_second(sum(|interval| interval.all.per_s)),
+        number::rate(sum(|interval| interval.all.bytes_per_s)),
+        view.sort.name()
+    )
+}
+
+/// The system around the disks, in one line.
+pub(super) fn surroundings(context: &Context) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut add = |text: String, tone: Tone| {
+        if !spans.is_empty() {
+            spans.push(Span::plain("; "));
+        }
+        spans.push(Span::new(text, tone));
+    };
+    match (context.io_some_share, context.io_full_share) {
+        (Some(some), full) => {
+            let all = full.map(|full| format!(", all did {}", number::percent_text(round(full))));
+            let tone = if some >= MARKED_PRESSURE { Tone::Warn } else { Tone::Plain };
+            let some = number::percent_text(round(some));
+            add(format!("tasks waited for I/O {some}{}", all.unwrap_or_default()), tone);
+        }
+        (None, _) => add("pressure not known".to_owned(), Tone::Faint),
+    }
+    if let Some(bytes) = context.memory_available_bytes {
+        add(format!("can cache {}", format_bytes(bytes)), Tone::Plain);
+    }
+    if let Some(bytes) = context.dirty_bytes {
+        let writing = context.writeback_bytes.filter(|bytes| *bytes > 0);
+        let writing = writing.map(|bytes| format!(" + {} in writing", format_bytes(bytes)));
+        add(format!("dirty {}{}", format_bytes(bytes), writing.unwrap_or_default()), Tone::Plain);
+    }
+    if let Some(steal) = context.steal_share.filter(|steal| *steal >= 0.005) {
+        let tone = if steal >= MARKED_STEAL { Tone::Warn } else { Tone::Plain };
+        add(format!("stolen {}", number::percent_text(round(steal))), tone);
+    }
+    spans
+}
+
+/// To whole hundredths: more would only flicker.
+fn round(share: f64) -> f64 {
+    (share * 100.0).round() / 100.0
+}
+
+/// Limits of control groups on the devices shown, a sentence each.
+pub(super) fn limits(data: &WatchData) -> Vec<String> {
+    let of = |major_minor: &str| {
+        data.rows.iter().find(|row| {
+            row.device.facts.as_ref().is_some_and(|facts| facts.major_minor == major_minor)
+        })
+    };
+    let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
+        let row = of(&limit.major_minor)?;
+        let per_s = limit.limit_per_s as f64;
+        let (what, rate) = match limit.what.as_str() {
+            "rbps" => ("reads", number::rate(per_s)),
+            "wbps" => ("writes", number::rate(per_s)),
+            "riops" => ("reads", number::per_second(per_s)),
+            _ => ("writes", number::per_second(per_s)),
+        };
+        Some(format!(
+            "limit: control group {} may do {what} on {} at {rate} and no more",
+            limit.group, row.device.name
+        ))
+    });
+    limits.collect()
+}
+
+/// The verdict in as few words as a column has.
+pub(super) fn verdict(row: &WatchRow) -> String {
+    let Some(verdict) = &row.verdict else { return String::new() };
+    let open = if verdict.rivals.is_empty() { "" } else { "?" };
+    format!("{}{open}", verdict_name(verdict.verdict))
+}
+
+/// A verdict for a reader.
+pub(super) fn verdict_name(verdict: Verdict) -> String {
+    verdict.name().replace('_', " ")
+}
+
+/// How a verdict is to look.
+pub(super) fn verdict_tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Healthy | Verdict::NotTheDisk => Tone::Good,
+        Verdict::NotEnoughEvidence => Tone::Faint,
+        Verdict::Capped | Verdict::Slow | Verdict::Overloaded => Tone::Warn,
+        Verdict::SlowAndOverloaded => Tone::Bad,
+    }
+}
+
+/// The response times of the past as a sparkline of at most `width` columns, the latest last.
+pub(super) fn past(row: &WatchRow, width: usize) -> String {
+    sparkline(&row.past, width, |moment| moment.response_ns)
+}
+
+/// A figure of the past, from zero to its largest; a space where it is not known.
+pub(super) fn sparkline(
+    past: &[PastMoment],
+    width: usize,
+    of: impl Fn(&PastMoment) -> Option<f64>,
+) -> String {
+    let shown = &past[past.len().saturating_sub(width)..];
+    let largest = shown.iter().filter_map(&of).fold(0.0, f64::max);
+    let height = |value: f64| {
+        let step = (value / largest * HEIGHTS.len() as f64).ceil() as usize;
+        HEIGHTS[step.clamp(1, HEIGHTS.len()) - 1]
+    };
+    let bars: String = shown
+        .iter()
+        .map(|moment| of(moment).filter(|value| value.is_finite()).map_or(' ', height))
+        .collect();
+    format!("{bars:>width$}")
+}

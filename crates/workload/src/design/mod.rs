@@ -1,0 +1,337 @@
+//! Designs: which combinations of flags an experiment runs, as data.
+//!
+//! A design names flags of `halfpower run` and the values that each takes. A combination of levels is
+//! therefore the arguments of one run: it is read by the parser of `run`, built by its rules, and
+//! printed as the line that anybody can type. A second vocabulary for experiments was rejected: it
+//! would need its own rules, its own errors and its own tests, and a reader of a result could not
+//! repeat one of its trials by hand.
+//!
+//! The presets are designs in the same language (`designs/*.toml`), so that whoever wants another
+//! one copies a file and changes it. A few keys are no flags of `run`, because they say on what a
+//! trial runs and not what it asks: [`SPECIAL_KEYS`].
+//!
+//! A table is read in the order in which it is written, which is the order of the axes in all
+//! output. `basic-toml` keeps that order and brings nothing but itself; `toml` needs `indexmap` and
+//! three crates of its own for it.
+
+mod combine;
+mod presets;
+mod read;
+mod value;
+mod write;
+
+pub use combine::Combination;
+pub use presets::{PRESETS, Preset, preset};
+
+use record::EffectMeasure;
+use std::collections::BTreeMap;
+
+/// The flags of `run` that a design may set. The others say where results go, what may be
+/// destroyed, or which seed is used, and are no part of what is measured.
+pub const FLAG_KEYS: [&str; 36] = [
+    "arrival",
+    "bs",
+    "cache",
+    "completion",
+    "compressible",
+    "direct",
+    "hipri",
+    "hit-size",
+    "hot-share",
+    "hot-size",
+    "interval",
+    "io-size",
+    "io-timeout",
+    "iodepth",
+    "ioengine",
+    "keep-warm-up",
+    "misalign",
+    "numjobs",
+    "offset",
+    "passes",
+    "pattern",
+    "ramp-time",
+    "rate-iops",
+    "regions",
+    "runtime",
+    "rw",
+    "rwmixread",
+    "scrub",
+    "size",
+    "sqthread-poll",
+    "stride",
+    "stripe",
+    "think-time",
+    "until-precision",
+    "zeros",
+    "zipf-theta",
+];
+
+/// Keys that are no flags.
+///
+/// | key | means |
+/// |---|---|
+/// | `prepare` | what is done to the test file before the trial, by name |
+/// | `sim` | keys that are added to a simulated target, as `disks=2,raid=0` |
+/// | `targets` | how many of the targets are used, from the first |
+/// | `target` | which one of the targets is used, from 1 |
+/// | `rpm` | revolutions per minute of the disk, for requests per revolution |
+/// | `read-rate`, `write-rate` | arrivals per second of each direction, or their share of what the target can do, as `25%` |
+pub const SPECIAL_KEYS: [&str; 7] =
+    ["prepare", "sim", "targets", "target", "read-rate", "write-rate", "rpm"];
+
+/// One flag with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The flag, without its dashes.
+    pub key: String,
+    /// Its value; `None` for a switch.
+    pub value: Option<String>,
+}
+
+/// One value of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What it is called in tables.
+    pub name: String,
+    /// What it sets; nothing for a switch that is off.
+    pub settings: Vec<Setting>,
+}
+
+/// What is varied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name: the flag, or a word of the author's where its levels set several.
+    pub name: String,
+    /// Its levels, at least one, each of another name.
+    pub levels: Vec<Level>,
+}
+
+/// Levels by axis: a combination matches where each axis named has one of the levels named.
+pub type Pick = BTreeMap<String, Vec<String>>;
+
+/// Combinations that are left out: those that match `pick`, but for those that match `except`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// What is left out.
+    pub pick: Pick,
+    /// What of it stays; nothing where empty.
+    pub except: Pick,
+}
+
+/// A question to the results: what do the levels of an axis do against one of them?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contrast {
+    /// The axis.
+    pub axis: String,
+    /// The level that the others are compared with.
+    pub base: String,
+    /// Axes by which the answer is told apart; over the others it is averaged.
+    pub by: Vec<String>,
+    /// What is compared.
+    pub measure: EffectMeasure,
+}
+
+/// In which order the trials of a block are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each block in another one, drawn from the seed: a drift then falls on all levels alike.
+    Random,
+    /// That of the design, the last axis fastest.
+    Written,
+}
+
+/// Which combinations an experiment runs, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Name of the preset or of the file.
+    pub name: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// What it looks for and what it needs.
+    pub about: String,
+    /// How often each combination is run.
+    pub blocks: u32,
+    /// In which order.
+    pub order: Order,
+    /// Whether the target is brought into its steady state first.
+    pub precondition: bool,
+    /// What all combinations have in common.
+    pub constants: Vec<Setting>,
+    /// What is varied, in order.
+    pub axes: Vec<Axis>,
+    /// What is left out.
+    pub skips: Vec<Skip>,
+    /// What is asked of the results.
+    pub contrasts: Vec<Contrast>,
+    /// Other constants, by the name of a protocol: `paper` has the times of the publication.
+    pub protocols: BTreeMap<String, Vec<Setting>>,
+}
+
+/// What is wrong with a design.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DesignError {
+    /// It is no TOML.
+    #[error("the design {name} cannot be read: {cause}; see `halfpower sweep --show riedel`")]
+    Syntax {
+        /// The design.
+        name: String,
+        /// What the reader said.
+        cause: String,
+    },
+    /// A key that means nothing there.
+    #[error("the design {name}: {place} knows no key {key:?}; use one of {known}")]
+    UnknownKey {
+        /// The design.
+        name: String,
+        /// Where.
+        place: String,
+        /// The key.
+        key: String,
+        /// Those that it knows.
+        known: String,
+    },
+    /// A value that does not fit.
+    #[error("the design {name}: {place} {problem}")]
+    Wrong {
+        /// The design.
+        name: String,
+        /// Where.
+        place: String,
+        /// What is wrong with it and what to do.
+        problem: String,
+    },
+    /// There is no such preset.
+    #[error("there is no preset {name:?}; use one of {known}, or the path of a TOML file")]
+    NoPreset {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+/// Whether a design may set this key.
+#[must_use]
+pub(crate) fn is_key(key: &str) -> bool {
+    FLAG_KEYS.contains(&key) || SPECIAL_KEYS.contains(&key)
+}
+
+/// All keys that a design may set, for messages.
+pub(crate) fn known_keys() -> String {
+    let all = FLAG_KEYS.iter().chain(&SPECIAL_KEYS);
+    all.copied().collect::<Vec<_>>().join(", ")
+}
+
+impl Design {
+    /// The same with the constants of a protocol.
+    ///
+    /// # Errors
+    /// If it has none of that name.
+    pub fn with_protocol(mut self, protocol: &str) -> Result<Self, DesignError> {
+        let Some(settings) = self.protocols.get(protocol).cloned() else {
+            let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
+            let problem = match known.is_empty() {
+                true => format!("is no protocol {protocol:?} and no other; leave --protocol out"),
+                false => format!("is no protocol {protocol:?}; use {}", known.join(", ")),
+            };
+            return Err(DesignError::Wrong { name: self.name, place: "there".into(), problem });
+        };
+        for setting in settings {
+            self.constants.retain(|constant| constant.key != setting.key);
+            if setting.value.as_deref() != Some("off") {
+                self.constants.push(setting);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The same with other levels of an axis, or another constant, as `bs=4k,64k`. A constant has
+    /// one value; `key=` takes it out.
+    ///
+    /// # Errors
+    /// If it is no key, or the levels are needed by name.
+    pub fn with_setting(mut self, text: &str) -> Result<Self, DesignError> {
+        let wrong = |problem: &str| DesignError::Wrong {
+            name: self.name.clone(),
+            place: format!("--set {text}"),
+            problem: problem.to_owned(),
+        };
+        let (key, values) =
+            text.split_once('=').ok_or_else(|| wrong("has no value; use KEY=VALUE"))?;
+        let key = key.replace('_', "-");
+        if let Some(axis) = self.axes.iter().position(|axis| axis.name == key) {
+            let old = &self.axes[axis];
+            let levels = values
+                .split(',')
+                .map(|value| {
+                    let known = old.levels.iter().find(|level| level.name == value).cloned();
+                    known.or_else(|| {
+                        let setting = Setting { key: key.clone(), value: Some(value.to_owned()) };
+                        is_key(&key)
+                            .then(|| Level { name: value.to_owned(), settings: vec![setting] })
+                    })
+                })
+                .collect::<Option<Vec<Level>>>()
+                .ok_or_else(|| {
+                    let names: Vec<&str> =
+                        old.levels.iter().map(|level| level.name.as_str()).collect();
+                    wrong(&format!("names no level of that axis; it has {}", names.join(", ")))
+                })?;
+            self.axes[axis].levels = levels;
+            self.forget_lost_levels();
+            return self.checked();
+        }
+        if !is_key(&key) {
+            return Err(DesignError::UnknownKey {
+                name: self.name,
+                place: "--set".to_owned(),
+                key,
+                known: known_keys(),
+            });
+        }
+        self.constants.retain(|constant| constant.key != key);
+        if !values.is_empty() {
+            self.constants.push(Setting { key, value: Some(values.to_owned()) });
+        }
+        self.checked()
+    }
+
+    /// Takes levels out of what is skipped and asked that are no longer there.
+    fn forget_lost_levels(&mut self) {
+        let axes = self.axes.clone();
+        let has = |axis: &str, level: &str| {
+            let axis = axes.iter().find(|candidate| candidate.name == axis);
+            axis.is_some_and(|axis| axis.levels.iter().any(|known| known.name == level))
+        };
+        let prune = |pick: &mut Pick| {
+            for (axis, levels) in pick.iter_mut() {
+                levels.retain(|level| has(axis, level));
+            }
+            pick.values().any(Vec::is_empty)
+        };
+        self.skips.retain_mut(|skip| {
+            if prune(&mut skip.except) {
+                skip.except.clear();
+            }
+            !prune(&mut skip.pick)
+        });
+        self.contrasts.retain(|contrast| has(&contrast.axis, &contrast.base));
+    }
+
+    /// The level of this name of an axis.
+    pub(crate) fn level(&self, axis: &str, level: &str) -> Option<&Level> {
+        let axis = self.axes.iter().find(|candidate| candidate.name == axis)?;
+        axis.levels.iter().find(|candidate| candidate.name == level)
+    }
+
+    /// The names of its axes.
+    #[must_use]
+    pub fn axis_names(&self) -> Vec<String> {
+        self.axes.iter().map(|axis| axis.name.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
