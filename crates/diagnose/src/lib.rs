@@ -9,11 +9,13 @@
 mod advice;
 mod drift;
 mod findings;
+mod rules;
 mod trials;
 mod verdict;
 mod words;
 
 pub use advice::advise;
 pub use findings::{Omitted, profile_findings};
+pub use rules::{advise_experiment, advise_limits, advise_zones};
 pub use trials::trial_findings;
 pub use verdict::{DiagnoseOptions, Fit, best_fit, diagnose, fit};

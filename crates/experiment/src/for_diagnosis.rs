@@ -41,18 +41,23 @@ const LADDER_GAIN: f64 = 0.02;
 /// Loads of single classes, shares of their capacity in percent.
 const CURVE_LOADS: [u64; 5] = [15, 40, 60, 75, 88];
 const FEW_LOADS: [u64; 3] = [20, 60, 85];
-/// Drawn mixes under an open load, and the range of their loads in percent.
-const DRAWN: u64 = 20;
+/// Drawn mixes under an open load, where time is short and where it costs nothing, and the range of
+/// their loads in percent.
+const DRAWN: u64 = 24;
+const DRAWN_AT_LEISURE: u64 = 64;
+const LEISURE: Nanos = Nanos(3_600_000_000_000);
 const DRAWN_LOADS: (u64, u64) = (15, 88);
 /// Requests that a visit should see, and rounds of its depth.
 const CLOSED_REQUESTS: f64 = 4_000.0;
 const OPEN_REQUESTS: f64 = 20_000.0;
 const ROUNDS: f64 = 24.0;
+/// Requests of a first visit, at the rate of the slowest cell so far.
+const FIRST_REQUESTS: f64 = 1_000.0;
 /// Parts of the budget, and the number of cells by which they are divided into visits.
 const CLOSED_SHARE: f64 = 0.4;
 const OPEN_SHARE: f64 = 0.5;
-const CLOSED_CELLS: f64 = 130.0;
-const OPEN_CELLS: f64 = 50.0;
+const CLOSED_CELLS: f64 = 200.0;
+const OPEN_CELLS: f64 = 70.0;
 /// Shortest visit.
 const MIN_VISIT: Nanos = Nanos(50_000_000);
 /// Length of the first visit of a cell of which nothing is known.
@@ -95,6 +100,8 @@ pub struct DiagnosisPlan {
     issued: u64,
     spent: Nanos,
     rng: Rng,
+    /// Mixes for open loads, with the share of their capacity in percent.
+    drawn: Vec<(LoadSpec, u64)>,
     skipped: usize,
 }
 
@@ -110,9 +117,16 @@ impl DiagnosisPlan {
             closed: Vec::new(),
             issued: 0,
             spent: Nanos(0),
+            drawn: Vec::new(),
             skipped: 0,
             settings,
         };
+        let drawn = if plan.settings.budget >= LEISURE { DRAWN_AT_LEISURE } else { DRAWN };
+        for _ in 0..drawn {
+            let load = LoadSpec::draw(&mut plan.rng, plan.settings.write);
+            let (low, high) = DRAWN_LOADS;
+            plan.drawn.push((load, low + plan.rng.below(high - low)));
+        }
         for spec in check_cells(plan.settings.full, plan.settings.write) {
             let CheckSettings { area, engine, alignment, .. } = plan.settings;
             if let Some(workload) = spec.workload(area, engine, alignment) {
@@ -353,6 +367,9 @@ impl DiagnosisPlan {
                 added.extend(self.add(load, Amount::Depth(depth), Phase::Mixes));
             }
         }
+        for (load, _) in self.drawn.clone() {
+            added.extend(self.add(&load, Amount::Depth(DEEP), Phase::Mixes));
+        }
         self.shuffled(added)
     }
 
@@ -365,17 +382,18 @@ impl DiagnosisPlan {
                 let load = LoadSpec::pure(op, Locality::Random, bytes);
                 wanted.extend(CURVE_LOADS.map(|percent| (load.clone(), percent)));
             }
-            let stream = LoadSpec::pure(op, Locality::Sequential, 32 << 10);
-            let hits = LoadSpec::pure(op, Locality::Hit, 8 << 10);
-            for load in [stream, hits] {
+            // Sizes whose curves were measured: the share of their capacity is then known.
+            for (locality, bytes) in [
+                (Locality::Sequential, 4 << 10),
+                (Locality::Sequential, 64 << 10),
+                (Locality::Hit, 4 << 10),
+                (Locality::Hit, 64 << 10),
+            ] {
+                let load = LoadSpec::pure(op, locality, bytes);
                 wanted.extend(FEW_LOADS.map(|percent| (load.clone(), percent)));
             }
         }
-        for _ in 0..DRAWN {
-            let load = LoadSpec::draw(&mut self.rng, self.settings.write);
-            let (low, high) = DRAWN_LOADS;
-            wanted.push((load, low + self.rng.below(high - low)));
-        }
+        wanted.extend(self.drawn.iter().cloned());
         let mut added = Vec::new();
         for (load, percent) in &wanted {
             let Ok(max) = predictor.max_rate(&load.mix()) else { continue };
@@ -400,8 +418,11 @@ impl DiagnosisPlan {
             None => ROUNDS * f64::from(cell.workload.depth),
             Some(_) => 0.0,
         };
+        // A cell that was never seen may be much faster than the slowest one.
+        let first = cell.rates.is_empty() && cell.workload.rate_iops.is_none();
+        let requests = if first { FIRST_REQUESTS } else { requests.max(rounds) };
         let wanted = match rate {
-            Some(rate) if rate > 0.0 => requests.max(rounds) / rate * 1e9,
+            Some(rate) if rate > 0.0 => requests / rate * 1e9,
             _ => FIRST_VISIT.0 as f64,
         };
         let stretch = if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 };

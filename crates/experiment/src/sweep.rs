@@ -139,7 +139,11 @@ pub fn conclude(experiment: &Experiment, design: &Design, trials: &[Trial]) -> C
     findings.extend(round_finding(design, &cells, &visits));
     Conclusions {
         reached: reached(&cells, &visits, design),
-        effects: design.contrasts.iter().flat_map(|asked| effects(asked, design, &visits)).collect(),
+        effects: design
+            .contrasts
+            .iter()
+            .flat_map(|asked| effects(asked, design, &visits))
+            .collect(),
         cells,
         findings,
     }
@@ -250,8 +254,7 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
         iops,
         bytes_per_s: estimate(&|visit| visit.bytes_per_s),
         response_ns: estimate(&|visit| visit.response_ns),
-        cpu_us_per_io: with_cpu
-            .then(|| estimate(&|visit| visit.cpu_us_per_io.unwrap_or_default())),
+        cpu_us_per_io: with_cpu.then(|| estimate(&|visit| visit.cpu_us_per_io.unwrap_or_default())),
         spread_rel: (visits.len() > 1 && iops.value > 0.0).then(|| spread / iops.value),
         extras,
     })
@@ -369,7 +372,9 @@ fn effect(
     let whole: Vec<&Levels> = rests
         .into_iter()
         .filter(|rest| {
-            blocks.iter().all(|block| ratios.keys().any(|(other, at)| other == *rest && at == block))
+            blocks
+                .iter()
+                .all(|block| ratios.keys().any(|(other, at)| other == *rest && at == block))
         })
         .collect();
     let values: Vec<f64> = blocks
@@ -401,8 +406,7 @@ fn effect(
         base: asked.base.clone(),
         within: within.clone(),
         measure: asked.measure,
-        found: (logs.n >= MIN_BLOCKS)
-            .then(|| tells && (ratio.value - 1.0).abs() > SPREAD_MAX_REL),
+        found: (logs.n >= MIN_BLOCKS).then(|| tells && (ratio.value - 1.0).abs() > SPREAD_MAX_REL),
         ratio,
         combinations: whole.len() as u32,
     })
@@ -482,3 +486,7 @@ fn round_finding(
         .with("combinations that moved", moving.len() as f64, ""),
     )
 }
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

@@ -1,8 +1,12 @@
 //! The command line: the verbs, and the flags of all but `run`, which has a file of its own.
 
+use crate::compare::CompareArgs;
 use crate::help::simulated_devices;
+use crate::import::ImportArgs;
 use crate::keeping::Keeping;
+use crate::record::RecordArgs;
 use crate::run_args::RunArgs;
+use crate::watch::WatchArgs;
 use crate::values::{nanos, some_bytes};
 use clap::{Args, Parser, Subcommand};
 use papers::Switch;
@@ -18,6 +22,7 @@ use std::path::PathBuf;
     after_help = "Examples:\n  \
         halfpower check                     characterise the disk under this directory\n  \
         halfpower run . --rw randread       one trial: 4 KiB random reads for 10 s\n  \
+        halfpower sweep riedel .            an experiment: size, depth and buffering\n  \
         halfpower check sim:mmc,service=100us   the same on a simulated device\n  \
         halfpower doctor                    what this machine can measure\n\n\
         Exit codes: 0 done, 1 done but not clean, 2 usage, 3 refused for safety, 4 no result,\n\
@@ -36,10 +41,32 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Run one trial.
     Run(Box<RunArgs>),
-    /// List and show saved profiles.
-    Profile(ProfileArgs),
+    /// What memory, bus, link and disk carry against what is advertised, and which one binds.
+    Limits(crate::limits::LimitsArgs),
+    /// Throughput against position: zones, the loss from outside to inside, the lowest rate.
+    Zones(crate::zones::ZonesArgs),
+    /// Price and performance from a profile, and how many such disks fill something.
+    Cost(crate::cost::CostArgs),
+    /// Run an experiment: a design or a preset, in randomised blocks; resumable.
+    Sweep(Box<crate::sweep::SweepArgs>),
+    /// List, show and validate saved profiles.
+    Profile(Box<ProfileArgs>),
+    /// What a load would see of a disk that was measured: response, queue, utilization, limit.
+    Predict(Box<crate::predict::PredictArgs>),
+    /// Say what is the matter with a disk: slow, overloaded, capped, or not the disk at all.
+    Diagnose(Box<crate::diagnose::DiagnoseArgs>),
+    /// Say what differs between two trials, experiments, profiles or traces.
+    Compare(CompareArgs),
     /// Say what this machine can measure and what not, and why.
     Doctor(DoctorArgs),
+    /// Read what other tools kept: iostat, sar, node_exporter, Prometheus, Windows.
+    Import(Box<ImportArgs>),
+    /// Make a page, drawings or a summary of what is kept.
+    Report(crate::reports::ReportArgs),
+    /// What the disks do now, and whether it is what they should do: a live screen, or lines.
+    Watch(Box<WatchArgs>),
+    /// Keep what the disks' counters say, to be diagnosed later.
+    Record(Box<RecordArgs>),
     /// Hold the published figures of three papers against formulae and the simulator.
     Papers(PapersArgs),
 }
@@ -104,6 +131,8 @@ pub(crate) enum ProfileAction {
         #[arg(long)]
         json: bool,
     },
+    /// Hold one against loads that are no part of it: predicts, measures, compares.
+    Validate(crate::validate::ValidateArgs),
     /// Show one.
     Show {
         /// Its id, or the beginning of it; "last" is the newest.

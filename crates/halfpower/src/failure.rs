@@ -13,7 +13,7 @@ use workload::BuildError;
 /// Flags or their values do not fit.
 const USAGE: u8 = 2;
 /// It would destroy something.
-const REFUSED: u8 = 3;
+pub(crate) const REFUSED: u8 = 3;
 /// There is no result, or it could not be kept.
 const NO_RESULT: u8 = 4;
 /// Interrupted.

@@ -20,8 +20,7 @@ use clap::Args;
 use host::{Access, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Finding, FindingCode, HalfPower, LIMITS_SCHEMA,
-    LimitsRun, Measured, MemoryTests, Nanos, PathComponent, Profile, Severity, Trial, format_bytes,
-    format_rate,
+    LimitsRun, Measured, MemoryTests, Nanos, PathComponent, Profile, Severity, Trial, format_rate,
 };
 use simdisk::{Raid, SimKind, SimSpec};
 use std::collections::BTreeSet;
@@ -44,7 +43,7 @@ const MEMORY_ROUNDS: u32 = 5;
 /// Time for reading ahead: on a disk that turns about two revolutions, elsewhere plenty.
 const DELAY_TURNING: Nanos = Nanos(20_000_000);
 const DELAY: Nanos = Nanos(1_000_000);
-/// Share of the progress that the memory tests take.
+/// What progress calls the memory tests.
 const MEMORY: &str = "memory";
 
 /// `halfpower limits`.
@@ -142,7 +141,7 @@ impl Machines {
         let session = |spec: &SimSpec| Session::simulated(spec, Some(spec.size()), seed, stop);
         let (turning, disks) = match &spec.kind {
             SimKind::Machine(machine) => {
-                let apart = matches!(machine.volume.raid, Raid::None | Raid::Zero);
+                let apart = matches!(machine.volume.raid, Raid::None | Raid::Raid0);
                 (true, if apart { machine.disks } else { 1 })
             }
             SimKind::Queue(_) | SimKind::Flash(_) => (false, 1),

@@ -7,36 +7,63 @@
 
 mod check;
 mod cli;
+mod cost;
+mod compare;
 mod cost_fit;
 mod cpu_pass;
+mod diagnose;
 mod doctor;
 mod failure;
 mod help;
+mod import;
 mod keeping;
 mod leaving;
+mod limits;
 mod output;
 mod papers;
 mod precondition;
+mod predict;
 mod profile;
+mod observing;
 mod progress;
+mod record;
+mod recording;
+mod reports;
 mod run;
 mod run_args;
 mod run_spec;
 mod session;
 mod signals;
+mod sweep;
 mod trace;
+mod validate;
 mod values;
+mod watch;
+mod zones;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
-    let outcome = signals::stop_flag().and_then(|stop| match &arguments.verb {
+    // A screen gives the terminal back first.
+    let second_ends = !matches!(arguments.verb, cli::Verb::Watch(_));
+    let outcome = signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
         cli::Verb::Check(check) => check::check(check, &stop),
         cli::Verb::Run(run) => run::run(run, &stop),
-        cli::Verb::Profile(profile) => profile::profile(profile),
+        cli::Verb::Profile(profile) => profile::profile(profile, &stop),
+        cli::Verb::Predict(arguments) => predict::predict(arguments),
         cli::Verb::Doctor(doctor) => doctor::doctor(doctor),
+        cli::Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
+        cli::Verb::Compare(arguments) => compare::compare(arguments),
+        cli::Verb::Import(arguments) => import::import(arguments, &stop),
+        cli::Verb::Report(report) => reports::report(report),
+        cli::Verb::Limits(limits) => limits::limits(limits, &stop),
+        cli::Verb::Zones(zones) => zones::zones(zones, &stop),
+        cli::Verb::Cost(cost) => cost::cost(cost),
+        cli::Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
+        cli::Verb::Watch(arguments) => watch::watch(arguments, &stop),
+        cli::Verb::Record(arguments) => record::record(arguments, &stop),
         cli::Verb::Papers(papers) => papers::papers(papers, &stop),
     });
     let code = match outcome {

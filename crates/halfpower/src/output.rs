@@ -48,6 +48,15 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Writes a part of a result that has no end of its own; `false` where its reader has gone away.
+pub(crate) fn print_on(text: &str) -> anyhow::Result<bool> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true).context("cannot write to standard output"),
+    }
+}
+
 /// Writes a line to standard error; a reader that has gone away is no error there either, which
 /// `eprintln!` would make a panic of.
 pub(crate) fn say(line: &str) {
@@ -70,15 +79,21 @@ pub(crate) enum Kind {
     Document,
     /// The intervals, by `--csv`.
     Intervals,
+    /// The intervals of a diagnosis, by `--csv`.
+    Moments,
     /// A page, by `--html`.
     Page,
+    /// A report, by `--output`.
+    Report,
+    /// The values of plots, by `--csv`.
+    Values,
 }
 
 impl Kind {
     fn flag(self) -> &'static str {
         match self {
-            Self::Document => "--output",
-            Self::Intervals => "--csv",
+            Self::Document | Self::Report => "--output",
+            Self::Intervals | Self::Moments | Self::Values => "--csv",
             Self::Page => "--html",
         }
     }
@@ -87,7 +102,9 @@ impl Kind {
         match self {
             Self::Document => "halfpower document",
             Self::Intervals => "CSV of intervals of this program",
-            Self::Page => "HTML page of this program",
+            Self::Moments => "CSV of a diagnosis of this program",
+            Self::Page | Self::Report => "HTML page of this program",
+            Self::Values => "CSV of plots of this program",
         }
     }
 
@@ -98,7 +115,14 @@ impl Kind {
             Self::Intervals => {
                 first_line(path).is_ok_and(|line| line.trim_end() == report::intervals_header())
             }
-            Self::Page => first_line(path).is_ok_and(|line| line.trim_end() == report::HTML_HEAD),
+            Self::Moments => first_line(path)
+                .is_ok_and(|line| line.trim_end() == report::DIAGNOSIS_CSV_HEADER),
+            Self::Page | Self::Report => {
+                first_line(path).is_ok_and(|line| line.trim_end() == report::HTML_HEAD)
+            }
+            Self::Values => {
+                first_line(path).is_ok_and(|line| line.trim_end() == report::report_csv_header())
+            }
         }
     }
 }

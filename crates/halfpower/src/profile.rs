@@ -3,17 +3,21 @@
 use crate::cli::{ProfileAction, ProfileArgs};
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
+use crate::validate;
 use record::Profile;
 use report::ProfileListRow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Store;
 
 /// The word that stands for the newest profile.
 const LAST: &str = "last";
 
 /// Lists or shows saved profiles.
-pub(crate) fn profile(arguments: &ProfileArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let style = output::style();
     let text = match &arguments.action {
+        ProfileAction::Validate(arguments) => return validate::validate(arguments, stop),
         ProfileAction::List { keeping, json } => {
             let store = open(keeping)?;
             let rows = store.profiles()?;

@@ -9,7 +9,7 @@ use record::{
 };
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub(crate) struct Session {
     /// Where a soaker's counts can be had; `None` in virtual time.
     pub(crate) soak_tap: Option<SoakTap>,
     handles: Vec<TargetHandle>,
+    /// Twins of the descriptors of buffered runs.
+    buffered: Vec<OwnedFd>,
     stop: Arc<AtomicBool>,
 }
 
@@ -94,6 +96,7 @@ impl Session {
             past_cache: false,
             soak_tap: None,
             handles: Vec::new(),
+            buffered: Vec::new(),
             stop: Arc::clone(stop),
         }
     }
@@ -139,6 +142,17 @@ impl Session {
     /// What offsets and sizes past the page cache must be multiples of, in bytes.
     pub(crate) fn alignment(&self) -> u64 {
         self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
+    }
+
+    /// The open files of the targets, in order.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.handles.iter().map(|handle| &handle.file)
+    }
+
+    /// The descriptors of buffered runs, by others that share their state: a hint given to one is a
+    /// hint to the runs.
+    pub(crate) fn buffered(&self) -> &[OwnedFd] {
+        &self.buffered
     }
 
     /// Waits until what the page cache took is written, so that it is not written later.
@@ -215,7 +229,7 @@ pub(crate) struct RealTargets {
     roots: Roots,
     handles: Vec<TargetHandle>,
     environment: Environment,
-    files: BTreeMap<CacheMode, Vec<std::os::fd::OwnedFd>>,
+    files: BTreeMap<CacheMode, Vec<OwnedFd>>,
 }
 
 impl RealTargets {
@@ -338,6 +352,8 @@ impl RealTargets {
         let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
         let soak_tap = Some(probe.soak_tap());
         let past_cache = self.files.contains_key(&CacheMode::Device);
+        let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
+        let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
         Session {
             rig: Box::new(RealRig::new(self.files, Box::new(probe))),
             targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
@@ -349,6 +365,7 @@ impl RealTargets {
             past_cache,
             soak_tap,
             handles: self.handles,
+            buffered,
             stop: Arc::clone(stop),
         }
     }

@@ -41,6 +41,12 @@ impl Format {
         Self::Observation,
     ];
 
+    /// Whether files of this form belong together, so that several give one observation.
+    #[must_use]
+    pub fn belongs_together(self) -> bool {
+        matches!(self, Self::NodeExporter | Self::Prometheus)
+    }
+
     /// The name, as a flag takes it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -40,7 +40,7 @@ mod table;
 
 pub use error::ImportError;
 pub use format::{Format, detect};
-pub use moment::parse_moment;
+pub use moment::{parse_moment, parse_utc_offset};
 pub use prometheus::RangeQuery;
 
 use record::Observation;

@@ -50,6 +50,15 @@ pub fn parse_moment(text: &str) -> Option<u64> {
     times[0].and_then(|time| u64::try_from(time).ok())
 }
 
+/// Seconds that a zone is ahead of UTC, of `+02:00`, `-0330` or `Z`.
+#[must_use]
+pub fn parse_utc_offset(text: &str) -> Option<i64> {
+    match Stamp::parse(&format!("2000-01-01T00:00:00{text}"))? {
+        Stamp::Printed { offset_s, .. } => offset_s.filter(|_| text.starts_with(['+', '-', 'Z'])),
+        Stamp::Counted(_) => None,
+    }
+}
+
 impl Stamp {
     /// Reads one; what is no time is none.
     pub(crate) fn parse(text: &str) -> Option<Self> {

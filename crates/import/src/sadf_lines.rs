@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Per cent.
 const PERCENT: f64 = 0.01;
-/// Last column of a header whose device columns come again.
+/// End of a header whose device columns come again.
 const REPEATED: &str = "[...]";
 /// Columns before those of devices.
 const LEADING: usize = 3;
@@ -93,10 +93,9 @@ fn header(names: &str) -> Option<Header> {
     let begin = names.iter().position(|name| name == "DEV").filter(|at| *at == LEADING)?;
     let mut columns: Vec<String> =
         names[begin..].iter().map(|name| name.trim().to_owned()).collect();
-    let repeated = columns.last().is_some_and(|name| name == REPEATED);
-    if repeated {
-        columns.pop();
-    }
+    let last = columns.last_mut()?;
+    let repeated = last.ends_with(REPEATED);
+    *last = last.trim_end_matches(REPEATED).to_owned();
     Some(Header { columns, repeated })
 }
 

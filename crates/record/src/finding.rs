@@ -126,6 +126,14 @@ pub enum FindingCode {
     ScrubIncomplete,
     /// A start that differs from the rest was cut off.
     WarmUpCut,
+    /// A component gives less than half of what is advertised.
+    HalfPowerMissed,
+    /// Targets that were to be on different disks share one.
+    TargetsShareDisk,
+    /// A disk that turns is slower at its end than at its beginning, in steps.
+    ZonesFound,
+    /// The rate of something else than a turning disk depends on the position.
+    RateByPosition,
     /// Lines of the kernel's counters could not be read.
     CountersUnreadable,
     /// A device's counters began anew during an observation.

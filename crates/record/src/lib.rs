@@ -22,6 +22,7 @@ mod histogram;
 mod interval;
 mod limits;
 mod load;
+mod prediction;
 mod price;
 mod profile;
 mod quantity;
@@ -65,6 +66,10 @@ pub use limits::{
     ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use prediction::{
+    Foretold, ModelAccuracy, Objective, ObjectiveAnswer, PREDICTION_SCHEMA, PredictionDocument,
+    SheetPrediction, VALIDATION_SCHEMA, Validation, ValidationSummary, ValidationTrial,
+};
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
     Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, PROFILE_SCHEMA, Profile,
@@ -72,7 +77,7 @@ pub use profile::{
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{
-    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema, price_schema, profile_schema, trial_schema, zones_schema,
+    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema, price_schema, profile_schema, trial_schema, zones_schema, prediction_schema, validation_schema,
 };
 pub use trial::{
     BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,

@@ -243,7 +243,7 @@ pub struct Expectation {
 }
 
 /// One recommendation with the numbers behind it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// What it is about: `read depth`, `sequential request size`, `cache mode`, ….
     pub subject: String,
@@ -255,4 +255,11 @@ pub struct Advice {
     pub next_best: String,
     /// Where this contradicts the usual rule of thumb, and how.
     pub against_rule: Option<String>,
+    /// What it gains where it gains most: rate or throughput with it over that without it, with its
+    /// 95 % interval. Null where it is no matter of a ratio, or gains nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Estimate>,
+    /// What it costs or risks; null where nothing is known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
 }

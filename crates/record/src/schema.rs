@@ -61,6 +61,18 @@ pub fn experiment_schema() -> Value {
     document_schema::<crate::Experiment>(crate::EXPERIMENT_SCHEMA)
 }
 
+/// The schema of a prediction.
+#[must_use]
+pub fn prediction_schema() -> Value {
+    document_schema::<crate::PredictionDocument>(crate::PREDICTION_SCHEMA)
+}
+
+/// The schema of a validation.
+#[must_use]
+pub fn validation_schema() -> Value {
+    document_schema::<crate::Validation>(crate::VALIDATION_SCHEMA)
+}
+
 /// The generated schema, with the document's own name pinned.
 fn document_schema<T: JsonSchema>(name: &str) -> Value {
     let mut schema = schema_for!(T).to_value();
@@ -87,6 +99,8 @@ mod tests {
             ("zones-1", zones_schema()),
             ("cost-1", price_schema()),
             ("comparison-1", comparison_schema()),
+            ("prediction-1", prediction_schema()),
+            ("validation-1", validation_schema()),
         ];
         for (name, schema) in schemas {
             let path = format!("{folder}/{name}.schema.json");

@@ -14,14 +14,19 @@
 pub mod chart;
 mod comparison;
 mod cost_fit;
+mod experiment;
+mod diagnosis;
 mod finding;
 mod html;
+mod imported;
 mod intervals;
+mod limits;
 mod list;
 mod number;
 mod page;
 mod papers;
 mod papers_html;
+mod prediction;
 mod profile;
 mod quantities;
 mod set;
@@ -35,15 +40,22 @@ mod watch;
 pub use self::papers::papers_text;
 pub use comparison::comparison_text;
 pub use cost_fit::cost_fit_text;
+pub use experiment::{PresetRow, experiment_list_text, experiment_text, preset_list_text};
+pub use diagnosis::{DIAGNOSIS_CSV_HEADER, diagnosis_csv, diagnosis_text};
 pub use finding::findings_text;
 pub use html::{HTML_HEAD, report_html};
+pub use imported::observation_text;
 pub use intervals::{intervals_csv, intervals_header};
+pub use limits::{limits_text, price_text, zones_text};
 pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
 pub use page::escape;
 pub use papers_html::papers_html;
+pub use prediction::{foretold_text, prediction_text, validation_text};
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;
-pub use story::{Action, Fact, Kept, Sheet, Story, report_csv, report_markdown, stories};
+pub use story::{
+    Action, Fact, Kept, Sheet, Story, report_csv, report_csv_header, report_markdown, stories,
+};
 pub use target::target_text;
 pub use trace::{
     TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,

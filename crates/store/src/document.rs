@@ -14,7 +14,7 @@
 //! is known (columns to search by, links to trials) override how they are written.
 
 use crate::{Store, StoreError};
-use record::Observation;
+use record::{Observation, Validation};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -78,6 +78,22 @@ impl Document for Observation {
     }
     fn simulated(&self) -> bool {
         false
+    }
+}
+
+impl Document for Validation {
+    const KIND: &'static str = "validation";
+    fn id(&self) -> &str {
+        &self.id
+    }
+    fn time(&self) -> Option<&str> {
+        self.time.as_deref()
+    }
+    fn target(&self) -> String {
+        self.target.path.clone()
+    }
+    fn simulated(&self) -> bool {
+        self.simulated
     }
 }
 

@@ -18,6 +18,7 @@
 //! program is refused rather than misread.
 #![forbid(unsafe_code)]
 
+mod diagnosis;
 mod document;
 mod error;
 mod experiment;

@@ -22,7 +22,7 @@ mod state;
 pub use device::{LoopDevice, Tmpfs, Zram};
 pub use group::ThrottledGroup;
 pub use mounted::{Mounted, disk_folder};
-pub use probe::Capability;
+pub use probe::{Capability, SADC};
 pub use skip::{SKIP_LOG, TestLock, enter, skip};
 pub use state::{Frozen, Partition, ReadOnly, Swap};
 

@@ -15,6 +15,9 @@ const O_DIRECT: i32 = 0o40000;
 /// Room for the test files of all tests that run at the same time.
 const ROOM_BYTES: u64 = 4 << 30;
 
+/// The collector of sar, which is not on the path (Debian's and others' place).
+pub const SADC: &str = "/usr/lib/sysstat/sadc";
+
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
@@ -52,6 +55,10 @@ pub enum Capability {
     Setpriv,
     /// A program can be run on a terminal of its own (script).
     Terminal,
+    /// The programs of sysstat: iostat, sadf and sadc.
+    Sysstat,
+    /// A Prometheus server and an exporter of the machine's counters for it.
+    Prometheus,
 }
 
 impl Capability {
@@ -91,6 +98,11 @@ impl Capability {
                     .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
                     .arg("true"),
             ),
+            Self::Sysstat => failure(Command::new("iostat").arg("-V"))
+                .or_else(|| failure(Command::new("sadf").arg("-V")))
+                .or_else(|| failure(Command::new(SADC).arg("-V"))),
+            Self::Prometheus => failure(Command::new("prometheus").arg("--version"))
+                .or_else(|| failure(Command::new("prometheus-node-exporter").arg("--version"))),
             Self::Terminal => failure(Command::new("script").args(["-qec", "true", "/dev/null"])),
         }
     }

@@ -21,6 +21,7 @@ mod measurement;
 mod pace;
 mod read_back;
 mod real;
+mod scene;
 mod threads;
 pub mod validity;
 pub mod verify;
@@ -42,6 +43,7 @@ pub use measurement::{
 };
 pub use read_back::{not_read_back, read_back};
 pub use real::{RealRig, ceiling_iops};
+pub use scene::{Scene, SceneLoad, observe};
 pub use threads::Opening;
 pub use virtual_time::SimRig;
 pub use worker::{JobPlan, Step, Worker};

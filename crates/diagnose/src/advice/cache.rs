@@ -113,6 +113,7 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
         next_best: alternatives(&pairs, read_alternative),
         against_rule: (!against.is_empty())
             .then(|| format!("rule of thumb: {}", against.join("; "))),
+        ..Advice::default()
     })
 }
 
@@ -176,7 +177,27 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
         against_rule: (!risky && decided).then(|| {
             "rule of thumb: small writes need the device's cache; here they do not".to_owned()
         }),
+        gain: pairs.iter().filter(|pair| pair.use_device && pair.decided).map(gain).max_by(larger),
+        price: risky.then(|| {
+            "what completed and was not flushed is lost when the power fails: not for logs and \
+             metadata, unless the cache is protected"
+                .to_owned()
+        }),
     })
+}
+
+/// The rate with the device's cache over that without it; relative variances add, to first order.
+fn gain(pair: &Pair) -> Estimate {
+    let (cached, durable) = (&pair.device.iops, &pair.cached.iops);
+    let relative = |estimate: &Estimate| estimate.se / estimate.value;
+    let ratio = cached.value / durable.value;
+    let (one, other) = (relative(cached), relative(durable));
+    let half_width = NORMAL_95 * ratio * (one * one + other * other).sqrt();
+    Estimate::symmetric(ratio, half_width, cached.n.min(durable.n))
+}
+
+fn larger(one: &Estimate, other: &Estimate) -> std::cmp::Ordering {
+    one.value.total_cmp(&other.value)
 }
 
 /// Whether the 95 % interval of the gain by the device's cache ends below

@@ -34,6 +34,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
         because: because(curve, first, last),
         next_best: next_best(&curve.points, quick, busy)?,
         against_rule: against_rule(curve, first),
+        ..Advice::default()
     })
 }
 

@@ -32,6 +32,7 @@ fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
         because: because(curve, chosen, best),
         next_best: next_best(&sequential, curve, chosen)?,
         against_rule: against_rule(curve, chosen),
+        ..Advice::default()
     })
 }
 

@@ -55,8 +55,13 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", help_heading = "Design")]
     pub(crate) seed: Option<u64>,
     /// A note that is kept with the experiment and stands in the lines of --dry-run.
-    #[arg(long, value_name = "TEXT", env = "sqlio_note", hide_env_values = true,
-        help_heading = "Results")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        env = "sqlio_note",
+        hide_env_values = true,
+        help_heading = "Results"
+    )]
     pub(crate) note: Option<String>,
     /// Print the experiment as JSON.
     #[arg(long, help_heading = "Results")]

@@ -9,10 +9,10 @@ use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use crate::run_args::RunArgs;
 use crate::session;
+use ::workload::{Combination, Design, Spec};
 use clap::Parser;
 use record::EngineName;
 use std::collections::BTreeMap;
-use ::workload::{Combination, Design, Spec};
 
 /// Keys that a level's `sim` stands in for on a simulated target.
 const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
@@ -57,11 +57,6 @@ impl LeftOut {
         }
     }
 
-    /// How many.
-    pub(super) fn count(&self) -> usize {
-        self.0.iter().map(|(_, all)| all.len()).sum()
-    }
-
     /// A sentence for each reason: how many, which, why.
     pub(super) fn sentences(&self) -> Vec<String> {
         let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
@@ -78,9 +73,9 @@ impl LeftOut {
 /// What all of some combinations have in common.
 fn common(all: &[BTreeMap<String, String>]) -> String {
     let Some(first) = all.first() else { return String::new() };
-    let shared = first.iter().filter(|(axis, level)| {
-        all.iter().all(|levels| levels.get(*axis) == Some(level))
-    });
+    let shared = first
+        .iter()
+        .filter(|(axis, level)| all.iter().all(|levels| levels.get(*axis) == Some(level)));
     let words: Vec<String> = shared.map(|(axis, level)| format!("{axis} {level}")).collect();
     words.join(", ")
 }
@@ -124,8 +119,8 @@ fn line(
         }
         if arms::find(name).is_none() {
             let known = arms::names().join(", ");
-            let text = format!("the design {}: no preparation {name:?}; use one of {known}",
-                design.name);
+            let text =
+                format!("the design {}: no preparation {name:?}; use one of {known}", design.name);
             return Err(UsageError(text).into());
         }
     }
@@ -178,10 +173,7 @@ fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, 
 }
 
 /// `--rate-iops` from a rate for each direction, and whether they are shares.
-fn rates(
-    combination: &Combination,
-    maxima: Option<Maxima>,
-) -> anyhow::Result<(Vec<String>, bool)> {
+fn rates(combination: &Combination, maxima: Option<Maxima>) -> anyhow::Result<(Vec<String>, bool)> {
     let mut shares = false;
     let mut rate = |key: &str, largest: Option<f64>| -> anyhow::Result<Option<u64>> {
         let Some(text) = combination.get(key) else { return Ok(None) };
@@ -201,10 +193,12 @@ fn rates(
     let writes = rate("write-rate", maxima.map(|maxima| maxima.writes))?;
     let words = match (reads, writes) {
         (None, None) => Vec::new(),
-        (Some(reads), None | Some(0)) => vec!["--rw", "randread", "--rate-iops", &reads.to_string()]
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        (Some(reads), None | Some(0)) => {
+            vec!["--rw", "randread", "--rate-iops", &reads.to_string()]
+                .into_iter()
+                .map(str::to_owned)
+                .collect()
+        }
         (None | Some(0), Some(writes)) => {
             vec!["--rw".into(), "randwrite".into(), "--rate-iops".into(), writes.to_string()]
         }

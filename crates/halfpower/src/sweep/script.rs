@@ -7,7 +7,6 @@
 
 use record::{Experiment, Nanos, PlannedTrial, format_nanos};
 use std::collections::BTreeMap;
-use workload::Combination;
 
 /// A word as a POSIX shell takes it.
 fn quoted(word: &str) -> String {
@@ -48,8 +47,7 @@ pub(super) fn script(
     let plan = &experiment.plan;
     let blocks = plan.iter().map(|planned| planned.block).max().map_or(0, |last| last + 1);
     let time = format_nanos(longest(plan).0 as f64);
-    let targets: Vec<&str> =
-        experiment.targets.iter().map(|target| target.path.as_str()).collect();
+    let targets: Vec<&str> = experiment.targets.iter().map(|target| target.path.as_str()).collect();
     let mut text = format!(
         "#!/bin/sh\n# halfpower sweep {} {}: {} trials in {blocks} blocks, at most {time}\n",
         comment(&experiment.design),
@@ -92,11 +90,6 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> S
         false => format!("  # {}", comment(&remarks.join("; "))),
     };
     format!("{}{remark}\n", words.join(" "))
-}
-
-/// The levels of a combination, by which its line is found.
-pub(super) fn key(combination: &Combination) -> BTreeMap<String, String> {
-    combination.levels.clone()
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ mod simulated_checks;
 mod simulated_machines;
 mod simulated_runs;
 mod simulated_truth;
+mod sweeps;
+mod sweep_presets;
 mod traces;
 mod traps;
 mod traps_before;

@@ -21,6 +21,8 @@ mod notes;
 mod step;
 mod topology;
 
+pub use topology::mount_points;
+
 use crate::diskstats::{DiskstatsLine, parse_line};
 use crate::error::HostError;
 use crate::roots::{Roots, number, text};
@@ -31,6 +33,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 use step::{Reading, Span, Step};
 
 /// Devices whose settings are looked at again in one sample, at most, because they fell silent.
@@ -71,7 +74,7 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Tracked {
     reading: Reading,
-    device: ObservedDevice,
+    device: Arc<ObservedDevice>,
     /// Whether the kernel keeps counters for it, as far as is known.
     counted: bool,
     /// Whether it completed requests in the last interval.
@@ -154,9 +157,16 @@ impl Sampler {
 
     /// The devices that are there now, in the order of the kernel.
     #[must_use]
-    pub fn devices(&self) -> Vec<ObservedDevice> {
+    pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         let present = self.order.iter().filter_map(|name| self.tracked.get(name));
-        present.filter(|tracked| self.shown(tracked)).map(|one| one.device.clone()).collect()
+        let shown = present.filter(|tracked| self.shown(tracked));
+        shown.map(|tracked| Arc::clone(&tracked.device)).collect()
+    }
+
+    /// Name of the machine, where the kernel tells.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        text(&self.roots.proc.join("sys/kernel/hostname"))
     }
 
     /// How many devices the selection leaves out.
@@ -309,7 +319,7 @@ impl Sampler {
         for tracked in self.tracked.values_mut() {
             if !tracked.device.built_of.is_empty() {
                 let line = tracked.reading.line();
-                tracked.device = topology::describe(&self.roots, line, &self.release);
+                tracked.device = Arc::new(topology::describe(&self.roots, line, &self.release));
             }
         }
     }
@@ -333,7 +343,7 @@ struct Round {
 
 impl Tracked {
     fn new(roots: &Roots, line: DiskstatsLine, now: Moment, release: &str) -> Self {
-        let device = topology::describe(roots, &line, release);
+        let device = Arc::new(topology::describe(roots, &line, release));
         let counted = device.facts.as_ref().and_then(|facts| facts.iostats).unwrap_or(true);
         Self { reading: Reading::first(line), device, counted, busy: false, at: now }
     }
@@ -344,7 +354,7 @@ impl Tracked {
         let directory = roots.sys.join("class/block").join(&self.device.name);
         let flag = number(&directory.join("queue/iostats"));
         self.counted = moved || flag.is_none_or(|flag| flag != 0);
-        if let Some(facts) = &mut self.device.facts {
+        if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
             facts.iostats = flag.map(|_| self.counted);
         }
     }

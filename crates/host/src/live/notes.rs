@@ -7,6 +7,7 @@
 
 use crate::error::HostError;
 use record::{Finding, FindingCode, ObservedDevice, Severity};
+use std::sync::Arc;
 
 /// Names that a finding lists, at most.
 const NAMED: usize = 6;
@@ -62,7 +63,7 @@ impl Notes {
     }
 
     /// One finding for each kind of event, and for what the devices themselves cannot tell.
-    pub(crate) fn findings(&self, devices: &[ObservedDevice]) -> Vec<Finding> {
+    pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
         [
             self.unreadable_finding(),
             self.reset_finding(),
@@ -120,8 +121,8 @@ impl Notes {
 }
 
 /// Devices whose counters the kernel does not keep.
-fn off_finding(devices: &[ObservedDevice]) -> Option<Finding> {
-    let off = |device: &&ObservedDevice| {
+fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
+    let off = |device: &&Arc<ObservedDevice>| {
         device.facts.as_ref().is_some_and(|facts| facts.iostats == Some(false))
     };
     let names: Vec<String> =
@@ -138,7 +139,7 @@ fn off_finding(devices: &[ObservedDevice]) -> Option<Finding> {
 }
 
 /// Devices whose busy time the kernel keeps badly, by reason.
-fn doubt_finding(devices: &[ObservedDevice]) -> Option<Finding> {
+fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let doubted: Vec<(&str, &str)> = devices
         .iter()
         .filter_map(|device| Some((device.name.as_str(), device.busy_doubt.as_deref()?)))

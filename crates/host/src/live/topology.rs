@@ -10,11 +10,14 @@
 //! file system's choice; its sentence in the facts says what it lies on.
 
 use super::doubt;
-use crate::device::{device_of, whole_disk};
+use crate::device::{device_of, device_of_mount, whole_disk};
 use crate::diskstats::DiskstatsLine;
+use crate::mounts::{mount_of, read_mounts};
 use crate::roots::{Roots, base_name, names};
 use record::ObservedDevice;
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Describes the device of a line. `release` is that of the kernel.
@@ -85,17 +88,35 @@ pub(crate) fn meant(roots: &Roots, text: &str, lines: &[DiskstatsLine]) -> Vec<S
     found
 }
 
+/// Where file systems that can be written are mounted, by the names of the devices that they are on,
+/// from the partition or volume down to the disks; the shortest path where there are several.
+#[must_use]
+pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
+    let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for mount in read_mounts(roots) {
+        let read_only = mount.options.split(',').any(|option| option == "ro");
+        let device = device_of_mount(roots, mount.device, Some(&mount));
+        let Some(facts) = device.filter(|_| !read_only) else { continue };
+        for name in facts.leaves.into_iter().chain([facts.disk, facts.name]) {
+            let known = found.entry(name).or_insert_with(|| mount.point.clone());
+            if mount.point.as_os_str().len() < known.as_os_str().len() {
+                known.clone_from(&mount.point);
+            }
+        }
+    }
+    found
+}
+
 /// The device of a node, or the one that the file system of a path is on.
 fn device_below(roots: &Roots, text: &str) -> Option<String> {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let path = Path::new(text);
     let facts = fs::metadata(path).ok()?;
     let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
     let numbers = (rustix::fs::major(number), rustix::fs::minor(number));
-    let mounts = crate::mounts::read_mounts(roots);
+    let mounts = read_mounts(roots);
     let real = fs::canonicalize(path).ok()?;
-    let mount = crate::mounts::mount_of(&mounts, &real, Some(numbers));
-    crate::device::device_of_mount(roots, numbers, mount).map(|facts| facts.name)
+    let mount = mount_of(&mounts, &real, Some(numbers));
+    device_of_mount(roots, numbers, mount).map(|facts| facts.name)
 }
 
 #[cfg(test)]
@@ -149,6 +170,21 @@ mod tests {
         let old = describe(&fake.roots, &lines[0], "2.6.18");
         assert_eq!(old.partition_of.as_deref(), Some("hda"));
         assert_eq!(describe(&fake.roots, &lines[1], "2.6.18").partition_of, None);
+    }
+
+    #[test]
+    fn a_file_system_is_found_from_every_device_below_it_and_read_only_ones_are_not() {
+        let fake = stack();
+        fake.proc(
+            "self/mountinfo",
+            "30 1 9:0 / /srv/data rw - ext4 /dev/md0 rw\n31 1 9:0 /x /srv rw - ext4 /dev/md0 rw\n\
+             32 1 8:0 / /snap ro - squashfs /dev/sda ro\n33 1 0:5 / / rw - tmpfs tmpfs rw\n",
+        );
+        let points = mount_points(&fake.roots);
+        let of = |name: &str| points.get(name).map(|path| path.display().to_string());
+        assert_eq!(of("md0").as_deref(), Some("/srv"));
+        assert_eq!(of("sda").as_deref(), Some("/srv"));
+        assert_eq!(of("sdb"), None);
     }
 
     #[test]

@@ -39,13 +39,13 @@ impl Predictor {
     /// Fits what open-loop cells show, and how far each model lies from them.
     pub(super) fn calibrate(&mut self, cells: &[Cell]) {
         let open = OpenCell::all(cells);
-        self.open = OpenTable::new(&self.table, &self.capacity, &open);
+        self.open = OpenTable::new(&self.table, &self.capacity, &open, None);
         (self.errors, self.trials) = errors::held_out(self, &open);
     }
 
     /// The same with the calibration of other trials.
     pub(super) fn calibrated_by(&self, open: &[OpenCell]) -> Self {
-        let calibration = OpenTable::new(&self.table, &self.capacity, open);
+        let calibration = OpenTable::new(&self.table, &self.capacity, open, Some(&self.open));
         Self { open: calibration, ..self.clone() }
     }
 
@@ -207,11 +207,11 @@ impl Predictor {
             });
         }
         let (table, open) = (&self.table, &self.open);
-        let response = open.response(table, mix, rho, arrivals).ok_or_else(nothing)?;
+        let response = open.response(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
         // The light end of the same curve, with what mixes see of each other there.
-        let alone = open.response(table, mix, 0.0, arrivals).ok_or_else(nothing)?;
+        let alone = open.response(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
         let mixed = (0.01..0.99).contains(&share(mix, |class| class.op == OpKind::Read));
-        let of = |op| open.response_of(table, mix, rho, op, arrivals).filter(|_| mixed);
+        let of = |op| open.response_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
@@ -226,24 +226,16 @@ impl Predictor {
 
     /// Service rates of the mix at depths 1, 2, …, never falling.
     fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
-        self.rising(|depth| self.capacity.time_ns(&self.table, mix, depth))
+        self.capacity.rates(&self.table, mix)
     }
 
     /// The same without interference.
     fn plain_rates(&self, mix: &Mix) -> Option<Vec<f64>> {
-        self.rising(|depth| {
+        let time = |depth: usize| {
             let of = |class: &record::MixClass| Some(class.share * self.table.time_ns(class, depth)?);
             mix.classes.iter().map(of).sum()
-        })
-    }
-
-    fn rising(&self, time_ns: impl Fn(usize) -> Option<f64>) -> Option<Vec<f64>> {
-        let mut least = f64::INFINITY;
-        let rate = |depth: usize| {
-            least = least.min(time_ns(depth)?);
-            Some(1e9 / least)
         };
-        (1..=self.table.deepest().max(1)).map(rate).collect()
+        rising((1..=self.table.deepest().max(1)).map(time).collect::<Option<_>>()?)
     }
 
     /// Squared variation of lone requests over the classes of a mix.
@@ -264,8 +256,8 @@ impl Predictor {
         for class in &mix.classes {
             let (histogram, mean) = self.open.shape(class, rho)?;
             let own = Mix { classes: vec![record::MixClass { share: 1.0, ..*class }] };
-            let own_ns = self.open.response(&self.table, &own, rho, 1.0)?;
-            let of_op = self.open.response_of(&self.table, mix, rho, class.op, 1.0)?;
+            let own_ns = self.open.response(&self.table, &self.capacity, &own, rho, 1.0)?;
+            let of_op = self.open.response_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
             let ops = share(mix, |other| other.op == class.op);
             let plain: f64 = mix
                 .classes
@@ -273,7 +265,7 @@ impl Predictor {
                 .filter(|other| other.op == class.op)
                 .map(|other| {
                     let alone = Mix { classes: vec![record::MixClass { share: 1.0, ..*other }] };
-                    Some(other.share / ops * self.open.response(&self.table, &alone, rho, 1.0)?)
+                    Some(other.share / ops * self.open.response(&self.table, &self.capacity, &alone, rho, 1.0)?)
                 })
                 .sum::<Option<f64>>()?;
             let stretch = own_ns / mean * of_op / plain;
@@ -290,6 +282,16 @@ impl Predictor {
         })
         .map(|&(time, _)| time)
     }
+}
+
+/// Rates of times per request at depths 1, 2, …: more requests make no device slower.
+fn rising(times_ns: Vec<f64>) -> Option<Vec<f64>> {
+    let mut least = f64::INFINITY;
+    let rate = |time: f64| {
+        least = least.min(time);
+        1e9 / least
+    };
+    (!times_ns.is_empty()).then(|| times_ns.into_iter().map(rate).collect())
 }
 
 /// An interval on a scale of ratios.

@@ -13,8 +13,10 @@
 //! measured, four coefficients are fitted: of reads against writes, sequential against the rest,
 //! hits against the rest, and sizes against each other, each times the product of the shares and
 //! the largest time involved, which is what a random request costs that breaks a stream. Ridge
-//! regression with the price of least error on trials left out; no trials, no interference.
+//! regression with the price of least error on trials left out; no trials, no interference. What
+//! the trials show beyond that goes the way of [`super::kriging`].
 
+use super::kriging::{Kriging, PLACES, Place};
 use super::regress::ridge;
 use super::table::{Table, estimate, mix_of};
 use super::{PredictError, checked};
@@ -55,6 +57,8 @@ struct Mixed {
 struct Fitted {
     depth: usize,
     coefficients: Vec<f64>,
+    /// What is left, as a logarithm of measured over modelled times.
+    beyond: Option<Kriging>,
     /// Root mean square of the relative errors on trials that were left out.
     rms: f64,
 }
@@ -127,27 +131,42 @@ impl Capacity {
         Some(sum + (bound.min(sum) - sum) * reached)
     }
 
-    /// Nanoseconds per request of a mix at a depth. Pure classes have no interference.
-    pub(crate) fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
-        let plain = self.plain_ns(table, mix, depth)?;
-        let features = features(table, mix, depth)?;
-        let extra = self.coefficients(depth).map_or(0.0, |coefficients| dot(&coefficients, &features));
-        Some((plain + extra).max(plain / 3.0))
+    /// Nanoseconds per request of a mix at depths 1, 2, …, up to a depth.
+    pub(crate) fn times_ns(&self, table: &Table, mix: &Mix, deepest: usize) -> Option<Vec<f64>> {
+        let ratios = self.ratios(table, mix)?;
+        (1..=deepest).map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth))).collect()
     }
 
-    /// Coefficients at a depth, between measured ones by its logarithm.
-    fn coefficients(&self, depth: usize) -> Option<Vec<f64>> {
-        let after = self.fits.partition_point(|fit| fit.depth < depth);
-        let (low, high) = (self.fits.get(after.wrapping_sub(1)), self.fits.get(after));
-        let (low, high) = match (low, high) {
-            (None, None) => return None,
-            (Some(one), None) | (None, Some(one)) => return Some(one.coefficients.clone()),
-            (Some(low), Some(high)) => (low, high),
+    /// Nanoseconds per request of a mix at a depth.
+    fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
+        Some(self.plain_ns(table, mix, depth)? * ratio(&self.ratios(table, mix)?, depth))
+    }
+
+    /// Time of a mix over that without interference, at the depths at which mixes were measured.
+    /// Pure classes have none.
+    fn ratios(&self, table: &Table, mix: &Mix) -> Option<Vec<(usize, f64)>> {
+        if mix.classes.len() == 1 {
+            return Some(Vec::new());
+        }
+        let of = |fit: &Fitted| {
+            let plain = self.plain_ns(table, mix, fit.depth)?;
+            let features = features(table, mix, fit.depth)?;
+            let linear = (1.0 + dot(&fit.coefficients, &features) / plain).max(1.0 / 3.0);
+            let beyond = fit.beyond.as_ref().map_or(0.0, |beyond| beyond.at(&place(mix, 0.0)));
+            Some((fit.depth, linear * libm::exp(beyond)))
         };
-        let log = |depth: usize| libm::log2(depth as f64);
-        let share = (log(depth) - log(low.depth)) / (log(high.depth) - log(low.depth));
-        let pairs = low.coefficients.iter().zip(&high.coefficients);
-        Some(pairs.map(|(low, high)| low + share * (high - low)).collect())
+        self.fits.iter().map(of).collect()
+    }
+
+    /// Rates of a mix, requests per second at depths 1, 2, …, never falling.
+    pub(crate) fn rates(&self, table: &Table, mix: &Mix) -> Option<Vec<f64>> {
+        let times = self.times_ns(table, mix, table.deepest().max(1))?;
+        let mut least = f64::INFINITY;
+        let rate = |time: f64| {
+            least = least.min(time);
+            1e9 / least
+        };
+        Some(times.into_iter().map(rate).collect())
     }
 
     /// Root mean square of the relative errors of mixes that were left out, at the deepest fit.
@@ -195,8 +214,60 @@ impl Capacity {
         }
         let coefficients =
             best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
-        Some(Fitted { depth, coefficients, rms: best.1 })
+        let mut fit = Fitted { depth, coefficients, beyond: None, rms: best.1 };
+        // Pure classes are what they are: places where nothing is left.
+        let mut left: Vec<(Place, f64)> =
+            table.classes().map(|class| (place(&Mix { classes: vec![class] }, 0.0), 0.0)).collect();
+        let alone = Self { limits: self.limits.clone(), fits: vec![fit.clone()] };
+        for one in trials {
+            let modelled = alone.time_ns(table, &one.mix, depth)?;
+            left.push((place(&one.mix, 0.0), libm::log(one.time_ns / modelled)));
+        }
+        let known = left.len() - trials.len();
+        let errors: f64 = left[known..].iter().map(|(_, left)| left * left).sum();
+        let off = libm::sqrt(errors / trials.len() as f64);
+        fit.beyond = Kriging::fit(&left, None);
+        if let Some(beyond) = &fit.beyond {
+            // Of all places, most of which are pure: the error is that of the mixes.
+            let share = left.len() as f64 / trials.len() as f64;
+            fit.rms = fit.rms.min(beyond.rms * libm::sqrt(share)).min(fit.rms.max(off));
+        }
+        Some(fit)
     }
+}
+
+/// A ratio at a depth: between those that were measured by the logarithm of the depth.
+fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
+    let after = ratios.partition_point(|(known, _)| *known < depth);
+    match (ratios.get(after.wrapping_sub(1)), ratios.get(after)) {
+        (None, None) => 1.0,
+        (Some(one), None) | (None, Some(one)) => one.1,
+        (Some(low), Some(high)) => {
+            let log = |depth: usize| libm::log2(depth as f64);
+            let share = (log(depth) - log(low.0)) / (log(high.0) - log(low.0));
+            low.1 + share * (high.1 - low.1)
+        }
+    }
+}
+
+/// Where a mix under a load lies among others: its shares, the logarithm of its mean size, how much
+/// its sizes differ, and the load.
+pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
+    let mean: f64 = mix.classes.iter().map(|class| class.share * class.bytes as f64).sum();
+    let spread: f64 = mix
+        .classes
+        .iter()
+        .map(|class| class.share * (class.bytes as f64 / mean - 1.0).powi(2))
+        .sum();
+    let at: [f64; PLACES] = [
+        share(mix, |class| class.op == OpKind::Read),
+        libm::log2(mean.max(1.0) / 4096.0) / 5.0,
+        1.5 * share(mix, |class| class.locality == Locality::Sequential),
+        1.5 * share(mix, |class| class.locality == Locality::Hit),
+        1.5 * rho,
+        libm::sqrt(spread) / 2.0,
+    ];
+    at
 }
 
 /// Root mean square of the residuals, each with the coefficients without it.

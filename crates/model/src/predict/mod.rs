@@ -15,6 +15,7 @@ mod answer;
 mod capacity;
 mod describe;
 mod errors;
+mod kriging;
 mod open;
 mod regress;
 mod sheet;

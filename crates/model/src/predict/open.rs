@@ -14,15 +14,16 @@
 //! drives; between measured loads and sizes it is a straight line. In a mix all requests wait in
 //! one queue: the wait is the mean of the classes' waits at the same saturation, weighted by the
 //! time that each class takes of the device, which is exact for M/G/1 (the residual service time of
-//! Pollaczek and Khinchine's formula is that mean). What mixed open-loop trials saw beyond that is
-//! fitted for reads and writes apart, as interference is ([`super::capacity`]).
+//! Pollaczek and Khinchine's formula is that mean). Where the chain with the capacities of the mix
+//! lies nearer to the mixed open-loop trials, it gives the wait instead. What they saw beyond that
+//! is taken for reads and writes apart, as a smooth function of the load ([`super::kriging`]).
 //!
 //! Rejected: fitting a queueing model with a variance per device to all open-loop trials (one
 //! number cannot be 1 for reads and 0 for writes); a table of response times by rate alone, which
 //! says nothing of any other mix.
 
-use super::capacity::{Capacity, dot, share};
-use super::regress::ridge;
+use super::capacity::{Capacity, place, share};
+use super::kriging::{Kriging, Place, Scale};
 use super::table::{Table, mix_of};
 use crate::queueing::birth_death_response;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
@@ -32,12 +33,10 @@ use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 const YARDSTICK_GROWTH: f64 = 0.05;
 /// The least part of a light load's response time that is the time alone.
 const LEAST_ALONE_SHARE: f64 = 0.3;
-/// Terms of what mixes see beyond their parts.
-const TERMS: usize = 6;
-/// Prices of coefficients that are tried, besides none at all.
-const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
-/// Fewest mixed open-loop trials that are fitted.
-const MIN_TRIALS: usize = 6;
+/// The most that a trial shows beyond the base, as a logarithm.
+const MOST_BEYOND: f64 = 1.0;
+/// A response time this many times that of the chain is one of saturation, whatever the rate.
+const RUNAWAY: f64 = 6.0;
 /// Saturation at and above which an open-loop trial says more of the noise than of the device.
 const SATURATED: f64 = 0.97;
 
@@ -82,11 +81,25 @@ pub(crate) struct OpenCell {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTable {
     kinds: Vec<OpenRows>,
-    /// Coefficients of what mixes see beyond their parts, of reads and of writes.
-    beyond: [Vec<f64>; 2],
+    /// Whether the queue of mixes is the chain's, because that lies nearer to the mixed trials than
+    /// the mean of the classes' own.
+    by_chain: bool,
+    /// What reads and writes see beyond that.
+    beyond: [Option<Kriging>; 2],
 }
 
 impl OpenCell {
+    /// Mean response time of an operation; `None` where there is none of it.
+    fn of(&self, op: OpKind) -> Option<f64> {
+        if self.mix.classes.iter().all(|class| class.op == op) {
+            return Some(self.response_ns);
+        }
+        match op {
+            OpKind::Read => self.read_ns,
+            OpKind::Write => self.write_ns,
+        }
+    }
+
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
@@ -106,8 +119,14 @@ impl OpenCell {
 }
 
 impl OpenTable {
-    /// Reads the trials; those at saturation say nothing.
-    pub(crate) fn new(table: &Table, capacity: &Capacity, cells: &[OpenCell]) -> Self {
+    /// Reads the trials; those at saturation say nothing. `like` was made of more of them and gives
+    /// what was chosen by those.
+    pub(crate) fn new(
+        table: &Table,
+        capacity: &Capacity,
+        cells: &[OpenCell],
+        like: Option<&Self>,
+    ) -> Self {
         let mut open = Self::default();
         let rho = |cell: &OpenCell| {
             let max = capacity.max_rate(table, &cell.mix).ok()?.value;
@@ -127,15 +146,30 @@ impl OpenTable {
                 }
             }
         }
-        let mixed: Vec<(&OpenCell, f64)> = cells
-            .iter()
-            .filter(|cell| cell.mix.classes.len() > 1)
-            .filter_map(|cell| Some((cell, rho(cell)?)))
-            .collect();
-        if mixed.len() >= MIN_TRIALS {
-            open.beyond = [OpKind::Read, OpKind::Write]
-                .map(|op| open.fitted(table, op, &mixed).unwrap_or_default());
-        }
+        let with_load: Vec<(&OpenCell, f64)> =
+            cells.iter().filter_map(|cell| Some((cell, rho(cell)?))).collect();
+        let off = |open: &Self| {
+            let mixed = with_load.iter().filter(|(cell, _)| cell.mix.classes.len() > 1);
+            let errors = mixed.filter_map(|&(cell, rho)| {
+                let modelled = open.response(table, capacity, &cell.mix, rho, 1.0)?;
+                Some(libm::log(modelled / cell.response_ns).abs())
+            });
+            stats::median(errors.collect())
+        };
+        let chain = Self { by_chain: true, ..open.clone() };
+        open.by_chain = match like {
+            Some(like) => like.by_chain,
+            None => off(&chain) < off(&open),
+        };
+        open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
+            let scale = like.map(|like| like.beyond[op as usize].as_ref().map(Kriging::scale));
+            match scale {
+                // Where all trials together showed nothing, a part of them does not.
+                Some(None) => None,
+                Some(known) => open.fitted(table, capacity, op, &with_load, known),
+                None => open.fitted(table, capacity, op, &with_load, None),
+            }
+        });
         open
     }
 
@@ -193,12 +227,27 @@ impl OpenTable {
     pub(crate) fn response_of(
         &self,
         table: &Table,
+        capacity: &Capacity,
         mix: &Mix,
         rho: f64,
         op: OpKind,
         wait_factor: f64,
     ) -> Option<f64> {
-        let wait_ns = self.shared_wait_ns(table, mix, rho)?;
+        let base = self.base_of(table, capacity, mix, rho, op, wait_factor)?;
+        let beyond = self.beyond[op as usize].as_ref();
+        Some(base * libm::exp(beyond.map_or(0.0, |beyond| beyond.at(&place(mix, rho)))))
+    }
+
+    /// The same without what is left by the model.
+    fn base_of(
+        &self,
+        table: &Table,
+        capacity: &Capacity,
+        mix: &Mix,
+        rho: f64,
+        op: OpKind,
+        wait_factor: f64,
+    ) -> Option<f64> {
         let of_op = share(mix, |class| class.op == op);
         if of_op <= 0.0 {
             return None;
@@ -208,20 +257,31 @@ impl OpenTable {
             .map(|class| Some(class.share * self.alone_ns(table, class)?))
             .sum::<Option<f64>>()?
             / of_op;
-        let beyond = match (mix.classes.len(), &self.beyond[op as usize]) {
-            (1, _) => 0.0,
-            (_, coefficients) => dot(coefficients, &terms(table, mix, rho, op)?),
+        let wait_ns = if self.by_chain && mix.classes.len() > 1 {
+            let rates = capacity.rates(table, mix)?;
+            let response = birth_death_response(&rates, rho * rates.last()?)?;
+            let factor: f64 = mix.classes.iter().map(|class| class.share * prior(table, class)).sum();
+            factor * (response - 1.0 / rates.first()?).max(0.0) * 1e9
+        } else {
+            self.shared_wait_ns(table, mix, rho)?
         };
-        Some((alone + wait_factor * wait_ns + beyond).max(alone / 4.0))
+        Some((alone + wait_factor * wait_ns).max(alone / 4.0))
     }
 
     /// Mean response time of a mix.
-    pub(crate) fn response(&self, table: &Table, mix: &Mix, rho: f64, wait_factor: f64) -> Option<f64> {
+    pub(crate) fn response(
+        &self,
+        table: &Table,
+        capacity: &Capacity,
+        mix: &Mix,
+        rho: f64,
+        wait_factor: f64,
+    ) -> Option<f64> {
         let mut sum = 0.0;
         for op in [OpKind::Read, OpKind::Write] {
             let of_op = share(mix, |class| class.op == op);
             if of_op > 0.0 {
-                sum += of_op * self.response_of(table, mix, rho, op, wait_factor)?;
+                sum += of_op * self.response_of(table, capacity, mix, rho, op, wait_factor)?;
             }
         }
         Some(sum)
@@ -240,40 +300,25 @@ impl OpenTable {
         Some((&node.histogram, node.response_ns))
     }
 
-    /// The coefficients of an operation, at the price of least error on trials left out.
-    fn fitted(&self, table: &Table, op: OpKind, mixed: &[(&OpenCell, f64)]) -> Option<Vec<f64>> {
-        let rows: Vec<(Vec<f64>, f64)> = mixed
+    /// What open loads of an operation saw beyond the base, pure ones included.
+    fn fitted(
+        &self,
+        table: &Table,
+        capacity: &Capacity,
+        op: OpKind,
+        cells: &[(&OpenCell, f64)],
+        scale: Option<Scale>,
+    ) -> Option<Kriging> {
+        let values: Vec<(Place, f64)> = cells
             .iter()
             .filter_map(|&(cell, rho)| {
-                let only = cell.mix.classes.iter().all(|class| class.op == op);
-                let measured = match op {
-                    _ if only => cell.response_ns,
-                    OpKind::Read => cell.read_ns?,
-                    OpKind::Write => cell.write_ns?,
-                };
-                let modelled = self.response_of(table, &cell.mix, rho, op, 1.0)?;
-                let terms = terms(table, &cell.mix, rho, op)?;
-                let scaled = terms.iter().map(|term| term / measured).collect();
-                Some((scaled, 1.0 - modelled / measured))
+                let measured = cell.of(op)?;
+                let modelled = self.base_of(table, capacity, &cell.mix, rho, op, 1.0)?;
+                let left = libm::log(measured / modelled).clamp(-MOST_BEYOND, MOST_BEYOND);
+                Some((place(&cell.mix, rho), left))
             })
             .collect();
-        if rows.len() < MIN_TRIALS {
-            return None;
-        }
-        let off = |price: Option<f64>| -> f64 {
-            (0..rows.len())
-                .map(|at| {
-                    let mut others = rows.clone();
-                    let (xs, y) = others.remove(at);
-                    let coefficients = price.map_or_else(|| vec![0.0; TERMS], |price| ridge(&others, TERMS, price));
-                    (y - dot(&coefficients, &xs)).powi(2)
-                })
-                .sum()
-        };
-        let prices = PRICES.map(Some);
-        let best = std::iter::once(None).chain(prices).map(|price| (price, off(price)));
-        let (price, _) = best.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(price.map_or_else(Vec::new, |price| ridge(&rows, TERMS, price)))
+        Kriging::fit(&values, scale)
     }
 }
 
@@ -319,6 +364,8 @@ fn open_rows(table: &Table, cells: Vec<(MixClass, f64, &OpenCell)>) -> Vec<OpenR
         let light = cell.response_ns;
         let alone_ns = (light - waited).max(LEAST_ALONE_SHARE * light);
         let nodes = of_size.iter().filter_map(|(class, rho, cell)| {
+            let expected = light + chain_ns(table, class, *rho)?;
+            (cell.response_ns < RUNAWAY * expected).then_some(())?;
             Some(Node {
                 rho: *rho,
                 kappa: (cell.response_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
@@ -361,17 +408,3 @@ fn class_rates(table: &Table, class: &MixClass) -> Option<Vec<f64>> {
     };
     (1..=table.deepest()).map(rate).collect()
 }
-
-/// What mixes may see beyond their parts: of the other operation, of other places, and of other
-/// sizes, each also growing with the load, in units of a time that the mix's requests take.
-fn terms(table: &Table, mix: &Mix, rho: f64, op: OpKind) -> Option<[f64; TERMS]> {
-    let times = mix.classes.iter().map(|class| table.time_ns(class, 1));
-    let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
-    let others = share(mix, |class| class.op != op) * largest;
-    let sequential = share(mix, |class| class.locality == Locality::Sequential);
-    let broken = 4.0 * sequential * (1.0 - sequential) * largest;
-    let hits = share(mix, |class| class.locality == Locality::Hit);
-    let evicted = 4.0 * hits * (1.0 - hits) * largest;
-    Some([others, others * rho, broken, broken * rho, evicted, evicted * rho])
-}
-

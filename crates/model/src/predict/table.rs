@@ -214,6 +214,11 @@ impl Table {
         self.kinds.iter().flat_map(|kind| kind.rows.iter().map(|row| (kind.op, kind.locality, row)))
     }
 
+    /// Every class that was measured.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = MixClass> {
+        self.all().map(|(op, locality, row)| MixClass { op, locality, bytes: row.bytes, share: 1.0 })
+    }
+
     fn kind(&self, op: OpKind, place: Locality) -> Option<&Rows> {
         self.kinds.iter().find(|kind| kind.op == op && kind.locality == place)
     }

@@ -30,6 +30,8 @@ const MARGIN: f64 = 6.0;
 const BARS: f64 = 0.7;
 /// Curves with more points have no tooltips in the static drawing.
 const TOOLTIPS_MAX: usize = 80;
+/// Letters of a line of the sentence in a file of its own.
+const FILE_LETTERS: usize = 68;
 
 /// Where the data lie within a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,14 +89,31 @@ impl Chart {
         svg
     }
 
+    /// Height of the lines above the drawing in a file of its own, and of the whole.
+    fn file_heights(&self) -> (f64, f64) {
+        let lines = wrapped(&self.finding, FILE_LETTERS).len() as f64;
+        let head = 30.0 + 14.0 * lines;
+        (head, head + Frame::of(self).height + 15.0 * self.named().count() as f64 + 8.0)
+    }
+
+    /// Series with a name, which a legend shows, with their places.
+    fn named(&self) -> impl Iterator<Item = (usize, &Series)> {
+        self.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty())
+    }
+
+    /// Width and height of the file in pixels.
+    #[must_use]
+    pub fn file_size(&self) -> (u32, u32) {
+        let (_, height) = self.file_heights();
+        ((WIDTH * 2.0) as u32, (height * 2.0).ceil() as u32)
+    }
+
     /// The drawing as a file of its own, with its title, its sentence and its legend.
     #[must_use]
     pub fn svg_file(&self) -> String {
         let frame = Frame::of(self);
-        let named: Vec<&Series> = self.series.iter().filter(|s| !s.name.is_empty()).collect();
-        let finding = wrapped(&self.finding, 68);
-        let head = 24.0 + 14.0 * finding.len() as f64 + 6.0;
-        let height = head + frame.height + 15.0 * named.len() as f64 + 8.0;
+        let finding = wrapped(&self.finding, FILE_LETTERS);
+        let (head, height) = self.file_heights();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
              width=\"{}\" height=\"{}\">\n<style>{CHART_STYLE}</style>\n\
@@ -110,8 +129,8 @@ impl Chart {
         }
         let place = format!(" x=\"0\" y=\"{head}\" width=\"{WIDTH}\" height=\"{}\"", frame.height);
         svg.push_str(&self.svg(&place));
-        for (index, series) in self.series.iter().enumerate() {
-            let y = head + frame.height + 4.0 + 15.0 * index as f64;
+        for (line, (index, series)) in self.named().enumerate() {
+            let y = head + frame.height + 4.0 + 15.0 * line as f64;
             let mark = mark_at(index, (24.0, y));
             let (colour, dash) = (colour(index), dash(index));
             let _ = writeln!(

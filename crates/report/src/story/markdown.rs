@@ -102,6 +102,12 @@ fn to_do(text: &mut String, story: &Story) {
     text.push('\n');
 }
 
+/// The head line of [`report_csv`].
+#[must_use]
+pub fn report_csv_header() -> &'static str {
+    CSV_HEADER.trim_end()
+}
+
 /// Every value of every plot as a row of CSV, with a head line.
 #[must_use]
 pub fn report_csv(stories: &[Story]) -> String {

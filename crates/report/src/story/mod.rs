@@ -9,7 +9,7 @@
 mod markdown;
 mod observation;
 
-pub use markdown::{report_csv, report_markdown};
+pub use markdown::{report_csv, report_csv_header, report_markdown};
 
 use crate::chart::Chart;
 use crate::{finding, number, profile, set, target, trial};

@@ -31,6 +31,7 @@ use crate::page::{Span, Tone};
 use record::{
     Calibrated, Confidence, Context, Friedman, Interval, ObservedDevice, Profile, Verdict,
 };
+use std::sync::Arc;
 
 /// One moment in the past of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -62,7 +63,7 @@ pub struct WatchVerdict {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchRow {
     /// What it is.
-    pub device: ObservedDevice,
+    pub device: Arc<ObservedDevice>,
     /// Its last interval; `None` right after it appeared.
     pub interval: Option<Interval>,
     /// The response time split by the utilization law.
@@ -228,6 +229,3 @@ fn nothing(screen: &mut Canvas, data: &WatchData) {
     };
     screen.hanging(Vec::new(), text, Tone::Plain);
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,6 +11,7 @@ mod common;
 mod properties;
 mod snapshots;
 mod trace;
+mod watch;
 
 /// Plain text, 80 columns: a log file.
 const LOG: report::Style = report::Style { color: false, width: 80 };

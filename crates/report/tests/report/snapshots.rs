@@ -18,7 +18,7 @@ fn assert_is_committed(path: &str, text: &str) {
     );
 }
 
-fn assert_snapshot(name: &str, text: &str) {
+pub(crate) fn assert_snapshot(name: &str, text: &str) {
     assert_is_committed(&format!("tests/snapshots/{name}.txt"), text);
 }
 

@@ -240,6 +240,7 @@ fn advice() -> Vec<Advice> {
             because: because.into(),
             next_best: next.into(),
             against_rule: rule.map(str::to_owned),
+            ..Advice::default()
         };
     vec![
         advice(

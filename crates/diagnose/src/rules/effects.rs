@@ -1,0 +1,259 @@
+//! From the effects of an experiment to the advice of one rule.
+//!
+//! An experiment has many effects, and a rule that looked at ten of them at 95 % each would find its
+//! evidence by chance every fourth time. All effects that a rule looks at are therefore judged
+//! together (Bonferroni). A difference counts where its interval excludes none and it is 3 % or more;
+//! that there is none counts where the interval ends within 10 %. All else cannot tell, and is left
+//! out.
+
+use crate::words::percent;
+use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
+use stats::LogRatio;
+
+/// A change below this share is none, however certain.
+const MATTERS_REL: f64 = 0.03;
+/// An interval within this distance of one says that there is no difference.
+const SAME_REL: f64 = 0.1;
+/// Probability that any effect that a rule looks at is judged wrongly.
+const WRONG: f64 = 0.05;
+/// Blocks without which nothing is told.
+const MIN_BLOCKS: u32 = 3;
+/// Effects that are quoted.
+const QUOTED: usize = 3;
+
+/// What a level does against its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sign {
+    /// Less throughput than the base.
+    Less,
+    /// The same.
+    Same,
+    /// More.
+    More,
+}
+
+/// What to do in a case, and what that costs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Action {
+    /// What to use.
+    pub use_this: &'static str,
+    /// What it costs or risks; empty for nothing.
+    pub price: &'static str,
+}
+
+/// One recommendation of the papers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// What it is about.
+    pub subject: &'static str,
+    /// Axis, level and base of the effects that decide.
+    pub axis: &'static str,
+    /// The level.
+    pub level: &'static str,
+    /// What it is compared with.
+    pub base: &'static str,
+    /// Levels of other axes for which the rule holds.
+    pub within: &'static [(&'static str, &'static [&'static str])],
+    /// What to do where the level is slower.
+    pub less: Action,
+    /// Where it makes no difference.
+    pub same: Action,
+    /// Where it is faster.
+    pub more: Action,
+    /// What the papers say, and where.
+    pub thumb: &'static str,
+    /// What that predicts.
+    pub predicts: Sign,
+}
+
+impl Rule {
+    fn action(&self, sign: Sign) -> &Action {
+        match sign {
+            Sign::Less => &self.less,
+            Sign::Same => &self.same,
+            Sign::More => &self.more,
+        }
+    }
+
+    /// Whether an effect is one of those that decide.
+    fn looks_at(&self, effect: &ExperimentEffect) -> bool {
+        let levels = (effect.axis.as_str(), effect.level.as_str(), effect.base.as_str());
+        levels == (self.axis, self.level, self.base)
+            && effect.measure == EffectMeasure::Throughput
+            && self.within.iter().all(|(axis, levels)| {
+                effect.within.get(*axis).is_none_or(|level| levels.contains(&level.as_str()))
+            })
+    }
+}
+
+/// An effect that was told.
+struct Told<'a> {
+    effect: &'a ExperimentEffect,
+    sign: Sign,
+    low: f64,
+    high: f64,
+}
+
+/// The advice of a rule; `None` where nothing tells.
+pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice> {
+    let looked_at: Vec<&ExperimentEffect> =
+        effects.iter().filter(|effect| rule.looks_at(effect)).collect();
+    let miss = WRONG / looked_at.len().max(1) as f64;
+    let mut told: Vec<Told> = looked_at.iter().filter_map(|effect| tell(effect, miss)).collect();
+    told.sort_by(|a, b| distance(b.effect).total_cmp(&distance(a.effect)));
+    let signs: Vec<Sign> =
+        [Sign::Less, Sign::More, Sign::Same].into_iter().filter(|sign| has(&told, *sign)).collect();
+    let strongest = told.iter().find(|told| told.sign != Sign::Same);
+    let prices: Vec<&str> = signs
+        .iter()
+        .map(|sign| rule.action(*sign).price)
+        .filter(|price| !price.is_empty())
+        .collect();
+    (!told.is_empty()).then(|| Advice {
+        subject: rule.subject.to_owned(),
+        use_this: use_this(rule, &told, &signs),
+        because: because(rule, &told),
+        next_best: String::new(),
+        against_rule: against_rule(rule, &told, &signs),
+        gain: strongest.map(gain),
+        price: prices.first().map(|price| (*price).to_owned()),
+    })
+}
+
+fn has(told: &[Told], sign: Sign) -> bool {
+    told.iter().any(|told| told.sign == sign)
+}
+
+fn distance(effect: &ExperimentEffect) -> f64 {
+    libm::fabs(libm::log(effect.ratio.value))
+}
+
+/// What an effect says, with the interval that holds for all that the rule looks at.
+fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
+    let ratio = &effect.ratio;
+    if ratio.n < MIN_BLOCKS || ratio.low <= 0.0 {
+        return None;
+    }
+    let logs = Estimate {
+        value: libm::log(ratio.value),
+        low: libm::log(ratio.low),
+        high: libm::log(ratio.high),
+        se: 0.0,
+        n: ratio.n,
+    };
+    let known = LogRatio {
+        log: logs.value,
+        se: stats::visits_se(&logs),
+        df: f64::from(ratio.n) - 1.0,
+        slack: 0.0,
+    };
+    let (low, high) = known.interval(miss);
+    let matters = libm::fabs(ratio.value - 1.0) >= MATTERS_REL;
+    let sign = if low > 1.0 && matters {
+        Sign::More
+    } else if high < 1.0 && matters {
+        Sign::Less
+    } else if low > 1.0 / (1.0 + SAME_REL) && high < 1.0 + SAME_REL {
+        Sign::Same
+    } else {
+        return None;
+    };
+    Some(Told { effect, sign, low, high })
+}
+
+/// What to do, case by case where cases differ.
+fn use_this(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
+    let parts: Vec<String> = signs
+        .iter()
+        .map(|sign| {
+            let place = if signs.len() > 1 { format!(" ({})", places(told, *sign)) } else { String::new() };
+            format!("{}{place}", rule.action(*sign).use_this)
+        })
+        .collect();
+    parts.join("; ")
+}
+
+/// Where effects of a sign were found: `iodepth 8, 1 deep`.
+fn places(told: &[Told], sign: Sign) -> String {
+    let names: Vec<String> = told
+        .iter()
+        .filter(|told| told.sign == sign)
+        .map(|told| place(told.effect))
+        .filter(|place| !place.is_empty())
+        .collect();
+    if names.len() > QUOTED {
+        return format!("{} and {} more", names[..QUOTED].join("; "), names.len() - QUOTED);
+    }
+    names.join("; ")
+}
+
+fn place(effect: &ExperimentEffect) -> String {
+    let words: Vec<String> =
+        effect.within.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
+    words.join(" ")
+}
+
+/// The effects behind it: `append against written: iodepth 8 -87 % (-88 to -86 %)`.
+fn because(rule: &Rule, told: &[Told]) -> String {
+    let quoted: Vec<String> = told
+        .iter()
+        .take(QUOTED)
+        .map(|told| {
+            let place = place(told.effect);
+            let gap = if place.is_empty() { "" } else { " " };
+            format!(
+                "{place}{gap}{} ({} to {})",
+                change(told.effect.ratio.value),
+                change(told.low),
+                change(told.high)
+            )
+        })
+        .collect();
+    let more = told.len().saturating_sub(QUOTED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{} against {}: {}{more}", rule.level, rule.base, quoted.join("; "))
+}
+
+/// `-12 %`, `+3.1 %`, `4.2 times`.
+fn change(ratio: f64) -> String {
+    if ratio >= 3.0 { crate::words::times(ratio) } else { crate::words::change(1.0, ratio) }
+}
+
+/// Where what was measured is not what the papers predict.
+fn against_rule(rule: &Rule, told: &[Told], signs: &[Sign]) -> Option<String> {
+    let others: Vec<String> = signs
+        .iter()
+        .filter(|sign| **sign != rule.predicts)
+        .map(|sign| {
+            let what = match sign {
+                Sign::Less => "slower",
+                Sign::Same => "no different",
+                Sign::More => "faster",
+            };
+            let all = signs.len() == 1;
+            let place = if all { String::new() } else { format!(" ({})", places(told, *sign)) };
+            format!("{} is {what}{place}", rule.level)
+        })
+        .collect();
+    (!others.is_empty()).then(|| format!("rule of thumb: {}; here {}", rule.thumb, others.join(", ")))
+}
+
+/// What following the advice gains where the effect is largest.
+fn gain(told: &Told) -> Estimate {
+    let ratio = told.effect.ratio.value;
+    let (value, low, high) = match told.sign {
+        Sign::Less => (1.0 / ratio, 1.0 / told.high, 1.0 / told.low),
+        Sign::Same | Sign::More => (ratio, told.low, told.high),
+    };
+    let se = (high - low) / 2.0 / crate::words::NORMAL_95;
+    Estimate { value, low, high, se, n: told.effect.ratio.n }
+}
+
+/// `1.9 times (1.8 to 2.0)`, or a percentage where that is easier to read.
+pub(super) fn gain_text(gain: &Estimate) -> String {
+    if gain.value >= 2.0 {
+        return format!("{} ({:.1} to {:.1})", crate::words::times(gain.value), gain.low, gain.high);
+    }
+    let plus = |ratio: f64| percent(ratio - 1.0);
+    format!("+{} ({} to {})", plus(gain.value), plus(gain.low), plus(gain.high))
+}

@@ -1,0 +1,180 @@
+//! Rules that take more than an effect between two levels.
+
+use super::effects::gain_text;
+use crate::words::{percent, plus_minus};
+use record::{
+    Advice, ComponentKind, Estimate, Experiment, ExperimentCell, LimitsRun, ZoneMap, format_rate,
+};
+
+/// Share of the largest throughput that is enough.
+const ENOUGH: f64 = 0.9;
+/// Disks that fill a bus by the rule of thumb (Riedel 1, Chung 7.4).
+const RULE_DISKS: u64 = 3;
+/// The interval of an estimate of blocks, in standard errors of a normal one.
+const NORMAL_95: f64 = 1.96;
+
+/// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): on the largest number of disks
+/// that was measured, is that depth within a tenth of the best?
+pub(super) fn outstanding_per_disk(experiment: &Experiment) -> Vec<Advice> {
+    ["read", "write"].iter().filter_map(|op| outstanding(experiment, op)).collect()
+}
+
+fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
+    let level = |cell: &ExperimentCell, axis: &str| cell.levels.get(axis).cloned();
+    let number = |cell: &ExperimentCell, axis: &str| level(cell, axis)?.parse::<u32>().ok();
+    let of_stripe = |cell: &&ExperimentCell| {
+        cell.trials >= 3
+            && level(cell, "rw").as_deref() == Some(op)
+            && level(cell, "bs").as_deref() == Some("64k")
+            && level(cell, "cache").is_none_or(|cache| cache == "direct")
+    };
+    let cells: Vec<&ExperimentCell> = experiment.cells.iter().filter(of_stripe).collect();
+    // The largest number of disks for which the rule's depth and a deeper one were measured.
+    let disks = cells
+        .iter()
+        .filter_map(|cell| number(cell, "disks"))
+        .filter(|&disks| {
+            let depths = || {
+                let same = cells.iter().filter(|cell| number(cell, "disks") == Some(disks));
+                same.filter_map(|cell| number(cell, "iodepth"))
+            };
+            disks > 1 && depths().any(|depth| depth == disks + 1) && depths().any(|d| d > disks + 1)
+        })
+        .max()?;
+    let mut points: Vec<(u32, &Estimate)> = cells
+        .iter()
+        .filter(|cell| number(cell, "disks") == Some(disks))
+        .filter_map(|cell| Some((number(cell, "iodepth")?, &cell.bytes_per_s)))
+        .collect();
+    points.sort_by_key(|(depth, _)| *depth);
+    let (_, best) = points.iter().max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
+    let (rule_depth, by_rule) = *points.iter().find(|(depth, _)| *depth == disks + 1)?;
+    let (enough, chosen) = *points.iter().find(|(_, rate)| rate.value >= ENOUGH * best.value)?;
+    let short = ratio(best, by_rule);
+    let more_needed = short.low > 1.0 && by_rule.value < ENOUGH * best.value;
+    let fewer = ratio(by_rule, chosen);
+    let fewer_do = enough < rule_depth && fewer.high < 1.0 / ENOUGH;
+    // Between the two, the intervals cannot tell.
+    if !more_needed && short.high > 1.0 / ENOUGH / ENOUGH {
+        return None;
+    }
+    let depth = if more_needed || fewer_do { enough } else { rule_depth };
+    let (first, first_rate) = points.first()?;
+    Some(Advice {
+        subject: format!("{op} depth of {disks} striped disks"),
+        use_this: format!("{depth} requests of 64 KiB outstanding"),
+        because: format!(
+            "{enough} deep {} {}, {} of the best; {rule_depth} deep {}",
+            format_rate(chosen.value),
+            plus_minus(chosen),
+            percent(chosen.value / best.value),
+            percent(by_rule.value / best.value)
+        ),
+        next_best: format!(
+            "{first} deep: {} of the best",
+            percent(first_rate.value / best.value)
+        ),
+        against_rule: (more_needed || fewer_do).then(|| {
+            let what = if more_needed { "takes more" } else { "takes fewer" };
+            format!("rule of thumb: N+1 outstanding for N disks (Riedel 6); here it {what}")
+        }),
+        gain: points
+            .iter()
+            .find(|(other, _)| *other == depth)
+            .map(|(_, rate)| ratio(rate, first_rate))
+            .filter(|gain| gain.low > 1.0),
+        price: None,
+    })
+}
+
+/// One estimate over another; relative variances add, to first order.
+fn ratio(of: &Estimate, over: &Estimate) -> Estimate {
+    let value = of.value / over.value;
+    let (one, other) = (of.se / of.value, over.se / over.value);
+    let half_width = NORMAL_95 * value * libm::sqrt(one * one + other * other);
+    Estimate::symmetric(value, half_width, of.n.min(over.n))
+}
+
+/// "Three disks fill a bus; then add an adapter" (Riedel 1): the part of the path that the fewest
+/// such disks fill. Silent where the rate of that part is only known from below, because it may then
+/// carry any number.
+pub(super) fn disks_of_a_path(limits: &LimitsRun) -> Option<Advice> {
+    let sized = limits.components.iter().filter(|component| component.kind != ComponentKind::Device);
+    let (component, sizing) = sized
+        .filter_map(|component| Some((component, component.disks.as_ref()?)))
+        .filter(|(_, sizing)| !sizing.at_least)
+        .min_by(|(_, a), (_, b)| a.quotient.total_cmp(&b.quotient))?;
+    let rate = component.rap_bytes_per_s.value()?;
+    let carried = sizing.carried;
+    let disks = if carried == 1 { "1 disk".to_owned() } else { format!("{carried} disks") };
+    let use_this = if carried == 0 {
+        format!("one such disk asks for more than {} carries", component.name)
+    } else {
+        format!("at most {disks} like this one on {}; then another", component.name)
+    };
+    Some(Advice {
+        subject: "disks per path".to_owned(),
+        use_this,
+        because: format!(
+            "{} carries {} {}, {:.1} times what one disk gives",
+            component.name,
+            format_rate(rate.value),
+            plus_minus(rate),
+            sizing.quotient
+        ),
+        next_best: format!("{} disks ask for all of it", sizing.saturating),
+        against_rule: (carried != RULE_DISKS)
+            .then(|| format!("rule of thumb: 3 disks fill a bus (Riedel 1); here {carried} do")),
+        ..Advice::default()
+    })
+}
+
+/// "Put hot sequential files outside" (Riedel 5.6): where bands were found, the first is the fastest.
+pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
+    let loss = zones.inner_loss.value()?;
+    if zones.bands.len() < 2 {
+        let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
+        return flat.then(|| Advice {
+            subject: "place of sequential files".to_owned(),
+            use_this: "anywhere: the rate does not depend on the place".to_owned(),
+            because: format!(
+                "last against first tenth {} (±{})",
+                crate::words::change(1.0, 1.0 - loss.value),
+                percent((loss.high - loss.low) / 2.0)
+            ),
+            against_rule: Some(
+                "rule of thumb: hot sequential files outside (Riedel 5.6); here no place is faster"
+                    .to_owned(),
+            ),
+            ..Advice::default()
+        });
+    }
+    let fastest = zones.bands.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    let slowest = zones.bands.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
+    let gain = ratio(&fastest.bytes_per_s, &slowest.bytes_per_s);
+    Some(Advice {
+        subject: "place of sequential files".to_owned(),
+        use_this: if first {
+            "hot sequential files at the start of the device".to_owned()
+        } else {
+            format!(
+                "hot sequential files from {} on",
+                record::format_bytes(fastest.offset_bytes.0)
+            )
+        },
+        because: format!(
+            "fastest band {} {}, slowest {} {}",
+            format_rate(fastest.bytes_per_s.value),
+            plus_minus(&fastest.bytes_per_s),
+            format_rate(slowest.bytes_per_s.value),
+            plus_minus(&slowest.bytes_per_s)
+        ),
+        next_best: format!("over all of the device: {}", gain_text(&ratio(&fastest.bytes_per_s, &zones.mean_bytes_per_s))),
+        against_rule: (!first).then(|| {
+            "rule of thumb: the outside is the start (Riedel 5.6); here it is not".to_owned()
+        }),
+        gain: Some(gain),
+        price: None,
+    })
+}

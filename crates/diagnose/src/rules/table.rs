@@ -1,0 +1,275 @@
+//! The recommendations that rest on one effect each.
+//!
+//! Riedel is Riedel, van Ingen and Gray 1997; Chung is Chung, Gray, Worthington and Horst 2000; the
+//! number behind is the section. Levels are those of the designs that come with `halfpower sweep`; a
+//! design of a user's own with the same names is judged as well.
+
+use super::effects::{Action, Rule, Sign};
+
+/// What a crash may cost where a write is done before it is on the medium.
+const LOST_IN_A_CRASH: &str = "what was not flushed is lost in a crash, and the flush is not in the \
+                               rate: not for logs and metadata";
+
+const fn action(use_this: &'static str) -> Action {
+    Action { use_this, price: "" }
+}
+
+const fn at_a_price(use_this: &'static str, price: &'static str) -> Action {
+    Action { use_this, price }
+}
+
+/// All of them, in the order in which they are printed.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        subject: "small buffered reads",
+        axis: "cache",
+        level: "buffered",
+        base: "direct",
+        within: &[("rw", &["read"]), ("bs", &["2k", "4k"])],
+        less: action("bypass the page cache (--cache device) for small sequential reads, too"),
+        same: action("small sequential reads: with or without the page cache"),
+        more: at_a_price(
+            "read small sequential requests through the page cache",
+            "a copy of each byte, and memory that other files lose",
+        ),
+        thumb: "the file-system cache for reads below 8 KiB (Riedel 1)",
+        predicts: Sign::More,
+    },
+    Rule {
+        subject: "large buffered reads",
+        axis: "cache",
+        level: "buffered",
+        base: "direct",
+        within: &[("rw", &["read"]), ("bs", &["128k", "256k"])],
+        less: action("bypass the page cache (--cache device) for sequential reads above 64 KiB"),
+        same: action("large sequential reads: past the page cache, which others then keep"),
+        more: at_a_price(
+            "read large sequential requests through the page cache as well",
+            "a copy of each byte, and memory that other files lose",
+        ),
+        thumb: "no file-system cache above 64 KiB (Riedel 2)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "small buffered writes",
+        axis: "cache",
+        level: "buffered",
+        base: "direct",
+        within: &[("rw", &["write"]), ("bs", &["2k", "4k", "8k", "16k", "32k"])],
+        less: action("bypass the page cache (--cache device) for small sequential writes, too"),
+        same: action("small sequential writes: past the page cache, where less can be lost"),
+        more: at_a_price(
+            "write sequential requests below 64 KiB through the page cache",
+            LOST_IN_A_CRASH,
+        ),
+        thumb: "the file-system cache for writes below 64 KiB (Riedel 1)",
+        predicts: Sign::More,
+    },
+    Rule {
+        subject: "large buffered writes",
+        axis: "cache",
+        level: "buffered",
+        base: "direct",
+        within: &[("rw", &["write"]), ("bs", &["128k", "256k"])],
+        less: action("bypass the page cache (--cache device) for sequential writes above 64 KiB"),
+        same: action("large sequential writes: past the page cache, where less can be lost"),
+        more: at_a_price(
+            "write large sequential requests through the page cache as well",
+            LOST_IN_A_CRASH,
+        ),
+        thumb: "no file-system cache above 64 KiB (Riedel 2)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "depth of sequential writes",
+        axis: "iodepth",
+        level: "3",
+        base: "1",
+        within: &[("rw", &["write"]), ("cache", &["direct"])],
+        less: action("one sequential write at a time"),
+        same: action("one sequential write at a time: more at once gain nothing"),
+        more: at_a_price(
+            "3 sequential writes outstanding instead of a write cache",
+            "after a crash a later write may be there and an earlier one not",
+        ),
+        thumb: "3 writes outstanding do what a write cache does (Riedel 3)",
+        predicts: Sign::More,
+    },
+    Rule {
+        subject: "depth of sequential reads",
+        axis: "iodepth",
+        level: "2",
+        base: "1",
+        within: &[("rw", &["read"]), ("cache", &["direct"])],
+        less: action("one sequential read at a time"),
+        same: action("one sequential read at a time: a second one gains nothing"),
+        more: action("2 sequential reads outstanding, at least"),
+        thumb: "reads 2 deep (Chung 7)",
+        predicts: Sign::More,
+    },
+    Rule {
+        subject: "durable writes",
+        axis: "cache",
+        level: "none",
+        base: "device",
+        within: &[],
+        less: at_a_price(
+            "--cache device, and a flush where something has to be durable",
+            "until the flush, a power failure loses what the drive's cache holds: not for logs and \
+             metadata, unless that cache is protected",
+        ),
+        same: action("--cache none: durable at no measurable cost"),
+        more: action("--cache none: durable, and faster"),
+        thumb: "the drive's write cache doubles small writes (Riedel 2)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "growing files",
+        axis: "file",
+        level: "append",
+        base: "written",
+        within: &[],
+        less: at_a_price(
+            "write into a file that has its blocks, not into a growing one",
+            "the space is taken from the start",
+        ),
+        same: action("let files grow: it costs nothing here"),
+        more: action("let files grow: faster here than to overwrite"),
+        thumb: "preallocate; a growing file takes one request at a time (Riedel 5.4)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "preallocated files",
+        axis: "file",
+        level: "preallocated",
+        base: "written",
+        within: &[],
+        less: at_a_price(
+            "write a file in full before it must be fast: reserved blocks are slower",
+            "every block is written twice",
+        ),
+        same: at_a_price(
+            "preallocate: reserved blocks are as fast as written ones",
+            "the space is taken from the start",
+        ),
+        more: at_a_price(
+            "preallocate: reserved blocks are faster than written ones",
+            "the space is taken from the start",
+        ),
+        thumb: "a preallocated file is as fast as a written one (Chung 4.4)",
+        predicts: Sign::Same,
+    },
+    Rule {
+        subject: "order of growth",
+        axis: "file",
+        level: "last-first",
+        base: "written",
+        within: &[],
+        less: action("grow files in the order of their blocks"),
+        same: action("files may be begun at their end: it costs nothing here"),
+        more: action("files may be begun at their end"),
+        thumb: "written last block first, each block is written twice (Chung 4.4)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "rewriting in parts of a page",
+        axis: "file",
+        level: "overwrite",
+        base: "truncated",
+        within: &[("bs", &["512", "1k", "2k"])],
+        less: at_a_price(
+            "truncate a file before it is rewritten in parts of a page, or write whole pages",
+            "until it is written again, the old content is gone and the new one is not there",
+        ),
+        same: action("rewrite in place: parts of a page cost nothing extra"),
+        more: action("rewrite in place: faster than after truncating"),
+        thumb: "truncate before rewriting in less than 4 KiB (Riedel 2)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "alignment to a chunk",
+        axis: "shift",
+        level: "12k",
+        base: "none",
+        within: &[("bs", &["64k"])],
+        less: action("begin large requests at multiples of their size"),
+        same: action("large requests may begin anywhere: no chunk is seen"),
+        more: action("large requests may begin anywhere"),
+        thumb: "a request across a chunk costs 15 to 20 % (Riedel 5.5)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "alignment to a block",
+        axis: "shift",
+        level: "512",
+        base: "none",
+        within: &[("bs", &["4k"])],
+        less: action("begin requests at multiples of 4 KiB"),
+        same: action("requests may begin at any sector: larger blocks are not seen"),
+        more: action("requests may begin at any sector"),
+        thumb: "align to the block (Riedel 5.5)",
+        predicts: Sign::Less,
+    },
+    Rule {
+        subject: "reads from a mirror",
+        axis: "array",
+        level: "raid1",
+        base: "single",
+        within: &[("rw", &["randread"])],
+        less: action("no mirror for speed: it reads slower than one disk"),
+        same: action("no mirror for speed: it reads like one disk"),
+        more: at_a_price(
+            "a mirror where reads are many: both copies serve them",
+            "twice the disks; writes go to both",
+        ),
+        thumb: "a mirror reads nearly twice as fast (Chung 8.4)",
+        predicts: Sign::More,
+    },
+    Rule {
+        subject: "processors",
+        axis: "processors",
+        level: "one",
+        base: "all",
+        within: &[],
+        less: action("leave the load on all processors"),
+        same: action("one processor is enough: bind the load to it"),
+        more: action("bind the load to one processor"),
+        thumb: "a second processor does not help (Chung 3.4)",
+        predicts: Sign::Same,
+    },
+    Rule {
+        subject: "hint for sequential reads",
+        axis: "hint",
+        level: "sequential",
+        base: "normal",
+        within: &[("rw", &["read"])],
+        less: action("no POSIX_FADV_SEQUENTIAL: it is slower"),
+        same: action("POSIX_FADV_SEQUENTIAL changes nothing: leave it out"),
+        more: action("announce sequential reads (POSIX_FADV_SEQUENTIAL)"),
+        thumb: "the hint has no effect on reads (Riedel 2)",
+        predicts: Sign::Same,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rule_says_fits_two_lines_and_each_has_a_source() {
+        for rule in RULES {
+            for action in [rule.less, rule.same, rule.more] {
+                assert!(action.use_this.chars().count() <= 90, "{}", action.use_this);
+                assert!(action.price.chars().count() <= 140, "{}", action.price);
+            }
+            assert!(rule.thumb.contains("(Riedel ") || rule.thumb.contains("(Chung "), "{}", rule.thumb);
+        }
+    }
+
+    #[test]
+    fn only_what_follows_a_rule_or_gains_has_a_price_and_durability_has_none() {
+        let durable = RULES.iter().find(|rule| rule.subject == "durable writes").unwrap();
+        assert!(durable.less.price.contains("power failure"));
+        assert!(durable.same.price.is_empty());
+    }
+}

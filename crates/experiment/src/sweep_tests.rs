@@ -1,0 +1,182 @@
+//! Order, seeds and effects of a sweep, on trials made by hand: an effect is found where it was put
+//! in, and in a long row of repeats without one hardly ever.
+
+use super::*;
+use record::Workload;
+use workload::{Axis, Level, Setting};
+
+fn axis(name: &str, levels: &[&str]) -> Axis {
+    let level = |value: &&str| Level {
+        name: (*value).to_owned(),
+        settings: vec![Setting { key: name.to_owned(), value: Some((*value).to_owned()) }],
+    };
+    Axis { name: name.to_owned(), levels: levels.iter().map(level).collect() }
+}
+
+fn design() -> Design {
+    let contrast = Contrast {
+        axis: "cache".to_owned(),
+        base: "device".to_owned(),
+        by: vec!["bs".to_owned()],
+        measure: EffectMeasure::Throughput,
+    };
+    let text = "[axes]\nbs = [\"4k\"]\n";
+    Design {
+        axes: vec![axis("cache", &["device", "none"]), axis("bs", &["4k", "64k"])],
+        contrasts: vec![contrast],
+        ..Design::parse("x", text).unwrap()
+    }
+}
+
+/// A plan of the design in `blocks` blocks.
+fn plan(blocks: u32) -> Vec<PlannedTrial> {
+    let combinations = design().combinations();
+    blocks_in_order(combinations.len(), blocks, Order::Random, 1)
+        .into_iter()
+        .map(|(block, combination)| PlannedTrial {
+            block,
+            levels: combinations[combination].levels.clone(),
+            workload: Workload::default(),
+            ..PlannedTrial::default()
+        })
+        .collect()
+}
+
+fn visit_of(planned: &PlannedTrial, rate: f64) -> Visit<'_> {
+    Visit {
+        planned,
+        iops: rate,
+        iops_ci95_rel: None,
+        bytes_per_s: rate,
+        response_ns: 1e9 / rate,
+        cpu_us_per_io: None,
+        extras: BTreeMap::new(),
+    }
+}
+
+/// The effects on visits whose rates vary by `noise` from trial to trial and by three times that
+/// from block to block, with `loss` for the level `none` at 64k.
+fn effects_with(noise: f64, loss: f64, blocks: u32, seed: u64) -> Vec<ExperimentEffect> {
+    let plan = plan(blocks);
+    let mut rng = Rng::new(seed);
+    // Uniform, with standard deviation 1.
+    let mut draw = || (rng.unit() - 0.5) * 12.0_f64.sqrt();
+    let levels: Vec<f64> = (0..blocks).map(|_| 1.0 + 3.0 * noise * draw()).collect();
+    let visits: Vec<Visit<'_>> = plan
+        .iter()
+        .map(|planned| {
+            let lost = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
+            let level = levels[planned.block as usize] * if lost { 1.0 - loss } else { 1.0 };
+            visit_of(planned, 1e4 * level * (1.0 + noise * draw()))
+        })
+        .collect();
+    effects(&design().contrasts[0], &design(), &visits)
+}
+
+#[test]
+fn each_block_has_each_combination_once_and_the_seed_gives_the_order() {
+    let order = blocks_in_order(20, 4, Order::Random, 7);
+    assert_eq!(order, blocks_in_order(20, 4, Order::Random, 7));
+    assert_ne!(order, blocks_in_order(20, 4, Order::Random, 8));
+    for block in 0..4 {
+        let mut inside: Vec<usize> =
+            order.iter().filter(|(of, _)| *of == block).map(|(_, which)| *which).collect();
+        assert!(!inside.is_sorted());
+        inside.sort_unstable();
+        assert_eq!(inside, (0..20).collect::<Vec<_>>());
+    }
+    let written = blocks_in_order(3, 2, Order::Written, 7);
+    assert_eq!(written, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+}
+
+#[test]
+fn every_place_of_a_block_gets_every_combination_about_as_often() {
+    let mut first = [0_u32; 6];
+    for seed in 0..600 {
+        first[blocks_in_order(6, 1, Order::Random, seed)[0].1] += 1;
+    }
+    // Chi-square with 5 degrees of freedom: above 20.5 once in a thousand.
+    let chi_square: f64 = first.iter().map(|n| (f64::from(*n) - 100.0).powi(2) / 100.0).sum();
+    assert!(chi_square < 20.5, "{first:?}");
+}
+
+#[test]
+fn seeds_differ_at_each_place_and_are_short() {
+    let seeds: BTreeSet<u64> = (0..10_000).map(|position| trial_seed(9, position)).collect();
+    assert_eq!(seeds.len(), 10_000);
+    assert!(seeds.iter().all(|seed| *seed <= u64::from(u32::MAX)));
+    assert_ne!(trial_seed(9, 0), trial_seed(10, 0));
+}
+
+#[test]
+fn what_is_missing_is_what_has_no_trial() {
+    let done = |position| DoneTrial { position, ..DoneTrial::default() };
+    let experiment =
+        Experiment { plan: plan(1), done: vec![done(2), done(0)], ..Experiment::default() };
+    assert_eq!(missing(&experiment), [1, 3]);
+}
+
+#[test]
+fn an_effect_is_found_where_it_is_and_not_beside_it() {
+    let effects = effects_with(0.005, 0.2, 3, 1);
+    let at = |bs: &str| effects.iter().find(|effect| effect.within["bs"] == bs).unwrap();
+    let (with, without) = (at("64k"), at("4k"));
+    assert_eq!((with.found, without.found), (Some(true), Some(false)), "{effects:?}");
+    assert!(with.ratio.low < 0.8 && 0.8 < with.ratio.high, "{with:?}");
+    assert!(with.ratio.relative_half_width() < 0.05, "what a block has in common cancels: {with:?}");
+    assert_eq!((with.ratio.n, with.combinations), (3, 1));
+}
+
+#[test]
+fn of_repeats_without_an_effect_hardly_any_is_called_one() {
+    let count = |loss: f64| -> usize {
+        let all = (0..400).flat_map(|seed| effects_with(0.03, loss, 5, seed));
+        all.filter(|effect| effect.found == Some(true) && effect.within["bs"] == "64k").count()
+    };
+    let (none, planted) = (count(0.0), count(0.2));
+    assert!(none <= 20, "{none} of 400 are above 5 %");
+    assert!(planted >= 360, "only {planted} of 400 plants of 20 % were found");
+}
+
+#[test]
+fn two_blocks_cannot_tell_and_say_so() {
+    assert!(effects_with(0.001, 0.5, 2, 1).iter().all(|effect| effect.found.is_none()));
+    let one = effects_with(0.001, 0.5, 1, 1);
+    assert!(one.iter().all(|effect| effect.found.is_none() && effect.ratio.n == 1));
+}
+
+#[test]
+fn an_effect_is_averaged_over_the_combinations_that_all_blocks_have() {
+    let plan = plan(3);
+    let asked = Contrast { by: Vec::new(), ..design().contrasts[0].clone() };
+    // 64k is missing in one block: only 4k counts, where both levels are equal.
+    let visits: Vec<Visit<'_>> = plan
+        .iter()
+        .filter(|planned| planned.block != 1 || planned.levels["bs"] == "4k")
+        .map(|planned| {
+            let half = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
+            visit_of(planned, if half { 50.0 } else { 100.0 })
+        })
+        .collect();
+    let effects = effects(&asked, &design(), &visits);
+    assert_eq!((effects.len(), effects[0].combinations), (1, 1));
+    assert!((effects[0].ratio.value - 1.0).abs() < 1e-12, "{effects:?}");
+}
+
+#[test]
+fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
+    let of = |rates: [f64; 3]| {
+        let plan = plan(3);
+        let visits: Vec<Visit<'_>> = plan
+            .iter()
+            .filter(|planned| planned.levels["bs"] == "4k" && planned.levels["cache"] == "none")
+            .map(|planned| visit_of(planned, rates[planned.block as usize]))
+            .collect();
+        let levels = visits[0].planned.levels.clone();
+        let cell = cell(&levels, &visits.iter().collect::<Vec<_>>()).unwrap();
+        (cell.spread_rel.unwrap(), spread_finding(&[cell]).is_some())
+    };
+    assert_eq!(of([100.0, 101.0, 102.0]).1, false);
+    let (spread, flagged) = of([100.0, 98.0, 102.0]);
+    assert!(flagged && (spread - 0.04).abs() < 1e-12);
+}

@@ -1,0 +1,71 @@
+//! A load of a simulated scene, from the words of `--load`.
+//!
+//! Whatever `halfpower run` can ask of a device, a load can: its words are handed to the parser of
+//! `run` as flags, so that there is one grammar of loads. Only what a trial has no word for is read
+//! here: when the load is there, the limit of its control group, and whose it is.
+
+use super::DiagnoseArgs;
+use crate::cli::{Cli, Verb};
+use crate::failure::UsageError;
+use clap::Parser;
+use record::{Bytes, EngineName, Nanos};
+use simdisk::SimSpec;
+use trial::SceneLoad;
+use workload::Spec;
+
+/// The area of a simulated device where a load names none: that of `check`.
+const AREA: Bytes = Bytes(2 << 30);
+
+/// Reads one load.
+pub(super) fn load(
+    text: &str,
+    index: usize,
+    device: &SimSpec,
+    arguments: &DiagnoseArgs,
+) -> anyhow::Result<SceneLoad> {
+    let wrong = |why: String| UsageError(format!("--load {text:?}: {why}"));
+    let (mut from, mut length, mut limit) = (Nanos(0), None, None);
+    let (mut name, mut write_back) = (format!("load-{}", index + 1), false);
+    let mut words = vec!["halfpower".to_owned(), "run".to_owned(), "sim:mm1".to_owned()];
+    for word in text.split_whitespace() {
+        let Some((key, value)) = word.split_once('=') else {
+            return Err(wrong(format!("'{word}' is not of the form KEY=VALUE")).into());
+        };
+        let time = || crate::values::nanos(value).map_err(&wrong);
+        match key {
+            "from" => from = time()?,
+            "for" => length = Some(time()?),
+            "limit" => {
+                let number = value.parse::<u64>().ok().filter(|&number| number > 0);
+                let why = || wrong(format!("limit={value} is no number of requests per second"));
+                limit = Some(number.ok_or_else(why)?);
+            }
+            "name" => value.clone_into(&mut name),
+            "write-back" => write_back = value == "yes",
+            _ => words.push(format!("--{key}={value}")),
+        }
+    }
+    let parsed = Cli::try_parse_from(&words).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        wrong(first.trim_start_matches("error: ").to_owned())
+    })?;
+    let Verb::Run(run) = parsed.verb else {
+        return Err(wrong("it asks for no run".to_owned()).into());
+    };
+    if let Some(text) = run.contradiction() {
+        return Err(wrong(text).into());
+    }
+    let asked = run.spec();
+    let size = asked.size.unwrap_or(AREA).min(device.size());
+    let spec = Spec { engine: EngineName::Sim, size: Some(size), ..asked };
+    let workload = spec.build(device.size())?;
+    if limit.is_some() && workload.only_op().is_none() {
+        return Err(wrong("limit= takes a load of reads or of writes alone".to_owned()).into());
+    }
+    let end = length.map_or(arguments.length, |length| from.plus(length));
+    if from >= arguments.length || end <= from {
+        return Err(wrong("it is never there while the device is observed".to_owned()).into());
+    }
+    Ok(SceneLoad { name, workload, begin: from, end, limit_iops: limit, write_back })
+}

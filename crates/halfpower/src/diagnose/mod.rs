@@ -1,0 +1,171 @@
+//! `halfpower diagnose`: what is the matter with a disk.
+//!
+//! Counters come from the live machine, from a recording in the database or in a file of any tool,
+//! or from a simulated device under stated loads; profiles come from the database. Both go to the
+//! `diagnose` crate, which knows neither place. What was looked at live or simulated is kept with the
+//! diagnosis, so that it can be diagnosed again.
+
+mod load;
+mod source;
+
+use crate::failure::Interruption;
+use crate::keeping::Keeping;
+use crate::output::{self, Kind, OutputFile, Verdict};
+use crate::session::{self, VERSION};
+use crate::values::{nanos, percent};
+use ::diagnose::{DiagnoseOptions, best_fit};
+use anyhow::Context;
+use clap::Args;
+use record::{Diagnosis, Nanos, Observation, ObservedDevice, Profile};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::{Store, StoreError};
+
+/// Latest profiles that are looked at for one that fits.
+const PROFILES_MAX: usize = 200;
+/// The word that stands for the newest document.
+const LAST: &str = "last";
+
+/// `halfpower diagnose`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower diagnose                      all disks, watched for 30 s\n  \
+    halfpower diagnose /srv/db --for 5m     the disk below a directory\n  \
+    halfpower diagnose night.json           a recording: iostat -o JSON, sadf, Prometheus, ...\n  \
+    halfpower diagnose last --csv split.csv the newest recording of `halfpower record`\n  \
+    halfpower diagnose sim:mmc,servers=8 --load \"rw=randread rate-iops=900 arrival=poisson\" \\\n      \
+      --profile last                        a simulated device under a load\n\n\
+    --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it is there),\n\
+    limit= (of its control group, requests per second), write-back=yes (the page cache's own),\n\
+    name= (of the program). What the verdicts rest on: docs/diagnosis.md.")]
+pub(crate) struct DiagnoseArgs {
+    /// Devices or paths to watch, an observation (id, its beginning, or last), a file, or sim:NAME
+    /// [default: all disks].
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// Profile to hold it against: an id, its beginning, or last [default: the saved one that fits].
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
+    /// How long to watch, or to simulate.
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = nanos)]
+    pub(crate) length: Nanos,
+    /// Length of an interval, at least 10ms.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
+    pub(crate) interval: Nanos,
+    /// A load on a simulated device, KEY=VALUE ...; once for each.
+    #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
+    pub(crate) load: Vec<String>,
+    /// Simulates a tracer, too: order of requests, and who asks.
+    #[arg(long, help_heading = "Simulation")]
+    pub(crate) traced: bool,
+    /// Share of the processors that the host takes from the simulated machine.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0",
+        help_heading = "Simulation")]
+    pub(crate) steal: u8,
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
+    pub(crate) seed: u64,
+    /// Writes both splits of the response time, interval by interval, to a CSV file.
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print the diagnosis as JSON.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) json: bool,
+    /// Do not save what was watched and the diagnosis.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
+}
+
+/// Observes or reads, diagnoses, saves, prints.
+pub(crate) fn diagnose(
+    arguments: &DiagnoseArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Verdict> {
+    let csv = arguments.csv.as_deref();
+    let csv = csv.map(|path| OutputFile::create(Kind::Moments, path, &[])).transpose()?;
+    let profiles = Profiles::open(arguments)?;
+    let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let observed = source::observations(arguments, stop)?;
+    let mut text = String::new();
+    let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
+    for observation in &observed.observations {
+        let diagnosis = profiles.diagnose(observation);
+        if let Some(store) = &mut store {
+            keep(store, observed.new.then_some(observation), &diagnosis)
+                .context(session::NOT_SAVED)?;
+        }
+        let table = report::diagnosis_csv(&diagnosis);
+        rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        if arguments.json {
+            text.push_str(&output::json(&diagnosis)?);
+        } else {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&report::diagnosis_text(&diagnosis, &output::style()));
+        }
+    }
+    let written = csv.map(|file| file.finish(&rows));
+    output::print(&text)?;
+    written.transpose()?;
+    if observed.interrupted {
+        let text = "the diagnosis is of what was seen by then";
+        return Err(Interruption(text.to_owned()).into());
+    }
+    Ok(Verdict::Clean)
+}
+
+fn keep(
+    store: &mut Store,
+    observation: Option<&Observation>,
+    diagnosis: &Diagnosis,
+) -> Result<(), StoreError> {
+    if let Some(observation) = observation {
+        store.add_document(observation)?;
+    }
+    store.add_document(diagnosis)
+}
+
+/// Profiles that may stand for a device.
+struct Profiles {
+    chosen: Option<Profile>,
+    known: Vec<Profile>,
+}
+
+impl Profiles {
+    /// The one that was asked for, or the latest ones of the database, where there is one.
+    fn open(arguments: &DiagnoseArgs) -> anyhow::Result<Self> {
+        let path = arguments.keeping.file();
+        let store = match (&arguments.profile, path) {
+            (Some(_), path) => Some(Store::open_existing(&path?)?),
+            (None, Ok(path)) => Store::open_existing(&path).ok(),
+            (None, Err(_)) => None,
+        };
+        let Some(store) = store else { return Ok(Self { chosen: None, known: Vec::new() }) };
+        if let Some(id) = &arguments.profile {
+            let rows = if id == LAST { store.profiles()? } else { Vec::new() };
+            let id = rows.last().map_or(id, |row| &row.id);
+            return Ok(Self { chosen: Some(store.profile(id)?), known: Vec::new() });
+        }
+        let rows = store.profiles()?;
+        let latest = rows.iter().skip(rows.len().saturating_sub(PROFILES_MAX));
+        let known = latest.map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
+        Ok(Self { chosen: None, known })
+    }
+
+    fn of(&self, device: &ObservedDevice) -> Option<&Profile> {
+        self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
+    }
+
+    fn diagnose(&self, observation: &Observation) -> Diagnosis {
+        let options = DiagnoseOptions {
+            halfpower_version: VERSION.to_owned(),
+            chosen: self.chosen.is_some(),
+            without_series: false,
+        };
+        ::diagnose::diagnose(observation, &|device| self.of(device), &options)
+    }
+}

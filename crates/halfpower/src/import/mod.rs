@@ -1,0 +1,240 @@
+//! `halfpower import`: counters that other tools kept.
+//!
+//! Files are read, told apart and turned into observations by the crate of that name, which knows
+//! no files; a Prometheus server is asked here and its answers go the same way. An observation is
+//! kept and printed in short; what it means is `diagnose`'s to say.
+
+mod http;
+mod range;
+
+use self::http::Server;
+use self::range::{Range, range};
+use crate::failure::Interruption;
+use crate::keeping::Keeping;
+use crate::output::{self, Verdict};
+use crate::session::{self, VERSION};
+use crate::values::nanos;
+use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
+use anyhow::Context;
+use clap::Args;
+use record::{Nanos, Observation, Severity};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The word for standard input.
+const STDIN: &str = "-";
+
+/// `halfpower import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostat -o JSON -x -t 1 60 > night.json; halfpower import night.json\n  \
+    sadf -j /var/log/sysstat/sa12 -- -d | halfpower import -\n  \
+    halfpower import first.prom second.prom      two scrapes of node_exporter\n  \
+    halfpower import disks.csv                   typeperf, relog or perfmon\n  \
+    halfpower import --prometheus http://host:9090 --query-range now-2h..now@30s \\\n    \
+      --instance db1:9100\n\n\
+    What each form holds and lacks: docs/importing.md.")]
+pub(crate) struct ImportArgs {
+    /// Files; - is standard input.
+    #[arg(required_unless_present = "prometheus", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What the files are: iostat, sadf-json, sadf-lines, node-exporter, prometheus, windows or
+    /// observation [default: found out by their content].
+    #[arg(long, value_name = "FORM", value_parser = format)]
+    format: Option<Format>,
+    /// Zone of times that name none, such as +02:00 [default: UTC].
+    #[arg(long, value_name = "OFFSET", value_parser = utc_offset, allow_hyphen_values = true)]
+    utc_offset: Option<i64>,
+    /// Length of the intervals of a file without times.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    interval: Option<Nanos>,
+    /// When a scrape was made that does not say so itself; once for each, in their order.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    timestamp: Vec<u64>,
+    /// Address of a Prometheus server, http://HOST[:PORT][/PREFIX].
+    #[arg(long, value_name = "URL", requires = "query_range", conflicts_with = "files")]
+    prometheus: Option<String>,
+    /// Span of time to ask the server for: START..END[@STEP], such as now-2h..now@30s.
+    #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = range)]
+    query_range: Option<Range>,
+    /// The machine to take, where there are several: Prometheus' label instance.
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Print the observations as JSON, one after the other.
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    /// Do not save the results.
+    #[arg(long, help_heading = "Results")]
+    no_save: bool,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+/// Reads, keeps and prints.
+pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let mut observations = match (&arguments.prometheus, &arguments.query_range) {
+        (Some(address), Some(range)) => from_server(address, *range, arguments, stop)?,
+        _ => from_files(arguments)?,
+    };
+    for observation in &mut observations {
+        identify(observation);
+    }
+    let style = output::style();
+    let mut text = String::new();
+    for (index, observation) in observations.iter().enumerate() {
+        if arguments.json {
+            text.push_str(&output::json(observation)?);
+        } else {
+            let gap = if index == 0 { "" } else { "\n" };
+            text.push_str(gap);
+            text.push_str(&report::observation_text(observation, &style));
+        }
+    }
+    let saved = store.as_mut().map_or(Ok(()), |store| {
+        observations.iter().try_for_each(|observation| store.add_document(observation))
+    });
+    output::print(&text)?;
+    saved.context(session::NOT_SAVED)?;
+    let severities = || observations.iter().flat_map(|it| &it.findings).map(|it| it.severity);
+    Ok(Verdict::of(severities().all(|severity| severity != Severity::Invalid)))
+}
+
+/// A document of ours keeps what it is; others get an id and the time of their import.
+fn identify(observation: &mut Observation) {
+    if observation.id.is_empty() {
+        observation.id = uuid::Uuid::now_v7().to_string();
+        observation.time = Some(jiff::Timestamp::now().to_string());
+        observation.halfpower_version = VERSION.to_owned();
+    }
+}
+
+fn options(arguments: &ImportArgs) -> Options {
+    Options {
+        utc_offset_s: arguments.utc_offset,
+        interval_ns: arguments.interval.map(|interval| interval.0),
+        scrape_times_ns: arguments.timestamp.clone(),
+        instance: arguments.instance.clone(),
+    }
+}
+
+/// Reads files: each by itself, those that belong together at once.
+fn from_files(arguments: &ImportArgs) -> anyhow::Result<Vec<Observation>> {
+    let options = options(arguments);
+    let mut observations = Vec::new();
+    let mut together: Vec<(Format, Vec<Vec<u8>>, Vec<String>)> = Vec::new();
+    for path in &arguments.files {
+        let cannot = || format!("cannot import {}", path.display());
+        let bytes = bytes_of(path).with_context(cannot)?;
+        let format = match arguments.format {
+            Some(format) => format,
+            None => ::import::detect(&bytes).with_context(cannot)?,
+        };
+        if !format.belongs_together() {
+            let read = ::import::read(&[&bytes], Some(format), &options).with_context(cannot)?;
+            observations.extend(read);
+            continue;
+        }
+        let name = path.display().to_string();
+        match together.iter_mut().find(|(other, _, _)| *other == format) {
+            Some((_, files, names)) => {
+                files.push(bytes);
+                names.push(name);
+            }
+            None => together.push((format, vec![bytes], vec![name])),
+        }
+    }
+    for (format, files, names) in &together {
+        let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+        let read = ::import::read(&files, Some(*format), &options);
+        observations.extend(read.with_context(|| format!("cannot import {}", names.join(", ")))?);
+    }
+    Ok(observations)
+}
+
+fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path.as_os_str() == STDIN {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    Ok(std::fs::read(path)?)
+}
+
+/// Asks a server.
+fn from_server(
+    address: &str,
+    range: Range,
+    arguments: &ImportArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Vec<Observation>> {
+    let server = Server::parse(address)?;
+    let query = RangeQuery {
+        begin_s: range.begin_s,
+        end_s: range.end_s,
+        step_s: range.step_s,
+        instance: arguments.instance.clone(),
+    };
+    let mut answers = Vec::new();
+    for target in query.targets() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Interruption("nothing of it is kept".to_owned()).into());
+        }
+        answers.push(server.get(&target)?);
+    }
+    let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
+    let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
+    read.with_context(|| format!("cannot import from {address}"))
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let names = || Format::ALL.map(Format::name).join(", ");
+    let found = Format::ALL.into_iter().find(|format| format.name() == text);
+    found.ok_or_else(|| format!("use one of {}", names()))
+}
+
+/// `+02:00`, `-0330`, `Z`, in seconds.
+fn utc_offset(text: &str) -> Result<i64, String> {
+    parse_utc_offset(text).ok_or_else(|| "use +HH:MM or -HH:MM".to_owned())
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    match nanos(text)? {
+        Nanos(0) => Err("it must be more than 0, for example 1s".to_owned()),
+        length => Ok(length),
+    }
+}
+
+fn moment(text: &str) -> Result<u64, String> {
+    parse_moment(text).ok_or_else(|| {
+        "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_seconds_ahead_of_utc() {
+        assert_eq!(utc_offset("+02:00"), Ok(7_200));
+        assert_eq!(utc_offset("-0330"), Ok(-12_600));
+        assert_eq!(utc_offset("Z"), Ok(0));
+        for bad in ["", "2", "CEST", "+99:00", "+"] {
+            assert!(utc_offset(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_flag_names_every_form() {
+        let help = <ImportArgs as Args>::augment_args(clap::Command::new("x"))
+            .render_long_help()
+            .to_string()
+            .replace('\n', " ");
+        for form in Format::ALL {
+            assert!(help.contains(form.name()), "{} is not in {help}", form.name());
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Every preset finds the effect that it looks for where it was put into a simulated target, and
+//! does not find it where it was not.
+//!
+//! Designs are cut down to the levels that matter, because the simulated time is the reader's
+//! waiting time here; the cutting is that of the command line.
+
+use crate::program::{found, halfpower};
+use record::{EffectMeasure, Experiment, ExperimentEffect, FindingCode};
+use workload::PRESETS;
+
+/// An experiment that is not kept.
+#[track_caller]
+fn swept(words: &str) -> Experiment {
+    let ended = halfpower(&format!("sweep {words} --json --no-save")).expect(0);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"))
+}
+
+/// The effects of a level, at these levels of other axes (`axis level axis level …`).
+fn effects<'a>(experiment: &'a Experiment, level: &str, at: &str) -> Vec<&'a ExperimentEffect> {
+    let words: Vec<&str> = at.split_whitespace().collect();
+    let matches = |effect: &&ExperimentEffect| {
+        effect.level == level
+            && words
+                .chunks(2)
+                .all(|pair| effect.within.get(pair[0]).is_some_and(|level| level == pair[1]))
+    };
+    experiment.effects.iter().filter(matches).collect()
+}
+
+/// The only effect of a level there.
+#[track_caller]
+fn effect<'a>(experiment: &'a Experiment, level: &str, at: &str) -> &'a ExperimentEffect {
+    let found = effects(experiment, level, at);
+    assert_eq!(found.len(), 1, "{level} at {at}: {:#?}", experiment.effects);
+    found[0]
+}
+
+/// Checks that an effect is found with one target, of about this ratio, and not with another.
+#[track_caller]
+fn check(preset: &str, with: &str, without: &str, level: &str, at: &str, ratio: [f64; 2]) {
+    let there = swept(&format!("{preset} sim:{with}"));
+    let there = effect(&there, level, at);
+    assert_eq!(there.found, Some(true), "{there:?}");
+    assert!((ratio[0]..=ratio[1]).contains(&there.ratio.value), "{there:?}");
+    let absent = swept(&format!("{preset} sim:{without}"));
+    let absent = effect(&absent, level, at);
+    assert_eq!(absent.found, Some(false), "{absent:?}");
+}
+
+#[test]
+fn friedman_finds_what_seeking_costs_and_nothing_where_nothing_seeks() {
+    check(
+        "friedman --size 64m --runtime 2s --set rw=read,randread --set bs=4k",
+        "st34371w",
+        "md1,service=1ms",
+        "randread",
+        "bs 4k",
+        [0.0, 0.2],
+    );
+}
+
+#[test]
+fn friedman_full_finds_a_cache_where_there_is_one() {
+    check(
+        "friedman-full --size 64m --runtime 2s --set bs=4k",
+        "md1,service=1ms,cache=4MiB,hit=100us",
+        "md1,service=1ms",
+        "hit read",
+        "bs 4k",
+        [5.0, 15.0],
+    );
+}
+
+#[test]
+fn riedel_finds_the_page_cache_of_a_machine_that_has_one() {
+    check(
+        "riedel --size 16m --set bs=64k --set iodepth=1 --set rw=write",
+        "st34371w",
+        "md1,service=1ms",
+        "buffered",
+        "rw write",
+        [3.0, 10.0],
+    );
+}
+
+#[test]
+fn riedel_and_chung_name_the_size_from_which_half_is_reached() {
+    let sweep = "riedel --size 16m --set cache=direct --set rw=read --set iodepth=1 --blocks 1";
+    // 1 ms and 10 ns per byte: half of the rate of 256 KiB needs 1 ms of transfer per ms of service.
+    let sized = swept(&format!("{sweep} sim:md1,service=1ms,rate=100MB/s"));
+    assert_eq!(sized.reached.len(), 1);
+    assert_eq!(sized.reached[0].half_bytes, Some(64 << 10), "{:?}", sized.reached);
+    assert_eq!(sized.reached[0].most_bytes, Some(256 << 10));
+    let flat = swept(&format!("{sweep} sim:md1,service=1us,rate=1MB/s"));
+    assert_eq!(flat.reached[0].half_bytes, Some(2 << 10), "size makes no difference");
+    assert_eq!(flat.reached[0].most_bytes, Some(2 << 10));
+}
+
+#[test]
+fn chung_finds_what_depth_gives_where_requests_are_served_side_by_side() {
+    check(
+        "chung --size 64m --runtime 1s --set cache=direct --set rw=randread --set iodepth=1,4",
+        "mdc,servers=4,service=1ms",
+        "md1,service=1ms",
+        "4",
+        "rw randread",
+        [3.9, 4.1],
+    );
+    let turning = swept(
+        "chung --size 64m --runtime 1s --set cache=direct --set rw=randread --set iodepth=1,4 \
+         --set rpm=7200 sim:st34371w",
+    );
+    let turns = turning.cells[0].extras["ios_per_revolution"].value;
+    assert!((0.3..2.0).contains(&turns), "{turns}");
+    assert!((turns - turning.cells[0].iops.value / 120.0).abs() < 1e-9);
+}
+
+#[test]
+fn modes_finds_what_a_write_cache_gives_where_it_is_on() {
+    check(
+        "modes --size 64m --runtime 1s --set bs=4k --set rw=write --set cache=device,none",
+        "st34371w",
+        "st34371w,wce=off",
+        "none",
+        "bs 4k",
+        [0.0, 0.1],
+    );
+}
+
+#[test]
+fn extend_finds_the_zeros_that_a_file_system_fills_in() {
+    check(
+        "extend --size 8m --set bs=64k",
+        "st34371w",
+        "st34371w,fs=none",
+        "last-first",
+        "iodepth 8 bs 64k",
+        [0.4, 0.6],
+    );
+}
+
+#[test]
+fn subpage_finds_the_read_before_a_part_of_a_page_and_none_before_a_whole_one() {
+    let machine = swept("subpage --size 4m --set bs=2k,4k sim:st34371w");
+    let part = effect(&machine, "overwrite", "bs 2k");
+    assert!(part.found == Some(true) && part.ratio.value < 0.5, "{part:?}");
+    let whole = effect(&machine, "overwrite", "bs 4k");
+    assert!(whole.found == Some(false), "{whole:?}");
+}
+
+#[test]
+fn align_finds_the_chunks_of_an_array_and_none_on_one_disk() {
+    check(
+        "align --size 256m --runtime 2s --set bs=64k --set rw=randread --set shift=none,12k",
+        "st34371w,disks=4,raid=0",
+        "st34371w",
+        "12k",
+        "bs 64k",
+        [0.7, 0.95],
+    );
+}
+
+#[test]
+fn stripe_finds_what_more_disks_give_and_nothing_where_one_request_waits_for_the_next() {
+    let reads = "stripe --size 32m --runtime 1s --set disks=1,4 --set cache=direct --set rw=read \
+                 --set bs=64k sim:st34371w";
+    let deep = swept(&format!("{reads} --set iodepth=8"));
+    let deep = effect(&deep, "4", "bs 64k");
+    assert!(deep.found == Some(true) && deep.ratio.value > 1.5, "{deep:?}");
+    // Without read-ahead, one request at a time is on one disk at a time.
+    let alone = swept(&format!("{reads},readahead=off --set iodepth=1"));
+    let alone = effect(&alone, "4", "bs 64k");
+    assert!(alone.ratio.value < 1.5, "{alone:?}");
+}
+
+#[test]
+fn raid_finds_the_second_copy_for_reads_and_its_price_for_small_writes_with_parity() {
+    let arrays = swept(
+        "raid --size 64m --runtime 2s --set bs=8k --set rw=randread,randwrite sim:st34371w,wce=off",
+    );
+    let mirror = effect(&arrays, "raid1", "rw randread bs 8k");
+    assert!(mirror.found == Some(true) && mirror.ratio.value > 1.2, "{mirror:?}");
+    let parity = effect(&arrays, "raid5", "rw randwrite bs 8k");
+    let striped = effect(&arrays, "raid0", "rw randwrite bs 8k");
+    assert!(parity.ratio.value < 0.5 * striped.ratio.value, "{parity:?} {striped:?}");
+}
+
+#[test]
+fn engines_finds_the_stall_behind_the_oldest_request_where_some_are_slow() {
+    check(
+        "engines --size 64m --runtime 2s",
+        "mmc,servers=8,cv=2,service=1ms",
+        "mdc,servers=8,service=1ms",
+        "oldest-first",
+        "",
+        [0.1, 0.6],
+    );
+}
+
+#[test]
+fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
+    let map = "mixed --size 64m --runtime 2s --set read-rate=15%,45% --set write-rate=0%,45%";
+    check(map, "mm1,service=1ms", "mdc,servers=64,service=1ms", "45%", "read-rate 45%", [1.5, 99.0]);
+    let shared = swept(&format!("{map} sim:mm1,service=1ms"));
+    let rates: Vec<u64> =
+        shared.plan.iter().filter_map(|planned| planned.workload.rate_iops).collect();
+    assert!(rates.iter().all(|rate| (120..1_100).contains(rate)), "shares of 1000/s: {rates:?}");
+    assert_eq!(shared.effects[0].measure, EffectMeasure::Response);
+}
+
+#[test]
+fn network_finds_the_small_requests_that_a_network_slows_down() {
+    let places = swept(
+        "network --runtime 2s --set rw=read --set iodepth=4 --set bs=4k,128k sim:atlas10k",
+    );
+    let small = effect(&places, "remote", "bs 4k rw read");
+    assert!(small.found == Some(true) && small.ratio.value < 0.8, "{small:?}");
+    let large = effect(&places, "remote", "bs 128k rw read");
+    assert_eq!(large.found, Some(false), "{large:?}");
+    let cost = effects(&places, "remote", "rw read");
+    let cost = cost.iter().find(|effect| effect.measure == EffectMeasure::Cpu).unwrap();
+    assert!(cost.found == Some(true) && cost.ratio.value > 2.0, "{cost:?}");
+}
+
+#[test]
+fn snia_iops_finds_that_flash_writes_slower_than_it_reads() {
+    check(
+        "snia-iops --runtime 200ms --set rwmixread=100,0 --set bs=4k",
+        "sata-ssd,size=1GiB,preconditioned=random",
+        "md1,service=100us",
+        "0",
+        "bs 4k",
+        [0.0, 0.5],
+    );
+}
+
+#[test]
+fn snia_throughput_finds_a_direction_that_is_slower() {
+    check(
+        "snia-throughput --runtime 200ms --set bs=128k",
+        "sata-ssd,size=1GiB,preconditioned=random",
+        "md1,service=100us,rate=1GB/s",
+        "write",
+        "bs 128k",
+        [0.0, 0.9],
+    );
+}
+
+#[test]
+fn snia_latency_finds_a_direction_that_takes_longer() {
+    check(
+        "snia-latency --runtime 500ms --set rwmixread=100,0 --set bs=4k",
+        "sata-ssd,size=1GiB,preconditioned=random",
+        "md1,service=100us",
+        "0",
+        "bs 4k",
+        [0.0, 0.9],
+    );
+}
+
+#[test]
+fn snia_write_saturation_finds_the_fall_from_the_fresh_state_and_none_after_it() {
+    let ends = |state: &str| {
+        let swept = swept(&format!(
+            "snia-write-saturation --set passes=2 sim:sata-ssd,size=512MiB,preconditioned={state}"
+        ));
+        assert_eq!((swept.plan.len(), swept.cells.len()), (1, 1));
+        swept.cells[0].extras["end_over_begin"].value
+    };
+    let (fresh, steady) = (ends("fresh"), ends("random"));
+    assert!(fresh < 0.5, "{fresh}");
+    assert!((0.9..1.1).contains(&steady), "{steady}");
+}
+
+#[test]
+fn rounds_that_still_move_are_said_not_to_be_of_the_steady_state() {
+    let sweep = "snia-throughput --set rw=read --set bs=128k --runtime 100ms";
+    let still = swept(&format!("{sweep} sim:md1,service=1ms"));
+    assert!(!found(&still.findings, FindingCode::NotSteady), "{:?}", still.findings);
+    // Of few requests whose times vary much, no five rounds agree.
+    let moving = swept(&format!("{sweep} sim:mg1,cv=4,service=10ms"));
+    assert!(found(&moving.findings, FindingCode::NotSteady), "{:?}", moving.findings);
+}
+
+#[test]
+fn presets_about_a_real_machine_say_so_on_a_simulated_one() {
+    for preset in ["hints", "writeback", "smp"] {
+        let ended = halfpower(&format!("sweep {preset} sim:st34371w --no-save")).expect(2);
+        assert!(ended.stderr.contains("on a real target only"), "{ended:?}");
+    }
+    let ended = halfpower("sweep layers sim:md1 --runtime 100ms --no-save").expect(0);
+    assert!(ended.stderr.contains("it needs 2 targets"), "{ended:?}");
+}
+
+#[test]
+fn every_preset_is_named_by_a_test_here() {
+    let tests = include_str!("sweep_presets.rs");
+    let missing: Vec<&str> = PRESETS
+        .iter()
+        .map(|preset| preset.name)
+        .filter(|name| {
+            let named = [format!("\"{name} "), format!("sweep {name} "), format!("\"{name}\"")];
+            !named.iter().any(|words| tests.contains(words))
+        })
+        .collect();
+    assert!(missing.is_empty(), "no test of {missing:?}");
+}

@@ -1,0 +1,244 @@
+//! Files that were cut, twisted, joined and exaggerated: whatever is left of them is read, nothing
+//! panics, and nothing comes out that a document cannot hold.
+
+use crate::forms::sample;
+use import::{Format, Options, detect, read};
+use record::{Figure, FindingCode, Interval, Observation};
+use std::time::{Duration, Instant};
+
+const SAMPLES: [(&str, Format); 14] = [
+    ("iostat.json", Format::Iostat),
+    ("iostat-iso-megabytes.json", Format::Iostat),
+    ("iostat-short.json", Format::Iostat),
+    ("iostat-basic-no-times.json", Format::Iostat),
+    ("sadf.json", Format::SadfJson),
+    ("sadf.csv", Format::SadfLines),
+    ("sadf-across.csv", Format::SadfLines),
+    ("node-exporter.prom", Format::NodeExporter),
+    ("node-exporter-comments.prom", Format::NodeExporter),
+    ("prometheus-counters.json", Format::Prometheus),
+    ("prometheus-times.json", Format::Prometheus),
+    ("typeperf.csv", Format::Perfmon),
+    ("relog-utf16.csv", Format::Perfmon),
+    ("typeperf-german.csv", Format::Perfmon),
+];
+/// Changed files of each sample.
+const MUTATIONS: u64 = 3_000;
+
+fn options() -> Options {
+    Options { interval_ns: Some(1_000_000_000), ..Options::default() }
+}
+
+fn figures(interval: &Interval) -> Vec<Figure> {
+    let ops = [interval.read, interval.write, interval.all];
+    let of_ops = ops.iter().flat_map(|op| {
+        [op.per_s, op.bytes_per_s, op.request_bytes, op.merged_per_s, op.response_ns]
+    });
+    let others = [
+        interval.discards_per_s,
+        interval.flushes_per_s,
+        interval.busy_share,
+        interval.concurrency,
+        interval.in_flight,
+        interval.splits_per_s,
+    ];
+    of_ops.chain(others).flatten().collect()
+}
+
+/// What every observation must be, however broken its source.
+fn check(observation: &Observation, what: &str) {
+    assert!(!observation.intervals.is_empty(), "{what}");
+    let mut begin = 0;
+    for interval in &observation.intervals {
+        assert!(interval.duration_ns > 0 && interval.begin_ns >= begin, "{what}: {interval:?}");
+        begin = interval.begin_ns;
+        for figure in figures(interval) {
+            let sound = figure.value.is_finite() && figure.value >= 0.0;
+            assert!(sound && figure.resolution.is_finite(), "{what}: {interval:?}");
+        }
+        assert!(interval.busy_share.is_none_or(|share| share.value <= 1.0), "{what}");
+        let named = observation.devices.iter().any(|device| device.name == interval.device);
+        assert!(named, "{what}: {interval:?}");
+    }
+    let text = serde_json::to_string(observation).unwrap();
+    let back: Observation = serde_json::from_str(&text).unwrap();
+    assert_eq!(back.intervals.len(), observation.intervals.len(), "{what}");
+}
+
+/// Reads what may be anything; a refusal is fine.
+fn survive(bytes: &[u8], format: Option<Format>, what: &str) -> Vec<Observation> {
+    let read = read(&[bytes], format, &options()).unwrap_or_default();
+    read.iter().for_each(|observation| check(observation, what));
+    read
+}
+
+/// A small generator with the same numbers everywhere (Steele and others 2014, SplitMix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
+    for (name, format) in SAMPLES {
+        let whole = sample(name);
+        let all = survive(&whole, Some(format), name);
+        let most: usize = all.iter().map(|it| it.intervals.len()).sum();
+        let mut last = 0;
+        for end in 0..whole.len() {
+            let read = survive(&whole[..end], Some(format), &format!("{name} up to {end}"));
+            let intervals: usize = read.iter().map(|it| it.intervals.len()).sum();
+            assert!(intervals <= most, "{name} up to {end}: {intervals} of {most}");
+            last = intervals;
+        }
+        // What lies before the cut is not lost with the last byte.
+        assert!(2 * last >= most, "{name}: {last} of {most}");
+    }
+}
+
+#[test]
+fn an_iostat_that_was_killed_loses_its_last_report_only() {
+    let text = String::from_utf8(sample("iostat.json")).unwrap();
+    let end = text.rfind("\"r_await\"").unwrap();
+    let read = survive(&text.as_bytes()[..end], None, "killed").remove(0);
+    let of = |device: &str| read.intervals.iter().filter(|it| it.device == device).count();
+    assert_eq!((of("sda"), of("dm-0")), (5, 4));
+    assert!(read.findings.iter().any(|it| it.code == FindingCode::SourceDamaged));
+}
+
+#[test]
+fn one_broken_place_in_the_middle_costs_one_report() {
+    let text = String::from_utf8(sample("iostat.json")).unwrap();
+    let at = text.match_indices("\"util\": ").nth(6).unwrap().0;
+    let mut bytes = text.into_bytes();
+    bytes[at..at + 6].copy_from_slice(b"\0\0\xff{{\"");
+    let read = survive(&bytes, None, "middle").remove(0);
+    let of = |device: &str| read.intervals.iter().filter(|it| it.device == device).count();
+    assert_eq!((of("sda"), of("dm-0")), (4, 4), "{:?}", read.findings);
+}
+
+#[test]
+fn random_changes_never_panic_and_leave_nothing_unbelievable() {
+    let begin = Instant::now();
+    for (number, (name, format)) in SAMPLES.into_iter().enumerate() {
+        let whole = sample(name);
+        let mut numbers = Numbers(number as u64);
+        let mut usable = 0;
+        for round in 0..MUTATIONS {
+            let bytes = changed(&whole, &mut numbers);
+            let asked = (round % 4 != 0).then_some(format);
+            let read = survive(&bytes, asked, &format!("{name} round {round}"));
+            usable += u64::from(!read.is_empty());
+            // A clock of a busy machine; the rounds that there were count.
+            if begin.elapsed() > Duration::from_secs(240) {
+                break;
+            }
+        }
+        let single = !["prometheus-times.json"].contains(&name);
+        assert!(!single || usable > MUTATIONS / 10, "{name}: only {usable} had anything left");
+    }
+}
+
+/// The file with a few things done to it.
+fn changed(whole: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+    const WORDS: [&[u8]; 16] = [
+        b"1e308",
+        b"-1e308",
+        b"NaN",
+        b"inf",
+        b"-0.00",
+        b"99999999999999999999999999999999999999",
+        b"0",
+        b"\"",
+        b"{",
+        b"]}",
+        b"\n",
+        b";",
+        b"\0",
+        b"\xff\xfe",
+        b"06/01/1970 00:00:00",
+        b"\\u12",
+    ];
+    let mut bytes = whole.to_vec();
+    for _ in 0..=numbers.below(4) {
+        let (at, length) = (numbers.below(bytes.len()), numbers.below(40));
+        let end = (at + length).min(bytes.len());
+        match numbers.below(8) {
+            0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..end)),
+            2 => {
+                let part = bytes[at..end].to_vec();
+                let to = numbers.below(bytes.len());
+                drop(bytes.splice(to..to, part));
+            }
+            3 | 4 => {
+                let word = WORDS[numbers.below(WORDS.len())];
+                drop(bytes.splice(at..at, word.iter().copied()));
+            }
+            5 => number_replaced(&mut bytes, at, WORDS[numbers.below(7)]),
+            6 => line_moved(&mut bytes, numbers),
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << numbers.below(8);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// The next number from here on replaced.
+fn number_replaced(bytes: &mut Vec<u8>, at: usize, word: &[u8]) {
+    let digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let Some(begin) = bytes[at..].iter().position(digit).map(|found| at + found) else { return };
+    let length = bytes[begin..].iter().position(|byte| !digit(byte)).unwrap_or(0);
+    drop(bytes.splice(begin..begin + length, word.iter().copied()));
+}
+
+/// A line written somewhere else as well: devices twice, time that goes back.
+fn line_moved(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+    let lines: Vec<Vec<u8>> =
+        bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    if lines.is_empty() {
+        return;
+    }
+    let (from, to) = (numbers.below(lines.len()), numbers.below(lines.len()));
+    let mut moved = lines.clone();
+    moved.insert(to, lines[from].clone());
+    *bytes = moved.concat();
+}
+
+#[test]
+fn devices_twice_and_time_that_goes_back_are_counted_and_bearable() {
+    let text = String::from_utf8(sample("iostat.json")).unwrap();
+    let twice = text.replace("\"dm-0\"", "\"sda\"");
+    let read = survive(twice.as_bytes(), None, "twice").remove(0);
+    assert_eq!(read.intervals.len(), 5);
+    let finding = |code: FindingCode| read.findings.iter().find(|it| it.code == code).unwrap();
+    assert_eq!(finding(FindingCode::SourceDamaged).evidence[2].value, 5.0);
+    let back = text.replace("12:00:05", "11:00:05").replace("12:00:06", "11:00:06");
+    assert_eq!(survive(back.as_bytes(), None, "back")[0].intervals.len(), 10);
+}
+
+#[test]
+fn bytes_that_are_no_file_of_any_tool_are_refused() {
+    let mut numbers = Numbers(7);
+    for length in 0..300 {
+        let bytes: Vec<u8> = (0..length).map(|_| numbers.next() as u8).collect();
+        for format in Format::ALL {
+            assert!(read(&[&bytes], Some(format), &options()).is_err(), "{format:?} {bytes:?}");
+        }
+        assert!(detect(&bytes).is_err(), "{bytes:?}");
+    }
+}

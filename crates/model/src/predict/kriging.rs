@@ -1,0 +1,167 @@
+//! What trials show beyond a model, as a smooth function of the load: a Gaussian process.
+//!
+//! A model says most of a response time; what it leaves is a smooth function of the mix, of which a
+//! few dozen trials show values. Between them it is interpolated with a kernel exp(-d²/2), far from
+//! them it falls back to nothing, which is the model (kriging; Rasmussen, Williams 2006, chapters 2
+//! and 5.4.2). Length and noise are those of a small grid with the least squared error on trials
+//! left out one by one, which has a closed form; where none beats the model alone, the model stands
+//! alone. Rejected: polynomials in the shares, which grow without bounds where nothing was measured.
+
+/// Coordinates of a load, each over a range of about 1.
+pub(crate) type Place = [f64; PLACES];
+/// Their number.
+pub(crate) const PLACES: usize = 6;
+
+/// Lengths over which a load's response changes, and noise as a share of what is there to be shown.
+const LENGTHS: [f64; 4] = [0.35, 0.6, 1.0, 1.7];
+const NOISES: [f64; 3] = [0.02, 0.1, 0.4];
+/// Fewest trials.
+const MIN_TRIALS: usize = 6;
+/// What is left out is no larger than a factor of e, whatever the trials say.
+const MOST: f64 = 1.0;
+
+/// Length and noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    length: f64,
+    noise: f64,
+}
+
+/// The function.
+#[derive(Clone, Debug)]
+pub(crate) struct Kriging {
+    scale: Scale,
+    places: Vec<Place>,
+    weights: Vec<f64>,
+    /// Root mean square of the errors at places that were left out.
+    pub(crate) rms: f64,
+}
+
+impl Kriging {
+    /// Fits values at places; `scale` where it is known already. `None` where nothing is gained.
+    pub(crate) fn fit(values: &[(Place, f64)], scale: Option<Scale>) -> Option<Self> {
+        if values.len() < MIN_TRIALS {
+            return None;
+        }
+        let scales: Vec<Scale> = scale.map_or_else(grid, |known| vec![known]);
+        let fitted = scales.into_iter().filter_map(|scale| Self::with(values, scale));
+        let best = fitted.min_by(|a, b| a.rms.total_cmp(&b.rms))?;
+        let alone = rms(values.iter().map(|(_, value)| *value));
+        (scale.is_some() || best.rms < alone).then_some(best)
+    }
+
+    fn with(values: &[(Place, f64)], scale: Scale) -> Option<Self> {
+        let places: Vec<Place> = values.iter().map(|(place, _)| *place).collect();
+        let mut matrix: Vec<Vec<f64>> = places
+            .iter()
+            .map(|from| places.iter().map(|to| kernel(from, to, scale.length)).collect())
+            .collect();
+        for (at, line) in matrix.iter_mut().enumerate() {
+            line[at] += scale.noise;
+        }
+        let inverse = inverted(matrix)?;
+        let weights: Vec<f64> = inverse
+            .iter()
+            .map(|line| line.iter().zip(values).map(|(weight, (_, value))| weight * value).sum())
+            .collect();
+        let left_out = weights.iter().enumerate().map(|(at, weight)| weight / inverse[at][at]);
+        let rms = rms(left_out);
+        Some(Self { scale, places, weights, rms })
+    }
+
+    /// The value at a place.
+    pub(crate) fn at(&self, place: &Place) -> f64 {
+        let sum: f64 = self
+            .places
+            .iter()
+            .zip(&self.weights)
+            .map(|(known, weight)| weight * kernel(known, place, self.scale.length))
+            .sum();
+        sum.clamp(-MOST, MOST)
+    }
+
+    /// Length and noise, for fits to parts of the same trials.
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+}
+
+fn grid() -> Vec<Scale> {
+    let of = |length| NOISES.map(move |noise| Scale { length, noise });
+    LENGTHS.into_iter().flat_map(of).collect()
+}
+
+fn kernel(from: &Place, to: &Place, length: f64) -> f64 {
+    let squares: f64 = from.iter().zip(to).map(|(a, b)| (a - b) * (a - b)).sum();
+    libm::exp(-squares / (2.0 * length * length))
+}
+
+fn rms(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value * value));
+    libm::sqrt(sum / f64::max(count, 1.0))
+}
+
+/// The inverse by Gauss and Jordan; the noise on the diagonal keeps pivots away from zero.
+fn inverted(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let size = matrix.len();
+    for (at, line) in matrix.iter_mut().enumerate() {
+        line.extend((0..size).map(|column| f64::from(u8::from(column == at))));
+    }
+    for at in 0..size {
+        let pivot = matrix[at][at];
+        if pivot.abs() < 1e-12 {
+            return None;
+        }
+        for value in &mut matrix[at] {
+            *value /= pivot;
+        }
+        let line = matrix[at].clone();
+        for (other, row) in matrix.iter_mut().enumerate() {
+            let share = row[at];
+            if other != at && share != 0.0 {
+                for (value, above) in row.iter_mut().zip(&line) {
+                    *value -= share * above;
+                }
+            }
+        }
+    }
+    Some(matrix.into_iter().map(|mut line| line.split_off(size)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(x: f64, y: f64) -> Place {
+        [x, y, 0.0, 0.0, 0.0, 0.0]
+    }
+
+    fn sampled(function: impl Fn(f64, f64) -> f64) -> Vec<(Place, f64)> {
+        let steps = || (0..6).map(|step| f64::from(step) / 5.0);
+        steps().flat_map(|x| steps().map(move |y| (x, y))).map(|(x, y)| (place(x, y), function(x, y))).collect()
+    }
+
+    #[test]
+    fn a_smooth_function_is_found_between_its_samples_and_nothing_far_away() {
+        let function = |x: f64, y: f64| 0.5 * x * (1.0 - y);
+        let found = Kriging::fit(&sampled(function), None).unwrap();
+        for (x, y) in [(0.5, 0.5), (0.9, 0.1), (0.33, 0.77)] {
+            let off = (found.at(&place(x, y)) - function(x, y)).abs();
+            assert!(off < 0.02, "{x} {y}: {off}");
+        }
+        assert!(found.rms < 0.03, "{}", found.rms);
+        assert!(found.at(&place(30.0, 30.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn of_noise_alone_nothing_is_made() {
+        // Values that follow from nothing: signs of a fixed sequence of bits.
+        let bits = 0b0110_1001_1001_0110_1001_0110_0110_1001_0110u64;
+        let mut values = sampled(|_, _| 0.0);
+        for (at, (_, value)) in values.iter_mut().enumerate() {
+            *value = if bits >> at & 1 == 1 { 0.1 } else { -0.1 };
+        }
+        let found = Kriging::fit(&values, None);
+        assert!(found.is_none_or(|found| found.at(&place(0.5, 0.5)).abs() < 0.05));
+    }
+}

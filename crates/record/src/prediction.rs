@@ -1,0 +1,196 @@
+//! The documents of `predict` and of `profile validate`.
+
+use crate::{
+    Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction, Target,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of a prediction.
+pub const PREDICTION_SCHEMA: &str = "halfpower/prediction/1";
+/// The `schema` value of a validation.
+pub const VALIDATION_SCHEMA: &str = "halfpower/validation/1";
+
+/// The error of a model over trials that it was not fitted to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelAccuracy {
+    /// The model.
+    pub model: ModelName,
+    /// Median of the absolute relative errors of the mean response time below 70 % of the largest
+    /// rate; null without such trials.
+    pub median_rel: Option<f64>,
+    /// The same at and above it.
+    pub loaded_median_rel: Option<f64>,
+    /// Trials behind the first.
+    pub trials: u32,
+}
+
+/// A target for response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// The mean is at most this.
+    MeanNs(f64),
+    /// The 99th percentile is at most this.
+    P99Ns(f64),
+}
+
+/// The highest rate that keeps an objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObjectiveAnswer {
+    /// The objective.
+    pub objective: Objective,
+    /// What is predicted at that rate; null where none keeps it, or none can be told.
+    pub at: Option<Prediction>,
+    /// Why not; null where there is one.
+    pub not: Option<String>,
+}
+
+/// What a data sheet says of a load. Nothing of it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SheetPrediction {
+    /// Name of the drive.
+    pub name: String,
+    /// Mean seek of the mix.
+    pub seek_ns: f64,
+    /// Half a revolution, as far as the mix needs one.
+    pub rotation_ns: f64,
+    /// Transfer.
+    pub transfer_ns: f64,
+    /// Controller, bus and firmware.
+    pub overhead_ns: f64,
+    /// Their sum: the mean service time.
+    pub service_ns: f64,
+    /// 1 / service time.
+    pub max_per_s: f64,
+    /// U = X S.
+    pub utilization: f64,
+    /// Mean response time by M/M/1.
+    pub response_ns: f64,
+    /// Its 99th percentile by M/M/1.
+    pub p99_ns: f64,
+    /// Highest rate that keeps the objective; null without one.
+    pub highest_per_s: Option<f64>,
+}
+
+/// What a load would see, by all models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictionDocument {
+    /// [`PREDICTION_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// The profile; null for a data sheet.
+    pub profile_id: Option<String>,
+    /// When that was measured; null for a simulated one and for a data sheet.
+    pub profile_time: Option<String>,
+    /// What was measured; null for a data sheet.
+    pub target: Option<String>,
+    /// Whether the profile is that of a simulated device.
+    pub simulated: bool,
+    /// The mix.
+    pub mix: Mix,
+    /// What is offered; null where only an objective was asked about.
+    pub offered: Option<Offered>,
+    /// The model to go by; null for a data sheet.
+    pub advised: Option<ModelName>,
+    /// What the models say, from simple to good.
+    pub predictions: Vec<Prediction>,
+    /// How far each lies from the profile's own open-loop trials, each of which it was not fitted
+    /// to; the best first, empty where the profile has none.
+    pub accuracy: Vec<ModelAccuracy>,
+    /// The objectives asked about.
+    pub objectives: Vec<ObjectiveAnswer>,
+    /// The data sheet's answer, where one was asked.
+    pub sheet: Option<SheetPrediction>,
+}
+
+/// What one model said of a load before it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Foretold {
+    /// The model.
+    pub model: ModelName,
+    /// Mean response time; null where it says that the load is too much.
+    pub response_ns: Option<f64>,
+}
+
+/// One load of a validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ValidationTrial {
+    /// The mix.
+    pub mix: Mix,
+    /// Arrivals per second, Poisson.
+    pub rate_per_s: f64,
+    /// What the advised model said; null where it had no answer.
+    pub prediction: Option<Prediction>,
+    /// What all models said.
+    pub foretold: Vec<Foretold>,
+    /// Mean response times measured, one per visit.
+    pub measured_ns: Vec<f64>,
+    /// 99th percentiles measured, one per visit with enough requests.
+    pub measured_p99_ns: Vec<f64>,
+    /// Distance of the first two over their mean; null with fewer.
+    pub repeat_rel: Option<f64>,
+    /// Largest rate predicted.
+    pub max_iops: Estimate,
+    /// Largest rate measured, in a closed loop; null where it was not.
+    pub measured_max_iops: Option<f64>,
+    /// The trials.
+    pub trial_ids: Vec<String>,
+    /// Why visits do not count, each once.
+    pub left_out: Vec<String>,
+}
+
+/// What a validation comes to, and what was to be reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ValidationSummary {
+    /// The model that the profile advises.
+    pub advised: ModelName,
+    /// Errors of all models.
+    pub accuracy: Vec<ModelAccuracy>,
+    /// Median of what visits to one load differ by, below 70 % of the largest rate.
+    pub repeat_rel: Option<f64>,
+    /// The same at and above it.
+    pub loaded_repeat_rel: Option<f64>,
+    /// Median absolute error of the largest rate.
+    pub max_iops_rel: Option<f64>,
+    /// Goal for the advised model below 70 %.
+    pub goal_rel: f64,
+    /// Goal for the largest rate.
+    pub max_iops_goal_rel: f64,
+    /// Whether both are reached; null where one could not be told.
+    pub reached: Option<bool>,
+    /// Share of the loads whose measured mean lies within the predicted interval.
+    pub within_interval: Option<f64>,
+}
+
+/// A profile held against loads that are no part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Validation {
+    /// [`VALIDATION_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// UUIDv7; for a simulated target the hash of profile and seed.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC; null for a simulated target.
+    pub time: Option<String>,
+    /// Seed of the loads and of their requests.
+    pub seed: u64,
+    /// Whether the target was simulated.
+    pub simulated: bool,
+    /// The profile.
+    pub profile_id: String,
+    /// The target.
+    pub target: Target,
+    /// Conditions; null for a simulated target.
+    pub environment: Option<Environment>,
+    /// Measuring time that was used.
+    pub measured_ns: Nanos,
+    /// The loads, in the order in which they were drawn.
+    pub trials: Vec<ValidationTrial>,
+    /// What it comes to.
+    pub summary: ValidationSummary,
+    /// Conclusions.
+    pub findings: Vec<Finding>,
+}

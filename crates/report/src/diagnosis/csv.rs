@@ -1,0 +1,85 @@
+//! Both splits of the response time over time, as CSV: a row per device and interval.
+//!
+//! Friedman's columns are those of his figures 9 and 10: utilization, service time and queue time. The
+//! calibrated ones stand beside them, then what other tools would print. The columns are always the
+//! same and are explained in `docs/diagnosis.md`; what is not known is an empty field. Numbers are in
+//! the shortest form that reads back the same.
+
+use record::{DeviceDiagnosis, Diagnosis, Moment};
+use std::fmt::Write;
+
+/// The names of the columns.
+pub const DIAGNOSIS_CSV_HEADER: &str = "device,begin_ns,duration_ns,episode,verdict,iops,read_share,\
+request_bytes,bytes_per_s,response_ns,read_response_ns,write_response_ns,concurrency,\
+friedman_utilization,friedman_service_ns,friedman_queue_ns,unloaded_ns,expected_ns,expected_low_ns,\
+expected_high_ns,expected_at_rate_ns,calibrated_queue_ns,over_expected,saturation,sequential_share,\
+disk_time_percent,queue_length,svctm_ns,util_percent";
+
+/// All intervals of all devices below their head line.
+#[must_use]
+pub fn diagnosis_csv(diagnosis: &Diagnosis) -> String {
+    let mut text = format!("{DIAGNOSIS_CSV_HEADER}\n");
+    for device in &diagnosis.devices {
+        for moment in &device.series {
+            row(&mut text, device, moment);
+        }
+    }
+    text
+}
+
+/// Quoted where it has to be (RFC 4180).
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
+    let numbers = &moment.numbers;
+    let verdict = device.episodes.get(moment.episode as usize).map(|it| it.verdict.name());
+    let calibrated = moment.calibrated.as_ref();
+    let fields = [
+        Some(numbers.iops),
+        numbers.read_share,
+        numbers.request_bytes,
+        numbers.bytes_per_s,
+        numbers.response_ns,
+        numbers.read_response_ns,
+        numbers.write_response_ns,
+        numbers.concurrency,
+        moment.friedman.map(|split| split.utilization),
+        moment.friedman.map(|split| split.service_ns),
+        moment.friedman.map(|split| split.queue_ns),
+        calibrated.map(|split| split.unloaded_ns),
+        calibrated.map(|split| split.expected.value),
+        calibrated.map(|split| split.expected.low),
+        calibrated.map(|split| split.expected.high),
+        calibrated.and_then(|split| split.expected_at_rate).map(|it| it.value),
+        calibrated.map(|split| split.queue_ns),
+        calibrated.map(|split| split.over_expected),
+        calibrated.map(|split| split.saturation),
+        calibrated.map(|split| split.sequential_share),
+        moment.misleading.disk_time_percent,
+        moment.misleading.queue_length,
+        moment.misleading.svctm_ns,
+        moment.misleading.util_percent,
+    ];
+    // Writing to a String cannot fail.
+    let _ = write!(
+        text,
+        "{},{},{},{},{}",
+        quoted(&device.device),
+        moment.begin_ns,
+        moment.duration_ns,
+        moment.episode + 1,
+        verdict.unwrap_or_default()
+    );
+    for field in fields {
+        let _ = match field.filter(|value| value.is_finite()) {
+            Some(value) => write!(text, ",{value}"),
+            None => write!(text, ","),
+        };
+    }
+    text.push('\n');
+}

@@ -1,0 +1,368 @@
+//! The live screen at all sizes, with everything known and with nothing.
+
+use crate::common;
+use crate::report::{
+    PastMoment, SortBy, WATCH_COLUMNS, WatchData, WatchRow, WatchVerdict, WatchView, watch_header,
+    watch_line, watch_order, watch_screen,
+};
+use crate::snapshots::assert_snapshot;
+use record::{
+    Calibrated, CgroupLimit, Confidence, Context, DeviceFacts, Estimate, Figure, Friedman, Interval,
+    ObservedDevice, OpInterval, Verdict,
+};
+use std::sync::Arc;
+
+const SMALL: (usize, usize) = (80, 24);
+const LARGE: (usize, usize) = (200, 60);
+
+fn figure(value: f64) -> Option<Figure> {
+    Some(Figure::measured(value, 0.0))
+}
+
+fn op(per_s: f64, bytes: f64, response_ns: f64) -> OpInterval {
+    OpInterval {
+        per_s: figure(per_s),
+        bytes_per_s: figure(per_s * bytes),
+        request_bytes: figure(bytes).filter(|_| per_s > 0.0),
+        merged_per_s: figure(per_s / 100.0),
+        response_ns: Some(Figure::derived(response_ns, 1e6 / per_s)).filter(|_| per_s > 0.0),
+    }
+}
+
+/// A device that reads and writes.
+fn busy(name: &str, reads: f64, writes: f64, response_ns: f64) -> WatchRow {
+    let rate = reads + writes;
+    let concurrency = rate * response_ns / 1e9;
+    let utilization = concurrency.min(1.0);
+    let interval = Interval {
+        device: name.to_owned(),
+        begin_ns: 1_700_000_000_000_000_000,
+        duration_ns: 1_000_000_000,
+        read: op(reads, 4096.0, response_ns),
+        write: op(writes, 16384.0, response_ns),
+        all: op(rate, (reads * 4096.0 + writes * 16384.0) / rate.max(1e-9), response_ns),
+        discards_per_s: figure(0.0),
+        flushes_per_s: figure(writes / 50.0),
+        busy_share: figure(utilization),
+        concurrency: figure(concurrency),
+        in_flight: figure(concurrency.round()),
+        ..Interval::default()
+    };
+    let service_ns = utilization / rate.max(1e-9) * 1e9;
+    let past = |at: usize| {
+        let wave = 1.0 + (at % 13) as f64 / 12.0;
+        PastMoment {
+            per_s: Some(rate * wave / 2.0),
+            response_ns: (rate > 0.0 && at % 7 != 3).then_some(response_ns * wave / 2.0),
+            expected_ns: None,
+        }
+    };
+    WatchRow {
+        device: Arc::new(ObservedDevice { name: name.to_owned(), ..ObservedDevice::default() }),
+        interval: Some(interval),
+        friedman: (rate > 0.0).then(|| Friedman {
+            utilization,
+            service_ns,
+            queue_ns: (response_ns - service_ns).max(0.0),
+        }),
+        profile_command: format!("halfpower check /dev/{name}"),
+        past: (0..150).map(past).collect(),
+        ..WatchRow::default()
+    }
+}
+
+/// The same with a profile and a verdict.
+fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
+    let interval = row.interval.clone().unwrap();
+    let response_ns = interval.all.response_ns.unwrap().value;
+    let facts = DeviceFacts {
+        name: row.device.name.clone(),
+        disk: row.device.name.clone(),
+        major_minor: "254:0".to_owned(),
+        model: Some("ACME SSD 3000".to_owned()),
+        scheduler: Some("none".to_owned()),
+        nr_requests: Some(256),
+        size_bytes: record::Bytes(256 << 30),
+        ..DeviceFacts::default()
+    };
+    let device = ObservedDevice { facts: Some(facts), ..row.device.as_ref().clone() };
+    row.device = Arc::new(device);
+    row.calibrated = Some(Calibrated {
+        unloaded_ns: 26_000.0,
+        expected: Estimate::symmetric(response_ns * 0.9, response_ns * 0.05, 12),
+        expected_at_rate: None,
+        queue_ns: response_ns - 26_000.0,
+        over_expected: 1.1,
+        saturation: 0.43,
+        max_iops: 198_000.0,
+        sequential_share: 0.0,
+        sequential_traced: false,
+    });
+    row.past.iter_mut().for_each(|moment| moment.expected_ns = Some(response_ns * 0.8));
+    row.profile = Some("0198f2aa of 2026-11-20".to_owned());
+    row.verdict = Some(WatchVerdict {
+        verdict,
+        confidence: Confidence::Likely,
+        claim: claim.to_owned(),
+        rivals: vec!["Requests may have stopped to be sequential.".to_owned()],
+        advice: vec!["Use 4 requests outstanding instead of 16.".to_owned()],
+    });
+    row
+}
+
+fn data(rows: Vec<WatchRow>) -> WatchData {
+    WatchData {
+        host: "db7".to_owned(),
+        time: "14:03:22 UTC".to_owned(),
+        interval: "1.00 s".to_owned(),
+        rows,
+        hidden: 9,
+        context: Context {
+            io_some_share: Some(0.123),
+            io_full_share: Some(0.02),
+            idle_share: Some(0.8),
+            steal_share: Some(0.0),
+            memory_available_bytes: Some(3 << 30),
+            dirty_bytes: Some(30 << 20),
+            writeback_bytes: Some(0),
+            ..Context::default()
+        },
+        ..WatchData::default()
+    }
+}
+
+/// One fast disk with a profile.
+fn known() -> WatchData {
+    let claim = "Requests take 1.4 times what the profile expects at 3.4 in progress: 41.2 µs \
+                 against 29.0 µs ±5 %.";
+    let row = judged(busy("vda", 82_000.0, 3_000.0, 41_200.0), Verdict::Slow, claim);
+    let mut data = data(vec![row]);
+    data.profile = Some(common::fast_profile());
+    data
+}
+
+/// A machine of so many disks, most of them idle, without profiles.
+fn many(count: usize) -> WatchData {
+    let rows = (0..count).map(|index| match index % 50 {
+        7 => busy(&format!("sd{index}"), 120.0 + index as f64, 40.0, 9e6),
+        _ => busy(&format!("sd{index}"), 0.0, 0.0, 0.0),
+    });
+    data(rows.collect())
+}
+
+fn screen(data: &WatchData, view: &WatchView, size: (usize, usize)) -> String {
+    let lines = watch_screen(data, view, size, false);
+    assert_eq!(lines.len(), size.1);
+    for line in &lines {
+        assert!(line.chars().count() <= size.0, "{line}");
+    }
+    lines.join("\n") + "\n"
+}
+
+fn plain() -> WatchView {
+    WatchView::default()
+}
+
+#[test]
+fn one_disk_with_a_profile_fills_80_by_24() {
+    let text = screen(&known(), &plain(), SMALL);
+    assert_snapshot("watch_one_80x24", &text);
+    for words in ["slow (likely)", "by the profile", "by the utilization law", "43%"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
+fn one_disk_with_a_profile_at_200_by_60_shows_its_curve_with_the_load_on_it() {
+    let text = screen(&known(), &plain(), LARGE);
+    assert_snapshot("watch_one_200x60", &text);
+    assert!(text.contains("you are here"), "{text}");
+}
+
+#[test]
+fn five_hundred_disks_leave_room_for_what_is_said_of_the_picked_one() {
+    for (name, size) in [("watch_many_80x24", SMALL), ("watch_many_200x60", LARGE)] {
+        let view = WatchView { picked: Some("sd457".to_owned()), ..plain() };
+        let text = screen(&many(500), &view, size);
+        assert_snapshot(name, &text);
+        assert!(text.contains("500 devices") && text.contains(">sd457"), "{text}");
+        assert!(text.contains("No profile of sd457"), "{text}");
+        let command = "halfpower check /dev/sd457";
+        assert!(text.replace("\n ", "").replace("  ", " ").contains(command), "{text}");
+    }
+}
+
+#[test]
+fn the_picked_device_stays_on_the_screen_wherever_it_is() {
+    let data = many(500);
+    for name in ["sd0", "sd3", "sd250", "sd499"] {
+        let view = WatchView { picked: Some(name.to_owned()), sort: SortBy::Name, ..plain() };
+        assert!(screen(&data, &view, SMALL).contains(&format!(">{name} ")), "{name}");
+    }
+}
+
+#[test]
+fn the_detail_of_a_device_has_all_that_is_known_of_it() {
+    let view = WatchView { detail: true, ..plain() };
+    let mut data = known();
+    data.notes = vec!["The set of devices changed: sdb appeared.".to_owned()];
+    let text = screen(&data, &view, (100, 45));
+    assert_snapshot("watch_detail_100x45", &text);
+    for words in ["scheduler none", "known to", "you are here", "sdb appeared", "flushes"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_help_names_every_key_and_every_figure() {
+    let view = WatchView { help: true, ..plain() };
+    let text = screen(&known(), &view, (100, 45));
+    assert_snapshot("watch_help_100x45", &text);
+    for words in ["Ctrl-C", "Page Down", "S = U/X", "saturation"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_machine_without_a_disk_says_so() {
+    let text = screen(&data(Vec::new()), &plain(), SMALL);
+    assert!(text.contains("Press a for all devices"), "{text}");
+    let none = WatchData { hidden: 0, ..data(Vec::new()) };
+    assert!(screen(&none, &plain(), SMALL).contains("no block device"));
+    screen(&WatchData::default(), &plain(), SMALL);
+}
+
+#[test]
+fn what_is_not_known_is_a_dash_and_never_a_zero() {
+    let unknown = WatchRow {
+        interval: Some(Interval { duration_ns: 1, ..Interval::default() }),
+        device: Arc::new(ObservedDevice { name: "sda".to_owned(), ..ObservedDevice::default() }),
+        ..WatchRow::default()
+    };
+    let text = screen(&data(vec![unknown.clone()]), &plain(), SMALL);
+    let row = text.lines().find(|line| line.starts_with(">sda")).unwrap();
+    assert!(!row.contains('0') && row.matches('–').count() >= 9, "{row}");
+    assert!(text.contains("keeps no counters"), "{text}");
+    let line = watch_line(&unknown, "2026-01-01T00:00:00Z");
+    assert_eq!(line.split_whitespace().filter(|word| *word == "-").count(), 19, "{line}");
+}
+
+#[test]
+fn requests_that_a_volume_repeats_are_counted_once() {
+    let mut volume = busy("dm-0", 100.0, 0.0, 1e6);
+    volume.device = Arc::new(ObservedDevice {
+        name: "dm-0".to_owned(),
+        built_of: vec!["sda".to_owned()],
+        ..ObservedDevice::default()
+    });
+    let mut part = busy("sda1", 100.0, 0.0, 1e6);
+    part.device = Arc::new(ObservedDevice {
+        name: "sda1".to_owned(),
+        partition_of: Some("sda".to_owned()),
+        ..ObservedDevice::default()
+    });
+    let text = screen(&data(vec![busy("sda", 100.0, 0.0, 1e6), part, volume]), &plain(), SMALL);
+    assert!(text.contains("3 devices (9 hidden, a shows them), 2 of them repeat"), "{text}");
+    assert!(text.contains(": 100/s, 410 kB/s"), "{text}");
+}
+
+#[test]
+fn a_limit_of_a_control_group_and_a_recording_are_said_at_the_top() {
+    let mut data = known();
+    data.context.cgroup_limits = vec![CgroupLimit {
+        group: "/db\x1b[31m".to_owned(),
+        what: "riops".to_owned(),
+        major_minor: "254:0".to_owned(),
+        limit_per_s: 85_000,
+    }];
+    let view = WatchView { recording: Some("12 s".to_owned()), paused: true, ..plain() };
+    let text = screen(&data, &view, SMALL);
+    assert!(text.contains("limit: control group /db\\x1b[31m may do reads on vda at 85.0 k/s"));
+    assert!(text.contains("RECORDING 12 s") && text.contains("STANDING STILL"), "{text}");
+}
+
+#[test]
+fn every_size_of_a_terminal_is_filled_and_none_is_overrun() {
+    let views = [
+        plain(),
+        WatchView { detail: true, ..plain() },
+        WatchView { help: true, ..plain() },
+        WatchView { picked: Some("sd7".to_owned()), remark: Some("x".repeat(300)), ..plain() },
+    ];
+    let datas = [known(), many(1), many(60), WatchData::default()];
+    for rows in [1, 2, 3, 5, 10, 24, 60, 200] {
+        for columns in [1, 10, 40, 79, 80, 120, 400] {
+            for (data, view) in datas.iter().flat_map(|data| views.iter().map(move |view| (data, view)))
+            {
+                screen(data, view, (columns, rows));
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let plain_lines = watch_screen(&known(), &plain(), SMALL, false);
+    let coloured = watch_screen(&known(), &plain(), SMALL, true);
+    assert!(coloured.iter().any(|line| line.contains("\x1b[7m")), "the picked row is marked");
+    for (plain, coloured) in plain_lines.iter().zip(&coloured) {
+        let mut bare = String::new();
+        let mut rest = coloured.as_str();
+        while let Some((before, after)) = rest.split_once("\x1b[") {
+            bare.push_str(before);
+            rest = after.split_once('m').unwrap().1;
+        }
+        assert_eq!(*plain, bare + rest);
+    }
+}
+
+#[test]
+fn devices_are_sorted_by_any_figure_and_unknown_ones_come_last() {
+    let mut rows = vec![
+        busy("sdb", 10.0, 0.0, 5e6),
+        busy("sda10", 100.0, 0.0, 1e6),
+        busy("sda2", 50.0, 0.0, 9e6),
+    ];
+    rows.push(WatchRow {
+        device: Arc::new(ObservedDevice { name: "sdc".to_owned(), ..ObservedDevice::default() }),
+        ..WatchRow::default()
+    });
+    let names = |sort, reversed| -> Vec<String> {
+        let order = watch_order(&rows, sort, reversed);
+        order.iter().map(|&index| rows[index].device.name.clone()).collect()
+    };
+    assert_eq!(names(SortBy::Rate, false), ["sda10", "sda2", "sdb", "sdc"]);
+    assert_eq!(names(SortBy::Response, false), ["sda2", "sdb", "sda10", "sdc"]);
+    assert_eq!(names(SortBy::Concurrency, false), ["sda2", "sda10", "sdb", "sdc"]);
+    assert_eq!(names(SortBy::Name, false), ["sdb", "sdc", "sda2", "sda10"]);
+    assert_eq!(names(SortBy::Name, true), ["sda10", "sda2", "sdc", "sdb"]);
+    let mut all = vec![SortBy::Concurrency];
+    while all.len() < SortBy::ALL.len() {
+        all.push(all.last().unwrap().next());
+    }
+    assert_eq!(all, SortBy::ALL);
+}
+
+#[test]
+fn a_line_for_scripts_has_every_column_in_its_place() {
+    let row = judged(busy("vda", 82_000.0, 3_000.0, 41_200.0), Verdict::SlowAndOverloaded, "");
+    let line = watch_line(&row, "2026-11-22T07:00:00Z");
+    let header = watch_header();
+    assert_snapshot("watch_line", &format!("{header}\n{line}\n"));
+    let names: Vec<&str> = header.split_whitespace().collect();
+    let entries: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(names, WATCH_COLUMNS.map(|(name, ..)| name));
+    assert_eq!(entries.len(), names.len());
+    let of = |name: &str| entries[names.iter().position(|known| *known == name).unwrap()];
+    assert_eq!((of("device"), of("read_per_s"), of("write_kib")), ("vda", "82000.0", "16.0"));
+    assert_eq!((of("response_us"), of("alone_us"), of("saturation")), ("41.2", "26.0", "0.430"));
+    assert_eq!(of("verdict"), "slow_and_overloaded?");
+}
+
+#[test]
+fn the_page_of_documentation_names_every_column() {
+    let page = include_str!("../../../../docs/watch.md");
+    for (name, _, means) in WATCH_COLUMNS {
+        assert!(page.contains(&format!("| `{name}` | {means} |")), "{name}: {means}");
+    }
+}

@@ -1,0 +1,521 @@
+//! A simulated device under several loads at once, seen as a kernel's counters would show it.
+//!
+//! A trial knows what it asked for. Whoever diagnoses does not: there are counters, once a second,
+//! of whatever programs ran. A scene makes such an observation of a device whose truth is known.
+//! Its loads come and go at their times, each with jobs of its own; all work on one device in one
+//! virtual time, by the same loop as trials.
+//!
+//! A limit of a control group holds a request before any disk counter starts. What passes it is a
+//! stream at equal distances, and that is how a limited load is carried out; that it is limited is
+//! told where a real machine tells it, in the context: the group's limit, and tasks that wait.
+//! Pressure is modelled: some task waits as long as the device is busy or a limit holds it. (A
+//! token bucket of its own ahead of the counters was rejected: it would pass the same stream.)
+
+use crate::{Board, Control, Gathering, JobPlan, Step, TrialError, Window, Worker};
+use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
+use record::{
+    Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, Nanos, OBSERVATION_SCHEMA,
+    Observation, ObservedDevice, OpInterval, OpKind, Traced, TracedOp, Workload, bucket_index,
+    hex_digest,
+};
+use simdisk::{Conditions, Passed, Room, SimClock, SimEngine, SimSpec};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use workload::derive_seed;
+
+/// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.
+const STREAMS: usize = 16;
+
+/// One load of a scene.
+#[derive(Clone, Debug)]
+pub struct SceneLoad {
+    /// The program that it stands for.
+    pub name: String,
+    /// What it asks for; its run time is not looked at.
+    pub workload: Workload,
+    /// When it comes.
+    pub begin: Nanos,
+    /// When it goes.
+    pub end: Nanos,
+    /// The limit of its control group, requests per second.
+    pub limit_iops: Option<u64>,
+    /// Whether it is the page cache writing back.
+    pub write_back: bool,
+}
+
+/// A device and what is done to it.
+#[derive(Clone, Debug)]
+pub struct Scene<'a> {
+    /// The device.
+    pub device: &'a SimSpec,
+    /// The loads.
+    pub loads: Vec<SceneLoad>,
+    /// How long it is observed.
+    pub duration: Nanos,
+    /// Distance of the samples.
+    pub interval: Nanos,
+    /// Makes service times and requests.
+    pub seed: u64,
+    /// Whether a tracer runs.
+    pub traced: bool,
+    /// Share of the processors' time that the host takes.
+    pub steal_share: f64,
+}
+
+/// Observes a scene; `stop` ends it early.
+///
+/// # Errors
+/// If an engine broke, or the end was asked for.
+pub fn observe(scene: &Scene<'_>, version: &str, stop: &AtomicBool) -> Result<Observation, TrialError> {
+    let name = format!("sim:{}", scene.device.text);
+    let room = Rc::new(RefCell::new(Room::new(scene.device.build(scene.seed), name.clone())));
+    let mut play = Play::new(scene, &room);
+    play.run(stop)?;
+    Ok(Observation {
+        schema: OBSERVATION_SCHEMA.to_owned(),
+        halfpower_version: version.to_owned(),
+        id: identity(scene),
+        time: None,
+        source: "simulated".to_owned(),
+        host: None,
+        devices: vec![ObservedDevice { name, ..ObservedDevice::default() }],
+        intervals: play.intervals,
+        contexts: play.contexts,
+        findings: Vec::new(),
+    })
+}
+
+/// A hash of all that decides the observation.
+fn identity(scene: &Scene<'_>) -> String {
+    let loads: Vec<String> = scene
+        .loads
+        .iter()
+        .map(|load| {
+            let cell = load.workload.cell();
+            let limit = load.limit_iops.unwrap_or(0);
+            let (begin, end) = (load.begin.0, load.end.0);
+            format!("{} {cell} {begin} {end} {limit} {}", load.name, load.write_back)
+        })
+        .collect();
+    hex_digest(&format!(
+        "observation {} {} {} {} {} {} {}",
+        scene.device.text,
+        scene.seed,
+        scene.duration.0,
+        scene.interval.0,
+        scene.traced,
+        scene.steal_share,
+        loads.join("; ")
+    ))
+}
+
+/// The load as it reaches the device, and whether its limit holds it.
+fn limited(load: &SceneLoad) -> (Workload, bool) {
+    let mut workload = load.workload.clone();
+    let Some(limit) = load.limit_iops else { return (workload, false) };
+    if workload.arrival != Arrival::Closed && workload.rate_iops.is_some_and(|rate| rate <= limit) {
+        return (workload, false);
+    }
+    workload.arrival = Arrival::Constant;
+    workload.rate_iops = Some(limit);
+    workload.write_rate_iops = None;
+    (workload, true)
+}
+
+/// What a tracer has seen since it was last asked.
+#[derive(Debug, Default)]
+struct Tracer {
+    ends: VecDeque<u64>,
+    sizes: [BTreeMap<u32, u64>; 2],
+    requests: [u64; 2],
+    adjacent: [u64; 2],
+    by_load: Vec<u64>,
+}
+
+impl Tracer {
+    fn see(&mut self, load: usize, submission: &Submission) {
+        let request = &submission.request;
+        let op = usize::from(request.op == OpKind::Write);
+        let end = request.offset + u64::from(request.bytes);
+        self.requests[op] += 1;
+        *self.sizes[op].entry(bucket_index(u64::from(request.bytes)) as u32).or_default() += 1;
+        if let Some(slot) = self.by_load.get_mut(load) {
+            *slot += 1;
+        }
+        if let Some(known) = self.ends.iter().position(|&known| known == request.offset) {
+            self.adjacent[op] += 1;
+            self.ends.remove(known);
+        }
+        self.ends.push_back(end);
+        if self.ends.len() > STREAMS {
+            self.ends.pop_front();
+        }
+    }
+
+    fn take(&mut self, loads: &[SceneLoad]) -> Traced {
+        let op = |index: usize| TracedOp {
+            request_bytes: HistogramSnapshot {
+                buckets: self.sizes[index].iter().map(|(&bucket, &count)| (bucket, count)).collect(),
+            },
+            sequential_share: (self.requests[index] > 0)
+                .then(|| self.adjacent[index] as f64 / self.requests[index] as f64),
+            ..TracedOp::default()
+        };
+        let mut processes: Vec<(u32, String, u64)> = loads
+            .iter()
+            .zip(&self.by_load)
+            .zip(1..)
+            .filter(|((_, count), _)| **count > 0)
+            .map(|((load, &count), id)| (id, load.name.clone(), count))
+            .collect();
+        processes.sort_by_key(|&(id, _, count)| (std::cmp::Reverse(count), id));
+        let traced = Traced { read: op(0), write: op(1), processes, ..Traced::default() };
+        let (ends, loads) = (std::mem::take(&mut self.ends), self.by_load.len());
+        *self = Self { ends, by_load: vec![0; loads], ..Self::default() };
+        traced
+    }
+}
+
+/// An engine whose requests a tracer sees.
+#[derive(Debug)]
+struct Seen {
+    engine: SimEngine,
+    load: usize,
+    tracer: Option<Rc<RefCell<Tracer>>>,
+}
+
+impl Engine for Seen {
+    fn prepare(&mut self, requests: &[Submission]) {
+        if let Some(tracer) = &self.tracer {
+            let mut tracer = tracer.borrow_mut();
+            requests.iter().for_each(|request| tracer.see(self.load, request));
+        }
+        self.engine.prepare(requests);
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.engine.hand_over()
+    }
+
+    fn wait(
+        &mut self,
+        min: u32,
+        max: u32,
+        deadline: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        self.engine.wait(min, max, deadline, done)
+    }
+
+    fn features(&self) -> Vec<String> {
+        self.engine.features()
+    }
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    at: Nanos,
+    device: DeviceSample,
+    progress_ns: [u64; 2],
+}
+
+/// A scene on its way.
+struct Play<'a> {
+    scene: &'a Scene<'a>,
+    room: Rc<RefCell<Room>>,
+    /// By job over all loads; `None` for one that has gone.
+    workers: Vec<Option<Worker<Seen, SimClock>>>,
+    /// Jobs to come, the next one last.
+    to_come: Vec<(Nanos, u32)>,
+    held: Vec<bool>,
+    tracer: Option<Rc<RefCell<Tracer>>>,
+    last: Counted,
+    intervals: Vec<Interval>,
+    contexts: Vec<Context>,
+}
+
+impl<'a> Play<'a> {
+    fn new(scene: &'a Scene<'a>, room: &Rc<RefCell<Room>>) -> Self {
+        let reach: Vec<(Workload, bool)> = scene.loads.iter().map(limited).collect();
+        let jobs: u32 = reach.iter().map(|(workload, _)| workload.numjobs).sum();
+        if let Some((first, _)) = reach.first() {
+            let conditions = Conditions {
+                cache: first.cache,
+                offset_bytes: first.offset_bytes.0,
+                working_bytes: first.size_bytes.0,
+            };
+            room.borrow_mut().admit(jobs, &conditions);
+        }
+        let tracer = scene.traced.then(|| {
+            let by_load = vec![0; scene.loads.len()];
+            Rc::new(RefCell::new(Tracer { by_load, ..Tracer::default() }))
+        });
+        let (mut workers, mut to_come) = (Vec::new(), Vec::new());
+        for (index, (load, (workload, _))) in scene.loads.iter().zip(&reach).enumerate() {
+            let window = Window { begin: load.begin, end: load.end.min(scene.duration) };
+            let control = Arc::new(Control::new(workload, window));
+            for job in 0..workload.numjobs {
+                let place = workers.len() as u32;
+                let plan = JobPlan {
+                    workload,
+                    // 53 bits of it, as elsewhere.
+                    seed: derive_seed(scene.seed, index as u64 + 1) >> 11,
+                    job,
+                    depth: workload.iodepth,
+                    control: Arc::clone(&control),
+                    board: Arc::new(Board::new()),
+                    spin: Nanos(0),
+                    gathering: Gathering::Fixed(1),
+                };
+                let engine =
+                    Seen { engine: SimEngine::new(room, place), load: index, tracer: tracer.clone() };
+                workers.push(Some(Worker::new(engine, SimClock::new(room), &plan)));
+                to_come.push((window.begin, place));
+            }
+        }
+        to_come.sort_unstable_by(|a, b| b.cmp(a));
+        Self {
+            scene,
+            room: Rc::clone(room),
+            workers,
+            to_come,
+            held: reach.iter().map(|(_, held)| *held).collect(),
+            tracer,
+            last: Counted { device: room.borrow().counters(), ..Counted::default() },
+            intervals: Vec::new(),
+            contexts: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, stop: &AtomicBool) -> Result<(), TrialError> {
+        let mut turn: Vec<u32> = Vec::new();
+        let length = Nanos(self.scene.interval.0.max(1));
+        let mut edge = length.min(self.scene.duration);
+        loop {
+            let now = self.room.borrow().now();
+            while let Some(&(begin, job)) = self.to_come.last()
+                && begin <= now
+            {
+                self.to_come.pop();
+                turn.push(job);
+            }
+            for job in turn.drain(..) {
+                step(&mut self.workers[job as usize])?;
+            }
+            if now >= self.scene.duration {
+                return Ok(());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted);
+            }
+            let limit = self.to_come.last().map_or(edge, |&(begin, _)| begin.min(edge));
+            let passed = self.room.borrow_mut().proceed(limit);
+            if passed == Passed::Silence {
+                self.room.borrow_mut().advance(limit);
+            }
+            if self.room.borrow().now() >= edge {
+                self.sample(edge);
+                edge = edge.plus(length).min(self.scene.duration);
+            }
+            self.room.borrow_mut().take_turn(&mut turn);
+        }
+    }
+
+    /// Reads the counters and writes the interval that ends now.
+    fn sample(&mut self, now: Nanos) {
+        let room = self.room.borrow();
+        let counted =
+            Counted { at: now, device: room.counters(), progress_ns: room.progress_ns() };
+        let in_flight = room.in_flight();
+        drop(room);
+        let before = std::mem::replace(&mut self.last, counted);
+        let after = &self.last;
+        let length = after.at.since(before.at);
+        if length.0 == 0 {
+            return;
+        }
+        let seconds = length.as_secs_f64();
+        let change = |index: usize| {
+            let ios = (after.device.ios[index] - before.device.ios[index]) as f64;
+            let bytes = (after.device.bytes[index] - before.device.bytes[index]) as f64;
+            let time = (after.progress_ns[index] - before.progress_ns[index]) as f64;
+            (ios, bytes, time)
+        };
+        let (reads, writes) = (change(0), change(1));
+        let both = (reads.0 + writes.0, reads.1 + writes.1, reads.2 + writes.2);
+        let op = |(ios, bytes, time): (f64, f64, f64)| OpInterval {
+            per_s: Some(Figure::measured(ios / seconds, 0.0)),
+            bytes_per_s: Some(Figure::measured(bytes / seconds, 0.0)),
+            request_bytes: (ios > 0.0).then(|| Figure::derived(bytes / ios, 0.0)),
+            merged_per_s: Some(Figure::measured(0.0, 0.0)),
+            response_ns: (ios > 0.0).then(|| Figure::measured(time / ios, 0.0)),
+        };
+        let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / length.0 as f64;
+        let traced = self.tracer.as_ref().map(|it| it.borrow_mut().take(&self.scene.loads));
+        self.intervals.push(Interval {
+            device: after.device.device.clone(),
+            begin_ns: before.at.0,
+            duration_ns: length.0,
+            read: op(reads),
+            write: op(writes),
+            all: op(both),
+            busy_share: Some(Figure::measured(busy.min(1.0), 0.0)),
+            concurrency: Some(Figure::derived(both.2 / length.0 as f64, 0.0)),
+            in_flight: Some(Figure::measured(f64::from(in_flight), 1.0)),
+            traced,
+            ..Interval::default()
+        });
+        let context = self.context(before.at, length, busy, writes.1);
+        self.contexts.push(context);
+    }
+
+    /// What the system would tell of an interval.
+    fn context(&self, begin: Nanos, length: Nanos, busy: f64, written: f64) -> Context {
+        let end = begin.plus(length);
+        let there = |load: &SceneLoad| load.begin < end && begin < load.end;
+        let loads = || self.scene.loads.iter().filter(|load| there(load));
+        let held = self.scene.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
+        let cgroup_limits = loads()
+            .filter_map(|load| {
+                let what = match load.workload.only_op() {
+                    Some(OpKind::Write) => "wiops",
+                    _ => "riops",
+                };
+                Some(CgroupLimit {
+                    group: load.name.clone(),
+                    what: what.to_owned(),
+                    major_minor: "0:0".to_owned(),
+                    limit_per_s: load.limit_iops?,
+                })
+            })
+            .collect();
+        let writing_back = loads().any(|load| load.write_back);
+        Context {
+            begin_ns: begin.0,
+            duration_ns: length.0,
+            io_some_share: Some(if held { 1.0 } else { busy.min(1.0) }),
+            steal_share: Some(self.scene.steal_share),
+            writeback_bytes: Some(if writing_back { written as u64 } else { 0 }),
+            cgroup_limits,
+            ..Context::default()
+        }
+    }
+}
+
+/// Steps a job as far as it goes.
+fn step(slot: &mut Option<Worker<Seen, SimClock>>) -> Result<(), TrialError> {
+    let Some(worker) = slot else { return Ok(()) };
+    loop {
+        match worker.step()? {
+            Step::Progress => {}
+            Step::Blocked | Step::Idle(_) => return Ok(()),
+            Step::Done => break,
+        }
+    }
+    *slot = None;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Bytes, EngineName};
+    use workload::Spec;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> SceneLoad {
+        let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+        change(&mut spec);
+        SceneLoad {
+            name: "program".to_owned(),
+            workload: spec.build(Bytes(1 << 30)).unwrap(),
+            begin: Nanos(begin * SECOND),
+            end: Nanos(end * SECOND),
+            limit_iops: None,
+            write_back: false,
+        }
+    }
+
+    fn seen(device: &str, loads: Vec<SceneLoad>) -> Observation {
+        let device = SimSpec::parse(device).unwrap();
+        let scene = Scene {
+            device: &device,
+            loads,
+            duration: Nanos(10 * SECOND),
+            interval: Nanos(SECOND),
+            seed: 1,
+            traced: true,
+            steal_share: 0.0,
+        };
+        observe(&scene, "0", &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn counters_show_loads_while_they_are_there_and_no_longer() {
+        let observation = seen(
+            "md1,service=1ms",
+            vec![
+                load(0, 10, |spec| spec.rate_iops = Some(100)),
+                load(4, 6, |spec| spec.read_percent = 0),
+            ],
+        );
+        assert_eq!(observation.intervals.len(), 10);
+        for (second, interval) in observation.intervals.iter().enumerate() {
+            let writes = interval.write.per_s.unwrap().value;
+            assert_eq!(writes > 10.0, (4..6).contains(&second), "{second}: {writes}");
+            let reads = interval.read.per_s.unwrap().value;
+            assert!((reads - 100.0).abs() < 15.0, "{second}: {reads}");
+            if !(4..7).contains(&second) {
+                assert_eq!(interval.read.response_ns.unwrap().value, 1e6);
+                assert!((interval.busy_share.unwrap().value - 0.1).abs() < 0.01);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_scene_is_the_same_bytes() {
+        let one = || {
+            let loads = vec![load(1, 9, |spec| spec.iodepth = 4)];
+            serde_json_text(&seen("mmc,servers=2", loads))
+        };
+        assert_eq!(one(), one());
+    }
+
+    fn serde_json_text(observation: &Observation) -> String {
+        format!("{observation:?}")
+    }
+
+    #[test]
+    fn a_limited_load_shows_its_limit_and_a_fast_device() {
+        let mut limited = load(0, 10, |spec| spec.iodepth = 32);
+        limited.limit_iops = Some(200);
+        let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
+        let interval = &observation.intervals[5];
+        assert!((interval.read.per_s.unwrap().value - 200.0).abs() <= 1.0);
+        assert_eq!(interval.read.response_ns.unwrap().value, 1e6);
+        let context = &observation.contexts[5];
+        assert_eq!(context.io_some_share, Some(1.0));
+        assert_eq!(context.cgroup_limits[0].limit_per_s, 200);
+    }
+
+    #[test]
+    fn a_tracer_tells_streams_from_random_requests() {
+        let share = |pattern| {
+            let loads = vec![load(0, 10, |spec| {
+                spec.pattern = pattern;
+                spec.numjobs = 4;
+            })];
+            let observation = seen("md1,service=1ms", loads);
+            let traced = observation.intervals[5].traced.clone().unwrap();
+            assert_eq!(traced.processes.len(), 1);
+            traced.read.sequential_share.unwrap()
+        };
+        assert!(share(record::Pattern::Sequential) > 0.99);
+        assert!(share(record::Pattern::Random) < 0.01);
+    }
+}

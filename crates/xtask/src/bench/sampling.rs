@@ -1,0 +1,150 @@
+//! What a sample of a thousand devices costs: the price of having `watch` open all day.
+//!
+//! The sampler of the program reads a generated /proc/diskstats of 1,000 devices, all of which did
+//! something since the last time, and the context beside it. Processor time of the thread is taken
+//! around the sample alone; the file is written anew before it. At one sample per second a
+//! hundredth of a processor is 10 ms per sample. The kernel's own work of writing the file for a
+//! thousand devices is not in a file that is read from memory; that of this machine's own devices
+//! is printed beside, per device. Rejected: wall time, which on a busy machine is somebody else's.
+
+use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
+use super::machine::Pinned;
+use super::{Context, Report};
+use anyhow::{Context as _, Result, ensure};
+use host::Roots;
+use host::live::{Sampler, Selection};
+use nix::time::{ClockId, clock_gettime};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// Devices of the figure, and of the planted fault: a fifth more.
+const DEVICES: u64 = 1_000;
+const PLANTED: u64 = 1_200;
+/// Milliseconds of processor time per sample: a hundredth of a processor at one per second.
+const GOAL_MS: f64 = 10.0;
+/// Samples per measurement.
+const SAMPLES: u64 = 20;
+/// Files of the context, as this machine has them.
+const CONTEXT_FILES: [&str; 3] = ["pressure/io", "meminfo", "stat"];
+
+pub(super) fn run(context: &Context) -> Result<Report> {
+    let _pinned = Pinned::to(context.core)?;
+    let samples = if context.smoke { 2 } else { SAMPLES };
+    let (mut few, mut many) = (Machine::new(DEVICES)?, Machine::new(PLANTED)?);
+    few.cost_ms(samples)?;
+    many.cost_ms(samples)?;
+    let pairs = context.pairs(15);
+    let cell = std::cell::RefCell::new(&mut few);
+    let cost = || cell.borrow_mut().cost_ms(samples);
+    let same = turns(pairs, cost, cost)?;
+    let planted = turns(pairs, cost, || many.cost_ms(samples))?;
+    let all: Vec<f64> = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let value = |ms: &f64| *ms;
+    let proof = Proof {
+        same: ratio_of(&same, value),
+        planted: ratio_of(&planted, value),
+        fault: "a fifth more devices",
+    };
+    let figure = median_of(&all);
+    let gate = Gate::new(
+        "a sample of 1,000 devices with its context",
+        "ms of processor time",
+        Goal::AtMost(GOAL_MS),
+        figure,
+        proof,
+    );
+    println!("    at one per second: {:.2} % of a processor", figure.value / 10.0);
+    let (devices, here) = here(samples)?;
+    println!("    this machine's own {devices} devices, the kernel's work included: {here} ms");
+    let details = json!({ "unit": "ms per sample", "here": { "devices": devices, "cost": numbers(&here) } });
+    Ok(Report { gates: vec![gate], details })
+}
+
+/// A tree with so many devices, and a sampler of it.
+struct Machine {
+    folder: tempfile::TempDir,
+    devices: u64,
+    round: u64,
+    sampler: Sampler,
+}
+
+impl Machine {
+    fn new(devices: u64) -> Result<Self> {
+        // In memory where that is possible: the file is no part of the figure.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        };
+        let folder = folder.context("there is no temporary folder")?;
+        let roots = Roots {
+            proc: folder.path().join("proc"),
+            sys: folder.path().join("sys"),
+            ..Roots::default()
+        };
+        for file in CONTEXT_FILES {
+            let to = roots.proc.join(file);
+            std::fs::create_dir_all(to.parent().unwrap_or(&roots.proc))?;
+            std::fs::write(to, std::fs::read(Path::new("/proc").join(file)).unwrap_or_default())?;
+        }
+        std::fs::write(roots.proc.join("diskstats"), lines(devices, 0))?;
+        let selection = Selection { unused: true, ..Selection::default() };
+        let sampler = Sampler::new(roots, selection)?;
+        Ok(Self { folder, devices, round: 0, sampler })
+    }
+
+    /// Processor time per sample.
+    fn cost_ms(&mut self, samples: u64) -> Result<f64> {
+        let mut spent = Duration::ZERO;
+        for _ in 0..samples {
+            self.round += 1;
+            let path = self.folder.path().join("proc/diskstats");
+            std::fs::write(path, lines(self.devices, self.round))?;
+            let begin = thread_time()?;
+            let intervals = self.sampler.sample()?;
+            let context = self.sampler.context();
+            spent += thread_time()?.saturating_sub(begin);
+            ensure!(intervals.len() as u64 == self.devices, "{} devices", intervals.len());
+            ensure!(context.duration_ns > 0, "no context");
+        }
+        Ok(spent.as_secs_f64() * 1e3 / samples as f64)
+    }
+}
+
+/// The file after so many rounds: every device reads and writes.
+fn lines(devices: u64, round: u64) -> String {
+    let mut text = String::new();
+    for device in 0..devices {
+        let (major, minor) = (8 + device / 256, device % 256);
+        let ios = 1_000_000 + device + round * (100 + device % 7);
+        let (sectors, ms) = (ios * 16, (ios / 3) & 0xffff_ffff);
+        let _ = writeln!(
+            text,
+            "{major:4} {minor:7} sd{device} {ios} 12 {sectors} {ms} {ios} 34 {sectors} {ms} 3 {ms} {} \
+             17 0 4096 5 900 40",
+            (2 * ms) & 0xffff_ffff
+        );
+    }
+    text
+}
+
+fn thread_time() -> Result<Duration> {
+    Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.into())
+}
+
+/// What a sample of this machine costs.
+fn here(samples: u64) -> Result<(usize, crate::pairs::Ratio)> {
+    let selection = Selection { unused: true, partitions: true, ..Selection::default() };
+    let mut sampler = Sampler::new(Roots::default(), selection)?;
+    let mut costs = Vec::new();
+    for _ in 0..samples {
+        let begin = thread_time()?;
+        sampler.sample()?;
+        sampler.context();
+        costs.push(thread_time()?.saturating_sub(begin).as_secs_f64() * 1e3);
+    }
+    Ok((sampler.devices().len(), median_of(&costs)))
+}
