@@ -123,7 +123,10 @@ fn an_effect_is_found_where_it_is_and_not_beside_it() {
     let (with, without) = (at("64k"), at("4k"));
     assert_eq!((with.found, without.found), (Some(true), Some(false)), "{effects:?}");
     assert!(with.ratio.low < 0.8 && 0.8 < with.ratio.high, "{with:?}");
-    assert!(with.ratio.relative_half_width() < 0.05, "what a block has in common cancels: {with:?}");
+    assert!(
+        with.ratio.relative_half_width() < 0.05,
+        "what a block has in common cancels: {with:?}"
+    );
     assert_eq!((with.ratio.n, with.combinations), (3, 1));
 }
 
@@ -176,7 +179,7 @@ fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
         let cell = cell(&levels, &visits.iter().collect::<Vec<_>>()).unwrap();
         (cell.spread_rel.unwrap(), spread_finding(&[cell]).is_some())
     };
-    assert_eq!(of([100.0, 101.0, 102.0]).1, false);
+    assert!(!of([100.0, 101.0, 102.0]).1);
     let (spread, flagged) = of([100.0, 98.0, 102.0]);
     assert!(flagged && (spread - 0.04).abs() < 1e-12);
 }

@@ -28,7 +28,8 @@ const LAST: &str = "last";
 
 /// `halfpower compare`.
 #[derive(Debug, Args)]
-#[command(after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the \
+#[command(
+    after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the \
     database\n(\"last\" is the newest profile, \"last~1\" the one before it). Several, separated by \
     commas,\nare put together; three or more profiles or experiments count as one observation \
     each.\n\n\
@@ -37,7 +38,8 @@ const LAST: &str = "last";
     halfpower compare before.json after.json --fail-on worse:10%\n  \
     halfpower compare 0192a1 0192b7              two experiments\n  \
     halfpower compare 0192a1@cache=all 0192a1@cache=device   two arms of one, block by block\n  \
-    halfpower compare old.csv new.csv            traces of run --trace")]
+    halfpower compare old.csv new.csv            traces of run --trace"
+)]
 pub(crate) struct CompareArgs {
     /// The first: what is held to be usual.
     #[arg(value_name = "A")]
@@ -130,11 +132,8 @@ fn observation(line: &TraceLine, by_comment: bool) -> TraceObservation {
     let threads =
         if line.threads > 1 { format!(", {} threads", line.threads) } else { String::new() };
     let comment = line.comment.trim();
-    let comment = if by_comment && !comment.is_empty() {
-        format!(", \"{comment}\"")
-    } else {
-        String::new()
-    };
+    let comment =
+        if by_comment && !comment.is_empty() { format!(", \"{comment}\"") } else { String::new() };
     let label = format!(
         "{} {size}, {depth}{threads}, buffering {}{comment}",
         line.op.name(),
@@ -256,7 +255,8 @@ impl Library<'_> {
             let known: BTreeSet<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
             let absent = experiment.done.iter().any(|done| !known.contains(done.trial_id.as_str()));
             if absent && let Ok(store) = self.store() {
-                let more = experiment.done.iter().filter_map(|done| store.trial(&done.trial_id).ok());
+                let more =
+                    experiment.done.iter().filter_map(|done| store.trial(&done.trial_id).ok());
                 trials.extend(more.collect::<Vec<Trial>>());
             }
             let side = Side::of_experiment(given, experiment, &trials, arm);

@@ -8,7 +8,7 @@ use simdisk::SpecError;
 use std::collections::BTreeSet;
 use store::StoreError;
 use trial::TrialError;
-use workload::BuildError;
+use workload::{BuildError, DesignError};
 
 /// Flags or their values do not fit.
 const USAGE: u8 = 2;
@@ -70,6 +70,9 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
             return host.exit_code();
         }
         if cause.is::<BuildError>() || cause.is::<SpecError>() || cause.is::<UsageError>() {
+            return USAGE;
+        }
+        if cause.is::<DesignError>() {
             return USAGE;
         }
         if cause.is::<Refusal>() {

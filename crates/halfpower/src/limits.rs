@@ -138,7 +138,7 @@ struct Machines {
 impl Machines {
     /// A simulated disk, and machines with more of them.
     fn simulated(spec: &SimSpec, seed: u64, stop: &Arc<AtomicBool>) -> anyhow::Result<Self> {
-        let session = |spec: &SimSpec| Session::simulated(spec, Some(spec.size()), seed, stop);
+        let session = |spec: &SimSpec| Session::simulated(spec, None, seed, stop);
         let (turning, disks) = match &spec.kind {
             SimKind::Machine(machine) => {
                 let apart = matches!(machine.volume.raid, Raid::None | Raid::Raid0);
@@ -186,10 +186,12 @@ impl Machines {
         let alignment = targets.alignment();
         let (number, shared) = apart(&targets);
         let all = targets.into_session(EngineName::IoUring, seed, stop);
-        let delay = match all.target().device.as_ref().and_then(|device| device.rotational) {
-            Some(true) => DELAY_TURNING,
-            _ => DELAY,
-        };
+        let turns = all
+            .target()
+            .device
+            .as_ref()
+            .is_some_and(|device| device.rotational == Some(true) && device.rotational_trusted);
+        let delay = if turns { DELAY_TURNING } else { DELAY };
         // Depth comes from jobs there, and jobs are dealt out over all targets.
         let number = if all.engine == EngineName::Sync && number > 1 { 0 } else { number };
         let findings = all.findings.iter().cloned().chain(shared).collect();
@@ -391,7 +393,8 @@ impl Run<'_> {
         profile: Option<&Profile>,
     ) -> LimitsRun {
         let session = &self.machines.all;
-        let bus = bus::bus_test(answers);
+        let medium = profile.and_then(|profile| profile.limits.read_bytes_per_s);
+        let bus = bus::bus_test(answers, medium);
         let throttles = session.environment.as_ref().map(|all| all.cgroup_limits.as_slice());
         let components = components::components(&Found {
             target: session.target(),

@@ -4,7 +4,7 @@ use crate::failure::UsageError;
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::session::VERSION;
-use crate::values::{mix, nanos, percent, Mix as Sizes};
+use crate::values::{Mix as Sizes, mix, nanos, percent};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use experiment::LoadSpec;
@@ -111,7 +111,8 @@ fn objective(text: &str) -> Result<Objective, String> {
 /// Predicts and prints.
 pub(crate) fn predict(arguments: &PredictArgs) -> anyhow::Result<Verdict> {
     if arguments.rate.is_none() && arguments.depth.is_none() && arguments.slo.is_empty() {
-        let text = "say how much is asked of the device: --rate, --depth, or --slo for the highest rate";
+        let text =
+            "say how much is asked of the device: --rate, --depth, or --slo for the highest rate";
         return Err(UsageError(text.to_owned()).into());
     }
     let places = u32::from(arguments.sequential) + u32::from(arguments.hit);
@@ -142,7 +143,10 @@ pub(crate) fn saved(keeping: &Keeping, id: &str) -> anyhow::Result<Profile> {
 
 impl PredictArgs {
     fn mix(&self) -> Mix {
-        let bs = self.bs.as_ref().map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone());
+        let bs = self
+            .bs
+            .as_ref()
+            .map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone());
         let load = LoadSpec {
             read_percent: self.read.unwrap_or(READ_PERCENT),
             bs,
@@ -171,9 +175,12 @@ fn by_profile(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<Pred
         predictions.push(predictor.predict(&mix, offered).map_err(not_predicted)?);
         let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
         // The calibrated model without a trial behind it is the one before it.
-        let known = |model: &ModelName| *model != ModelName::Calibrated || !predictor.errors().is_empty();
+        let known =
+            |model: &ModelName| *model != ModelName::Calibrated || !predictor.errors().is_empty();
         predictions.extend(
-            others.filter(known).filter_map(|model| predictor.predict_by(model, &mix, offered).ok()),
+            others
+                .filter(known)
+                .filter_map(|model| predictor.predict_by(model, &mix, offered).ok()),
         );
         predictions.sort_by_key(|prediction| prediction.model);
     }
@@ -241,8 +248,8 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
     }
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the data sheet {}", file.display()))?;
-    let (name, sheet) = sheet(&text)
-        .map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
+    let (name, sheet) =
+        sheet(&text).map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
     let mix = arguments.mix();
     let alone = sheet.at_rate(&mix, 0.0).map_err(not_predicted)?;
     let rate = arguments.rate.unwrap_or(LIGHT_SHARE * alone.max_per_s);
@@ -292,10 +299,13 @@ fn sheet(text: &str) -> Result<(String, DataSheet), String> {
     let written: Written = basic_toml::from_str(text).map_err(|error| error.to_string())?;
     let time = |key: &str, text: &Option<String>| match text {
         None => Ok(None),
-        Some(text) => nanos(text).map(|time| Some(time.0 as f64)).map_err(|error| format!("{key}: {error}")),
+        Some(text) => {
+            nanos(text).map(|time| Some(time.0 as f64)).map_err(|error| format!("{key}: {error}"))
+        }
     };
     let seek = time("seek", &written.seek)?.unwrap_or(0.0);
-    let bytes_per_s = ::limits::pap::rate_of(&written.transfer).map_err(|error| format!("transfer: {error}"))?;
+    let bytes_per_s =
+        ::limits::pap::rate_of(&written.transfer).map_err(|error| format!("transfer: {error}"))?;
     let rpm = written.rpm.unwrap_or(0.0);
     if !(0.0..=1e6).contains(&rpm) {
         return Err("rpm: use revolutions per minute, for example 7200".to_owned());
@@ -317,7 +327,8 @@ mod tests {
     #[test]
     fn friedmans_table_1_gives_8_0_to_8_1_ms_for_a_random_read_of_4_kib() {
         for (transfer, expected_ms) in [("43MB/s", 8.095), ("78MB/s", 8.053)] {
-            let text = format!("name = 'server disk'\nseek = '5ms'\nrpm = 10000\ntransfer = '{transfer}'");
+            let text =
+                format!("name = 'server disk'\nseek = '5ms'\nrpm = 10000\ntransfer = '{transfer}'");
             let (_, sheet) = sheet(&text).unwrap();
             let answer = sheet.at_rate(&LoadSpec::random(100, 4096).mix(), 0.0).unwrap();
             let found = answer.service_ns / 1e6;
@@ -327,7 +338,8 @@ mod tests {
 
     #[test]
     fn a_sheet_with_a_slip_says_which_key() {
-        let of = |line: &str| sheet(&format!("name = 'x'\ntransfer = '40MB/s'\n{line}")).unwrap_err();
+        let of =
+            |line: &str| sheet(&format!("name = 'x'\ntransfer = '40MB/s'\n{line}")).unwrap_err();
         assert!(of("seek = '5 parsecs'").starts_with("seek:"));
         assert!(of("rpm = -1").starts_with("rpm:"));
         assert!(of("sek = '5ms'").contains("sek"));

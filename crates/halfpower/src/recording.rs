@@ -9,8 +9,9 @@
 use crate::keeping::Keeping;
 use crate::observing::Tick;
 use crate::session::{VERSION, open_store};
-use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation};
+use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Store;
 
@@ -23,6 +24,8 @@ const JOINED_NS: u64 = 60_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Recording {
     observation: Observation,
+    /// Place of each device in the observation, and what was known of it last.
+    devices: HashMap<String, (usize, Arc<ObservedDevice>)>,
     /// Place of the last interval of each device.
     last: HashMap<String, usize>,
     store: Option<Store>,
@@ -48,7 +51,8 @@ impl Recording {
         };
         let store = open_store(keeping, no_save)?;
         let now = Instant::now();
-        Ok(Self { observation, last: HashMap::new(), store, saved: now, began: now })
+        let (devices, last) = (HashMap::new(), HashMap::new());
+        Ok(Self { observation, devices, last, store, saved: now, began: now })
     }
 
     /// How long it goes on already.
@@ -62,12 +66,8 @@ impl Recording {
             self.add_interval(interval);
         }
         self.observation.contexts.push(tick.context.clone());
-        let known = &mut self.observation.devices;
         for device in &tick.devices {
-            match known.iter_mut().find(|known| known.name == device.name) {
-                Some(known) => known.clone_from(device),
-                None => known.push(device.as_ref().clone()),
-            }
+            self.add_device(device);
         }
         self.observation.findings.clone_from(&tick.findings);
         if self.saved.elapsed() >= SAVED_EVERY {
@@ -75,6 +75,22 @@ impl Recording {
             self.save()?;
         }
         Ok(())
+    }
+
+    /// Keeps what is known of a device, the latest where that changed.
+    fn add_device(&mut self, device: &Arc<ObservedDevice>) {
+        let devices = &mut self.observation.devices;
+        match self.devices.get_mut(&device.name) {
+            Some((_, known)) if Arc::ptr_eq(known, device) => {}
+            Some((place, known)) => {
+                devices[*place].clone_from(device);
+                known.clone_from(device);
+            }
+            None => {
+                self.devices.insert(device.name.clone(), (devices.len(), Arc::clone(device)));
+                devices.push(device.as_ref().clone());
+            }
+        }
     }
 
     fn add_interval(&mut self, interval: &Interval) {

@@ -13,7 +13,8 @@ pub(crate) fn stop_flag(second_ends: bool) -> anyhow::Result<Arc<AtomicBool>> {
         let code = i32::from(crate::failure::INTERRUPTED);
         // It must be registered first, to see the flag as the last signal left it.
         let second = if second_ends {
-            signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&stop)).map(drop)
+            signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&stop))
+                .map(drop)
         } else {
             Ok(())
         };

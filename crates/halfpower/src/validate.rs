@@ -31,8 +31,6 @@ const REQUESTS: f64 = 40_000.0;
 const CLOSED_SHARE: f64 = 0.25;
 /// Visits to each load.
 const VISITS: usize = 2;
-/// Depth at which the largest rate is measured.
-const DEEP: u32 = 64;
 /// Part of a visit that is run before it counts.
 const RAMP_SHARE: u64 = 10;
 /// Largest request of a draw: a target must hold one.
@@ -72,7 +70,10 @@ pub(crate) struct ValidateArgs {
 }
 
 /// Predicts, measures and compares.
-pub(crate) fn validate(arguments: &ValidateArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn validate(
+    arguments: &ValidateArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Verdict> {
     let profile = saved(&arguments.keeping, &arguments.id)?;
     let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
     let area = area.ok_or_else(|| UsageError("the profile holds no cells".to_owned()))?;
@@ -82,8 +83,18 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &Arc<AtomicBool>) -> anyh
         (asked, simulated) => session::seed(asked, simulated),
     };
     let predictor = Predictor::new(&profile);
-    let mut validation =
-        Run { arguments, predictor, area, seed, session: None, store: None, spent: Nanos(0) };
+    // The largest rate is that of the deepest queue that the profile knows.
+    let deepest = profile.cells.iter().map(|cell| cell.workload.depth).max().unwrap_or(1);
+    let mut validation = Run {
+        arguments,
+        predictor,
+        area,
+        seed,
+        deepest,
+        session: None,
+        store: None,
+        spent: Nanos(0),
+    };
     let cases = validation_cases(seed, arguments.trials as usize, write);
     let mut trials: Vec<(LoadSpec, ValidationTrial)> =
         cases.iter().filter_map(|case| validation.foretell(case)).collect();
@@ -100,7 +111,8 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &Arc<AtomicBool>) -> anyh
     let outcome = validation.measure(&mut trials, &mut progress);
     progress.clear();
     outcome?;
-    let document = validation.document(&profile, trials.into_iter().map(|(_, trial)| trial).collect());
+    let document =
+        validation.document(&profile, trials.into_iter().map(|(_, trial)| trial).collect());
     if let Some(store) = &mut validation.store {
         store.add_document(&document).context(session::NOT_SAVED)?;
     }
@@ -148,6 +160,7 @@ struct Run<'a> {
     predictor: Predictor,
     area: Bytes,
     seed: u64,
+    deepest: u32,
     session: Option<Session>,
     store: Option<Store>,
     spent: Nanos,
@@ -193,7 +206,7 @@ impl Run<'_> {
                 let (amount, rate) = if open {
                     (Amount::Poisson(trial.rate_per_s as u64), trial.rate_per_s)
                 } else {
-                    (Amount::Depth(DEEP), trial.max_iops.value / CLOSED_SHARE)
+                    (Amount::Depth(self.deepest), trial.max_iops.value / CLOSED_SHARE)
                 };
                 let seed = workload::derive_seed(self.seed, (visit * 10_000 + at) as u64) >> 11;
                 let measured = self.trial(load, amount, rate, seed, progress)?;
@@ -244,7 +257,9 @@ impl Run<'_> {
         progress.measuring("validation", &what, self.spent, budget);
         let trial = session.trial(&workload, seed, &mut |_| ());
         let trial = trial.map_err(|error| match failure::is_interrupted(&error) {
-            true => Interruption("the validation was not finished, nothing is kept".to_owned()).into(),
+            true => {
+                Interruption("the validation was not finished, nothing is kept".to_owned()).into()
+            }
             false => error,
         })?;
         self.spent = self.spent.plus(time).plus(ramp_ns);
@@ -281,7 +296,8 @@ impl Run<'_> {
 fn mean_ns(trial: &Trial) -> Option<f64> {
     let directions = trial.result.read.iter().chain(&trial.result.write);
     let pairs = directions.filter_map(|one| Some((one.ios as f64, one.response_ns.as_ref()?.mean)));
-    let (count, sum) = pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
+    let (count, sum) =
+        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
     (count > 0.0).then(|| sum / count)
 }
 
@@ -331,12 +347,13 @@ fn summary(advised: ModelName, trials: &[ValidationTrial], simulated: bool) -> V
         .collect();
     let repeat = |heavy| median(of_loads(heavy).filter_map(|trial| trial.repeat_rel).collect());
     let repeat_rel: Option<f64> = repeat(false);
-    let max_errors = trials.iter().filter_map(|trial| {
-        Some((trial.max_iops.value / trial.measured_max_iops? - 1.0).abs())
-    });
+    let max_errors = trials
+        .iter()
+        .filter_map(|trial| Some((trial.max_iops.value / trial.measured_max_iops? - 1.0).abs()));
     let max_iops_rel = median(max_errors.collect());
     let repeatable = REPEAT_FACTOR * repeat_rel.unwrap_or(0.0);
-    let goal_rel = if simulated { SIMULATED_GOAL.max(repeatable) } else { REAL_GOAL.max(repeatable) };
+    let goal_rel =
+        if simulated { SIMULATED_GOAL.max(repeatable) } else { REAL_GOAL.max(repeatable) };
     let mine = accuracy.iter().find(|one| one.model == advised);
     let enough = mine.filter(|one| one.trials as usize >= MIN_LOADS).and_then(|one| one.median_rel);
     let within: Vec<bool> = trials
@@ -356,9 +373,8 @@ fn summary(advised: ModelName, trials: &[ValidationTrial], simulated: bool) -> V
         reached: enough
             .zip(max_iops_rel)
             .map(|(error, max)| error <= goal_rel && max <= MAX_RATE_GOAL),
-        within_interval: (!within.is_empty()).then(|| {
-            within.iter().filter(|inside| **inside).count() as f64 / within.len() as f64
-        }),
+        within_interval: (!within.is_empty())
+            .then(|| within.iter().filter(|inside| **inside).count() as f64 / within.len() as f64),
         accuracy,
     }
 }

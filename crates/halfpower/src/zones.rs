@@ -99,7 +99,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         let device = session.target().device.as_ref();
         device.is_some_and(|device| device.rotational == Some(true) && device.rotational_trusted)
     });
-    let (request_bytes, depth, window_bytes) = plan.shape(session.engine);
+    let (request_bytes, depth, window_bytes) = plan.shape();
     let positions = positions(&analysis, &plan, session.target());
     let lowest = positions
         .iter()
@@ -154,9 +154,9 @@ fn finish(
     Ok(Verdict::of(map.findings.iter().all(|finding| finding.severity < Severity::Invalid)))
 }
 
-/// Whether a simulated device has platters.
+/// Whether a simulated device has platters that turn.
 fn turns(spec: &SimSpec) -> bool {
-    matches!(spec.kind, SimKind::Machine(_))
+    matches!(&spec.kind, SimKind::Machine(machine) if machine.drive.effects.rotation)
 }
 
 fn open(

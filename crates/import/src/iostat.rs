@@ -94,10 +94,13 @@ const COUNTS: [Keys; 7] =
 pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, ImportError> {
     let parsed = json::values(text, "timestamp");
     let mut hosts: Vec<Host> = Vec::new();
+    let mut without_boot = without_boot(text);
     for value in &parsed.values {
         if let Some(sysstat) = value.get("sysstat") {
             let elements = sysstat.get("hosts").map_or(&[][..], Json::elements);
-            elements.iter().for_each(|host| take_host(host, &mut hosts));
+            for host in elements {
+                take_host(host, without_boot.next().unwrap_or(false), &mut hosts);
+            }
         } else if value.get("disk").is_some() {
             // A report behind a fault belongs to the machine before it.
             if hosts.is_empty() {
@@ -122,6 +125,15 @@ pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, Im
     }
 }
 
+/// Of every start of iostat, whether `-y` was given: iostat 12 then leaves an empty line where the
+/// report since boot would be.
+fn without_boot(text: &str) -> impl Iterator<Item = bool> {
+    text.split("\"statistics\": [").skip(1).map(|behind| {
+        let blank = behind.len() - behind.trim_start().len();
+        behind[..blank].matches('\n').count() > 1
+    })
+}
+
 fn nothing() -> ImportError {
     ImportError::nothing("there is no report", "record with: iostat -o JSON -x -t 1")
 }
@@ -130,6 +142,7 @@ fn nothing() -> ImportError {
 #[derive(Default)]
 struct Run<'a> {
     date: Option<&'a str>,
+    without_boot: bool,
     reports: Vec<&'a Json<'a>>,
 }
 
@@ -146,11 +159,11 @@ impl Default for Host<'_> {
     }
 }
 
-fn take_host<'a>(host: &'a Json<'a>, hosts: &mut Vec<Host<'a>>) {
+fn take_host<'a>(host: &'a Json<'a>, without_boot: bool, hosts: &mut Vec<Host<'a>>) {
     let word = |key: &str| host.get(key).and_then(Json::text);
     let name = word("nodename");
     let reports = host.get("statistics").map_or(&[][..], Json::elements).iter().collect();
-    let run = Run { date: word("date"), reports };
+    let run = Run { date: word("date"), without_boot, reports };
     match hosts.iter_mut().find(|host| host.name == name) {
         Some(host) => host.runs.push(run),
         None => hosts.push(Host { name, release: word("release"), runs: vec![run] }),
@@ -166,7 +179,7 @@ impl Host<'_> {
         for run in &self.runs {
             run.add_to(&mut sheet, options);
         }
-        let (why, remedy) = if sheet.counts.since_boot > 0 {
+        let (why, remedy) = if sheet.counts.since_boot > 0 && sheet.counts.no_length == 0 {
             (
                 "there are only averages since boot",
                 "record with an interval: iostat -o JSON -x -t 1",
@@ -188,7 +201,7 @@ impl Run<'_> {
         let spans = self.spans(sheet, options);
         for (index, (report, span)) in self.reports.iter().zip(&spans).enumerate() {
             let disks = report.get("disk").map_or(&[][..], Json::elements);
-            if index == 0 {
+            if index == 0 && !self.without_boot {
                 match self.first(disks, &spans, options) {
                     First::Interval => {}
                     first => {

@@ -107,9 +107,35 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
         let finding = Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
     }
+    findings.extend(stacked(observation));
     findings.extend(mixed(discards_mixed, count));
     findings.extend(coarse(intervals));
     findings
+}
+
+/// Devices that the kernel builds of others, of which the source does not say so.
+fn stacked(observation: &Observation) -> Option<Finding> {
+    let is_built = |name: &&str| {
+        let numbered = |prefix: &str| {
+            name.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()))
+        };
+        numbered("dm-") || numbered("md")
+    };
+    let names = || observation.devices.iter().map(|device| device.name.as_str());
+    let built: Vec<&str> = names().filter(is_built).collect();
+    let (first, others) = (built.first()?, names().count() - built.len());
+    (others > 0).then(|| {
+        let more = if built.len() == 1 { "" } else { " and others" };
+        let claim = format!(
+            "the source does not tell what {first}{more} is built of: its requests are counted \
+             again in the disks below; lost: totals over devices"
+        );
+        Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, "").with(
+            "devices built of others",
+            built.len() as f64,
+            "",
+        )
+    })
 }
 
 /// Means over reads, writes and discards together.

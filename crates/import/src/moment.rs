@@ -84,7 +84,7 @@ impl Stamp {
             return None;
         }
         let fraction = rest.first().filter(|group| [".", ","].contains(&group.before));
-        let nanos = fraction.map_or(0, |group| group.as_fraction_ns());
+        let nanos = fraction.map_or(0, Group::as_fraction_ns);
         let zone = &rest[usize::from(fraction.is_some())..];
         let seconds = hour_value * 3_600 + minute.value * 60 + second.value;
         Some(Self::Printed {

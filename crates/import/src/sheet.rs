@@ -297,12 +297,11 @@ fn left_out(counts: &Counts) -> Option<Finding> {
         (false, true) => "record with iostat -y, which prints no averages since boot",
         (false, false) => "",
     };
-    Some(
-        Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy)
-            .with("since boot", since_boot as f64, "")
-            .with("restarts", restarts as f64, "")
-            .with("unknown length", no_length as f64, ""),
-    )
+    let finding = Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy);
+    Some(with_counts(
+        finding,
+        &[("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)],
+    ))
 }
 
 /// Counters that went back between two moments.
@@ -339,12 +338,21 @@ fn damage(counts: &Counts) -> Option<Finding> {
     let claim = "parts of the source could not be read; what was whole around them is used";
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
                   cut end";
-    Some(
-        Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy)
-            .with("places that could not be read", faults as f64, "")
-            .with("figures that cannot be true", unbelievable as f64, "")
-            .with("devices twice in a report", twice as f64, ""),
-    )
+    let finding = Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy);
+    Some(with_counts(
+        finding,
+        &[
+            ("places that could not be read", faults),
+            ("figures that cannot be true", unbelievable),
+            ("devices twice in a report", twice),
+        ],
+    ))
+}
+
+/// A finding with those counts that are not 0.
+fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))
 }
 
 /// What was assumed about times.

@@ -12,7 +12,7 @@ use crate::number::Reading;
 /// Chance below which a fit is not taken for chance.
 const CHANCE: f64 = 0.01;
 /// Lengths around the nominal one that iostat measures, in hundredths of a second: it wakes up late.
-const LATE_CS: std::ops::RangeInclusive<i32> = -1..=6;
+const LATE_CS: std::ops::RangeInclusive<i32> = -1..=20;
 
 /// What a first report is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 //! The papers measured a bus by having disks send what they hold in their caches: 64 KiB again and
 //! again, two requests outstanding, on one disk and on more (Chung, Gray, Worthington, Horst 2000,
 //! section 3.3). That bounds the bus only if two things hold, and both are looked at: a cache
-//! served the re-reads (they are faster than first reads, intervals included), and the sum over the
-//! disks stopped growing. With one of them missing there is a lower bound or nothing.
+//! served the re-reads, and the sum over the disks stopped growing. With one of them missing there
+//! is a lower bound or nothing. Re-reads that are faster than first reads are no evidence of a cache
+//! by themselves: a disk that waits a revolution for the same block is faster than one that seeks.
+//! They must also be faster than the medium can be read at all.
 //!
 //! A cached block against one that was read ahead, by size, separates the fixed time of a request
 //! from the rate of the link (Riedel, van Ingen, Gray 1997, section 5.2, table 3).
@@ -60,12 +62,15 @@ pub fn best(answers: &[Answer], purpose: Purpose) -> Option<Estimate> {
     rates(answers, purpose).first().map(|(rate, _)| *rate)
 }
 
-/// Whether a cache served the re-reads.
+/// Whether a cache served the re-reads: they are faster than first reads, and than sequential reads
+/// of the medium, intervals included.
 #[must_use]
-pub fn evidence(first: &Estimate, again: &Estimate) -> CacheEvidence {
-    if again.low >= CACHE_GAIN * first.high {
+pub fn evidence(first: &Estimate, medium: &Estimate, again: &Estimate) -> CacheEvidence {
+    let least = |low: f64, high: f64| (CACHE_GAIN * low, CACHE_GAIN * high);
+    let (first, medium) = (least(first.low, first.high), least(medium.low, medium.high));
+    if again.low >= first.1.max(medium.1) {
         CacheEvidence::Served
-    } else if again.high < CACHE_GAIN * first.low {
+    } else if again.high < first.0.max(medium.0) {
         CacheEvidence::NotServed
     } else {
         CacheEvidence::CannotTell
@@ -91,9 +96,10 @@ pub fn growth(points: &[BusPoint]) -> Growth {
     }
 }
 
-/// The disk-cache test from its trials.
+/// The disk-cache test from its trials; `medium` is the rate of sequential reads, where it is known
+/// from elsewhere.
 #[must_use]
-pub fn bus_test(answers: &[Answer]) -> Measured<BusTest> {
+pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTest> {
     let targets = answers.iter().filter_map(|(purpose, _)| match purpose {
         Purpose::Again(targets) => Some(*targets),
         _ => None,
@@ -107,7 +113,11 @@ pub fn bus_test(answers: &[Answer]) -> Measured<BusTest> {
     let (Some(first), Some(one)) = (best(answers, Purpose::First), points.first()) else {
         return Measured::not("no valid trial of first reads and re-reads");
     };
-    let evidence = evidence(&first, &one.again_bytes_per_s);
+    let medium = medium.or_else(|| best(answers, Purpose::Sequential(OpKind::Read)));
+    let Some(medium) = medium else {
+        return Measured::not("without sequential reads a cache cannot be told from the medium");
+    };
+    let evidence = evidence(&first, &medium, &one.again_bytes_per_s);
     let growth = growth(&points);
     let most = points.iter().map(|point| point.again_bytes_per_s);
     let most = most.max_by(|a, b| a.value.total_cmp(&b.value));
@@ -120,6 +130,7 @@ pub fn bus_test(answers: &[Answer]) -> Measured<BusTest> {
         depth: BUS_DEPTH,
         area_bytes: BUS_AREA,
         first_bytes_per_s: first,
+        medium_bytes_per_s: medium,
         points,
         evidence,
         growth,
@@ -131,8 +142,8 @@ pub fn bus_test(answers: &[Answer]) -> Measured<BusTest> {
 fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
     match (evidence, growth) {
         (CacheEvidence::NotServed, _) => {
-            "re-reads of a small area are no faster than first reads: nothing shows that a cache \
-             served them"
+            "re-reads of a small area are no faster than first or sequential reads: nothing shows \
+             that a cache served them"
         }
         (CacheEvidence::CannotTell, _) => {
             "whether a cache served the re-reads cannot be told from their intervals"
@@ -158,7 +169,10 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
         let cell = cells
             .iter()
             .find(|cell| cell.workload.pattern == pattern && cell.workload.max_bs() == bytes);
-        cell.map_or_else(|| Measured::not("no valid trial"), |cell| Measured::Value(cell.response_ns))
+        cell.map_or_else(
+            || Measured::not("no valid trial"),
+            |cell| Measured::Value(cell.response_ns),
+        )
     };
     let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();
     sizes.sort_unstable();
@@ -168,8 +182,7 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
     }
     let fits = model::service_time_fits(&cells);
     let fit = |pattern: Pattern| -> Measured<ServiceTimeFit> {
-        let fit =
-            fits.iter().find(|fit| fit.op == OpKind::Read && fit.pattern == pattern).cloned();
+        let fit = fits.iter().find(|fit| fit.op == OpKind::Read && fit.pattern == pattern).cloned();
         fit.map_or_else(
             || {
                 let least = model::MIN_FIT_SIZES;
@@ -214,10 +227,17 @@ mod tests {
 
     #[test]
     fn a_cache_is_seen_where_re_reads_are_faster_by_more_than_their_intervals() {
-        let first = about(100.0, 5.0);
-        assert_eq!(evidence(&first, &about(200.0, 10.0)), CacheEvidence::Served);
-        assert_eq!(evidence(&first, &about(101.0, 5.0)), CacheEvidence::NotServed);
-        assert_eq!(evidence(&first, &about(130.0, 10.0)), CacheEvidence::CannotTell);
+        let (first, medium) = (about(100.0, 5.0), about(110.0, 5.0));
+        assert_eq!(evidence(&first, &medium, &about(200.0, 10.0)), CacheEvidence::Served);
+        assert_eq!(evidence(&first, &medium, &about(101.0, 5.0)), CacheEvidence::NotServed);
+        assert_eq!(evidence(&first, &medium, &about(140.0, 10.0)), CacheEvidence::CannotTell);
+    }
+
+    /// A disk that turns: a revolution for each re-read beats a seek, and the medium beats both.
+    #[test]
+    fn a_revolution_per_block_is_not_taken_for_a_cache() {
+        let (first, medium, again) = (about(3.3, 0.1), about(16.2, 1.0), about(11.8, 0.0));
+        assert_eq!(evidence(&first, &medium, &again), CacheEvidence::NotServed);
     }
 
     /// Chung 2000, section 3.3: four Fireballs through a 3ware card end at 58.9 MB/s.

@@ -123,11 +123,7 @@ fn processor(found: &Found<'_>) -> PathComponent {
     PathComponent {
         rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),
         rap_how: how.unwrap_or_default(),
-        ..row(
-            ComponentKind::Processor,
-            "processors",
-            stated(found, ComponentKind::Processor, pap),
-        )
+        ..row(ComponentKind::Processor, "processors", stated(found, ComponentKind::Processor, pap))
     }
 }
 
@@ -287,12 +283,7 @@ fn device(found: &Found<'_>) -> PathComponent {
         Some(profile) => of_profile(profile),
         None => of_trials(found.answers),
     };
-    PathComponent {
-        rap_bytes_per_s: measured(read, "no valid trial"),
-        rap_how: how,
-        others,
-        ..row
-    }
+    PathComponent { rap_bytes_per_s: measured(read, "no valid trial"), rap_how: how, others, ..row }
 }
 
 type DeviceRates = (Option<Estimate>, String, Vec<NamedRate>);
@@ -305,15 +296,11 @@ fn of_profile(profile: &Profile) -> DeviceRates {
         let bytes_per_s = iops.filter(|iops| iops.value > 0.0)?.scaled(bytes as f64);
         Some(NamedRate { name: format!("{name}, {}", format_bytes(bytes)), bytes_per_s })
     };
-    let write = limits.write_bytes_per_s.map(|bytes_per_s| NamedRate {
-        name: "write".to_owned(),
-        bytes_per_s,
-    });
-    let others = [
-        write,
-        random("random read", limits.read_iops),
-        random("random write", limits.write_iops),
-    ];
+    let write = limits
+        .write_bytes_per_s
+        .map(|bytes_per_s| NamedRate { name: "write".to_owned(), bytes_per_s });
+    let others =
+        [write, random("random read", limits.read_iops), random("random write", limits.write_iops)];
     let how = format!("largest read rate of profile {}", short(&profile.id));
     (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
 }
@@ -380,6 +367,7 @@ mod tests {
             depth: 2,
             area_bytes: Bytes(131_072),
             first_bytes_per_s: rate(10e6),
+            medium_bytes_per_s: rate(19e6),
             points: [28e6, 55e6, 58.9e6]
                 .into_iter()
                 .zip(1..)

@@ -86,8 +86,7 @@ pub fn price(
     });
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity_bytes = device.unwrap_or(profile.target.size_bytes);
-    let capacity_bytes =
-        price.map_or(capacity_bytes, |price| record::Bytes(price.capacity_bytes));
+    let capacity_bytes = price.map_or(capacity_bytes, |price| record::Bytes(price.capacity_bytes));
     Ok(PriceDocument {
         schema: record::PRICE_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),

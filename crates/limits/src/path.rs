@@ -60,9 +60,7 @@ pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
             half_power(pap, rap, component.rap_is_lower_bound);
         component.disks = match (component.kind, rap, one) {
             (ComponentKind::Device, ..) => None,
-            (_, Some(rap), Some(one)) => {
-                sizing(rap.value, one.value, component.rap_is_lower_bound)
-            }
+            (_, Some(rap), Some(one)) => sizing(rap.value, one.value, component.rap_is_lower_bound),
             _ => None,
         };
     }
@@ -72,15 +70,15 @@ pub fn conclude(components: &mut [PathComponent], one: Option<&Estimate>) {
 /// not on their way.
 #[must_use]
 pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
-    let on_the_way: Vec<&PathComponent> = components
-        .iter()
-        .filter(|component| component.kind != ComponentKind::FileCache)
-        .collect();
+    let on_the_way: Vec<&PathComponent> =
+        components.iter().filter(|component| component.kind != ComponentKind::FileCache).collect();
     let rated: Vec<(&PathComponent, &Estimate)> = on_the_way
         .iter()
         .filter_map(|component| Some((*component, component.rap_bytes_per_s.value()?)))
         .collect();
-    let least = rated.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    // One that may carry more than was seen is not known to bind.
+    let known = || rated.iter().filter(|(component, _)| !component.rap_is_lower_bound);
+    let least = known().min_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let Some(&(first, rate)) = least else {
         return Measured::not("no component of the path was measured");
     };
@@ -88,8 +86,7 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
         return Measured::not("the device was not measured");
     }
     // What overlaps with the smallest cannot be told apart from it.
-    let names: Vec<String> = rated
-        .iter()
+    let names: Vec<String> = known()
         .filter(|(_, other)| other.low <= rate.high)
         .map(|(component, _)| component.name.clone())
         .collect();
@@ -112,7 +109,13 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
 
 /// Why a component that was not measured may bind; `None` where it cannot.
 fn rival(component: &PathComponent, rate: &Estimate) -> Option<String> {
-    let reason = component.rap_bytes_per_s.reason()?;
+    let reason = match &component.rap_bytes_per_s {
+        Measured::NotMeasured { not_measured } => not_measured.clone(),
+        Measured::Value(seen) if component.rap_is_lower_bound && seen.low <= rate.high => {
+            format!("it carries at least {}, and nothing showed more", format_rate(seen.value))
+        }
+        Measured::Value(_) => return None,
+    };
     match component.pap.value() {
         Some(pap) if pap.bytes_per_s >= FAR_ABOVE * rate.high => None,
         Some(pap) => Some(format!(
@@ -220,6 +223,24 @@ mod tests {
         ];
         let Measured::Value(binding) = binding(&components) else { panic!("nothing binds") };
         assert_eq!(binding.names, ["link", "device"]);
+    }
+
+    #[test]
+    fn a_lower_bound_does_not_bind_and_is_a_rival_unless_it_lies_above() {
+        let with = |rap| {
+            let mut components = [
+                component(ComponentKind::Link, None, Some((rap, 1e6))),
+                component(ComponentKind::Device, None, Some((2e8, 1e6))),
+            ];
+            components[0].rap_is_lower_bound = true;
+            match binding(&components) {
+                Measured::Value(binding) => (binding.names, binding.rivals.len()),
+                Measured::NotMeasured { not_measured } => panic!("{not_measured}"),
+            }
+        };
+        let device = || vec!["device".to_owned()];
+        assert_eq!(with(1e8), (device(), 1));
+        assert_eq!(with(4e8), (device(), 0));
     }
 
     #[test]

@@ -14,13 +14,12 @@ use workload::{Rng, Spec, derive_seed};
 pub const BUS_REQUEST: Bytes = Bytes(64 << 10);
 /// Requests outstanding per target in it.
 pub const BUS_DEPTH: u32 = 2;
-/// The small area, per target: two requests.
-pub const BUS_AREA: Bytes = Bytes(128 << 10);
+/// The small area, per target: one block. A drive may keep no more of what it sent.
+pub const BUS_AREA: Bytes = BUS_REQUEST;
 /// Area of the cached file: it stays in the page cache of any machine.
 const CACHED_AREA: Bytes = Bytes(64 << 20);
 /// Sizes of the hit test.
-const HIT_SIZES: [u64; 8] =
-    [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+const HIT_SIZES: [u64; 8] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 /// Large requests, and how many are outstanding: enough for any medium.
 const LARGE: [(u64, u32); 2] = [(256 << 10, 4), (1 << 20, 4)];
 /// Small requests: one at a time, and as many as fill any device that a limit is looked for on.
@@ -186,10 +185,8 @@ fn cells(settings: &Settings) -> Vec<(Purpose, Workload)> {
     }
     cells.extend(bus_cells(settings));
     cells.extend(hit_cells(settings));
-    let fitting: Vec<(Purpose, Workload)> = cells
-        .iter()
-        .filter_map(|cell| Some((cell.purpose, build(cell, settings)?)))
-        .collect();
+    let fitting: Vec<(Purpose, Workload)> =
+        cells.iter().filter_map(|cell| Some((cell.purpose, build(cell, settings)?))).collect();
     let visits = (fitting.len() * ROUNDS).max(1) as u64;
     let length = Nanos(settings.budget.0 / visits).clamp(VISIT.0, VISIT.1);
     let timed = |(purpose, workload): (Purpose, Workload)| {
@@ -215,9 +212,8 @@ fn device_cells(write: bool) -> Vec<Cell> {
 }
 
 fn bus_cells(settings: &Settings) -> Vec<Cell> {
-    let read = |purpose, pattern| {
-        Cell::new(purpose, OpKind::Read, pattern, BUS_REQUEST.0, BUS_DEPTH)
-    };
+    let read =
+        |purpose, pattern| Cell::new(purpose, OpKind::Read, pattern, BUS_REQUEST.0, BUS_DEPTH);
     let mut cells = vec![read(Purpose::First, Pattern::Random)];
     for targets in 1..=settings.targets {
         let cell = read(Purpose::Again(targets), Pattern::Hit);

@@ -126,9 +126,9 @@ pub struct Calibrated {
     /// What a request of this mix takes with no other in progress.
     pub unloaded_ns: f64,
     /// What it takes at the concurrency that was seen while the device was busy.
-    pub expected: Estimate,
+    pub expected_ns: Estimate,
     /// What it would take at this rate with Poisson arrivals; null at or above the largest rate.
-    pub expected_at_rate: Option<Estimate>,
+    pub expected_at_rate_ns: Option<Estimate>,
     /// Response time less `unloaded_ns`, not below 0: waiting, in line or behind others.
     pub queue_ns: f64,
     /// Response time over what was expected of it.

@@ -5,7 +5,7 @@
 //! What the trials come to together (cells, sizes reached, effects) is a function of plan and
 //! trials, and stands in the document so that whoever reads it needs no program of ours.
 
-use crate::{Environment, Estimate, Finding, Target, Workload};
+use crate::{Advice, Environment, Estimate, Finding, Target, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -174,6 +174,9 @@ pub struct Experiment {
     /// The effects that the design asks about.
     #[serde(default)]
     pub effects: Vec<ExperimentEffect>,
+    /// What to use, as far as the effects tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
     /// Conclusions.
     pub findings: Vec<Finding>,
 }

@@ -45,8 +45,8 @@ pub use diagnosis::{
 };
 pub use estimate::{Estimate, Measured};
 pub use experiment::{
-    DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect, PlannedTrial,
-    ReachedSizes,
+    DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,
+    PlannedTrial, ReachedSizes,
 };
 pub use facts::{
     CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,
@@ -57,13 +57,13 @@ pub use histogram::{
     bucket_mid,
 };
 pub use interval::{
-    Context, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, Quality,
-    Traced, TracedOp,
+    Context, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
+    Quality, Traced, TracedOp,
 };
 pub use limits::{
-    Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower, HitRow,
-    HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate, PathComponent,
-    ProcessorCache, Sizing,
+    Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower,
+    HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate,
+    PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
 pub use prediction::{
@@ -77,7 +77,9 @@ pub use profile::{
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{
-    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema, price_schema, profile_schema, trial_schema, zones_schema, prediction_schema, validation_schema,
+    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema,
+    observation_schema, prediction_schema, price_schema, profile_schema, trial_schema,
+    validation_schema, zones_schema,
 };
 pub use trial::{
     BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
@@ -87,7 +89,7 @@ pub use trial::{
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use workload::{
-    Arrival, Blend, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions, Scrub,
-    SizeShare, StopRules, Workload, hex_digest,
+    Arrival, Blend, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions,
+    Scrub, SizeShare, StopRules, Workload, hex_digest,
 };
 pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -6,9 +6,7 @@
 //! nobody told or nothing showed is a reason here and never a guess, so that a ratio exists only
 //! where both its sides do.
 
-use crate::{
-    Bytes, Environment, Estimate, Finding, Measured, Nanos, ServiceTimeFit, Target,
-};
+use crate::{Bytes, Environment, Estimate, Finding, Measured, Nanos, ServiceTimeFit, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -283,7 +281,7 @@ pub struct MemoryTests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheEvidence {
-    /// Re-reads are faster than first reads, by more than the intervals.
+    /// Re-reads are faster than first reads and than sequential ones, by more than the intervals.
     Served,
     /// They are no faster.
     NotServed,
@@ -325,6 +323,8 @@ pub struct BusTest {
     pub area_bytes: Bytes,
     /// Reads of places that were not read before, at the same size and depth, on one target.
     pub first_bytes_per_s: Estimate,
+    /// Sequential reads on one target, as fast as they go: what the medium gives.
+    pub medium_bytes_per_s: Estimate,
     /// Re-reads, by rising number of targets.
     pub points: Vec<BusPoint>,
     /// Whether a cache served the re-reads.

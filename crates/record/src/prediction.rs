@@ -1,8 +1,6 @@
 //! The documents of `predict` and of `profile validate`.
 
-use crate::{
-    Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction, Target,
-};
+use crate::{Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! JSON Schemas, generated from the types and committed under `docs/schema/`.
 
 use crate::{
-    COMPARISON_SCHEMA, COST_FIT_SCHEMA, Comparison, CostFit, LIMITS_SCHEMA, LimitsRun, PRICE_SCHEMA,
-    PROFILE_SCHEMA, PriceDocument, Profile, TRIAL_SCHEMA, Trial, ZONES_SCHEMA, ZoneMap,
+    COMPARISON_SCHEMA, COST_FIT_SCHEMA, Comparison, CostFit, LIMITS_SCHEMA, LimitsRun,
+    PRICE_SCHEMA, PROFILE_SCHEMA, PriceDocument, Profile, TRIAL_SCHEMA, Trial, ZONES_SCHEMA,
+    ZoneMap,
 };
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -73,6 +74,12 @@ pub fn validation_schema() -> Value {
     document_schema::<crate::Validation>(crate::VALIDATION_SCHEMA)
 }
 
+/// The schema of an observation.
+#[must_use]
+pub fn observation_schema() -> Value {
+    document_schema::<crate::Observation>(crate::OBSERVATION_SCHEMA)
+}
+
 /// The generated schema, with the document's own name pinned.
 fn document_schema<T: JsonSchema>(name: &str) -> Value {
     let mut schema = schema_for!(T).to_value();
@@ -90,6 +97,7 @@ mod tests {
     fn the_committed_schemas_are_those_of_the_types() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
         let schemas = [
+            ("observation-1", observation_schema()),
             ("trial-1", trial_schema()),
             ("profile-1", profile_schema()),
             ("cost-fit-1", cost_fit_schema()),

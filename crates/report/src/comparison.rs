@@ -100,8 +100,7 @@ fn side_line(side: &ComparedSide) -> String {
         [_] => kind.to_owned(),
         ids => format!("{} {kind}s", ids.len()),
     };
-    let arm: Vec<String> =
-        side.arm.iter().map(|(axis, level)| format!("{axis}={level}")).collect();
+    let arm: Vec<String> = side.arm.iter().map(|(axis, level)| format!("{axis}={level}")).collect();
     let mut text = format!("{documents} of {}", side.target);
     if !arm.is_empty() {
         text.push_str(&format!(", where {}", arm.join(" and ")));
@@ -163,7 +162,10 @@ fn result(page: &mut Page, comparison: &Comparison) {
         let limit = number::percent_text(limit);
         let failed = comparison.rows().filter(|row| row.fails).count();
         let (text, tone) = if failed > 0 {
-            (format!("FAILS: {} established to be worse by more than {limit}", rows(failed)), Tone::Bad)
+            (
+                format!("FAILS: {} established to be worse by more than {limit}", rows(failed)),
+                Tone::Bad,
+            )
         } else {
             (format!("Passes: no row is established to be worse by more than {limit}"), Tone::Good)
         };
@@ -231,7 +233,8 @@ fn conditions(page: &mut Page, conditions: &[ComparedCondition]) {
 
 /// All rows of one quantity.
 fn table(page: &mut Page, comparison: &Comparison, metric: ComparedMetric) {
-    let pairs = comparison.cells.iter().filter(|cell| cell.cell_a.is_some() && cell.cell_b.is_some());
+    let pairs =
+        comparison.cells.iter().filter(|cell| cell.cell_a.is_some() && cell.cell_b.is_some());
     let found: Vec<(&str, &ComparedRow)> = pairs
         .flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
         .filter(|(_, row)| row.metric == metric)
@@ -325,7 +328,8 @@ fn change(ratio: f64) -> String {
         return format!("x {}", number::digits(ratio));
     }
     let percent = (ratio - 1.0) * 100.0;
-    let text = if percent.abs() < 9.95 { format!("{percent:+.1}") } else { format!("{percent:+.0}") };
+    let text =
+        if percent.abs() < 9.95 { format!("{percent:+.1}") } else { format!("{percent:+.0}") };
     let nothing = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
     format!("{} %", if nothing { "0" } else { &text })
 }

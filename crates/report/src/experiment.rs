@@ -7,6 +7,7 @@
 //! leave no room for the intervals, without which two numbers cannot be told apart.
 
 use crate::page::{Page, Span, Tone};
+use crate::profile::advice;
 use crate::table::{Column, Entry, Table};
 use crate::{Style, finding, number, target};
 use record::{Estimate, Experiment, ExperimentCell, ExperimentEffect, ReachedSizes, format_bytes};
@@ -97,6 +98,10 @@ pub fn experiment_text(experiment: &Experiment, style: &Style) -> String {
     if !experiment.note.is_empty() {
         page.paragraph(2, &format!("note: {}", experiment.note), Tone::Plain);
     }
+    if !experiment.advice.is_empty() {
+        page.heading("What to use", "");
+        advice::print_all(&mut page, &experiment.advice);
+    }
     print_effects(&mut page, experiment);
     print_reached(&mut page, experiment);
     print_results(&mut page, experiment);
@@ -173,8 +178,9 @@ fn print_results(page: &mut Page, experiment: &Experiment) {
         Column::left(1),
         Column::left(0),
         Column::right(2),
-        Column::right(2).expendable(1),
+        // With a constant depth it is depth over rate, so it goes first.
         Column::right(2).expendable(2),
+        Column::right(2).expendable(1),
     ]);
     let mut table = Table::new(columns);
     let cpu = experiment.cells.iter().any(|cell| cell.cpu_us_per_io.is_some());
@@ -190,7 +196,10 @@ fn print_results(page: &mut Page, experiment: &Experiment) {
     }
     table.print(page);
     if cpu {
-        let note = "CPU: processor time per request, the lower bound.";
+        let note = match experiment.simulated {
+            true => "CPU: processor time per request, modelled.",
+            false => "CPU: processor time per request, the lower bound.",
+        };
         page.paragraph(2, note, Tone::Faint);
     }
     for name in extras {
@@ -254,8 +263,9 @@ fn print_extra(page: &mut Page, experiment: &Experiment, axes: &[&str], name: &s
     let mut above: Option<&Levels> = None;
     for (levels, value) in cells {
         let mut row = level_entries(axes, levels, above);
+        let known = value.n > 1 && value.value != 0.0;
         let interval =
-            if value.n > 1 { number::interval(number::relative(value)) } else { String::new() };
+            if known { number::interval(number::relative(value)) } else { String::new() };
         row.extend([Entry::text(extra(name, value.value)), Entry::text(interval)]);
         table.row(row);
         above = Some(levels);
@@ -292,7 +302,7 @@ fn print_reached(page: &mut Page, experiment: &Experiment) {
     if experiment.reached.is_empty() {
         return;
     }
-    let remark = "smallest request size that reaches a share of the largest throughput";
+    let remark = "smallest size that reaches a share of the largest throughput";
     page.heading("Half-power points", remark);
     let present = |axis: &&String| {
         let levels: BTreeSet<&String> =
@@ -338,7 +348,10 @@ fn print_effects(page: &mut Page, experiment: &Experiment) {
         page.heading("Effects", &remark);
         let mut found: Vec<&ExperimentEffect> =
             effects.iter().copied().filter(|effect| effect.found == Some(true)).collect();
-        let change = |effect: &ExperimentEffect| (effect.ratio.value.max(1e-9)).ln().abs();
+        let change = |effect: &ExperimentEffect| {
+            let ratio = effect.ratio.value.max(1e-9);
+            ratio.max(1.0 / ratio)
+        };
         if found.len() > EFFECTS_LISTED {
             let mut changes: Vec<f64> = found.iter().map(|effect| change(effect)).collect();
             changes.sort_by(|a, b| b.total_cmp(a));

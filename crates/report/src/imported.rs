@@ -11,9 +11,13 @@ use crate::{Style, finding, number};
 use record::{Figure, Interval, Observation, ObservedDevice};
 
 /// Column at which the values of labelled lines begin.
-const VALUES: usize = 13;
+const VALUES: usize = 15;
+/// Column at which the text of the first line begins.
+const HEAD: usize = 13;
 /// Devices that are listed; the document has all.
 const MOST_DEVICES: usize = 40;
+/// Devices without requests that are named.
+const MOST_IDLE: usize = 12;
 /// Nanoseconds in a second and seconds in a day.
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_S: u64 = 86_400;
@@ -25,7 +29,7 @@ pub fn observation_text(observation: &Observation, style: &Style) -> String {
     let host = observation.host.as_ref().map_or(String::new(), |host| format!(" of {host}"));
     let lead = vec![Span::new("Observation: ", Tone::Strong)];
     page.hanging(lead, &format!("{}{host}", observation.source), Tone::Plain);
-    page.paragraph(VALUES, &span(observation), Tone::Plain);
+    page.paragraph(HEAD, &span(observation), Tone::Plain);
     finding::print_verdict(&mut page, &observation.findings);
     page.blank();
     devices(&mut page, observation);
@@ -54,11 +58,13 @@ fn span(observation: &Observation) -> String {
         format!("of {} to {}", time(*shortest), time(*longest))
     };
     format!(
-        "{} to {} UTC: {}, {} intervals {of}",
+        "{} to {} UTC: {}, {} intervals {of} over {} device{}",
         moment(begin),
         moment(end),
         time(end - begin),
         number::count(intervals.len() as f64),
+        observation.devices.len(),
+        if observation.devices.len() == 1 { "" } else { "s" },
     )
 }
 
@@ -104,8 +110,15 @@ fn mean<'a>(
 
 /// A table of devices, the busiest first.
 fn devices(page: &mut Page, observation: &Observation) {
+    let requests = |it: &Interval| it.all.per_s.map(|rate| rate.value);
+    let is_idle = |device: &&ObservedDevice| {
+        let mut own = observation.intervals.iter().filter(|it| it.device == device.name);
+        own.all(|it| requests(it) == Some(0.0))
+    };
+    let (idle, active): (Vec<&ObservedDevice>, Vec<&ObservedDevice>) =
+        observation.devices.iter().partition(is_idle);
     let mut rows: Vec<(f64, Vec<Entry>)> =
-        observation.devices.iter().map(|device| row(device, &observation.intervals)).collect();
+        active.into_iter().map(|device| row(device, &observation.intervals)).collect();
     rows.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut table = Table::new(vec![
         Column::left(2),
@@ -118,12 +131,29 @@ fn devices(page: &mut Page, observation: &Observation) {
         Column::right(2),
     ]);
     table.groups(vec![("means over time".into(), 3, 7)]);
-    table.titles(&["device", "intervals", "with I/O", "requests", "bytes", "response", "busy", "L"]);
+    table.titles(&[
+        "device",
+        "intervals",
+        "with I/O",
+        "requests",
+        "bytes",
+        "response",
+        "busy",
+        "L",
+    ]);
     let left_out = rows.len().saturating_sub(MOST_DEVICES);
     for (_, row) in rows.into_iter().take(MOST_DEVICES) {
         table.row(row);
     }
     table.print(page);
+    if !idle.is_empty() {
+        let mut names: Vec<String> =
+            idle.iter().take(MOST_IDLE).map(|device| shortened(&device.name)).collect();
+        if idle.len() > MOST_IDLE {
+            names.push(format!("{} more", idle.len() - MOST_IDLE));
+        }
+        page.paragraph(2, &format!("without any request: {}", names.join(", ")), Tone::Plain);
+    }
     if left_out > 0 {
         page.paragraph(2, &format!("{left_out} more devices with fewer requests"), Tone::Faint);
     }
@@ -149,6 +179,8 @@ fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Entry>) {
         let requests = it.all.per_s?.value * it.duration_ns as f64;
         Some((it.all.response_ns?.value, requests))
     });
+    let steps = own().filter_map(|it| it.all.response_ns).map(|it| it.resolution);
+    let finest = steps.fold(f64::INFINITY, f64::min);
     let or_none = |value: Option<f64>, format: &dyn Fn(f64) -> String| {
         Entry::text(value.map_or(number::NONE.to_owned(), format))
     };
@@ -158,7 +190,11 @@ fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Entry>) {
         or_none(knows_rate.then_some(active as f64), &number::count),
         or_none(requests, &number::per_second),
         or_none(over_time(|it| it.all.bytes_per_s), &number::rate),
-        or_none(response, &number::time),
+        or_none(response, &|response| match finest {
+            // A mean of 0 is one that the source could not tell from 0.
+            step if response < step => format!("<{}", number::time(step)),
+            _ => number::time(response),
+        }),
         or_none(over_time(|it| it.busy_share), &number::percent),
         or_none(over_time(|it| it.concurrency), &number::digits),
     ];

@@ -4,9 +4,9 @@
 //! reader compares shapes first and numbers after. All rows follow in tables, what they rest on can
 //! be unfolded. Rejected: both in one drawing, in which eight curves become sixteen.
 
+use crate::chart::{self, Axis, Form, Series, legend};
 use crate::html::{escape_html, page};
 use crate::papers::{by_figure, deviation_text};
-use crate::chart::{self, Axis, Form, Series, legend};
 use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
 use std::fmt::Write;
 
@@ -95,8 +95,8 @@ fn draw(body: &mut String, chart: &Chart, rows: &[&Row]) {
             .iter()
             .map(|row| {
                 let points = row.points.iter();
-                let points = points
-                    .filter_map(|point| Some(chart::Point::bare(point.x?, value(point)?)));
+                let points =
+                    points.filter_map(|point| Some(chart::Point::bare(point.x?, value(point)?)));
                 Series::new(&row.subject, Form::Curve, points.collect())
             })
             .collect(),

@@ -16,7 +16,7 @@ use record::{
 };
 
 /// Column at which the values of labelled lines begin.
-const VALUES: usize = 15;
+const VALUES: usize = 17;
 /// Columns of a load in the table of a validation.
 const LOAD_COLUMNS: usize = 34;
 
@@ -49,7 +49,7 @@ pub fn prediction_text(document: &PredictionDocument, style: &Style) -> String {
     }
     let stretched = advised.map(|prediction| prediction.stretched.as_slice()).unwrap_or_default();
     if !stretched.is_empty() {
-        page.heading("Not measured", "what the profile does not hold and the model had to assume");
+        page.heading("Not measured", "what the model had to assume");
         for clause in stretched {
             page.hanging(vec![Span::plain("  - ")], clause, Tone::Plain);
         }
@@ -138,8 +138,7 @@ fn range(estimate: &Estimate, format: fn(f64) -> String) -> String {
 fn answer_lines(page: &mut Page, prediction: &Prediction) {
     let mut line = |label: &str, text: &str| page.labelled(&format!("  {label}"), VALUES, text);
     line("response", &format!("mean {}", range(&prediction.response_ns, number::time)));
-    if let (Some(read), Some(write)) =
-        (&prediction.read_response_ns, &prediction.write_response_ns)
+    if let (Some(read), Some(write)) = (&prediction.read_response_ns, &prediction.write_response_ns)
     {
         let both =
             format!("reads {}, writes {}", number::time(read.value), number::time(write.value));
@@ -156,7 +155,8 @@ fn answer_lines(page: &mut Page, prediction: &Prediction) {
         number::time(prediction.unloaded_response_ns.value)
     );
     line("queue", &queue);
-    let in_progress = format!("{} requests in progress on average", number::digits(prediction.concurrency));
+    let in_progress =
+        format!("{} requests in progress on average", number::digits(prediction.concurrency));
     line("", &in_progress);
     line("utilization", &format!("{} of the time at least one", whole(prediction.utilization)));
     let saturation = format!(
@@ -189,10 +189,7 @@ fn objective_text(answer: &record::ObjectiveAnswer) -> (&'static str, String) {
 
 /// All models beside each other.
 fn models(page: &mut Page, document: &PredictionDocument) {
-    page.heading(
-        "Models",
-        "err: median error on open loads of the profile that they were not fitted to",
-    );
+    page.heading("Models", "err: median error on the profile's open loads, none of them fitted to");
     let mut table = Table::new(vec![
         Column::left(2),
         Column::right(2),
@@ -237,7 +234,10 @@ fn sheet_lines(page: &mut Page, sheet: &SheetPrediction) {
         time(sheet.overhead_ns)
     );
     line("service time", &parts);
-    line("response", &format!("mean {} by M/M/1, p99 {}", time(sheet.response_ns), time(sheet.p99_ns)));
+    line(
+        "response",
+        &format!("mean {} by M/M/1, p99 {}", time(sheet.response_ns), time(sheet.p99_ns)),
+    );
     line("utilization", &whole(sheet.utilization));
     line("largest rate", &number::per_second(sheet.max_per_s));
     if let Some(highest) = sheet.highest_per_s {
@@ -268,7 +268,10 @@ pub fn foretold_text(trials: &[ValidationTrial], style: &Style) -> String {
     table.titles(&["load", "rate/s", "of max", "response", ""]);
     for trial in trials {
         let (response, interval) = match &trial.prediction {
-            Some(one) => (number::time(one.response_ns.value), number::interval(number::relative(&one.response_ns))),
+            Some(one) => (
+                number::time(one.response_ns.value),
+                number::interval(number::relative(&one.response_ns)),
+            ),
             None => ("too much".to_owned(), String::new()),
         };
         table.row(vec![
@@ -309,7 +312,10 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     );
     line("largest rate", &rate);
     if let Some(within) = summary.within_interval {
-        line("intervals", &format!("{} of the measured means lie within the predicted ones", whole(within)));
+        line(
+            "intervals",
+            &format!("{} of the measured means lie within the predicted ones", whole(within)),
+        );
     }
     line(
         "goal",
@@ -324,7 +330,8 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     finding::print(&mut page, &validation.findings);
     page.blank();
     let what = if validation.simulated { "SIMULATED in virtual time; " } else { "" };
-    let conditions = format!("{what}seed {}; halfpower {}", validation.seed, validation.halfpower_version);
+    let conditions =
+        format!("{what}seed {}; halfpower {}", validation.seed, validation.halfpower_version);
     page.labelled("  conditions", VALUES, &conditions);
     page.labelled("  validation", VALUES, &validation.id);
     page.finish()
@@ -376,10 +383,14 @@ fn measured(page: &mut Page, validation: &Validation) {
         let error = mean.zip(trial.prediction.as_ref());
         table.row(vec![
             Entry::text(load_text(&trial.mix)),
-            Entry::text(whole(trial.rate_per_s / trial.measured_max_iops.unwrap_or(trial.max_iops.value))),
+            Entry::text(whole(
+                trial.rate_per_s / trial.measured_max_iops.unwrap_or(trial.max_iops.value),
+            )),
             Entry::text(mean.map_or_else(none, number::time)),
             Entry::toned(trial.repeat_rel.map_or_else(none, percent), Tone::Faint),
-            Entry::text(error.map_or_else(none, |(mean, one)| signed(one.response_ns.value / mean))),
+            Entry::text(
+                error.map_or_else(none, |(mean, one)| signed(one.response_ns.value / mean)),
+            ),
             Entry::text(
                 trial.measured_max_iops.map_or_else(none, |max| signed(trial.max_iops.value / max)),
             ),
@@ -388,7 +399,11 @@ fn measured(page: &mut Page, validation: &Validation) {
     table.print(page);
     for trial in &validation.trials {
         for reason in &trial.left_out {
-            page.hanging(vec![Span::plain("  - ")], &format!("{}: {reason}", load_text(&trial.mix)), Tone::Faint);
+            page.hanging(
+                vec![Span::plain("  - ")],
+                &format!("{}: {reason}", load_text(&trial.mix)),
+                Tone::Faint,
+            );
         }
     }
 }
@@ -407,7 +422,8 @@ fn load_text(mix: &Mix) -> String {
         _ => format!("{}/{}", number::kib(bytes), share(&|class| class.bytes == bytes)),
     };
     let sizes: Vec<String> = sizes.iter().map(of_size).collect();
-    let mut text = format!("{} % read, {}", share(&|class| class.op == OpKind::Read), sizes.join(":"));
+    let mut text =
+        format!("{} % read, {}", share(&|class| class.op == OpKind::Read), sizes.join(":"));
     let places = [(Locality::Sequential, "seq"), (Locality::Hit, "hit")];
     for (locality, word) in places {
         let part = share(&|class| class.locality == locality);

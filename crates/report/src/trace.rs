@@ -189,7 +189,8 @@ fn read_line(line: &str) -> Result<TraceLine, String> {
         return Err(format!("it has {} fields, not {FIELDS}", fields.len()));
     }
     let names: Vec<&str> = TRACE_HEADER.split(',').collect();
-    let wrong = |place: usize| format!("field {}, {:?}, is no {}", place + 1, fields[place], names[place]);
+    let wrong =
+        |place: usize| format!("field {}, {:?}, is no {}", place + 1, fields[place], names[place]);
     let number = |place: usize| {
         let value = fields[place].parse::<f64>().ok();
         value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| wrong(place))
@@ -284,7 +285,10 @@ mod tests {
         assert!((line.cpu_us_per_io().unwrap() - 18.601).abs() < 0.001);
         assert_eq!(read_trace(&format!("{TRACE_HEADER}\n{LINE}\n")).unwrap(), bare);
         let spaced = LINE.replace(',', " , ");
-        assert_eq!(read_trace(&format!("\u{feff}{TRACE_HEADER}\r\n{spaced}\r\n\r\n")).unwrap(), bare);
+        assert_eq!(
+            read_trace(&format!("\u{feff}{TRACE_HEADER}\r\n{spaced}\r\n\r\n")).unwrap(),
+            bare
+        );
         let papers = "MB/s, IO/s, Operation, BlockSize, OutstandingIOs, Buffering, NumThreads, Time, \
                       FileSize, Clock(s), User(ms), Kernel(ms), Time Stamp, Comment";
         assert_eq!(read_trace(&format!("{papers}\n{LINE}")).unwrap(), bare);

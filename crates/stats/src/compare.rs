@@ -251,10 +251,12 @@ mod tests {
         // Welch (1947) by way of the usual textbook data, on logarithms: means 20.82 and 22.98 (A1
         // and A2 of https://en.wikipedia.org/wiki/Welch%27s_t-test, example 1): t = -2.46, df = 24.9.
         let a = [
-            27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4,
+            27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7,
+            21.4,
         ];
         let b = [
-            27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4,
+            27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5,
+            24.4,
         ];
         let level = |values: &[f64]| {
             let exponentials: Vec<f64> = values.iter().map(|&value| exp(value)).collect();
@@ -324,7 +326,9 @@ mod tests {
             (0..6)
                 .map(|cell| {
                     (0..4)
-                        .map(|block| 100.0 * (1.0 + levels[block]) + noise[(cell * 5 + block * 7) % 12])
+                        .map(|block| {
+                            100.0 * (1.0 + levels[block]) + noise[(cell * 5 + block * 7) % 12]
+                        })
                         .collect()
                 })
                 .collect()

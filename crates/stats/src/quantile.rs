@@ -115,7 +115,12 @@ pub(crate) fn normal_two_sided(z: f64) -> f64 {
 /// `f` (at least 0) (Abramowitz and Stegun 26.6.2).
 pub(crate) fn f_tail(f: f64, df_above: f64, df_below: f64) -> f64 {
     let (above, below) = (df_above * f, df_below);
-    incomplete_beta(df_below / 2.0, df_above / 2.0, below / (below + above), above / (below + above))
+    incomplete_beta(
+        df_below / 2.0,
+        df_above / 2.0,
+        below / (below + above),
+        above / (below + above),
+    )
 }
 
 /// Quantile of Student's t distribution: the value below which a share `p` of it lies. `p` in (0,

@@ -95,7 +95,8 @@ pub fn visits_factor(n: u32) -> f64 {
     if n < 2 {
         return 1.0;
     }
-    student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(n) - 1.0) / student_t_quantile(crate::UPPER_95, f64::INFINITY)
+    student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(n) - 1.0)
+        / student_t_quantile(crate::UPPER_95, f64::INFINITY)
 }
 
 /// The stopping rule: whether the half-width of [`visits_mean`] is at most `target_rel` (a share,

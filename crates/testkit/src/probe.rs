@@ -55,6 +55,8 @@ pub enum Capability {
     Setpriv,
     /// A program can be run on a terminal of its own (script).
     Terminal,
+    /// A browser that runs without a screen (chromium).
+    Chromium,
     /// The programs of sysstat: iostat, sadf and sadc.
     Sysstat,
     /// A Prometheus server and an exporter of the machine's counters for it.
@@ -104,6 +106,7 @@ impl Capability {
             Self::Prometheus => failure(Command::new("prometheus").arg("--version"))
                 .or_else(|| failure(Command::new("prometheus-node-exporter").arg("--version"))),
             Self::Terminal => failure(Command::new("script").args(["-qec", "true", "/dev/null"])),
+            Self::Chromium => failure(Command::new("chromium").arg("--version")),
         }
     }
 }

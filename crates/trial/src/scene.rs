@@ -69,7 +69,11 @@ pub struct Scene<'a> {
 ///
 /// # Errors
 /// If an engine broke, or the end was asked for.
-pub fn observe(scene: &Scene<'_>, version: &str, stop: &AtomicBool) -> Result<Observation, TrialError> {
+pub fn observe(
+    scene: &Scene<'_>,
+    version: &str,
+    stop: &AtomicBool,
+) -> Result<Observation, TrialError> {
     let name = format!("sim:{}", scene.device.text);
     let room = Rc::new(RefCell::new(Room::new(scene.device.build(scene.seed), name.clone())));
     let mut play = Play::new(scene, &room);
@@ -158,7 +162,10 @@ impl Tracer {
     fn take(&mut self, loads: &[SceneLoad]) -> Traced {
         let op = |index: usize| TracedOp {
             request_bytes: HistogramSnapshot {
-                buckets: self.sizes[index].iter().map(|(&bucket, &count)| (bucket, count)).collect(),
+                buckets: self.sizes[index]
+                    .iter()
+                    .map(|(&bucket, &count)| (bucket, count))
+                    .collect(),
             },
             sequential_share: (self.requests[index] > 0)
                 .then(|| self.adjacent[index] as f64 / self.requests[index] as f64),
@@ -271,8 +278,11 @@ impl<'a> Play<'a> {
                     spin: Nanos(0),
                     gathering: Gathering::Fixed(1),
                 };
-                let engine =
-                    Seen { engine: SimEngine::new(room, place), load: index, tracer: tracer.clone() };
+                let engine = Seen {
+                    engine: SimEngine::new(room, place),
+                    load: index,
+                    tracer: tracer.clone(),
+                };
                 workers.push(Some(Worker::new(engine, SimClock::new(room), &plan)));
                 to_come.push((window.begin, place));
             }
@@ -328,8 +338,7 @@ impl<'a> Play<'a> {
     /// Reads the counters and writes the interval that ends now.
     fn sample(&mut self, now: Nanos) {
         let room = self.room.borrow();
-        let counted =
-            Counted { at: now, device: room.counters(), progress_ns: room.progress_ns() };
+        let counted = Counted { at: now, device: room.counters(), progress_ns: room.progress_ns() };
         let in_flight = room.in_flight();
         drop(room);
         let before = std::mem::replace(&mut self.last, counted);
@@ -481,13 +490,9 @@ mod tests {
     fn the_same_scene_is_the_same_bytes() {
         let one = || {
             let loads = vec![load(1, 9, |spec| spec.iodepth = 4)];
-            serde_json_text(&seen("mmc,servers=2", loads))
+            format!("{:?}", seen("mmc,servers=2", loads))
         };
         assert_eq!(one(), one());
-    }
-
-    fn serde_json_text(observation: &Observation) -> String {
-        format!("{observation:?}")
     }
 
     #[test]

@@ -15,8 +15,18 @@ use std::time::{Duration, Instant};
 
 /// What root on a machine of a CI service has. Where a test is skipped for the lack of one of
 /// these, the machine is set up wrongly and the gate is not worth its name.
-const ROOT_HAS: [&str; 8] =
-    ["Root", "Loop", "Mount", "Fio", "Ext4", "Strace", "Setpriv", "Terminal"];
+const ROOT_HAS: [&str; 10] = [
+    "Root",
+    "Loop",
+    "Mount",
+    "Fio",
+    "Ext4",
+    "Strace",
+    "Setpriv",
+    "Terminal",
+    "Sysstat",
+    "Prometheus",
+];
 
 /// Tests as cargo counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod pairs;
 mod peers;
 mod place;
 pub mod tidy;
+mod validate;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -33,10 +34,12 @@ usage: cargo xtask VERB [flags]
   peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
         [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
                           halfpower against fio, pair by pair
+  validate [--only DEVICE] [--trials N]
+                          predictions against measurements, over all simulated devices
   burner                  the upper bound of processor cost against a known one";
 
 /// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 5] = ["ci", "tidy", "bench", "peers", "burner"];
+pub const VERBS: [&str; 6] = ["ci", "tidy", "bench", "peers", "validate", "burner"];
 
 /// Runs one verb; whether it passed.
 ///
@@ -67,6 +70,14 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         "burner" => {
             let flags = Arguments::read(rest, &["--burn"], &[])?;
             if flags.has("--burn") { burner::burn() } else { burner::run() }
+        }
+        "validate" => {
+            let flags = Arguments::read(rest, &[], &["--only", "--trials"])?;
+            let options = validate::Options {
+                only: flags.value("--only")?,
+                trials: flags.value("--trials")?,
+            };
+            validate::run(&options)
         }
         "help" | "--help" | "-h" => {
             println!("{USAGE}");

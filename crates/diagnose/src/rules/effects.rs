@@ -166,7 +166,8 @@ fn use_this(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
     let parts: Vec<String> = signs
         .iter()
         .map(|sign| {
-            let place = if signs.len() > 1 { format!(" ({})", places(told, *sign)) } else { String::new() };
+            let place =
+                if signs.len() > 1 { format!(" ({})", places(told, *sign)) } else { String::new() };
             format!("{}{place}", rule.action(*sign).use_this)
         })
         .collect();
@@ -235,7 +236,8 @@ fn against_rule(rule: &Rule, told: &[Told], signs: &[Sign]) -> Option<String> {
             format!("{} is {what}{place}", rule.level)
         })
         .collect();
-    (!others.is_empty()).then(|| format!("rule of thumb: {}; here {}", rule.thumb, others.join(", ")))
+    (!others.is_empty())
+        .then(|| format!("rule of thumb: {}; here {}", rule.thumb, others.join(", ")))
 }
 
 /// What following the advice gains where the effect is largest.
@@ -252,7 +254,12 @@ fn gain(told: &Told) -> Estimate {
 /// `1.9 times (1.8 to 2.0)`, or a percentage where that is easier to read.
 pub(super) fn gain_text(gain: &Estimate) -> String {
     if gain.value >= 2.0 {
-        return format!("{} ({:.1} to {:.1})", crate::words::times(gain.value), gain.low, gain.high);
+        return format!(
+            "{} ({:.1} to {:.1})",
+            crate::words::times(gain.value),
+            gain.low,
+            gain.high
+        );
     }
     let plus = |ratio: f64| percent(ratio - 1.0);
     format!("+{} ({} to {})", plus(gain.value), plus(gain.low), plus(gain.high))

@@ -70,10 +70,7 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
             percent(chosen.value / best.value),
             percent(by_rule.value / best.value)
         ),
-        next_best: format!(
-            "{first} deep: {} of the best",
-            percent(first_rate.value / best.value)
-        ),
+        next_best: format!("{first} deep: {} of the best", percent(first_rate.value / best.value)),
         against_rule: (more_needed || fewer_do).then(|| {
             let what = if more_needed { "takes more" } else { "takes fewer" };
             format!("rule of thumb: N+1 outstanding for N disks (Riedel 6); here it {what}")
@@ -99,7 +96,8 @@ fn ratio(of: &Estimate, over: &Estimate) -> Estimate {
 /// such disks fill. Silent where the rate of that part is only known from below, because it may then
 /// carry any number.
 pub(super) fn disks_of_a_path(limits: &LimitsRun) -> Option<Advice> {
-    let sized = limits.components.iter().filter(|component| component.kind != ComponentKind::Device);
+    let sized =
+        limits.components.iter().filter(|component| component.kind != ComponentKind::Device);
     let (component, sizing) = sized
         .filter_map(|component| Some((component, component.disks.as_ref()?)))
         .filter(|(_, sizing)| !sizing.at_least)
@@ -149,8 +147,10 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             ..Advice::default()
         });
     }
-    let fastest = zones.bands.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
-    let slowest = zones.bands.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    let fastest =
+        zones.bands.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    let slowest =
+        zones.bands.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
     let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
     let gain = ratio(&fastest.bytes_per_s, &slowest.bytes_per_s);
     Some(Advice {
@@ -158,10 +158,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
         use_this: if first {
             "hot sequential files at the start of the device".to_owned()
         } else {
-            format!(
-                "hot sequential files from {} on",
-                record::format_bytes(fastest.offset_bytes.0)
-            )
+            format!("hot sequential files from {} on", record::format_bytes(fastest.offset_bytes.0))
         },
         because: format!(
             "fastest band {} {}, slowest {} {}",
@@ -170,7 +167,10 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             format_rate(slowest.bytes_per_s.value),
             plus_minus(&slowest.bytes_per_s)
         ),
-        next_best: format!("over all of the device: {}", gain_text(&ratio(&fastest.bytes_per_s, &zones.mean_bytes_per_s))),
+        next_best: format!(
+            "over all of the device: {}",
+            gain_text(&ratio(&fastest.bytes_per_s, &zones.mean_bytes_per_s))
+        ),
         against_rule: (!first).then(|| {
             "rule of thumb: the outside is the start (Riedel 5.6); here it is not".to_owned()
         }),

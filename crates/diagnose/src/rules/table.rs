@@ -262,7 +262,11 @@ mod tests {
                 assert!(action.use_this.chars().count() <= 90, "{}", action.use_this);
                 assert!(action.price.chars().count() <= 140, "{}", action.price);
             }
-            assert!(rule.thumb.contains("(Riedel ") || rule.thumb.contains("(Chung "), "{}", rule.thumb);
+            assert!(
+                rule.thumb.contains("(Riedel ") || rule.thumb.contains("(Chung "),
+                "{}",
+                rule.thumb
+            );
         }
     }
 

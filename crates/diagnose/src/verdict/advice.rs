@@ -14,8 +14,8 @@ use super::reference_knee;
 use super::{Judged, tally::Tally};
 use crate::words::percent;
 use record::{
-    CauseCode, Effect, Estimate, Locality, Measured, Mix, OpKind, Prediction, Remedy,
-    Strategy, Verdict, format_bytes, format_count,
+    CauseCode, Effect, Estimate, Locality, Measured, Mix, OpKind, Prediction, Remedy, Strategy,
+    Verdict, format_bytes, format_count,
 };
 
 /// Faster by this share is what the next better disk gives (Friedman: 20 to 30 %).
@@ -75,8 +75,7 @@ impl<'a> Asked<'a> {
         let tally = &judged.stretch.tally;
         let best = judged.stretch.best_look();
         let response = tally.response_ns().unwrap_or(0.0);
-        let slow =
-            matches!(judged.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let slow = matches!(judged.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let slower = best
             .filter(|_| slow)
             .map_or(1.0, |(look, response)| response / look.expected_ns(false).max(1.0));
@@ -210,7 +209,8 @@ impl<'a> Asked<'a> {
         let mut remedy = self.remedy(Strategy::Restore, cause, what.to_owned());
         remedy = self.with_effect(remedy, self.effect(after, rate), false);
         "as many requests in progress as now".clone_into(&mut remedy.assumes);
-        "a check of about a minute on a quiet device; then a disk, or a move".clone_into(&mut remedy.price);
+        "a check of about a minute on a quiet device; then a disk, or a move"
+            .clone_into(&mut remedy.price);
         "a new profile of the quiet device that agrees with the old one: then the load differs from \
          what was profiled, not the device"
             .clone_into(&mut remedy.refuted_by);
@@ -238,7 +238,8 @@ impl<'a> Asked<'a> {
             format_count(effect.iops_after.value),
             format_count(self.iops)
         );
-        "a rate that falls below the predicted one, or response times that stay".clone_into(&mut remedy.refuted_by);
+        "a rate that falls below the predicted one, or response times that stay"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -254,7 +255,8 @@ impl<'a> Asked<'a> {
         let effect = self.effect(self.time(&prediction), self.rate(&prediction.iops));
         let mut remedy = self.with_effect(remedy, effect, true);
         "requests that do not wait for each other's results".clone_into(&mut remedy.assumes);
-        "work on the program; single requests take as long as predicted".clone_into(&mut remedy.price);
+        "work on the program; single requests take as long as predicted"
+            .clone_into(&mut remedy.price);
         "a rate that does not rise with the depth".clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
@@ -276,7 +278,8 @@ impl<'a> Asked<'a> {
         let remedy = self.remedy(Strategy::MoreDisks, cause, action);
         let (time, rate) = self.spread(2.0)?;
         let mut remedy = self.with_effect(remedy, self.effect(time, rate), false);
-        "data that can be divided, and requests that go to both alike".clone_into(&mut remedy.assumes);
+        "data that can be divided, and requests that go to both alike"
+            .clone_into(&mut remedy.assumes);
         "a second disk, and dividing the data".clone_into(&mut remedy.price);
         "requests that still go mostly to one of them".clone_into(&mut remedy.refuted_by);
         Some(remedy)
@@ -290,11 +293,13 @@ impl<'a> Asked<'a> {
         let remedy = self.remedy(Strategy::DiskArray, cause, action);
         let (time, rate) = self.spread(4.0 / (1.0 + writes))?;
         let mut remedy = self.with_effect(remedy, self.effect(time, rate), false);
-        "requests smaller than a chunk, and an array that adds nothing of its own".clone_into(&mut remedy.assumes);
+        "requests smaller than a chunk, and an array that adds nothing of its own"
+            .clone_into(&mut remedy.assumes);
         "four disks for the room of two; parity (RAID 5, 6) would be cheaper and cost four or six \
          requests per small write"
             .clone_into(&mut remedy.price);
-        "single disks of the array that are busier than the others".clone_into(&mut remedy.refuted_by);
+        "single disks of the array that are busier than the others"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -329,7 +334,8 @@ impl<'a> Asked<'a> {
         let mut remedy = self.with_effect(remedy, effect, false);
         "all of its requests are that much faster".clone_into(&mut remedy.assumes);
         "Friedman's figure: about half as much again for the disk".clone_into(&mut remedy.price);
-        "a `halfpower check` of the new disk that is not that much faster".clone_into(&mut remedy.refuted_by);
+        "a `halfpower check` of the new disk that is not that much faster"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -377,8 +383,8 @@ impl<'a> Asked<'a> {
             return None;
         }
         let (least, middle, most) = (at(CACHED.0)?, at(CACHED.1)?, at(CACHED.2)?);
-        let action = "A device or controller with a cache that holds the data that is read most."
-            .to_owned();
+        let action =
+            "A device or controller with a cache that holds the data that is read most.".to_owned();
         let remedy = self.remedy(Strategy::CachedDisks, cause, action);
         let effect = self.effect(
             spanning(middle.0, least.0, most.0, self.tally.intervals),
@@ -392,7 +398,8 @@ impl<'a> Asked<'a> {
             percent(CACHED.0),
             percent(CACHED.2)
         );
-        "a controller or drive with memory; writes need a battery or capacitor".clone_into(&mut remedy.price);
+        "a controller or drive with memory; writes need a battery or capacitor"
+            .clone_into(&mut remedy.price);
         "re-reads that are rare: a trace of the addresses tells".clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
@@ -432,7 +439,8 @@ impl<'a> Asked<'a> {
             percent(CACHED.0),
             percent(CACHED.2)
         );
-        "memory; what is left for the disk holds more writes, in bursts".clone_into(&mut remedy.price);
+        "memory; what is left for the disk holds more writes, in bursts"
+            .clone_into(&mut remedy.price);
         "a hit rate of the host's cache that does not rise".clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
@@ -443,8 +451,10 @@ impl<'a> Asked<'a> {
                 "Raise {}={} of the control group {:?}.",
                 limit.what, limit.limit_per_s, limit.group
             ),
-            None => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
-                .to_owned(),
+            None => {
+                "Find the cap (control group, provider's volume type, hypervisor) and raise it."
+                    .to_owned()
+            }
         };
         let mut remedy = self.remedy(Strategy::RaiseCap, cause, action);
         if let (Some(reference), Some(look)) = (self.reference, self.look)
@@ -459,7 +469,8 @@ impl<'a> Asked<'a> {
         }
         "a program that asks for as much as the device can do".clone_into(&mut remedy.assumes);
         "a larger volume type, or less for others on the same disk".clone_into(&mut remedy.price);
-        "a rate that stays where it is: then the program paces itself".clone_into(&mut remedy.refuted_by);
+        "a rate that stays where it is: then the program paces itself"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -471,7 +482,8 @@ impl<'a> Asked<'a> {
         let action = "Move half of what this device does to one that has much to spare.".to_owned();
         let remedy = self.remedy(Strategy::LoadBalancing, cause, action);
         let mut remedy = self.with_effect(remedy, self.effect(time, rate), false);
-        "the other device is as fast as this one, and the data can be divided".clone_into(&mut remedy.assumes);
+        "the other device is as fast as this one, and the data can be divided"
+            .clone_into(&mut remedy.assumes);
         "moving data".clone_into(&mut remedy.price);
         "the other device becoming as busy as this one".clone_into(&mut remedy.refuted_by);
         Some(remedy)
@@ -531,7 +543,8 @@ impl<'a> Asked<'a> {
         "the device takes requests in the order in which it gets them; the figures are of reads"
             .clone_into(&mut remedy.assumes);
         "writes wait longer".clone_into(&mut remedy.price);
-        "reads that take as long as before: then the queue is in the device".clone_into(&mut remedy.refuted_by);
+        "reads that take as long as before: then the queue is in the device"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -550,9 +563,10 @@ impl<'a> Asked<'a> {
             return None;
         }
         let time = self.at_rate(self.mix()?, self.iops)?;
-        let action = "Let writes come evenly: smaller vm.dirty_background_bytes, or direct I/O for \
+        let action =
+            "Let writes come evenly: smaller vm.dirty_background_bytes, or direct I/O for \
                       the writer."
-            .to_owned();
+                .to_owned();
         let remedy = self.remedy(Strategy::DirectIo, cause, action);
         let mut remedy = self.with_effect(remedy, self.effect(time, self.same_rate()), false);
         "the same writes as a Poisson stream".clone_into(&mut remedy.assumes);
@@ -574,8 +588,7 @@ impl<'a> Asked<'a> {
 
     fn larger(&self, cause: CauseCode) -> Option<Remedy> {
         let (mix, factor) = self.in_larger()?;
-        let prediction =
-            self.reference?.at_rate(&mix, self.iops / factor * self.slower)?;
+        let prediction = self.reference?.at_rate(&mix, self.iops / factor * self.slower)?;
         let time = self.time(&prediction);
         let action = format!(
             "Ask for {} at a time: one request does the work of {factor:.0}.",
@@ -585,7 +598,8 @@ impl<'a> Asked<'a> {
         // Time per byte is what is saved.
         let effect = self.effect(time.scaled(1.0 / factor), self.same_rate());
         let mut remedy = self.with_effect(remedy, effect, false);
-        "requests that stay adjacent; the figures are per request of today's size".clone_into(&mut remedy.assumes);
+        "requests that stay adjacent; the figures are per request of today's size"
+            .clone_into(&mut remedy.assumes);
         "memory for larger buffers".clone_into(&mut remedy.price);
         "throughput that does not rise with the size".clone_into(&mut remedy.refuted_by);
         Some(remedy)
@@ -613,7 +627,8 @@ impl<'a> Asked<'a> {
         let action = format!("read_ahead_kb={} instead of {}.", now * 4 >> 10, now >> 10);
         let remedy = self.remedy(Strategy::ReadAhead, cause, action);
         let mut remedy = self.with_effect(remedy, effect, true);
-        "buffered readers in order; the figures are per request of today's size".clone_into(&mut remedy.assumes);
+        "buffered readers in order; the figures are per request of today's size"
+            .clone_into(&mut remedy.assumes);
         "memory, and reads for nothing where readers jump".clone_into(&mut remedy.price);
         "throughput of the reader that stays".clone_into(&mut remedy.refuted_by);
         Some(remedy)
@@ -630,7 +645,8 @@ impl<'a> Asked<'a> {
         }
         "requests that are whole again, and nothing more".clone_into(&mut remedy.assumes);
         "reading and writing these files once".clone_into(&mut remedy.price);
-        "few extents per file: then the splits come from request sizes beyond the device's".clone_into(&mut remedy.refuted_by);
+        "few extents per file: then the splits come from request sizes beyond the device's"
+            .clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }
 
@@ -660,7 +676,8 @@ impl<'a> Asked<'a> {
         let rate = at_least(&prediction.iops, MODEL_ERROR);
         let mut remedy = self.with_effect(remedy, self.effect(after, rate), false);
         "all of the slowness comes from reading before writing".clone_into(&mut remedy.assumes);
-        "a change of the program's record size, or partitions made anew".clone_into(&mut remedy.price);
+        "a change of the program's record size, or partitions made anew"
+            .clone_into(&mut remedy.price);
         "writes of whole blocks that take as long".clone_into(&mut remedy.refuted_by);
         Some(remedy)
     }

@@ -219,7 +219,8 @@ fn neighbour(stretch: &Stretch<'_>) -> Option<Cause> {
 
 fn hot(spare: &[String]) -> Option<Cause> {
     let first = spare.first()?;
-    let others = if spare.len() > 1 { format!(" and {} more", spare.len() - 1) } else { String::new() };
+    let others =
+        if spare.len() > 1 { format!(" and {} more", spare.len() - 1) } else { String::new() };
     Some(cause(
         CauseCode::HotDevice,
         format!("{first}{others} had much to spare at the same time."),
@@ -266,7 +267,10 @@ fn split(stretch: &Stretch<'_>) -> Option<Cause> {
     (share >= SPLITS_SHARE).then(|| {
         cause(
             CauseCode::SplitRequests,
-            format!("{} of the requests were split, as those to scattered files are.", percent(share)),
+            format!(
+                "{} of the requests were split, as those to scattered files are.",
+                percent(share)
+            ),
             vec![evidence("splits per request", share, "share")],
         )
     })

@@ -24,6 +24,8 @@ use record::{
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
 /// A rate may exceed the largest one of the profile by this share before the mix is ruled out.
 const ABOVE_MAXIMUM: f64 = 1.1;
+/// Expectations whose logarithms differ by less than this explain a time equally well.
+const ABOUT_AS_NEAR: f64 = 0.1;
 /// Smallest share of the requests that makes a class.
 const CLASS_MIN: f64 = 0.002;
 
@@ -102,34 +104,102 @@ impl Reference {
         }
     }
 
-    /// What is expected of this stretch for every mix that its counters allow: those whose largest
-    /// rate is not below the rate that was seen.
+    /// What is expected of a stretch, given as its intervals, for every mix that its counters
+    /// allow: those whose largest rate is not below the rate that was seen. The curve bends, so that
+    /// seconds of different depth are asked about one by one and their answers are averaged over
+    /// requests; seconds that resemble each other are asked about together.
     ///
     /// # Errors
     /// Why nothing is expected: in words that can follow a colon.
-    pub(crate) fn looks(&self, tally: &Tally, known: Known) -> Result<Vec<Look>, String> {
-        let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
-        let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
-        let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
+    pub(crate) fn looks(&self, series: &[Tally], known: Known) -> Result<Vec<Look>, String> {
+        let total = Tally::sum(series);
+        let alike = alike(series);
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
-        let (mut looks, mut why) = (Vec::new(), None);
+        let rate = total.iops();
+        let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
         for share in shares {
-            for mix in mixes(tally, share) {
-                match self.look(mix, share, depth, tally.iops()) {
-                    Ok(look) => looks.push(look),
-                    Err(error) => why = why.or(Some(error.to_string())),
+            // One for each operation where the source does not tell them apart.
+            for variant in 0..mixes(&total, share).len() {
+                match self.averaged(&total, &alike, share, variant, known.busy) {
+                    Ok(look) if rate <= ABOVE_MAXIMUM * look.max_iops => looks.push(look),
+                    Ok(_) => beyond = true,
+                    Err(error) => why = why.or(Some(error)),
                 }
             }
         }
-        if looks.is_empty() {
-            return Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()));
+        if !looks.is_empty() {
+            return Ok(looks);
         }
-        let rate = tally.iops();
-        looks.retain(|look| rate <= ABOVE_MAXIMUM * look.max_iops);
-        if looks.is_empty() {
+        if beyond {
             return Err("the device did more requests than its profile says that it can".to_owned());
         }
-        Ok(looks)
+        Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
+    }
+
+    /// One mix over groups of seconds.
+    fn averaged(
+        &self,
+        total: &Tally,
+        groups: &[Tally],
+        share: f64,
+        variant: usize,
+        busy_known: bool,
+    ) -> Result<Look, String> {
+        let whole = self.single(total, share, variant, busy_known)?;
+        if groups.len() < 2 {
+            return Ok(whole);
+        }
+        let mut parts = Vec::new();
+        for group in groups.iter().filter(|group| group.all.count() > 0.0) {
+            parts.push((group, self.single(group, share, variant, busy_known)?));
+        }
+        let over = |count: fn(&Tally) -> f64, value: &dyn Fn(&Look) -> Option<f64>| {
+            let known = parts.iter().filter_map(|(group, look)| {
+                Some((value(look)?, count(group))).filter(|(_, weight)| *weight > 0.0)
+            });
+            let (sum, weight) = known.fold((0.0, 0.0), |(sum, all), (value, weight)| {
+                (sum + value * weight, all + weight)
+            });
+            (weight > 0.0).then(|| sum / weight)
+        };
+        let all = |value: &dyn Fn(&Look) -> f64, otherwise: f64| {
+            over(|group| group.all.count(), &|look| Some(value(look))).unwrap_or(otherwise)
+        };
+        let single = whole.at_concurrency;
+        Ok(Look {
+            unloaded_ns: all(&|look| look.unloaded_ns, whole.unloaded_ns),
+            at_concurrency: Estimate {
+                value: all(&|look| look.at_concurrency.value, single.value),
+                low: all(&|look| look.at_concurrency.low, single.low),
+                high: all(&|look| look.at_concurrency.high, single.high),
+                se: all(&|look| look.at_concurrency.se, single.se),
+                n: single.n,
+            },
+            by_op: [
+                over(|group| group.read.count(), &|look| look.by_op[0]),
+                over(|group| group.write.count(), &|look| look.by_op[1]),
+            ],
+            ..whole
+        })
+    }
+
+    /// One mix over seconds that resemble each other.
+    fn single(
+        &self,
+        tally: &Tally,
+        share: f64,
+        variant: usize,
+        busy_known: bool,
+    ) -> Result<Look, String> {
+        let busy = tally.utilization().filter(|share| busy_known && *share > 0.0);
+        let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
+        let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
+        let mut mixes = mixes(tally, share);
+        if variant >= mixes.len() {
+            return Err("the sizes of the requests are not known".to_owned());
+        }
+        let mix = mixes.swap_remove(variant);
+        self.look(mix, share, depth, tally.iops()).map_err(|error| error.to_string())
     }
 
     fn look(&self, mix: Mix, share: f64, depth: f64, rate: f64) -> Result<Look, PredictError> {
@@ -221,11 +291,36 @@ pub(crate) fn mixes(tally: &Tally, sequential: f64) -> Vec<Mix> {
     vec![Mix { classes }]
 }
 
-/// The look whose expectation lies nearest to a response time; of equals the more random one.
+/// Seconds that resemble each other in depth, mix and size, summed up: at most a few dozen groups.
+fn alike(series: &[Tally]) -> Vec<Tally> {
+    let step = |value: Option<f64>, steps: f64| match value {
+        Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
+        _ => i64::MIN,
+    };
+    let mut groups: std::collections::BTreeMap<[i64; 4], Tally> = std::collections::BTreeMap::new();
+    for tally in series {
+        let depth = tally
+            .concurrency()
+            .zip(tally.utilization())
+            .map(|(present, busy)| (present / busy.max(1e-9)).max(1.0));
+        let key = [
+            step(depth.or(tally.concurrency()), 6.0),
+            step(tally.read_share().map(|share| 1.0 + share), 12.0),
+            step(tally.read.request_bytes().or(tally.all.request_bytes()), 3.0),
+            step(tally.write.request_bytes(), 3.0),
+        ];
+        groups.entry(key).and_modify(|group| *group = group.plus(tally)).or_insert(*tally);
+    }
+    groups.into_values().collect()
+}
+
+/// The look whose expectation lies nearest to a response time; of those that are about as near the
+/// most random one, which is what is taken for granted where it makes no difference.
 pub(crate) fn nearest(looks: &[Look], response_ns: f64, by_rate: bool) -> Option<&Look> {
     let distance =
         |look: &Look| libm::fabs(libm::log(response_ns / look.expected_ns(by_rate).max(1.0)));
-    looks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    let least = looks.iter().map(distance).fold(f64::INFINITY, f64::min);
+    looks.iter().find(|look| distance(look) <= least + ABOUT_AS_NEAR)
 }
 
 /// The calibrated split of a response time.
@@ -238,8 +333,8 @@ pub(crate) fn calibrated(
 ) -> Calibrated {
     Calibrated {
         unloaded_ns: look.unloaded_ns,
-        expected: look.at_concurrency,
-        expected_at_rate: look.at_rate,
+        expected_ns: look.at_concurrency,
+        expected_at_rate_ns: look.at_rate,
         queue_ns: (response_ns - look.unloaded_ns).max(0.0),
         over_expected: response_ns / look.expected_ns(by_rate).max(1.0),
         saturation: iops / look.max_iops,
@@ -281,6 +376,9 @@ impl<'a> Remembered<'a> {
             step(tally.all.request_bytes()),
         ];
         let reference = self.reference;
-        self.answers.entry(key).or_insert_with(|| reference.looks(tally, known).ok()).clone()
+        self.answers
+            .entry(key)
+            .or_insert_with(|| reference.looks(std::slice::from_ref(tally), known).ok())
+            .clone()
     }
 }

@@ -149,7 +149,8 @@ impl Stretch<'_> {
             return None;
         }
         // Linearised ratio (Cochran 1977, section 6.4).
-        let squares: f64 = parts.iter().map(|(time, n)| (time - mean * n) * (time - mean * n)).sum();
+        let squares: f64 =
+            parts.iter().map(|(time, n)| (time - mean * n) * (time - mean * n)).sum();
         let intervals = parts.len() as f64;
         let se = (squares * intervals / (intervals - 1.0)).sqrt() / total;
         Some(stats::student_t_quantile(0.975, intervals - 1.0) * se)
@@ -194,8 +195,7 @@ impl Stretch<'_> {
             (AT_LIMIT.0..=AT_LIMIT.1).contains(&share).then_some(share)
         };
         let limits = self.around.limits.iter().filter(ours);
-        let (limit, share) =
-            limits.filter_map(|limit| Some((limit, reached(limit)?))).next()?;
+        let (limit, share) = limits.filter_map(|limit| Some((limit, reached(limit)?))).next()?;
         let beyond = self.pressure_beyond();
         if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() {
             // Nobody waits longer than the device works: the load happens to be that large.
@@ -215,7 +215,8 @@ impl Stretch<'_> {
         )
         .with("rate over the limit", share, "share");
         if let Some(beyond) = beyond {
-            judgement = judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
+            judgement =
+                judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
         }
         if !demanded {
             judgement.against(rival(
@@ -354,11 +355,12 @@ impl Stretch<'_> {
             (false, false) if saturation < MUCH_TO_SPARE => Verdict::NotTheDisk,
             (false, false) => Verdict::Healthy,
         };
-        let mut judgement = Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure))
-            .with("response time", response, "ns")
-            .with("expected at this concurrency", look.at_concurrency.value, "ns")
-            .with("expected of a lone request", look.unloaded_ns, "ns")
-            .with("rate over the largest of this mix", saturation, "share");
+        let mut judgement =
+            Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure))
+                .with("response time", response, "ns")
+                .with("expected at this concurrency", look.at_concurrency.value, "ns")
+                .with("expected of a lone request", look.unloaded_ns, "ns")
+                .with("rate over the largest of this mix", saturation, "share");
         let near_one = over < SLOW_DOUBT.0 && !(WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits);
         let far = !beyond || over >= SLOW_DOUBT.1;
         if error < 0.1 && (near_one || far) {
@@ -432,9 +434,7 @@ impl Stretch<'_> {
             Verdict::NotTheDisk => format!(
                 "Requests take {takes}, as expected, and the rate is only {share} of the largest."
             ),
-            _ => format!(
-                "Requests take {takes}, as expected; the rate is {share} of the largest."
-            ),
+            _ => format!("Requests take {takes}, as expected; the rate is {share} of the largest."),
         }
     }
 
@@ -557,9 +557,11 @@ impl Stretch<'_> {
             format!("No expectation to hold it against: {why}."),
         );
         let Some(split) = self.tally.friedman() else { return judgement };
-        judgement
-            .with("Friedman's service time", split.service_ns, "ns")
-            .with("Friedman's queue time", split.queue_ns, "ns")
+        judgement.with("Friedman's service time", split.service_ns, "ns").with(
+            "Friedman's queue time",
+            split.queue_ns,
+            "ns",
+        )
     }
 
     /// Whether the number in progress stays the same, as in a closed loop.

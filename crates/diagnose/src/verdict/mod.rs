@@ -187,12 +187,10 @@ impl<'a> Subject<'a> {
         let intervals = &self.intervals[range.clone()];
         let tally = Tally::over(intervals.iter().copied());
         let around = Surroundings::of(intervals, &self.observation.contexts);
-        let known = Known {
-            sequential: around.sequential(),
-            busy: self.device.busy_doubt.is_none(),
-        };
+        let known =
+            Known { sequential: around.sequential(), busy: self.device.busy_doubt.is_none() };
         let looks = match &self.reference {
-            Some(reference) => reference.looks(&tally, known),
+            Some(reference) => reference.looks(&self.series[range.clone()], known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
         Stretch {
@@ -239,7 +237,14 @@ impl<'a> Subject<'a> {
             .collect();
         settle_pinned(&mut judged);
         settle_write_back(&mut judged);
+        let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
         for one in &mut judged {
+            let certain = one.judgement.confidence == Confidence::Certain;
+            let by_profile =
+                !matches!(one.judgement.verdict, Verdict::Capped | Verdict::NotEnoughEvidence);
+            if doubtful && certain && by_profile {
+                one.judgement.confidence = Confidence::Likely;
+            }
             let spare = self.spare_elsewhere(&one.stretch, others);
             one.causes =
                 causes::causes(&one.stretch, &one.judgement, self.reference.as_ref(), &spare);
@@ -254,8 +259,7 @@ impl<'a> Subject<'a> {
             .map(|stretch| {
                 let idle = stretch.tally.utilization().is_some_and(|busy| busy < 0.2);
                 let quiet = stretch.best_look().is_some_and(|(look, _)| {
-                    stretch.tally.iops() / look.max_iops < causes::SPARE
-                        && look.stretch() < 2.0
+                    stretch.tally.iops() / look.max_iops < causes::SPARE && look.stretch() < 2.0
                 });
                 (self.time_of(&stretch.range), idle || quiet)
             })
@@ -408,13 +412,14 @@ fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
 fn settle_pinned(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
         let one = &judged[index];
-        let slow = matches!(
-            one.judgement.verdict,
-            Verdict::Slow | Verdict::SlowAndOverloaded
-        );
+        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
         let rate = |stretch: &Stretch<'_>| {
-            if pin.bytes { stretch.tally.bytes_per_s().unwrap_or(0.0) } else { stretch.tally.iops() }
+            if pin.bytes {
+                stretch.tally.bytes_per_s().unwrap_or(0.0)
+            } else {
+                stretch.tally.iops()
+            }
         };
         let below_and_fast = judged.iter().any(|other| {
             matches!(other.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk)

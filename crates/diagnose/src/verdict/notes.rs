@@ -65,8 +65,7 @@ fn fine(judged: &Judged<'_>) -> bool {
 
 /// Both with enough requests, and the second slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
-    let (before, after) =
-        (from.stretch.tally.response_ns()?, to.stretch.tally.response_ns()?);
+    let (before, after) = (from.stretch.tally.response_ns()?, to.stretch.tally.response_ns()?);
     let enough = |judged: &Judged<'_>| judged.stretch.tally.all.count() >= 50.0;
     (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
 }
@@ -180,10 +179,7 @@ fn discards(whole: &Tally) -> Option<Note> {
 }
 
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
-    let most = judged
-        .iter()
-        .filter_map(|judged| judged.stretch.around.steal)
-        .fold(0.0, f64::max);
+    let most = judged.iter().filter_map(|judged| judged.stretch.around.steal).fold(0.0, f64::max);
     (most > STEAL_MATTERS).then(|| {
         note(
             NoteCode::Steal,
@@ -218,7 +214,8 @@ fn missing(whole: &Tally) -> Option<Note> {
         (whole.response_ns().is_none(), "response times (no verdict on the device)"),
         (whole.all.request_bytes().is_none(), "request sizes (no expectation)"),
     ];
-    let names: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, name)| *name).collect();
+    let names: Vec<&str> =
+        lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, name)| *name).collect();
     (!names.is_empty() && whole.all.count() > 0.0).then(|| {
         let claim = format!("The source does not tell {}.", names.join("; "));
         note(NoteCode::FiguresMissing, claim, Vec::new())

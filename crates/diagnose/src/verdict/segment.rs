@@ -20,8 +20,10 @@ use super::tally::Tally;
 const POINTS_MAX: usize = 2_048;
 /// Fewest points of a stretch.
 const STRETCH_MIN: usize = 3;
-/// Neighbours that are averaged for the noise of slow movements.
+/// Neighbours that are averaged for the noise of slow movements, and fewest such means: of a few,
+/// most differences could be changes.
 const BLOCK: usize = 5;
+const BLOCKS_MIN: usize = 12;
 /// Noise below this is taken to be this: a change of one part in twenty is no other use.
 const NOISE_MIN: f64 = 0.05;
 /// The price of a cut, in units of Schwarz's.
@@ -53,8 +55,9 @@ fn point(tallies: &[Tally]) -> [Option<f64>; CHANNELS] {
     let requests: f64 = tallies.iter().map(|tally| tally.all.count()).sum();
     let over = |value: fn(&Tally) -> Option<f64>| {
         let weighed = tallies.iter().filter_map(|tally| Some((value(tally)?, tally.all.count())));
-        let (sum, weight) = weighed
-            .fold((0.0, 0.0), |(sum, weight), (value, count)| (sum + value * count, weight + count));
+        let (sum, weight) = weighed.fold((0.0, 0.0), |(sum, weight), (value, count)| {
+            (sum + value * count, weight + count)
+        });
         (weight >= REQUESTS_MIN).then(|| sum / weight)
     };
     // One request more, so that rest has a logarithm.
@@ -106,7 +109,11 @@ fn noise(values: &[Option<f64>]) -> f64 {
     let blocks: Vec<f64> =
         known.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
     let fast = spread_of_differences(&known);
-    let slow = spread_of_differences(&blocks) * (BLOCK as f64).sqrt();
+    let slow = if blocks.len() < BLOCKS_MIN {
+        0.0
+    } else {
+        spread_of_differences(&blocks) * (BLOCK as f64).sqrt()
+    };
     fast.max(slow).max(NOISE_MIN)
 }
 
@@ -144,9 +151,8 @@ fn cuts(points: &[[Option<f64>; CHANNELS]]) -> Vec<usize> {
             }
         }
         // A beginning that already costs more than the best way cannot win later.
-        candidates.retain(|&from| {
-            to - from < STRETCH_MIN || least[from] + cost(from, to) <= least[to]
-        });
+        candidates
+            .retain(|&from| to - from < STRETCH_MIN || least[from] + cost(from, to) <= least[to]);
         if least[to].is_finite() {
             candidates.push(to);
         }
@@ -191,7 +197,13 @@ mod tests {
     }
 
     /// A stretch with noise of this share, of which a part lasts from second to second.
-    fn stretch(normal: &mut Normal, seconds: usize, rate: f64, noise: f64, kept: f64) -> Vec<Tally> {
+    fn stretch(
+        normal: &mut Normal,
+        seconds: usize,
+        rate: f64,
+        noise: f64,
+        kept: f64,
+    ) -> Vec<Tally> {
         let mut level = 0.0;
         (0..seconds)
             .map(|_| {
@@ -220,6 +232,14 @@ mod tests {
         series.extend(stretch(&mut normal, 25, 800.0, 0.15, 0.0));
         series.extend(stretch(&mut normal, 60, 50.0, 0.15, 0.0));
         assert_eq!(stretches(&series), [0, 40, 65]);
+    }
+
+    #[test]
+    fn a_short_stretch_of_work_between_rest_is_found() {
+        let mut series = vec![second(0.0, 0.0, 0.0); 10];
+        series.extend(vec![second(8_000.0, 8e6, 4096.0); 8]);
+        series.extend(vec![second(0.0, 0.0, 0.0); 12]);
+        assert_eq!(stretches(&series), [0, 10, 18]);
     }
 
     #[test]

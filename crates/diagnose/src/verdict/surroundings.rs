@@ -52,10 +52,10 @@ impl Surroundings {
             .filter(|(_, overlap)| *overlap > 0.0)
             .collect();
         let mean = |value: &dyn Fn(&Context) -> Option<f64>| {
-            let known = overlaps.iter().filter_map(|(context, time)| Some((value(context)?, *time)));
-            let (sum, time) = known.fold((0.0, 0.0), |(sum, all), (value, time)| {
-                (sum + value * time, all + time)
-            });
+            let known =
+                overlaps.iter().filter_map(|(context, time)| Some((value(context)?, *time)));
+            let (sum, time) = known
+                .fold((0.0, 0.0), |(sum, all), (value, time)| (sum + value * time, all + time));
             (time > 0.0).then(|| sum / time)
         };
         let mut limits: Vec<CgroupLimit> = Vec::new();

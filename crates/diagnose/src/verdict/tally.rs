@@ -127,15 +127,20 @@ impl Tally {
 
     /// The sums of all intervals.
     pub(crate) fn over<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
-        let mut total: Option<Self> = None;
-        for interval in intervals {
-            let one = Self::of(interval);
-            total = Some(total.map_or(one, |total| total.plus(&one)));
-        }
-        total.unwrap_or_default()
+        let series: Vec<Self> = intervals.into_iter().map(Self::of).collect();
+        Self::sum(&series)
     }
 
-    fn plus(&self, other: &Self) -> Self {
+    /// The sums of all of these.
+    pub(crate) fn sum(series: &[Self]) -> Self {
+        let rest = series.iter().skip(1);
+        series
+            .first()
+            .map_or_else(Self::default, |first| rest.fold(*first, |total, one| total.plus(one)))
+    }
+
+    /// The sums of both.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             intervals: self.intervals + other.intervals,
             seconds: self.seconds + other.seconds,
@@ -250,10 +255,7 @@ mod tests {
                 response_ns: Some(Figure::measured(response_ns, 0.0)),
                 ..OpInterval::default()
             },
-            write: OpInterval {
-                per_s: Some(Figure::measured(0.0, 0.0)),
-                ..OpInterval::default()
-            },
+            write: OpInterval { per_s: Some(Figure::measured(0.0, 0.0)), ..OpInterval::default() },
             busy_share: Some(Figure::measured(busy, 0.0)),
             ..Interval::default()
         }

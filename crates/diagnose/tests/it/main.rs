@@ -5,9 +5,12 @@ extern crate halfpower_diagnose as diagnose;
 
 mod advice;
 mod findings;
+mod rules;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;
+mod staged;
 mod trials;
+mod verdicts;
 
 use record::{Nanos, Profile, Target, Trial};
 

@@ -208,9 +208,8 @@ fn interval(text: &str) -> Result<Nanos, String> {
 }
 
 fn moment(text: &str) -> Result<u64, String> {
-    parse_moment(text).ok_or_else(|| {
-        "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned()
-    })
+    parse_moment(text)
+        .ok_or_else(|| "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned())
 }
 
 #[cfg(test)]

@@ -80,7 +80,8 @@ mod tests {
         );
         let week = of("now-168h..now").unwrap();
         assert!((week.end_s - week.begin_s) / week.step_s <= MOST_STEPS);
-        for bad in ["", "now", "now..now", "now..now-1h", "a..b", "now-1h..now@0s", "now-1h..now@x"] {
+        for bad in ["", "now", "now..now", "now..now-1h", "a..b", "now-1h..now@0s", "now-1h..now@x"]
+        {
             assert!(of(bad).is_err(), "{bad}");
         }
     }

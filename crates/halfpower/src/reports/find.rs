@@ -10,7 +10,7 @@ use crate::failure::UsageError;
 use crate::keeping::Keeping;
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
-use record::{Experiment, Observation, Profile, Trial};
+use record::{Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial, ZoneMap};
 use report::Kept;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,19 +27,33 @@ const CANDIDATES: usize = 5;
 pub(crate) enum DocumentKind {
     Experiment,
     Profile,
+    Limits,
+    Zones,
     Observation,
+    Diagnosis,
     Trial,
 }
 
 impl DocumentKind {
     /// All of them; "last" prefers the earlier.
-    const ALL: [Self; 4] = [Self::Experiment, Self::Profile, Self::Observation, Self::Trial];
+    const ALL: [Self; 7] = [
+        Self::Experiment,
+        Self::Profile,
+        Self::Limits,
+        Self::Zones,
+        Self::Observation,
+        Self::Diagnosis,
+        Self::Trial,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Experiment => Experiment::KIND,
             Self::Profile => Profile::KIND,
+            Self::Limits => LimitsRun::KIND,
+            Self::Zones => ZoneMap::KIND,
             Self::Observation => Observation::KIND,
+            Self::Diagnosis => Diagnosis::KIND,
             Self::Trial => Trial::KIND,
         }
     }
@@ -57,7 +71,10 @@ impl DocumentKind {
                 let trials = store.trials_of_profile(&profile.id)?;
                 Ok(Kept::Profile(Box::new(profile), trials))
             }
+            Self::Limits => Ok(Kept::Limits(Box::new(store.document(id)?))),
+            Self::Zones => Ok(Kept::Zones(Box::new(store.document(id)?))),
             Self::Observation => Ok(Kept::Observation(Box::new(store.document(id)?))),
+            Self::Diagnosis => Ok(Kept::Diagnosis(Box::new(store.document(id)?))),
             Self::Trial => Ok(Kept::Trial(Box::new(store.trial(id)?))),
         }
     }
@@ -67,7 +84,10 @@ impl DocumentKind {
         let mut rows = match self {
             Self::Experiment => store.list::<Experiment>()?,
             Self::Profile => store.list::<Profile>()?,
+            Self::Limits => store.list::<LimitsRun>()?,
+            Self::Zones => store.list::<ZoneMap>()?,
             Self::Observation => store.list::<Observation>()?,
+            Self::Diagnosis => store.list::<Diagnosis>()?,
             Self::Trial => store.list::<Trial>()?,
         };
         Ok(rows.pop().map(|row| (row.id, row.time)))
@@ -95,7 +115,11 @@ pub(super) fn documents(
     if let Some(kind) = kind
         && let Some(other) = kept.iter().find(|kept| kind_of(kept) != Some(kind))
     {
-        let text = format!("--kind {} does not fit a file with another document: {}", kind.name(), id_of(other));
+        let text = format!(
+            "--kind {} does not fit a file with another document: {}",
+            kind.name(),
+            id_of(other)
+        );
         return Err(UsageError(text).into());
     }
     Ok(kept)
@@ -107,6 +131,11 @@ fn kind_of(kept: &Kept) -> Option<DocumentKind> {
         Kept::Profile(..) => Some(DocumentKind::Profile),
         Kept::Experiment(..) => Some(DocumentKind::Experiment),
         Kept::Observation(_) => Some(DocumentKind::Observation),
+        Kept::Limits(_) => Some(DocumentKind::Limits),
+        Kept::Zones(_) => Some(DocumentKind::Zones),
+        Kept::Diagnosis(_) => Some(DocumentKind::Diagnosis),
+        // Kept in files alone.
+        Kept::Comparison(_) => None,
     }
 }
 
@@ -116,6 +145,10 @@ fn id_of(kept: &Kept) -> &str {
         Kept::Profile(profile, _) => &profile.id,
         Kept::Experiment(experiment, _) => &experiment.id,
         Kept::Observation(observation) => &observation.id,
+        Kept::Limits(run) => &run.id,
+        Kept::Zones(map) => &map.id,
+        Kept::Comparison(comparison) => &comparison.id,
+        Kept::Diagnosis(diagnosis) => &diagnosis.id,
     }
 }
 
@@ -194,13 +227,22 @@ impl Source<'_> {
         let schema = document["schema"].as_str().unwrap_or_default().to_owned();
         let name = schema.split('/').nth(1).unwrap_or_default();
         let known = schema.starts_with("halfpower/");
+        if schema == record::COMPARISON_SCHEMA {
+            let comparison: Comparison = parsed(document, path)?;
+            return Ok(Kept::Comparison(Box::new(comparison)));
+        }
         let Some(kind) = DocumentKind::ALL.into_iter().find(|kind| known && kind.name() == name)
         else {
-            bail!("{path:?} holds a document of another kind ({schema:?}), which report cannot show");
+            bail!(
+                "{path:?} holds a document of another kind ({schema:?}), which report cannot show"
+            );
         };
         let kept = match kind {
             DocumentKind::Trial => Kept::Trial(Box::new(parsed(document, path)?)),
             DocumentKind::Observation => Kept::Observation(Box::new(parsed(document, path)?)),
+            DocumentKind::Limits => Kept::Limits(Box::new(parsed(document, path)?)),
+            DocumentKind::Zones => Kept::Zones(Box::new(parsed(document, path)?)),
+            DocumentKind::Diagnosis => Kept::Diagnosis(Box::new(parsed(document, path)?)),
             DocumentKind::Profile => {
                 let profile: Profile = parsed(document, path)?;
                 let ids = profile.cells.iter().flat_map(|cell| &cell.trial_ids);
@@ -209,7 +251,8 @@ impl Source<'_> {
             }
             DocumentKind::Experiment => {
                 let experiment: Experiment = parsed(document, path)?;
-                let trials = self.at_hand(experiment.done.iter().map(|done| done.trial_id.as_str()));
+                let trials =
+                    self.at_hand(experiment.done.iter().map(|done| done.trial_id.as_str()));
                 Kept::Experiment(Box::new(experiment), trials)
             }
         };

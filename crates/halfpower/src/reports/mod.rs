@@ -32,13 +32,14 @@ const DEFAULT_PAGE: &str = "report.html";
     halfpower report trial.json profile.json --md   a summary to paste into a ticket\n  \
     halfpower report last --kind profile --svg plots")]
 pub(crate) struct ReportArgs {
-    /// Ids of documents or their beginnings, \"last\", or JSON files of documents.
+    /// Ids of documents or their beginnings, "last", or JSON files of documents.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
     /// The page: one file, needs no network [default: report.html, if nothing else is asked for].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only documents of this kind: trial, profile, experiment, observation.
+    /// Only documents of this kind: trial, profile, experiment, limits, zones, observation,
+    /// diagnosis.
     #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true)]
     kind: Option<find::DocumentKind>,
     /// Write each plot as SVG to this folder.
@@ -95,7 +96,11 @@ fn trials_of(kept: &Kept) -> Vec<&Trial> {
     match kept {
         Kept::Trial(trial) => vec![trial],
         Kept::Profile(_, trials) | Kept::Experiment(_, trials) => trials.iter().collect(),
-        _ => Vec::new(),
+        Kept::Observation(_)
+        | Kept::Limits(_)
+        | Kept::Zones(_)
+        | Kept::Comparison(_)
+        | Kept::Diagnosis(_) => Vec::new(),
     }
 }
 
@@ -153,8 +158,11 @@ impl Places {
             let html = report::report_html(stories);
             let plots: usize = stories.iter().map(|story| story.charts.len()).sum();
             files.push(format!(
-                "{page_name}: {} documents, {plots} plots, {} kB",
-                stories.len(),
+                "{page_name}: {}, {plots} plots, {} kB",
+                match stories.len() {
+                    1 => "1 document".to_owned(),
+                    count => format!("{count} documents"),
+                },
                 html.len().div_ceil(1000)
             ));
             page.finish(&html)?;
@@ -185,7 +193,11 @@ fn append_traces(
         TraceFile::open(path, comment, &trial.workload, in_use)?.append(trial)?;
     }
     let mixed = trials.len() - lines.len();
-    let rest = if mixed > 0 { format!("; {mixed} that mix directions or sizes are left out") } else { String::new() };
+    let rest = if mixed > 0 {
+        format!("; {mixed} that mix directions or sizes are left out")
+    } else {
+        String::new()
+    };
     Ok(format!("{}: {} trials added{rest}", path.display(), lines.len()))
 }
 

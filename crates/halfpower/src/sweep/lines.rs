@@ -191,21 +191,13 @@ fn rates(combination: &Combination, maxima: Option<Maxima>) -> anyhow::Result<(V
     };
     let reads = rate("read-rate", maxima.map(|maxima| maxima.reads))?;
     let writes = rate("write-rate", maxima.map(|maxima| maxima.writes))?;
-    let words = match (reads, writes) {
-        (None, None) => Vec::new(),
-        (Some(reads), None | Some(0)) => {
-            vec!["--rw", "randread", "--rate-iops", &reads.to_string()]
-                .into_iter()
-                .map(str::to_owned)
-                .collect()
-        }
-        (None | Some(0), Some(writes)) => {
-            vec!["--rw".into(), "randwrite".into(), "--rate-iops".into(), writes.to_string()]
-        }
-        (Some(reads), Some(writes)) => {
-            vec!["--rw".into(), "randrw".into(), "--rate-iops".into(), format!("{reads},{writes}")]
-        }
+    let (rw, rates) = match (reads, writes) {
+        (None, None) => return Ok((Vec::new(), shares)),
+        (Some(reads), None | Some(0)) => ("randread", reads.to_string()),
+        (None | Some(0), Some(writes)) => ("randwrite", writes.to_string()),
+        (Some(reads), Some(writes)) => ("randrw", format!("{reads},{writes}")),
     };
+    let words = ["--rw", rw, "--rate-iops", &rates].map(str::to_owned).to_vec();
     Ok((words, shares))
 }
 

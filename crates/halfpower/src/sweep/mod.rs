@@ -272,7 +272,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         let text = format!("--resume runs what was planned; leave {flag} out");
         return Err(UsageError(text).into());
     }
-    let store = Store::open(&arguments.keeping.file()?)?;
+    let store = Store::open_existing(&arguments.keeping.file()?)?;
     let newest = (id == LAST).then(|| store.list::<Experiment>()).transpose()?;
     let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
     let experiment: Experiment = store.document(id)?;
@@ -286,6 +286,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         Stage::empty(stop)
     } else {
         let opened = open(arguments, &design, &targets, experiment.simulated)?;
+        refuse_lost(&experiment, &missing, &opened)?;
         let precondition = design.precondition && !experiment.simulated;
         let workload = precondition.then(|| steady_workload(&opened.ready));
         opened.prepare(experiment.seed, workload.as_ref(), stop, &mut progress)?
@@ -293,6 +294,23 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
     let mut sweep = Sweep::new(arguments, design, experiment, stage, Some(store), progress);
     sweep.trials = trials;
     sweep.run()
+}
+
+/// An error where something planned can no longer be run, as without the word that allowed it.
+fn refuse_lost(experiment: &Experiment, missing: &[u32], opened: &Opened) -> anyhow::Result<()> {
+    let planned = missing.iter().map(|position| &experiment.plan[*position as usize].levels);
+    let runs = |levels: &BTreeMap<String, String>| {
+        opened.ready.iter().any(|ready| ready.line.combination.levels == *levels)
+    };
+    if planned.into_iter().all(runs) {
+        return Ok(());
+    }
+    let text = format!(
+        "the rest cannot be run as it was planned; {}; give the targets and the safety flags that \
+         it began with",
+        opened.left_out.sentences().join("; ")
+    );
+    Err(UsageError(text).into())
 }
 
 /// An experiment under way.
@@ -395,7 +413,7 @@ impl<'a> Sweep<'a> {
             format!(", last {}", format_rate(rate))
         });
         let done = total - to_do;
-        let time = record::format_nanos((left_s.max(1.0) * 1e9).round());
+        let time = script::duration(left_s.max(1.0));
         let workload = &self.experiment.plan[position as usize].workload;
         let what = session::describe(workload);
         let remark = format!("{} of {total}, {time} left{last}: {what}", done + 1);
@@ -434,11 +452,16 @@ impl<'a> Sweep<'a> {
         findings.extend(conclusions.findings);
         let of_trials = diagnose::trial_findings(&self.trials, &findings);
         findings.extend(of_trials);
+        for finding in &mut findings {
+            // The measuring time of a check; here each trial has its own.
+            finding.remedy = finding.remedy.replace("--budget", "--runtime");
+        }
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         self.experiment.cells = conclusions.cells;
         self.experiment.reached = conclusions.reached;
         self.experiment.effects = conclusions.effects;
         self.experiment.findings = findings;
+        self.experiment.advice = diagnose::advise_experiment(&self.experiment);
         self.keep(|store, experiment| store.add_document(experiment));
         let text = if self.arguments.json {
             output::json(&self.experiment)?

@@ -5,7 +5,7 @@
 //! the same document, byte for byte. Only what a preset does between trials is not in it; a line
 //! that lacks something says so.
 
-use record::{Experiment, Nanos, PlannedTrial, format_nanos};
+use record::{Experiment, Nanos, PlannedTrial};
 use std::collections::BTreeMap;
 
 /// A word as a POSIX shell takes it.
@@ -28,6 +28,16 @@ pub(super) fn longest(plan: &[PlannedTrial]) -> Nanos {
     plan.iter().map(time).fold(Nanos(0), Nanos::plus)
 }
 
+/// A time of minutes and hours, in seconds, for a reader: `48 min`.
+pub(super) fn duration(seconds: f64) -> String {
+    let (seconds, minutes) = (seconds.ceil() as u64, (seconds / 60.0).round() as u64);
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
 /// What stands for a trial on the command line: its targets and flags.
 pub(super) struct Command {
     /// The targets.
@@ -46,7 +56,7 @@ pub(super) fn script(
 ) -> String {
     let plan = &experiment.plan;
     let blocks = plan.iter().map(|planned| planned.block).max().map_or(0, |last| last + 1);
-    let time = format_nanos(longest(plan).0 as f64);
+    let time = duration(longest(plan).as_secs_f64());
     let targets: Vec<&str> = experiment.targets.iter().map(|target| target.path.as_str()).collect();
     let mut text = format!(
         "#!/bin/sh\n# halfpower sweep {} {}: {} trials in {blocks} blocks, at most {time}\n",
@@ -103,5 +113,11 @@ mod tests {
         assert_eq!(quoted("it's $HOME `x`"), "'it'\\''s $HOME `x`'");
         assert_eq!(quoted(""), "''");
         assert_eq!(comment("a\nrm -rf b"), "a rm -rf b");
+    }
+
+    #[test]
+    fn a_time_is_told_in_the_unit_that_a_reader_waits_in() {
+        let told = [0.4, 119.0, 120.0, 2_880.0, 7_200.0, 9_000.0].map(duration);
+        assert_eq!(told, ["1 s", "119 s", "2 min", "48 min", "2 h 0 min", "2 h 30 min"]);
     }
 }

@@ -9,8 +9,8 @@ use crate::observing::{ObservingArgs, Tick};
 use crate::session::VERSION;
 use diagnose::DiagnoseOptions;
 use record::{
-    Context, DeviceDiagnosis, Friedman, Interval, Nanos, Observation, ObservedDevice,
-    Profile, format_nanos,
+    Context, DeviceDiagnosis, Friedman, Interval, Nanos, Observation, ObservedDevice, Profile,
+    format_nanos,
 };
 use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -23,6 +23,9 @@ const JUDGED: Nanos = Nanos(30_000_000_000);
 const JUDGED_INTERVALS: usize = 120;
 /// Moments of the past that are kept: no screen is wider.
 const PAST: usize = 400;
+
+/// A busy share of fewer steps of its counter than this is noise, and the split by it would be.
+const STEPS_MIN: f64 = 5.0;
 
 /// What is known of the devices so far.
 pub(super) struct Judge {
@@ -117,7 +120,7 @@ impl Judge {
         known.past.push_back(PastMoment {
             per_s: interval.all.per_s.map(|rate| rate.value),
             response_ns: interval.all.response_ns.map(|response| response.value),
-            expected_ns: row.calibrated.map(|split| split.expected.value),
+            expected_ns: row.calibrated.map(|split| split.expected_ns.value),
         });
         while known.past.len() > PAST {
             known.past.pop_front();
@@ -170,8 +173,9 @@ fn length(intervals: &VecDeque<Interval>) -> u64 {
 /// Friedman's split of one interval.
 fn friedman(interval: &Interval) -> Option<Friedman> {
     let (rate, response) = (interval.all.per_s?.value, interval.all.response_ns?.value);
-    let utilization = interval.busy_share?.value;
-    (rate > 0.0).then(|| {
+    let busy = interval.busy_share?;
+    let utilization = busy.value;
+    (rate > 0.0 && utilization >= STEPS_MIN * busy.resolution).then(|| {
         let service_ns = utilization / rate * 1e9;
         Friedman { utilization, service_ns, queue_ns: (response - service_ns).max(0.0) }
     })

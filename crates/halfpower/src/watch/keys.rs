@@ -78,12 +78,10 @@ mod tests {
 
     #[test]
     fn cursor_keys_are_known_in_all_the_ways_in_which_terminals_send_them() {
-        assert_eq!(keys(b"\x1b[A\x1bOB\x1b[5~\x1b[6~"), [
-            Key::Up,
-            Key::Down,
-            Key::PageUp,
-            Key::PageDown
-        ]);
+        assert_eq!(
+            keys(b"\x1b[A\x1bOB\x1b[5~\x1b[6~"),
+            [Key::Up, Key::Down, Key::PageUp, Key::PageDown]
+        );
         assert_eq!(keys(b"\x1b[H\x1b[1~\x1b[F\x1b[4~"), [Key::Home, Key::Home, Key::End, Key::End]);
     }
 
@@ -91,12 +89,10 @@ mod tests {
     fn a_lone_escape_goes_back_and_letters_behind_it_are_keys() {
         assert_eq!(keys(b"\x1b"), [Key::Escape]);
         assert_eq!(keys(b"\x1bq"), [Key::Escape, Key::Letter('q')]);
-        assert_eq!(keys(b"q\r \x03"), [
-            Key::Letter('q'),
-            Key::Enter,
-            Key::Letter(' '),
-            Key::Interrupt
-        ]);
+        assert_eq!(
+            keys(b"q\r \x03"),
+            [Key::Letter('q'), Key::Enter, Key::Letter(' '), Key::Interrupt]
+        );
     }
 
     #[test]

@@ -34,6 +34,7 @@ enum Next {
     Stay,
     Quit,
     Suspend,
+    Redraw,
 }
 
 /// The screen.
@@ -46,6 +47,8 @@ struct Screen<'a> {
     data: WatchData,
     interval: Nanos,
     all: bool,
+    /// Whether no sample has come yet.
+    waiting: bool,
     recording: Option<Recording>,
     /// Ids of what was recorded, for the end.
     recorded: Vec<String>,
@@ -67,6 +70,7 @@ pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Resu
         data: WatchData::default(),
         interval,
         all: arguments.observing.all,
+        waiting: true,
         recording: None,
         recorded: Vec::new(),
     };
@@ -116,6 +120,7 @@ impl Screen<'_> {
                     Next::Stay => {}
                     Next::Quit => return Ok(()),
                     Next::Suspend => suspend(terminal)?,
+                    Next::Redraw => terminal.resized(),
                 }
             }
         }
@@ -146,6 +151,9 @@ impl Screen<'_> {
                 recording.add(&tick)?;
             }
             self.judge.add(tick);
+            if std::mem::take(&mut self.waiting) {
+                self.view.remark = None;
+            }
         }
         if rung == 0 {
             return Err(anyhow!("the sampler ended unexpectedly"));
@@ -196,7 +204,8 @@ impl Screen<'_> {
             }
             Key::Letter('+') => self.lengthen(|known, now| known > now, true),
             Key::Letter('-') => self.lengthen(|known, now| known < now, false),
-            Key::Redraw | Key::Letter(_) => {}
+            Key::Redraw => return Ok(Next::Redraw),
+            Key::Letter(_) => {}
         }
         Ok(Next::Stay)
     }

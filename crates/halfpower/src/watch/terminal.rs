@@ -87,7 +87,8 @@ impl Terminal {
         }
         for (index, line) in lines.iter().enumerate() {
             if self.shown.get(index) != Some(line) {
-                text.push_str(&format!("\x1b[{};1H{line}\x1b[K", index + 1));
+                // Erased first: behind a full line the cursor still stands on its last column.
+                text.push_str(&format!("\x1b[{};1H\x1b[K{line}", index + 1));
             }
         }
         if lines.len() < self.shown.len() {

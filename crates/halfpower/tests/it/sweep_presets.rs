@@ -4,7 +4,7 @@
 //! Designs are cut down to the levels that matter, because the simulated time is the reader's
 //! waiting time here; the cutting is that of the command line.
 
-use crate::program::{found, halfpower};
+use crate::program::halfpower;
 use record::{EffectMeasure, Experiment, ExperimentEffect, FindingCode};
 use workload::PRESETS;
 
@@ -135,13 +135,13 @@ fn extend_finds_the_zeros_that_a_file_system_fills_in() {
         "st34371w,fs=none",
         "last-first",
         "iodepth 8 bs 64k",
-        [0.4, 0.6],
+        [0.25, 0.6],
     );
 }
 
 #[test]
 fn subpage_finds_the_read_before_a_part_of_a_page_and_none_before_a_whole_one() {
-    let machine = swept("subpage --size 4m --set bs=2k,4k sim:st34371w");
+    let machine = swept("subpage --size 4m --set bs=2k,4k sim:st34371w,fs=none");
     let part = effect(&machine, "overwrite", "bs 2k");
     assert!(part.found == Some(true) && part.ratio.value < 0.5, "{part:?}");
     let whole = effect(&machine, "overwrite", "bs 4k");
@@ -200,7 +200,14 @@ fn engines_finds_the_stall_behind_the_oldest_request_where_some_are_slow() {
 #[test]
 fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
     let map = "mixed --size 64m --runtime 2s --set read-rate=15%,45% --set write-rate=0%,45%";
-    check(map, "mm1,service=1ms", "mdc,servers=64,service=1ms", "45%", "read-rate 45%", [1.5, 99.0]);
+    check(
+        map,
+        "mm1,service=1ms",
+        "mdc,servers=64,service=1ms",
+        "45%",
+        "read-rate 45%",
+        [1.5, 99.0],
+    );
     let shared = swept(&format!("{map} sim:mm1,service=1ms"));
     let rates: Vec<u64> =
         shared.plan.iter().filter_map(|planned| planned.workload.rate_iops).collect();
@@ -210,9 +217,8 @@ fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
 
 #[test]
 fn network_finds_the_small_requests_that_a_network_slows_down() {
-    let places = swept(
-        "network --runtime 2s --set rw=read --set iodepth=4 --set bs=4k,128k sim:atlas10k",
-    );
+    let places =
+        swept("network --runtime 2s --set rw=read --set iodepth=4 --set bs=4k,128k sim:atlas10k");
     let small = effect(&places, "remote", "bs 4k rw read");
     assert!(small.found == Some(true) && small.ratio.value < 0.8, "{small:?}");
     let large = effect(&places, "remote", "bs 128k rw read");
@@ -247,7 +253,7 @@ fn snia_throughput_finds_a_direction_that_is_slower() {
 }
 
 #[test]
-fn snia_latency_finds_a_direction_that_takes_longer() {
+fn snia_at_depth_one_finds_a_direction_that_takes_longer() {
     check(
         "snia-latency --runtime 500ms --set rwmixread=100,0 --set bs=4k",
         "sata-ssd,size=1GiB,preconditioned=random",
@@ -262,24 +268,29 @@ fn snia_latency_finds_a_direction_that_takes_longer() {
 fn snia_write_saturation_finds_the_fall_from_the_fresh_state_and_none_after_it() {
     let ends = |state: &str| {
         let swept = swept(&format!(
-            "snia-write-saturation --set passes=2 sim:sata-ssd,size=512MiB,preconditioned={state}"
+            "snia-write-saturation --set passes=2 --set interval=100ms sim:sata-ssd,size=512MiB,preconditioned={state}"
         ));
         assert_eq!((swept.plan.len(), swept.cells.len()), (1, 1));
         swept.cells[0].extras["end_over_begin"].value
     };
     let (fresh, steady) = (ends("fresh"), ends("random"));
-    assert!(fresh < 0.5, "{fresh}");
+    assert!(fresh < 0.6, "{fresh}");
     assert!((0.9..1.1).contains(&steady), "{steady}");
 }
 
 #[test]
 fn rounds_that_still_move_are_said_not_to_be_of_the_steady_state() {
-    let sweep = "snia-throughput --set rw=read --set bs=128k --runtime 100ms";
-    let still = swept(&format!("{sweep} sim:md1,service=1ms"));
-    assert!(!found(&still.findings, FindingCode::NotSteady), "{:?}", still.findings);
-    // Of few requests whose times vary much, no five rounds agree.
-    let moving = swept(&format!("{sweep} sim:mg1,cv=4,service=10ms"));
-    assert!(found(&moving.findings, FindingCode::NotSteady), "{:?}", moving.findings);
+    let sweep = "snia-throughput --set rw=read --set bs=128k --runtime 200ms";
+    let moved = |kind: &str| {
+        let swept = swept(&format!("{sweep} sim:{kind},service=10ms"));
+        let of_rounds = |finding: &&record::Finding| finding.claim.contains("SNIA's rule");
+        let finding = swept.findings.iter().find(of_rounds).cloned();
+        assert!(finding.as_ref().is_none_or(|finding| finding.code == FindingCode::NotSteady));
+        finding.is_some()
+    };
+    assert!(!moved("md1"));
+    // Of some twenty requests whose times vary, no five rounds agree.
+    assert!(moved("mg1,cv=2"));
 }
 
 #[test]

@@ -120,9 +120,8 @@ mod tests {
     const SECOND: Span = Span { begin_ns: 7, duration_ns: 1_000_000_000 };
 
     fn pressure(some: u64, full: u64) -> String {
-        let line = |kind, total| {
-            format!("{kind} avg10=1.00 avg60=0.50 avg300=0.10 total={total}\n")
-        };
+        let line =
+            |kind, total| format!("{kind} avg10=1.00 avg60=0.50 avg300=0.10 total={total}\n");
         line("some", some) + &line("full", full)
     }
 

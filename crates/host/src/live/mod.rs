@@ -290,9 +290,8 @@ impl Sampler {
             round.rechecks -= 1;
             tracked.look_whether_counted(&self.roots, moved);
         }
-        shown(tracked, &self.selection, self.chosen.as_deref()).then(|| {
-            if tracked.counted { interval } else { bare(interval) }
-        })
+        shown(tracked, &self.selection, self.chosen.as_deref())
+            .then(|| if tracked.counted { interval } else { bare(interval) })
     }
 
     /// Drops what was not in the last reading.

@@ -107,8 +107,10 @@ impl Notes {
         let part = |events: &Events, verb: &str| {
             (events.count > 0).then(|| format!("{} {verb}", events.list()))
         };
-        let parts: Vec<String> =
-            [part(&self.came, "appeared"), part(&self.went, "went away")].into_iter().flatten().collect();
+        let parts: Vec<String> = [part(&self.came, "appeared"), part(&self.went, "went away")]
+            .into_iter()
+            .flatten()
+            .collect();
         let claim = format!(
             "The set of devices changed: {}. A device has figures from the second reading that saw \
              it.",
@@ -125,8 +127,7 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let off = |device: &&Arc<ObservedDevice>| {
         device.facts.as_ref().is_some_and(|facts| facts.iostats == Some(false))
     };
-    let names: Vec<String> =
-        devices.iter().filter(off).map(|device| device.name.clone()).collect();
+    let names: Vec<String> = devices.iter().filter(off).map(|device| device.name.clone()).collect();
     let first = names.first()?;
     let claim = format!(
         "The kernel keeps no counters for {}: nothing can be said of it, which is not the same as \

@@ -201,10 +201,8 @@ fn fill(
     let count = |before: u64, now: u64| {
         Figure::measured(now.saturating_sub(before) as f64 / seconds, 1.0 / seconds)
     };
-    interval.discards_per_s = before
-        .discards
-        .zip(now.discards)
-        .map(|(before, now)| count(before.ios, now.ios));
+    interval.discards_per_s =
+        before.discards.zip(now.discards).map(|(before, now)| count(before.ios, now.ios));
     interval.flushes_per_s =
         before.flushes.zip(now.flushes).map(|(before, now)| count(before.0, now.0));
     let step = 1.0 / milliseconds;

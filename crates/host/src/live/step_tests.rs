@@ -1,3 +1,5 @@
+//! Two readings of a line, and what happened between them.
+
 use super::*;
 use crate::diskstats::parse_diskstats;
 

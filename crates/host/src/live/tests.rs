@@ -1,3 +1,6 @@
+//! The sampler on machines made of files: plugs, resets, wraps, stacks, broken lines, and many
+//! devices.
+
 use super::*;
 use crate::fake::Fake;
 use record::FindingCode;
@@ -133,7 +136,8 @@ fn counters_that_are_switched_off_have_no_figures_and_come_back() {
 
 #[test]
 fn partitions_and_unused_devices_are_shown_when_asked_for() {
-    let text = line("8 0", "sda", 100, 5) + &line("8 1", "sda1", 90, 5) + &line("7 0", "loop0", 0, 0);
+    let text =
+        line("8 0", "sda", 100, 5) + &line("8 1", "sda1", 90, 5) + &line("7 0", "loop0", 0, 0);
     let fake = machine(&text);
     fake.block("pci/block/sda", "8:0", 1000);
     fake.block("pci/block/sda/sda1", "8:1", 900);
@@ -223,7 +227,9 @@ fn any_garbage_in_the_file_is_survived() {
     for _ in 0..300 {
         let mut bytes = Vec::new();
         for word in line("8 0", "sda", 100, 5).repeat(3).split_inclusive(' ') {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             match seed >> 60 {
                 0 => bytes.extend([0xff, 0, b'\n']),
                 1 => bytes.extend(b"18446744073709551616 "),

@@ -105,3 +105,12 @@ fn what_sar_collected_is_the_same_as_json_and_as_lines() {
     assert!(everything.contexts.iter().all(|it| it.idle_share.is_some()), "{everything:?}");
     assert!(everything.contexts.iter().all(|it| it.memory_available_bytes.is_some()));
 }
+
+#[test]
+fn the_only_report_of_an_iostat_without_averages_since_boot_is_used() {
+    requires!(Sysstat);
+    let bytes = output(&mut iostat("-x -t -y 1 1"));
+    let options = Options { interval_ns: Some(1_000_000_000), ..Options::default() };
+    let found = read(&[&bytes], None, &options).unwrap().remove(0);
+    assert!(!has(&found, FindingCode::IntervalsLeftOut), "{:?}", found.findings);
+}

@@ -5,9 +5,7 @@
 //! passes, a few MiB apart, so that it costs nothing even in the nearest cache. Threads start
 //! together behind a barrier and each is timed by itself; their rates add up.
 
-use super::loops::{
-    buffer, copy, null_lines, null_words, read, read_lines, write, write_lines,
-};
+use super::loops::{buffer, copy, null_lines, null_words, read, read_lines, write, write_lines};
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
 use host::Roots;
 use record::{Bytes, MemoryRow, MemoryTest, MemoryTests};
@@ -153,8 +151,7 @@ impl Stage {
     fn new(jobs: &[Job]) -> Result<Self, MemoryError> {
         let all = |job: &Job| (job.bytes * u64::from(job.threads)) as usize;
         let largest = jobs.iter().map(all).max().unwrap_or(0);
-        let is_file =
-            |job: &&Job| matches!(job.test, MemoryTest::FileRead | MemoryTest::FileWrite);
+        let is_file = |job: &&Job| matches!(job.test, MemoryTest::FileRead | MemoryTest::FileWrite);
         let of_file = jobs.iter().filter(is_file).map(all).max().unwrap_or(0);
         let file = rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC);
         let stage = Self {
@@ -367,8 +364,7 @@ mod tests {
 
     #[test]
     fn a_stopped_measurement_says_so() {
-        let settings =
-            Settings { threads: 1, visit: Duration::from_millis(1), rounds: 2, seed: 1 };
+        let settings = Settings { threads: 1, visit: Duration::from_millis(1), rounds: 2, seed: 1 };
         let stop = AtomicBool::new(true);
         // No caches and no memory are told below this folder: the buffers are the smallest.
         let folder = tempfile::tempdir().unwrap();

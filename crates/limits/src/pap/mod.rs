@@ -52,7 +52,8 @@ impl Stated {
 /// What to write instead.
 pub fn rate_of(text: &str) -> Result<f64, String> {
     let size = text.strip_suffix("/s").unwrap_or(text);
-    let bytes: record::Bytes = size.parse().map_err(|error: record::UnitError| error.to_string())?;
+    let bytes: record::Bytes =
+        size.parse().map_err(|error: record::UnitError| error.to_string())?;
     if bytes.0 == 0 {
         return Err("a rate must be more than 0, for example 600MB/s".to_owned());
     }

@@ -12,8 +12,20 @@ use std::net::Ipv4Addr;
 
 /// File systems that are elsewhere.
 const REMOTE: [&str; 14] = [
-    "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse.sshfs", "fuse.glusterfs", "glusterfs",
-    "lustre", "beegfs", "afs", "virtiofs", "ocfs2",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "9p",
+    "ceph",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "glusterfs",
+    "lustre",
+    "beegfs",
+    "afs",
+    "virtiofs",
+    "ocfs2",
 ];
 
 /// Whether a file system is reached through a network.
@@ -103,8 +115,11 @@ eth1\t0000A8C0\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
     #[test]
     fn the_interface_tells_the_peak_and_its_silence_is_a_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let roots =
-            Roots { proc: folder.path().join("proc"), sys: folder.path().join("sys"), ..Roots::default() };
+        let roots = Roots {
+            proc: folder.path().join("proc"),
+            sys: folder.path().join("sys"),
+            ..Roots::default()
+        };
         std::fs::create_dir_all(roots.proc.join("net")).unwrap();
         std::fs::write(roots.proc.join("net/route"), ROUTES).unwrap();
         let nfs = mount("nfs4", "srv:/data", "rw,addr=192.168.7.9,vers=4.2");

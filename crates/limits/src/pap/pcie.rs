@@ -60,11 +60,7 @@ mod tests {
     }
 
     fn disk(name: &str, link: &str) -> DeviceFacts {
-        DeviceFacts {
-            disk: name.to_owned(),
-            link: Some(link.to_owned()),
-            ..DeviceFacts::default()
-        }
+        DeviceFacts { disk: name.to_owned(), link: Some(link.to_owned()), ..DeviceFacts::default() }
     }
 
     #[test]
@@ -72,10 +68,8 @@ mod tests {
         let top = "devices/pci0000:00/0000:00:01.0";
         let adapter = format!("{top}/0000:01:00.0");
         let path = format!("{adapter}/host0/target0/block/sda");
-        let (_folder, roots) = tree(
-            &path,
-            &[(&adapter, "8.0 GT/s PCIe\n", "8\n"), (top, "8.0 GT/s PCIe\n", "8\n")],
-        );
+        let (_folder, roots) =
+            tree(&path, &[(&adapter, "8.0 GT/s PCIe\n", "8\n"), (top, "8.0 GT/s PCIe\n", "8\n")]);
         let found = buses(&roots, &disk("sda", "sas"));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].address, "0000:01:00.0");

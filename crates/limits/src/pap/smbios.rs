@@ -86,16 +86,18 @@ fn module(raw: &[u8]) -> Option<Module> {
         return None;
     }
     let known = |speed: u16| !matches!(speed, 0 | u16::MAX);
-    let configured =
-        (length > CONFIGURED_SPEED + 1).then(|| word(CONFIGURED_SPEED)).flatten().filter(|&s| known(s));
+    let configured = (length > CONFIGURED_SPEED + 1)
+        .then(|| word(CONFIGURED_SPEED))
+        .flatten()
+        .filter(|&s| known(s));
     let speed = configured.or_else(|| word(SPEED).filter(|&speed| known(speed)))?;
     let width = word(DATA_WIDTH).filter(|&width| known(width))?;
     let strings = strings(raw.get(length..)?);
-    let string = |at: usize| -> Option<&String> {
-        strings.get(usize::from(*raw.get(at)?).checked_sub(1)?)
-    };
-    let channel =
-        string(BANK_LOCATOR).and_then(|t| channel(t)).or_else(|| string(DEVICE_LOCATOR).and_then(|t| channel(t)));
+    let string =
+        |at: usize| -> Option<&String> { strings.get(usize::from(*raw.get(at)?).checked_sub(1)?) };
+    let channel = string(BANK_LOCATOR)
+        .and_then(|t| channel(t))
+        .or_else(|| string(DEVICE_LOCATOR).and_then(|t| channel(t)));
     Some(Module { megatransfers: f64::from(speed), width_bits: f64::from(width), channel })
 }
 

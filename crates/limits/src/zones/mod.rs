@@ -25,9 +25,9 @@ use workload::{Rng, Spec, derive_seed};
 pub const MIN_POSITIONS: u32 = 30;
 /// Fewest passes: the fewest visits with an interval.
 pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
-/// Requests: the largest that leaves a window some of them, so many outstanding.
-const REQUESTS: [u64; 4] = [256 << 10, 128 << 10, 64 << 10, 32 << 10];
-const DEPTH: u32 = 2;
+/// Requests, one at a time as in the papers' maps: the largest that leaves a window some of them.
+const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
+const DEPTH: u32 = 1;
 /// Requests of a window at least.
 const WINDOW_REQUESTS: u64 = 8;
 /// Longest window: at it the way to a place is a hundredth of the time of reading.
@@ -95,11 +95,9 @@ impl Plan {
         for pass in 0..settings.passes {
             for position in shuffled(settings.positions as usize, &mut rng) {
                 let offset = position as u64 * piece + u64::from(pass) * window;
-                let sync = settings.engine == EngineName::Sync;
                 let spec = Spec {
                     pattern: Pattern::Sequential,
-                    // Two jobs would read two places: one after the other where depth takes jobs.
-                    iodepth: if sync { 1 } else { DEPTH },
+                    iodepth: DEPTH,
                     engine: settings.engine,
                     offset: Bytes(offset),
                     size: Some(Bytes(window)),
@@ -129,9 +127,8 @@ impl Plan {
 
     /// Request size, requests outstanding, and bytes of a window.
     #[must_use]
-    pub fn shape(&self, engine: EngineName) -> (Bytes, u32, Bytes) {
-        let depth = if engine == EngineName::Sync { 1 } else { DEPTH };
-        (Bytes(self.request), depth, Bytes(self.window))
+    pub fn shape(&self) -> (Bytes, u32, Bytes) {
+        (Bytes(self.request), DEPTH, Bytes(self.window))
     }
 
     /// Where a position begins.
@@ -234,11 +231,8 @@ fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &[u32]) -> Ve
     positions
         .iter()
         .map(|(place, _)| {
-            let at: Vec<f64> = visits
-                .iter()
-                .filter(|visit| visit.position == *place)
-                .map(against_pass)
-                .collect();
+            let at: Vec<f64> =
+                visits.iter().filter(|visit| visit.position == *place).map(against_pass).collect();
             at.iter().sum::<f64>() / at.len().max(1) as f64
         })
         .collect()

@@ -156,7 +156,11 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
     a.entries
         .iter()
         .chain(only_b)
-        .map(|(what, _)| ComparedCondition { what: what.clone(), a: a.value(what), b: b.value(what) })
+        .map(|(what, _)| ComparedCondition {
+            what: what.clone(),
+            a: a.value(what),
+            b: b.value(what),
+        })
         .filter(|condition| condition.a != condition.b)
         .collect()
 }

@@ -27,18 +27,19 @@
 //! Rejected: dividing the level out, which would hide a device that became slower as a whole.
 
 mod conditions;
+mod observed;
 mod rows;
 mod sides;
 
 pub use sides::{Side, SideError, TraceObservation};
 
 use conditions::differing;
+use observed::SideCell;
 use record::{
     COMPARISON_SCHEMA, ComparedCell, ComparedMetric, ComparedRow, ComparedVerdict, Comparison,
     hex_digest,
 };
-use rows::{Draft, Families, FALSE_ALARM_RATE};
-use sides::SideCell;
+use rows::{Draft, FALSE_ALARM_RATE, Families};
 
 /// What a user asks of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -77,8 +78,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let all = || overall.iter().chain(drafts.iter().flatten());
     let families = Families::of(all());
     let mut adjusted = families.adjusted(all()).into_iter();
-    let mut row =
-        |draft| families.row(draft, adjusted.next().flatten(), options.fail_on_worse_rel);
+    let mut row = |draft| families.row(draft, adjusted.next().flatten(), options.fail_on_worse_rel);
     let overall = overall.as_ref().map(&mut row);
     let cells: Vec<ComparedCell> = pairs
         .iter()
@@ -222,6 +222,3 @@ fn notes(context: &rows::Context) -> Vec<String> {
     notes.dedup();
     notes
 }
-
-#[cfg(test)]
-mod tests;

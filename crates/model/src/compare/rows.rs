@@ -1,6 +1,7 @@
 //! The rows of the table: what is tested, and what comes of it.
 
-use super::sides::{Numbers, Side, SideCell};
+use super::observed::{Numbers, SideCell};
+use super::sides::Side;
 use record::{
     Arrival, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, MAX_RELATIVE_ERROR,
 };
@@ -67,9 +68,9 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
 /// Whether a completion lets the next request go, so that the response time is the depth over the
 /// rate and tells nothing of its own.
 fn closed(cell: &SideCell) -> bool {
-    cell.workload.as_ref().is_none_or(|workload| {
-        workload.arrival == Arrival::Closed && workload.think_ns.0 == 0
-    })
+    cell.workload
+        .as_ref()
+        .is_none_or(|workload| workload.arrival == Arrival::Closed && workload.think_ns.0 == 0)
 }
 
 /// Time on one processor is held against time on the same kind, clocks against clocks.
@@ -103,7 +104,8 @@ fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) 
     } else if n_a < LEAST || n_b < LEAST {
         too_few(context, n_a, n_b)
     } else {
-        let known = |side: &Side, cell: &SideCell| Some(with_level(side, metric, level(cell, metric)?));
+        let known =
+            |side: &Side, cell: &SideCell| Some(with_level(side, metric, level(cell, metric)?));
         match (known(context.a, a), known(context.b, b)) {
             (Some(a), Some(b)) => Outcome::Tested(LogRatio::between(a, b, slack)),
             _ => {
@@ -192,7 +194,7 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
     let means: Option<Vec<Level>> = cells
         .iter()
         .map(|cell| match cell.numbers.get(&metric)? {
-            Numbers::Mean { value, se, n } => {
+            Numbers::Mean { value, se, n, stopped: true } => {
                 Level::of_mean(*value, *se * stats::visits_factor(*n), *n)
             }
             _ => None,
@@ -202,7 +204,10 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
         let log = means.iter().map(|level| level.log).sum::<f64>() / count;
         let variance = means.iter().map(|level| level.variance).sum::<f64>() / count / count;
         let df = means.iter().map(|level| level.df).sum();
-        return Some(Together::Level(Level { log, variance, df, stopped: false }, cells.len() as u32));
+        return Some(Together::Level(
+            Level { log, variance, df, stopped: false },
+            cells.len() as u32,
+        ));
     }
     if side.about.unit == ComparedUnit::Trial {
         return None;
@@ -261,7 +266,9 @@ fn level(cell: &SideCell, metric: ComparedMetric) -> Option<Level> {
         Numbers::Observed(values) => {
             Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
         }
-        Numbers::Mean { value, se, n } => Level::of_mean(*value, *se, *n),
+        Numbers::Mean { value, se, n, stopped } => {
+            Level::of_mean(*value, *se, *n).map(|level| Level { stopped: *stopped, ..level })
+        }
         Numbers::Missing(_) => None,
     }
 }
@@ -413,8 +420,11 @@ impl Families {
         let more_is_better = row.metric.more_is_better();
         if row.p_adjusted.is_some_and(|p| p <= FALSE_ALARM_RATE) {
             let more = ratio.log > 0.0;
-            row.verdict =
-                if more == more_is_better { ComparedVerdict::Better } else { ComparedVerdict::Worse };
+            row.verdict = if more == more_is_better {
+                ComparedVerdict::Better
+            } else {
+                ComparedVerdict::Worse
+            };
             // Holm may tell what Bonferroni's interval leaves open.
             (low, high) = if more { (low.max(1.0), high) } else { (low, high.min(1.0)) };
         } else if low >= 1.0 / (1.0 + SAME_REL) && high <= 1.0 + SAME_REL {

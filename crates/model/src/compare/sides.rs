@@ -1,12 +1,11 @@
 //! What a side of a comparison is made of, as observations of cells.
 
 use super::conditions::Conditions;
+use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lines, of_result};
 use crate::cells::counts;
-use crate::visit::directions;
 use record::{
-    Arrival, Bytes, CacheMode, Cell, ComparedKind, ComparedMetric, ComparedSide, ComparedUnit,
-    EngineName, Estimate, Experiment, HistogramSnapshot, Measured, Profile, Target, Trial, Workload,
-    format_bytes,
+    ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Experiment, ExperimentCell, Profile,
+    Target, Trial, format_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -90,84 +89,6 @@ pub struct Side {
     pub(super) notes: Vec<String>,
 }
 
-/// A cell of a side.
-#[derive(Clone, Debug)]
-pub(super) struct SideCell {
-    pub label: String,
-    /// Identity of the workload.
-    pub cell: String,
-    /// Levels of the axes that were not picked.
-    pub levels: BTreeMap<String, String>,
-    /// What is asked of the device, with what a machine brings along set aside.
-    pub asked: String,
-    /// `None` for a line of a trace.
-    pub workload: Option<Workload>,
-    /// Requests in an observation.
-    pub requests: f64,
-    pub numbers: BTreeMap<ComparedMetric, Numbers>,
-}
-
-/// A quantity of a cell.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Numbers {
-    /// One by one, each with its block.
-    Observed(Vec<(u32, f64)>),
-    /// A mean over `n` with its standard error.
-    Mean {
-        /// The mean.
-        value: f64,
-        /// Its standard error.
-        se: f64,
-        /// Observations behind it.
-        n: u32,
-    },
-    /// None, for a reason.
-    Missing(String),
-}
-
-impl SideCell {
-    /// The value, a geometric mean where there are several.
-    pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
-        match self.numbers.get(&metric)? {
-            Numbers::Observed(values) => {
-                let logs: f64 = values.iter().map(|(_, value)| libm::log(*value)).sum();
-                let value = libm::exp(logs / values.len() as f64);
-                (!values.is_empty() && value.is_finite()).then_some(value)
-            }
-            Numbers::Mean { value, .. } => Some(*value),
-            Numbers::Missing(_) => None,
-        }
-    }
-
-    /// Observations.
-    pub(super) fn count(&self, metric: ComparedMetric) -> u32 {
-        match self.numbers.get(&metric) {
-            Some(Numbers::Observed(values)) => values.len() as u32,
-            Some(Numbers::Mean { n, .. }) => *n,
-            Some(Numbers::Missing(_)) | None => 0,
-        }
-    }
-
-    pub(super) fn missing(&self, metric: ComparedMetric) -> bool {
-        self.count(metric) == 0
-    }
-
-    /// Why there are none.
-    pub(super) fn reason(&self, metric: ComparedMetric) -> String {
-        match self.numbers.get(&metric) {
-            Some(Numbers::Missing(reason)) => reason.clone(),
-            _ => "the document does not hold it".to_owned(),
-        }
-    }
-}
-
-/// A trial with its place.
-struct Placed<'a> {
-    trial: &'a Trial,
-    block: u32,
-    levels: BTreeMap<String, String>,
-}
-
 impl Side {
     /// Of trials, each an observation of its cell.
     ///
@@ -224,6 +145,9 @@ impl Side {
             time: experiment.time.clone(),
             ..about(given, ComparedKind::Experiment, ComparedUnit::Block)
         };
+        if placed.is_empty() {
+            return Self::of_results(about, experiment);
+        }
         let mut side = Self::of_placed(about, &placed, absent)?;
         side.conditions.environment(experiment.environment.as_ref());
         side.design = Some(experiment.design_text.clone());
@@ -244,6 +168,55 @@ impl Side {
             .collect();
         side.about.level_se_rel = stats::common_level(&whole);
         side.level_df = most.saturating_sub(1).max(1) as f64;
+        Ok(side)
+    }
+
+    /// Of an experiment whose trials are not at hand: its own results.
+    fn of_results(about: ComparedSide, experiment: &Experiment) -> Result<Self, SideError> {
+        let picked = |levels: &BTreeMap<String, String>| {
+            about.arm.iter().all(|(axis, level)| levels.get(axis) == Some(level))
+        };
+        let of_result = |cell: &ExperimentCell| {
+            let planned = experiment.plan.iter().find(|planned| planned.levels == cell.levels)?;
+            let mut levels = cell.levels.clone();
+            levels.retain(|axis, _| !about.arm.contains_key(axis));
+            Some(of_result(cell, &planned.workload, levels))
+        };
+        let cells: Vec<SideCell> = experiment
+            .cells
+            .iter()
+            .filter(|cell| picked(&cell.levels))
+            .filter_map(of_result)
+            .collect();
+        if cells.is_empty() {
+            return Err(SideError::Empty);
+        }
+        let mut conditions = Conditions::default();
+        conditions.program(&experiment.halfpower_version, experiment.simulated);
+        conditions.environment(experiment.environment.as_ref());
+        for target in &experiment.targets {
+            conditions.target(target);
+        }
+        let environment = experiment.environment.as_ref();
+        let mut side = Self {
+            about: ComparedSide {
+                simulated: experiment.simulated,
+                target: paths(&experiment.targets),
+                ..about
+            },
+            conditions,
+            cells,
+            processor: environment.map(|environment| environment.cpu.clone()),
+            clock_hz: None,
+            level_df: 1.0,
+            design: Some(experiment.design_text.clone()),
+            notes: vec![
+                "The trials of an experiment are not at hand: its results stand for them, and \
+                 blocks cannot be paired."
+                    .to_owned(),
+            ],
+        };
+        side.distinguish();
         Ok(side)
     }
 
@@ -293,7 +266,11 @@ impl Side {
     ///
     /// # Errors
     /// If there is no line.
-    pub fn of_trace(given: &str, id: String, lines: &[TraceObservation]) -> Result<Self, SideError> {
+    pub fn of_trace(
+        given: &str,
+        id: String,
+        lines: &[TraceObservation],
+    ) -> Result<Self, SideError> {
         let mut cells: Vec<(&TraceObservation, Vec<&TraceObservation>)> = Vec::new();
         for line in lines {
             match cells.iter_mut().find(|(first, _)| first.key == line.key) {
@@ -381,16 +358,19 @@ impl Side {
                 let value = cell.value(metric);
                 let Some(numbers) = cell.numbers.get_mut(&metric) else { continue };
                 match (numbers, value) {
-                    (numbers, Some(value)) if by_run => *numbers = Numbers::Observed(vec![(run, value)]),
+                    (numbers, Some(value)) if by_run => {
+                        *numbers = Numbers::Observed(vec![(run, value)])
+                    }
                     (Numbers::Observed(values), _) => {
-                        values.iter_mut().for_each(|(block, _)| *block += run * BLOCKS_OF_A_DOCUMENT);
+                        values
+                            .iter_mut()
+                            .for_each(|(block, _)| *block += run * BLOCKS_OF_A_DOCUMENT);
                     }
                     _ => {}
                 }
             }
-            let same = |other: &&mut SideCell| {
-                (&other.cell, &other.levels) == (&cell.cell, &cell.levels)
-            };
+            let same =
+                |other: &&mut SideCell| (&other.cell, &other.levels) == (&cell.cell, &cell.levels);
             match self.cells.iter_mut().find(same) {
                 Some(other) => join(other, cell),
                 None => self.cells.push(cell),
@@ -458,18 +438,6 @@ impl Side {
     }
 }
 
-/// Puts the numbers of a cell to those of another document's.
-fn join(cell: &mut SideCell, other: SideCell) {
-    for (metric, numbers) in other.numbers {
-        match (cell.numbers.get_mut(&metric), numbers) {
-            (Some(Numbers::Observed(values)), Numbers::Observed(more)) => values.extend(more),
-            // A number that one document lacks is no number of all of them.
-            (Some(numbers), Numbers::Missing(reason)) => *numbers = Numbers::Missing(reason),
-            _ => {}
-        }
-    }
-}
-
 fn about(given: &str, kind: ComparedKind, unit: ComparedUnit) -> ComparedSide {
     ComparedSide {
         given: given.to_owned(),
@@ -516,154 +484,4 @@ fn clock<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<f64> {
     let clocks: Vec<f64> =
         trials.filter_map(|trial| Some(trial.cpu.value()?.clock.as_ref()?.hz)).collect();
     (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64)
-}
-
-/// A cell of a profile.
-fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
-    let mean = |estimate: &Estimate| Numbers::Mean {
-        value: estimate.value,
-        se: stats::visits_se(estimate),
-        n: estimate.n,
-    };
-    let (cpu, clocks) = match &cell.cpu_us_per_io {
-        Measured::Value(cost) => {
-            let clocks = clock_hz.map_or_else(no_clock, |hz| mean(&cost.scaled(hz * 1e-6)));
-            (mean(cost), clocks)
-        }
-        Measured::NotMeasured { not_measured } => {
-            let missing = Numbers::Missing(not_measured.clone());
-            (missing.clone(), missing)
-        }
-    };
-    let numbers = BTreeMap::from([
-        (ComparedMetric::RatePerS, mean(&cell.iops)),
-        (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
-        (ComparedMetric::CpuUsPerIo, cpu),
-        (ComparedMetric::CpuClocksPerIo, clocks),
-    ]);
-    SideCell {
-        label: label(&cell.workload),
-        cell: cell.cell.clone(),
-        levels: BTreeMap::new(),
-        asked: asked(&cell.workload),
-        workload: Some(cell.workload.clone()),
-        requests: cell.ios as f64 / cell.trial_ids.len().max(1) as f64,
-        numbers,
-    }
-}
-
-fn no_clock() -> Numbers {
-    Numbers::Missing("the processors differ, and a clock is not known".to_owned())
-}
-
-/// Repeated lines of a trace.
-fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
-    let blocks = || 0..lines.len() as u32;
-    let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
-    let costs: Option<Vec<(u32, f64)>> =
-        blocks().zip(lines).map(|(block, line)| Some((block, line.cpu_us_per_io?))).collect();
-    let missing = || Numbers::Missing("a line does not tell".to_owned());
-    SideCell {
-        label: first.label.clone(),
-        cell: first.key.clone(),
-        levels: BTreeMap::new(),
-        asked: first.key.clone(),
-        workload: None,
-        requests: lines.iter().map(|line| line.requests).sum::<f64>() / lines.len() as f64,
-        numbers: BTreeMap::from([
-            (ComparedMetric::RatePerS, Numbers::Observed(rates)),
-            (ComparedMetric::CpuUsPerIo, costs.map_or_else(missing, Numbers::Observed)),
-        ]),
-    }
-}
-
-/// The trials of one cell.
-fn of_group(group: &[&Placed]) -> SideCell {
-    let trial = group[0].trial;
-    let observed = |value: &dyn Fn(&Trial) -> Result<f64, String>| {
-        let values: Result<Vec<(u32, f64)>, String> =
-            group.iter().map(|placed| Ok((placed.block, value(placed.trial)?))).collect();
-        values.map_or_else(Numbers::Missing, Numbers::Observed)
-    };
-    let requests: u64 = group.iter().map(|placed| completed(placed.trial)).sum();
-    let numbers = BTreeMap::from([
-        (ComparedMetric::RatePerS, observed(&|trial| Ok(rate(trial)))),
-        (ComparedMetric::ResponseMeanNs, observed(&|trial| Ok(response_mean(trial)))),
-        (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
-        (ComparedMetric::CpuUsPerIo, observed(&cpu)),
-        (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
-    ]);
-    SideCell {
-        label: label(&trial.workload),
-        cell: trial.cell.clone(),
-        levels: group[0].levels.clone(),
-        asked: asked(&trial.workload),
-        workload: Some(trial.workload.clone()),
-        requests: requests as f64 / group.len() as f64,
-        numbers,
-    }
-}
-
-fn completed(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.ios).sum()
-}
-
-fn rate(trial: &Trial) -> f64 {
-    directions(trial).map(|direction| direction.iops).sum()
-}
-
-fn response_mean(trial: &Trial) -> f64 {
-    let times = directions(trial)
-        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean));
-    times.sum::<f64>() / completed(trial) as f64
-}
-
-fn response_p99(trial: &Trial) -> Result<f64, String> {
-    let all = directions(trial)
-        .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram));
-    all.percentile(0.99).ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
-}
-
-fn cpu(trial: &Trial) -> Result<f64, String> {
-    match &trial.cpu {
-        Measured::Value(cost) => cost
-            .lower_us_per_io
-            .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
-        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
-    }
-}
-
-fn clocks(trial: &Trial) -> Result<f64, String> {
-    let hz = trial.cpu.value().and_then(|cost| cost.clock.as_ref()).map(|clock| clock.hz);
-    let hz = hz.ok_or_else(|| "the processors differ, and a clock is not known".to_owned());
-    Ok(cpu(trial)? * hz? * 1e-6)
-}
-
-/// What is asked of the device: the workload without engine, area and the split of the depth over
-/// jobs, which differ between machines.
-fn asked(workload: &Workload) -> String {
-    let mut asked = workload.clone();
-    (asked.iodepth, asked.numjobs) = (workload.depth, 1);
-    asked.engine = EngineName::Sync;
-    (asked.polled, asked.sqpoll) = (false, false);
-    (asked.offset_bytes, asked.size_bytes) = (Bytes(0), Bytes(0));
-    asked.cell()
-}
-
-/// A workload in a few words: `random read 4 KiB, depth 8, cache all`.
-fn label(workload: &Workload) -> String {
-    let op = match workload.only_op() {
-        Some(op) => op.name().to_owned(),
-        None => format!("{} % read", workload.read_percent),
-    };
-    let sizes: Vec<String> = workload.bs.iter().map(|share| format_bytes(share.bytes.0)).collect();
-    let load = match workload.rate_iops {
-        Some(rate) if workload.arrival != Arrival::Closed => format!("{rate}/s"),
-        _ => format!("depth {}", workload.depth),
-    };
-    let cache = match workload.cache {
-        CacheMode::Device => String::new(),
-        other => format!(", cache {}", other.name()),
-    };
-    format!("{} {op} {}, {load}{cache}", workload.pattern.name(), sizes.join("+"))
 }

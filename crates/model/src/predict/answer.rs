@@ -119,7 +119,9 @@ impl Predictor {
     ) -> Result<Means, PredictError> {
         known(&self.table, mix)?;
         match offered {
-            Offered::Depth(depth) if depth >= 1.0 && depth.is_finite() => self.closed(model, mix, depth),
+            Offered::Depth(depth) if depth >= 1.0 && depth.is_finite() => {
+                self.closed(model, mix, depth)
+            }
             Offered::PoissonPerS(rate) if rate > 0.0 && rate.is_finite() => {
                 self.open_means(model, mix, rate, 1.0)
             }
@@ -137,24 +139,23 @@ impl Predictor {
         let nothing = || PredictError::NotMeasured("request at all".to_owned());
         let rates = match model {
             ModelName::UtilizationLaw | ModelName::Mm1 | ModelName::Mg1 => {
-                vec![self.plain_rates(mix).and_then(|rates| rates.last().copied()).ok_or_else(nothing)?]
+                vec![
+                    self.plain_rates(mix)
+                        .and_then(|rates| rates.last().copied())
+                        .ok_or_else(nothing)?,
+                ]
             }
             ModelName::LoadDependent => self.plain_rates(mix).ok_or_else(nothing)?,
-            ModelName::MixCapacity | ModelName::Calibrated => self.rates(mix).ok_or_else(nothing)?,
+            ModelName::MixCapacity | ModelName::Calibrated => {
+                self.rates(mix).ok_or_else(nothing)?
+            }
         };
         let at = |depth: usize| rates[depth.clamp(1, rates.len()) - 1];
         let whole = depth.floor();
         let (low, high) = (at(whole as usize), at(whole as usize + 1));
         let rate_per_s = low + (depth - whole) * (high - low);
         let response = depth / rate_per_s * 1e9;
-        Ok(Means {
-            response,
-            read: None,
-            write: None,
-            alone: 1e9 / at(1),
-            rate_per_s,
-            busy: 1.0,
-        })
+        Ok(Means { response, read: None, write: None, alone: 1e9 / at(1), rate_per_s, busy: 1.0 })
     }
 
     fn open_means(
@@ -179,21 +180,27 @@ impl Predictor {
         let scv = self.mix_scv(mix).unwrap_or(1.0);
         // Of the queue time with Poisson arrivals, for these arrivals.
         let arrivals = (arrival_scv + scv) / (1.0 + scv);
-        let waits = |alone: f64, response: f64, factor: f64| alone + factor * (response - alone).max(0.0);
+        let waits =
+            |alone: f64, response: f64, factor: f64| alone + factor * (response - alone).max(0.0);
         let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(nothing)?;
         let chain_s = present / rate_per_s;
         let seconds = match model {
             ModelName::UtilizationLaw => Some((service_s, service_s, rho)),
-            ModelName::Mm1 => mm1_response(service_s, rho)
-                .map(|response| (waits(service_s, response, f64::midpoint(arrival_scv, 1.0)), service_s, rho)),
+            ModelName::Mm1 => mm1_response(service_s, rho).map(|response| {
+                (waits(service_s, response, f64::midpoint(arrival_scv, 1.0)), service_s, rho)
+            }),
             ModelName::Mg1 => mg1_response(service_s, scv, rho)
                 .map(|response| (waits(service_s, response, arrivals), service_s, rho)),
-            ModelName::LoadDependent => {
-                Some((waits(first_s, chain_s, f64::midpoint(arrival_scv, 1.0)), first_s, 1.0 - empty))
-            }
-            ModelName::MixCapacity => {
-                Some((waits(first_s, chain_s, f64::midpoint(arrival_scv, scv)), first_s, 1.0 - empty))
-            }
+            ModelName::LoadDependent => Some((
+                waits(first_s, chain_s, f64::midpoint(arrival_scv, 1.0)),
+                first_s,
+                1.0 - empty,
+            )),
+            ModelName::MixCapacity => Some((
+                waits(first_s, chain_s, f64::midpoint(arrival_scv, scv)),
+                first_s,
+                1.0 - empty,
+            )),
             ModelName::Calibrated => None,
         };
         if let Some((response, alone, busy)) = seconds {
@@ -207,11 +214,13 @@ impl Predictor {
             });
         }
         let (table, open) = (&self.table, &self.open);
-        let response = open.response(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
+        let response =
+            open.response(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
         // The light end of the same curve, with what mixes see of each other there.
         let alone = open.response(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
         let mixed = (0.01..0.99).contains(&share(mix, |class| class.op == OpKind::Read));
-        let of = |op| open.response_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
+        let of =
+            |op| open.response_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
@@ -232,7 +241,8 @@ impl Predictor {
     /// The same without interference.
     fn plain_rates(&self, mix: &Mix) -> Option<Vec<f64>> {
         let time = |depth: usize| {
-            let of = |class: &record::MixClass| Some(class.share * self.table.time_ns(class, depth)?);
+            let of =
+                |class: &record::MixClass| Some(class.share * self.table.time_ns(class, depth)?);
             mix.classes.iter().map(of).sum()
         };
         rising((1..=self.table.deepest().max(1)).map(time).collect::<Option<_>>()?)
@@ -257,7 +267,8 @@ impl Predictor {
             let (histogram, mean) = self.open.shape(class, rho)?;
             let own = Mix { classes: vec![record::MixClass { share: 1.0, ..*class }] };
             let own_ns = self.open.response(&self.table, &self.capacity, &own, rho, 1.0)?;
-            let of_op = self.open.response_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
+            let of_op =
+                self.open.response_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
             let ops = share(mix, |other| other.op == class.op);
             let plain: f64 = mix
                 .classes
@@ -265,7 +276,10 @@ impl Predictor {
                 .filter(|other| other.op == class.op)
                 .map(|other| {
                     let alone = Mix { classes: vec![record::MixClass { share: 1.0, ..*other }] };
-                    Some(other.share / ops * self.open.response(&self.table, &self.capacity, &alone, rho, 1.0)?)
+                    Some(
+                        other.share / ops
+                            * self.open.response(&self.table, &self.capacity, &alone, rho, 1.0)?,
+                    )
                 })
                 .sum::<Option<f64>>()?;
             let stretch = own_ns / mean * of_op / plain;
@@ -276,11 +290,13 @@ impl Predictor {
         }
         weights.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut below = 0.0;
-        weights.iter().find(|(_, weight)| {
-            below += weight;
-            below >= 0.99
-        })
-        .map(|&(time, _)| time)
+        weights
+            .iter()
+            .find(|(_, weight)| {
+                below += weight;
+                below >= 0.99
+            })
+            .map(|&(time, _)| time)
     }
 }
 

@@ -85,7 +85,8 @@ impl Capacity {
             });
             errors.sum()
         };
-        let mut chosen = if mixed.is_empty() || off(&shared) <= off(&apart) { shared } else { apart };
+        let mut chosen =
+            if mixed.is_empty() || off(&shared) <= off(&apart) { shared } else { apart };
         let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
         depths.sort_unstable();
         depths.dedup();
@@ -110,21 +111,26 @@ impl Capacity {
             let least = table.time_ns(class, deepest)?;
             let bytes = class.bytes as f64;
             let slot = limit.and_then(|limit| limit.per_s).map_or(0.0, |rate| 1e9 / rate);
-            let wire = limit.and_then(|limit| limit.bytes_per_s).map_or(0.0, |rate| bytes * 1e9 / rate);
+            let wire =
+                limit.and_then(|limit| limit.bytes_per_s).map_or(0.0, |rate| bytes * 1e9 / rate);
             per_request += class.share * slot;
             per_byte += class.share * wire;
             if slot.max(wire) < SAME_LIMIT * least || limit.is_none() {
                 apart += time;
             }
         }
-        let limited = self.limits.iter().any(|limit| limit.per_s.is_some() || limit.bytes_per_s.is_some());
+        let limited =
+            self.limits.iter().any(|limit| limit.per_s.is_some() || limit.bytes_per_s.is_some());
         // At small depth nothing is shared yet: a mix is as fast as the mean of its parts.
         let at_limit = limited && apart.max(per_request).max(per_byte) < sum;
         if !at_limit {
             return Some(sum);
         }
-        let saturated: f64 =
-            mix.classes.iter().filter_map(|class| Some(class.share * table.time_ns(class, deepest)?)).sum();
+        let saturated: f64 = mix
+            .classes
+            .iter()
+            .filter_map(|class| Some(class.share * table.time_ns(class, deepest)?))
+            .sum();
         let bound = apart.max(per_request).max(per_byte);
         // What the parts lose by being apart, taken off only as far as the depth has come.
         let reached = (saturated / sum).min(1.0);
@@ -134,7 +140,9 @@ impl Capacity {
     /// Nanoseconds per request of a mix at depths 1, 2, …, up to a depth.
     pub(crate) fn times_ns(&self, table: &Table, mix: &Mix, deepest: usize) -> Option<Vec<f64>> {
         let ratios = self.ratios(table, mix)?;
-        (1..=deepest).map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth))).collect()
+        (1..=deepest)
+            .map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth)))
+            .collect()
     }
 
     /// Nanoseconds per request of a mix at a depth.
@@ -272,7 +280,8 @@ pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
 
 /// Root mean square of the residuals, each with the coefficients without it.
 fn rms(rows: &[(Vec<f64>, f64)], coefficients: impl Fn(usize) -> Vec<f64>) -> f64 {
-    let squares = rows.iter().enumerate().map(|(at, (xs, y))| (y - dot(&coefficients(at), xs)).powi(2));
+    let squares =
+        rows.iter().enumerate().map(|(at, (xs, y))| (y - dot(&coefficients(at), xs)).powi(2));
     libm::sqrt(squares.sum::<f64>() / rows.len().max(1) as f64)
 }
 

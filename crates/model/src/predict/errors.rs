@@ -50,14 +50,21 @@ pub struct ModelError {
 }
 
 /// Errors, the best model first, and the trials.
-pub(super) fn held_out(predictor: &Predictor, open: &[OpenCell]) -> (Vec<ModelError>, Vec<OpenTrial>) {
+pub(super) fn held_out(
+    predictor: &Predictor,
+    open: &[OpenCell],
+) -> (Vec<ModelError>, Vec<OpenTrial>) {
     if predictor.open.is_empty() {
         return (Vec::new(), Vec::new());
     }
     let mut trials = Vec::new();
     for part in 0..PARTS.min(open.len()) {
-        let others: Vec<OpenCell> =
-            open.iter().enumerate().filter(|(at, _)| at % PARTS != part).map(|(_, one)| one.clone()).collect();
+        let others: Vec<OpenCell> = open
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| at % PARTS != part)
+            .map(|(_, one)| one.clone())
+            .collect();
         let without = predictor.calibrated_by(&others);
         trials.extend(open.iter().skip(part).step_by(PARTS).filter_map(|one| trial(&without, one)));
     }

@@ -79,7 +79,8 @@ impl Predictor {
     /// The predictor of a profile.
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
-        Self::of_cells(&profile.cells)
+        let all: Vec<Cell> = profile.cells.iter().chain(&profile.mixes).cloned().collect();
+        Self::of_cells(&all)
     }
 
     /// The predictor of these cells.

@@ -185,7 +185,8 @@ impl OpenTable {
 
     /// The rows of a class: its own kind, else random ones of its operation.
     fn rows_for(&self, class: &MixClass) -> Option<&OpenRows> {
-        let kind = |place| self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == place);
+        let kind =
+            |place| self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == place);
         kind(class.locality).or_else(|| kind(Locality::Random))
     }
 
@@ -260,7 +261,8 @@ impl OpenTable {
         let wait_ns = if self.by_chain && mix.classes.len() > 1 {
             let rates = capacity.rates(table, mix)?;
             let response = birth_death_response(&rates, rho * rates.last()?)?;
-            let factor: f64 = mix.classes.iter().map(|class| class.share * prior(table, class)).sum();
+            let factor: f64 =
+                mix.classes.iter().map(|class| class.share * prior(table, class)).sum();
             factor * (response - 1.0 / rates.first()?).max(0.0) * 1e9
         } else {
             self.shared_wait_ns(table, mix, rho)?
@@ -290,13 +292,15 @@ impl OpenTable {
     /// The distribution of a class's response times at the load nearest to a share of saturation,
     /// with the mean that it has.
     pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
-        let kind = self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == class.locality)?;
-        let distance = |row: &&OpenRow| row.bytes.max(1).ilog2().abs_diff(class.bytes.max(1).ilog2());
-        let row = kind.rows.iter().min_by_key(distance)?;
-        let node = row
-            .nodes
+        let kind = self
+            .kinds
             .iter()
-            .min_by(|a, b| (a.rho - rho).abs().total_cmp(&(b.rho - rho).abs()))?;
+            .find(|kind| kind.op == class.op && kind.locality == class.locality)?;
+        let distance =
+            |row: &&OpenRow| row.bytes.max(1).ilog2().abs_diff(class.bytes.max(1).ilog2());
+        let row = kind.rows.iter().min_by_key(distance)?;
+        let node =
+            row.nodes.iter().min_by(|a, b| (a.rho - rho).abs().total_cmp(&(b.rho - rho).abs()))?;
         Some((&node.histogram, node.response_ns))
     }
 
@@ -343,7 +347,8 @@ fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Opt
     let at = log(bytes).clamp(log(first.bytes), log(last.bytes));
     let after = rows.partition_point(|row| log(row.bytes) < at);
     let high = rows.get(after).unwrap_or(last);
-    let Some(low) = rows.get(after.wrapping_sub(1)).filter(|_| after > 0 && log(high.bytes) > at) else {
+    let Some(low) = rows.get(after.wrapping_sub(1)).filter(|_| after > 0 && log(high.bytes) > at)
+    else {
         return Some(value(high));
     };
     let share = (at - log(low.bytes)) / (log(high.bytes) - log(low.bytes));

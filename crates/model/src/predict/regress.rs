@@ -25,7 +25,8 @@ pub(crate) fn ridge(rows: &[(Vec<f64>, f64)], columns: usize, price: f64) -> Vec
 fn solve(mut matrix: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let size = matrix.len();
     for at in 0..size {
-        let pivot = (at..size).max_by(|&a, &b| matrix[a][at].abs().total_cmp(&matrix[b][at].abs()))?;
+        let pivot =
+            (at..size).max_by(|&a, &b| matrix[a][at].abs().total_cmp(&matrix[b][at].abs()))?;
         matrix.swap(at, pivot);
         let line = matrix[at].clone();
         if line[at].abs() < 1e-12 {
@@ -52,8 +53,9 @@ mod tests {
 
     #[test]
     fn without_a_price_it_is_least_squares_and_with_a_large_one_nothing() {
-        let rows: Vec<(Vec<f64>, f64)> =
-            [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)].map(|(a, b)| (vec![a, b], 3.0 * a - 2.0 * b)).into();
+        let rows: Vec<(Vec<f64>, f64)> = [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+            .map(|(a, b)| (vec![a, b], 3.0 * a - 2.0 * b))
+            .into();
         let found = ridge(&rows, 2, 0.0);
         assert!((found[0] - 3.0).abs() < 1e-9 && (found[1] + 2.0).abs() < 1e-9, "{found:?}");
         assert!(ridge(&rows, 2, 1e9).iter().all(|value| value.abs() < 1e-6));

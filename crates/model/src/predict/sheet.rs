@@ -53,7 +53,8 @@ impl DataSheet {
     fn parts(&self, mix: &Mix) -> [f64; 4] {
         let mut parts = [0.0; 4];
         for class in &mix.classes {
-            let seek = if class.op == OpKind::Read { self.read_seek_ns } else { self.write_seek_ns };
+            let seek =
+                if class.op == OpKind::Read { self.read_seek_ns } else { self.write_seek_ns };
             let (seek, rotation, transfer) = match class.locality {
                 Locality::Random => (seek, self.rotation_ns(), 1.0),
                 Locality::Sequential => (0.0, 0.0, 1.0),
@@ -61,7 +62,8 @@ impl DataSheet {
                 Locality::Hit => (0.0, 0.0, 0.0),
             };
             let transfer = transfer * class.bytes as f64 / self.bytes_per_s * 1e9;
-            for (part, value) in parts.iter_mut().zip([seek, rotation, transfer, self.overhead_ns]) {
+            for (part, value) in parts.iter_mut().zip([seek, rotation, transfer, self.overhead_ns])
+            {
                 *part += class.share * value;
             }
         }

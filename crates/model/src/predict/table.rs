@@ -89,11 +89,8 @@ pub fn mix_of(workload: &Workload) -> Option<Mix> {
     let (sequential, hit) = workload.blend.map_or((0.0, 0.0), |blend| {
         (f64::from(blend.sequential_percent) / 100.0, f64::from(blend.hit_percent) / 100.0)
     });
-    let places = [
-        (base, 1.0 - sequential - hit),
-        (Locality::Sequential, sequential),
-        (Locality::Hit, hit),
-    ];
+    let places =
+        [(base, 1.0 - sequential - hit), (Locality::Sequential, sequential), (Locality::Hit, hit)];
     let reads = f64::from(workload.read_percent) / 100.0;
     let mut classes = Vec::new();
     for (op, of_op) in [(OpKind::Read, reads), (OpKind::Write, 1.0 - reads)] {
@@ -144,7 +141,9 @@ impl Table {
         let before = self.clone();
         for kind in &mut self.kinds {
             for row in &mut kind.rows {
-                let Some(shape) = before.densest(kind.op, kind.locality, row.bytes) else { continue };
+                let Some(shape) = before.densest(kind.op, kind.locality, row.bytes) else {
+                    continue;
+                };
                 for gap in row.pairs.windows(2) {
                     let ((from, low), (to, high)) = (gap[0], gap[1]);
                     let rise = |depth: u32| {
@@ -175,7 +174,9 @@ impl Table {
         };
         let (own, random) = (best(place)?, best(Locality::Random));
         match random {
-            Some(random) if random.pairs.len() > 2 * own.pairs.len().saturating_sub(1) => Some(random),
+            Some(random) if random.pairs.len() > 2 * own.pairs.len().saturating_sub(1) => {
+                Some(random)
+            }
             _ => Some(own),
         }
     }
@@ -216,7 +217,12 @@ impl Table {
 
     /// Every class that was measured.
     pub(crate) fn classes(&self) -> impl Iterator<Item = MixClass> {
-        self.all().map(|(op, locality, row)| MixClass { op, locality, bytes: row.bytes, share: 1.0 })
+        self.all().map(|(op, locality, row)| MixClass {
+            op,
+            locality,
+            bytes: row.bytes,
+            share: 1.0,
+        })
     }
 
     fn kind(&self, op: OpKind, place: Locality) -> Option<&Rows> {
@@ -245,14 +251,16 @@ impl Table {
     pub(crate) fn scv(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
         let known = rows.iter().filter_map(|row| Some((row.bytes, row.scv?)));
-        let distance = |bytes: u64| (bytes as f64 / class.bytes as f64).max(class.bytes as f64 / bytes as f64);
+        let distance =
+            |bytes: u64| (bytes as f64 / class.bytes as f64).max(class.bytes as f64 / bytes as f64);
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
     /// Half-width of the interval of a class's largest rate, as a share.
     pub(crate) fn rel(&self, class: &MixClass) -> f64 {
         let rows = self.rows_for(class.op, class.locality).map(|kind| &kind.rows);
-        let nearest = rows.and_then(|rows| rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes)));
+        let nearest =
+            rows.and_then(|rows| rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes)));
         nearest.map_or(1.0, |row| row.rel)
     }
 }

@@ -4,6 +4,7 @@
 extern crate halfpower_model as model;
 
 mod cells;
+mod compare;
 mod curves;
 mod expect;
 mod fits;

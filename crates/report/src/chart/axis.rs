@@ -10,6 +10,8 @@ use record::Unit;
 
 /// Most labels at an axis.
 const TICKS_MAX: usize = 9;
+/// Letters that the labels of an abscissa have room for, side by side.
+const LABELS_ROOM: usize = 56;
 /// Decades below which a logarithmic axis is also labelled at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
@@ -53,17 +55,19 @@ impl Axis {
         if !log {
             ticks = linear_ticks(unit, range);
         }
-        let every = ticks.len().div_ceil(TICKS_MAX).max(1);
-        let ticks = ticks.into_iter().step_by(every).collect();
-        Self::new(title, unit, log, range, ticks)
+        let bare = Self::new(title, unit, log, range, Vec::new());
+        let longest = ticks.iter().map(|tick| bare.label(*tick).chars().count()).max();
+        let room = (LABELS_ROOM / (longest.unwrap_or(0) + 2)).clamp(2, TICKS_MAX);
+        let every = ticks.len().div_ceil(room).max(1);
+        Self { ticks: ticks.into_iter().step_by(every).collect(), ..bare }
     }
 
     /// Logarithmic over the values that are more than zero, from and to round numbers.
     #[must_use]
     pub fn decades(title: &str, unit: Option<Unit>, values: impl Iterator<Item = f64>) -> Self {
         let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (low, high) = positive
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) =
+            positive.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         if low > high {
             return Self::new(title, unit, true, (1.0, 10.0), vec![1.0, 10.0]);
         }
@@ -91,13 +95,7 @@ impl Axis {
         Self { names, ..Self::new("", None, false, (rows - 0.5, -0.5), ticks) }
     }
 
-    fn new(
-        title: &str,
-        unit: Option<Unit>,
-        log: bool,
-        range: (f64, f64),
-        ticks: Vec<f64>,
-    ) -> Self {
+    fn new(title: &str, unit: Option<Unit>, log: bool, range: (f64, f64), ticks: Vec<f64>) -> Self {
         Self { title: title.to_owned(), unit, log, range, ticks, names: Vec::new() }
     }
 
@@ -213,7 +211,10 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_ends_at_round_numbers_around_its_values() {
         let axis = Axis::decades("", None, [3.0, 70.0].into_iter());
-        assert_eq!((axis.range, axis.ticks), ((2.0, 100.0), vec![2.0, 5.0, 10.0, 20.0, 50.0, 100.0]));
+        assert_eq!(
+            (axis.range, axis.ticks),
+            ((2.0, 100.0), vec![2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
+        );
         let wide = Axis::decades("", None, [1.0, 2e5].into_iter());
         assert_eq!(wide.ticks, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
         let lone = Axis::decades("", None, [5.0].into_iter());

@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The names of the columns of [`Chart::csv`].
-pub(crate) const CSV_HEADER: &str =
-    "document,chart,series,x,x_is,value,value_is,low,high,remark\n";
+pub(crate) const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark\n";
 /// Rows of a series in the page's tables; longer ones are thinned.
 const TABLE_ROWS: usize = 64;
 

@@ -18,7 +18,7 @@ const HEIGHT: f64 = 262.0;
 /// Height of a row.
 const ROW: f64 = 30.0;
 const TOP: f64 = 12.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
 /// Width of a letter in labels, on average.
 const LETTER: f64 = 6.1;
@@ -172,9 +172,8 @@ impl Chart {
 
     /// How far a series' bars lie beside the middle of their rows, and their height, in rows.
     pub(crate) fn bar(&self, series: usize) -> (f64, f64) {
-        let bars: Vec<usize> = (0..self.series.len())
-            .filter(|index| self.series[*index].form == Form::Bars)
-            .collect();
+        let bars: Vec<usize> =
+            (0..self.series.len()).filter(|index| self.series[*index].form == Form::Bars).collect();
         let Some(place) = bars.iter().position(|index| *index == series) else {
             return (0.0, 0.0);
         };
@@ -254,8 +253,8 @@ impl Drawing<'_> {
             "<svg class=\"data\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"{x} {y} {width} {height}\">"
         );
-        for rule in &self.chart.rules {
-            self.rule(svg, rule);
+        for (place, rule) in self.chart.rules.iter().enumerate() {
+            self.rule(svg, place, rule);
         }
         for (index, series) in self.chart.series.iter().enumerate() {
             let _ = write!(svg, "<g class=\"{}\">", colour(index));
@@ -280,7 +279,7 @@ impl Drawing<'_> {
         svg.push_str("</svg>\n");
     }
 
-    fn rule(&self, svg: &mut String, rule: &Rule) {
+    fn rule(&self, svg: &mut String, place: usize, rule: &Rule) {
         let frame = &self.frame;
         let name = escape_html(&rule.name);
         if rule.upright {
@@ -293,15 +292,17 @@ impl Drawing<'_> {
                 "<path class=\"half\" d=\"M{x:.1} {top}V{bottom}\"/><text class=\"half\" x=\"{:.1}\" \
                  y=\"{}\" text-anchor=\"{anchor}\">{name}</text>",
                 x + side,
-                top + 9.0
+                top + 9.0 + 12.0 * place as f64
             );
         } else {
             let (y, left, right) = (self.down(rule.at), frame.left, frame.right);
+            // Two lines may lie near each other: their names stand at either end.
+            let (x, anchor) =
+                if place % 2 == 0 { (right - 3.0, "end") } else { (left + 3.0, "start") };
             let _ = writeln!(
                 svg,
-                "<path class=\"half\" d=\"M{left} {y:.1}H{right}\"/><text class=\"half\" x=\"{}\" \
-                 y=\"{:.1}\" text-anchor=\"end\">{name}</text>",
-                right - 3.0,
+                "<path class=\"half\" d=\"M{left} {y:.1}H{right}\"/><text class=\"half\" x=\"{x}\" \
+                 y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text>",
                 y - 4.0
             );
         }
@@ -335,8 +336,10 @@ impl Drawing<'_> {
         let (beside, height) = self.chart.bar(index);
         for point in &series.points {
             let (x, left) = (self.across(point.x), self.frame.left);
-            let (top, bottom) =
-                (self.down(point.y + beside - height / 2.0), self.down(point.y + beside + height / 2.0));
+            let (top, bottom) = (
+                self.down(point.y + beside - height / 2.0),
+                self.down(point.y + beside + height / 2.0),
+            );
             let told = escape_html(&self.chart.told(series, point));
             let _ = write!(
                 svg,

@@ -14,8 +14,8 @@ use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
 use crate::{Style, finding, number};
 use record::{
-    Activity, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy, Measured, Remedy,
-    Strategy, Verdict,
+    Activity, Calibrated, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy,
+    Measured, Remedy, Strategy, Verdict,
 };
 
 /// Advice that is printed in full; the rest in a line each.
@@ -170,7 +170,11 @@ fn headline(
         let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
         let text = format!("{}: {}", verdict_words(rival.verdict), rival.because);
         page.hanging(lead, &text, Tone::Plain);
-        page.hanging(vec![Span::plain("     → ")], &format!("decided by: {}", rival.decided_by), Tone::Faint);
+        page.hanging(
+            vec![Span::plain("     → ")],
+            &format!("decided by: {}", rival.decided_by),
+            Tone::Faint,
+        );
     }
 }
 
@@ -244,7 +248,9 @@ fn episodes(page: &mut Page, device: &DeviceDiagnosis) {
         Column::right(2).expendable(3),
         Column::right(2).expendable(1),
     ]);
-    table.titles(&["#", "from", "for", "verdict", "IOPS", "KiB", "R", "expected", "L", "U", "of max"]);
+    table.titles(&[
+        "#", "from", "for", "verdict", "IOPS", "KiB", "R", "expected", "L", "U", "of max",
+    ]);
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
     if listed.len() > EPISODES_MAX {
         listed.sort_by_key(|&index| {
@@ -262,13 +268,18 @@ fn episodes(page: &mut Page, device: &DeviceDiagnosis) {
     table.print(page);
     let more = device.episodes.len() - listed.len();
     if more > 0 {
-        page.paragraph(2, &format!("{more} shorter ones are in the document (--json)."), Tone::Faint);
+        page.paragraph(
+            2,
+            &format!("{more} shorter ones are in the document (--json)."),
+            Tone::Faint,
+        );
     }
 }
 
 fn episode_row(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> Vec<Entry> {
     let numbers = &episode.numbers;
-    let or_none = |text: Option<String>| Entry::text(text.unwrap_or_else(|| number::NONE.to_owned()));
+    let or_none =
+        |text: Option<String>| Entry::text(text.unwrap_or_else(|| number::NONE.to_owned()));
     let worst = device.worst.is_some_and(|worst| worst as usize == index);
     let mark = if worst { "*" } else { "" };
     let words = match episode.activity {
@@ -283,7 +294,7 @@ fn episode_row(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> Vec
         Entry::text(number::count(numbers.iops)),
         or_none(numbers.request_bytes.map(|bytes| number::kib(bytes as u64))),
         or_none(numbers.response_ns.map(number::time)),
-        or_none(episode.calibrated.map(|split| number::time(split.expected.value))),
+        or_none(episode.calibrated.map(|split| number::time(split.expected_ns.value))),
         or_none(numbers.concurrency.map(number::digits)),
         or_none(numbers.utilization.map(number::percent)),
         or_none(episode.calibrated.map(|split| number::percent(split.saturation))),
@@ -302,7 +313,8 @@ fn reasons(page: &mut Page, episode: &Episode) {
     ];
     let load: Vec<String> = load.into_iter().flatten().collect();
     page.labelled("load", 13, &load.join(", "));
-    if let Some(split) = &episode.calibrated {
+    let told = |split: &&Calibrated| split.sequential_traced || split.sequential_share > 0.0;
+    if let Some(split) = episode.calibrated.as_ref().filter(told) {
         let share = number::percent_text(split.sequential_share);
         let how = if split.sequential_traced { "traced" } else { "fits best; not traced" };
         page.labelled("sequential", 13, &format!("{share} of the requests ({how})"));
@@ -325,10 +337,10 @@ fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
         Column::right(2),
         Column::right(3),
     ]);
-    table.titles(&["", "response", "service", "queue", "load"]);
+    table.titles(&["", "response", "service", "queue", ""]);
     if let Some(split) = &episode.friedman {
         table.row(vec![
-            Entry::text("Friedman: S = U/X, Q = R - S"),
+            Entry::text("Friedman: S = U/X"),
             Entry::text(number::time(response)),
             Entry::text(number::time(split.service_ns)),
             Entry::text(number::time(split.queue_ns)),
@@ -337,11 +349,11 @@ fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
     }
     if let Some(split) = &episode.calibrated {
         table.row(vec![
-            Entry::text("calibrated: a lone request, the rest"),
+            Entry::text("calibrated: alone"),
             Entry::text(number::time(response)),
             Entry::text(number::time(split.unloaded_ns)),
             Entry::text(number::time(split.queue_ns)),
-            Entry::text(format!("X = {} of max", number::percent(split.saturation))),
+            Entry::text(format!("X/max = {}", number::percent(split.saturation))),
         ]);
     }
     table.print(page);
@@ -354,7 +366,9 @@ fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
             number::percent_text(share.high)
         ),
         Measured::NotMeasured { not_measured } => {
-            format!("Share of reads served by a cache of the device: not estimated: {not_measured}.")
+            format!(
+                "Share of reads served by a cache of the device: not estimated: {not_measured}."
+            )
         }
     };
     page.paragraph(2, &hits, Tone::Faint);
@@ -366,22 +380,22 @@ fn misleading(page: &mut Page, episode: &Episode) {
         (
             "% Disk Time",
             shown.disk_time_percent.map(|value| format!("{value:.0}")),
-            "response times over time, cut at 100: neither busy time nor utilization",
+            "all response times over time, cut at 100: not busy time",
         ),
         (
             "queue length",
             shown.queue_length.map(number::digits),
-            "L = X R: requests in progress, served or not; no queue by itself",
+            "L = X R: those in progress, also those being served",
         ),
         (
             "svctm",
             shown.svctm_ns.map(number::time),
-            "U/X: spacing of completions while busy, not what a request takes",
+            "U/X: spacing of completions, not what a request takes",
         ),
         (
             "%util",
             shown.util_percent.map(|value| format!("{value:.0}")),
-            "time with any request in progress; says nothing of how many more fit",
+            "time with any request in progress, however many fit",
         ),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
@@ -497,8 +511,7 @@ fn remedy_in_full(page: &mut Page, index: usize, remedy: &Remedy, device: &Devic
     ];
     page.flowing(lead, 5, &remedy.action, Tone::Plain);
     let several = device.episodes.len() > 1;
-    let episode =
-        if several { format!(", episode {}", remedy.episode + 1) } else { String::new() };
+    let episode = if several { format!(", episode {}", remedy.episode + 1) } else { String::new() };
     let effect = match &remedy.effect {
         Measured::Value(effect) => format!("{}; {}", predicted(effect), gained(remedy)),
         Measured::NotMeasured { not_measured } => format!("not predicted: {not_measured}"),

@@ -302,7 +302,7 @@
       const frame = [left - MARGIN, top - MARGIN, right - left + 2 * MARGIN, bottom - top + 2 * MARGIN];
       const [x, y, width, height] = frame;
       this.data = svg("svg", { class: "data", x, y, width, height, viewBox: frame.join(" ") });
-      for (const rule of chart.r) this.rule(rule);
+      chart.r.forEach((rule, place) => this.rule(rule, place));
       chart.s.forEach((series, index) => {
         if (this.shown[index]) this.series(series, index);
       });
@@ -313,15 +313,15 @@
       this.read();
     }
 
-    rule([upright, v, name]) {
+    rule([upright, v, name], place) {
       const { left, right, top, bottom } = this;
       const at = upright ? this.across(v) : this.down(v);
-      const end = !upright || at > (left + right) / 2;
-      const x = upright ? at + (end ? -4 : 4) : right - 3;
+      const end = upright ? at > (left + right) / 2 : place % 2 === 0;
+      const x = upright ? at + (end ? -4 : 4) : end ? right - 3 : left + 3;
       this.data.append(
         svg("path", { class: "half", d: upright ? `M${at} ${top}V${bottom}` : `M${left} ${at}H${right}` }),
         svg("text", {
-          class: "half", x, y: upright ? top + 9 : at - 4, "text-anchor": end ? "end" : "start",
+          class: "half", x, y: upright ? top + 9 + 12 * place : at - 4, "text-anchor": end ? "end" : "start",
         }, name),
       );
     }

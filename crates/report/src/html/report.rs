@@ -135,11 +135,7 @@ fn found(body: &mut String, story: &Story, first_chart: usize) {
             "warning" => "warn",
             _ => "faint",
         };
-        let _ = write!(
-            body,
-            "<li><span class=\"{class}\">{label}:</span> {}",
-            escape_html(&claim)
-        );
+        let _ = write!(body, "<li><span class=\"{class}\">{label}:</span> {}", escape_html(&claim));
         if !finding.remedy.trim().is_empty() {
             let _ = write!(body, " → {}", escape_html(finding.remedy.trim()));
         }
@@ -312,8 +308,19 @@ mod tests {
     #[test]
     fn the_script_makes_no_markup_of_text_and_reaches_nothing_outside() {
         for banned in [
-            "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(",
-            "fetch(", "XMLHttp", "import(", "http:", "https:", "localStorage", "</script",
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "Function(",
+            "fetch(",
+            "XMLHttp",
+            "import(",
+            "http:",
+            "https:",
+            "localStorage",
+            "</script",
         ] {
             assert!(!SCRIPT.contains(banned), "{banned}");
         }

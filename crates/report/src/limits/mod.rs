@@ -87,7 +87,7 @@ fn binding(page: &mut Page, binding: &Measured<Binding>) {
     page.hanging(lead, &what, Tone::Strong);
     page.labelled("why", 8, &binding.because);
     for rival in &binding.rivals {
-        page.labelled("but", 8, &format!("not excluded is the {rival}"));
+        page.labelled("but", 8, &format!("not excluded: {rival}"));
     }
 }
 

@@ -23,8 +23,7 @@ pub fn price_text(document: &PriceDocument, style: &Style) -> String {
     fills(&mut page, document);
     page.blank();
     let lead = vec![Span::new("From: ", Tone::Strong)];
-    let text =
-        format!("profile {}, halfpower {}", document.profile_id, document.halfpower_version);
+    let text = format!("profile {}, halfpower {}", document.profile_id, document.halfpower_version);
     page.hanging(lead, &text, Tone::Plain);
     page.finish()
 }

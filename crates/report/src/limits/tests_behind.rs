@@ -27,13 +27,18 @@ pub(super) fn bus(page: &mut Page, bus: &Measured<BusTest>) {
     );
     page.heading("Bus and controller", &remark);
     page.labelled("first reads", VALUES, &rate(&test.first_bytes_per_s));
+    page.labelled("sequential", VALUES, &rate(&test.medium_bytes_per_s));
     for point in &test.points {
-        let label = if point.targets == 1 { "again, 1".to_owned() } else { format!("on {}", point.targets) };
+        let label = format!("again on {}", point.targets);
         page.labelled(&label, VALUES, &rate(&point.again_bytes_per_s));
     }
     let cache = match test.evidence {
-        CacheEvidence::Served => "a cache served the re-reads: they are faster than first reads",
-        CacheEvidence::NotServed => "no cache is seen: re-reads are no faster than first reads",
+        CacheEvidence::Served => {
+            "a cache served the re-reads: they are faster than first and sequential reads"
+        }
+        CacheEvidence::NotServed => {
+            "no cache is seen: re-reads are no faster than first or sequential reads"
+        }
         CacheEvidence::CannotTell => "whether a cache served them cannot be told",
     };
     let growth = match test.growth {
@@ -152,9 +157,8 @@ pub(super) fn memory(page: &mut Page, memory: &Measured<MemoryTests>) {
     let mut columns = vec![Column::left(2)];
     columns.extend(places.iter().flat_map(|_| [Column::right(2), Column::right(1)]));
     let mut table = Table::new(columns);
-    let group = |(index, place): (usize, &(String, u64))| {
-        (place.0.clone(), 2 * index + 1, 2 * index + 2)
-    };
+    let group =
+        |(index, place): (usize, &(String, u64))| (place.0.clone(), 2 * index + 1, 2 * index + 2);
     table.groups(places.iter().enumerate().map(group).collect());
     let mut threads: Vec<u32> = rows().map(|row| row.threads).collect();
     threads.sort_unstable();

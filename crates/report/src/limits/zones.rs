@@ -49,14 +49,17 @@ fn answer(page: &mut Page, map: &ZoneMap) {
             "no step found: flat within what {} passes can tell (test at {chance})",
             map.passes
         ),
-        many => format!("{many} bands told apart; a map of flat media shows one in {chance} of all"),
+        many => {
+            format!("{many} bands told apart; a map of flat media shows one in {chance} of all")
+        }
     };
     page.labelled("steps", VALUES, &found);
     let loss = match &map.inner_loss {
         Measured::Value(loss) => {
             let (low, high) = (number::percent_text(loss.low), number::percent_text(loss.high));
             let value = number::percent_text(loss.value);
-            let zero = if loss.low <= 0.0 && loss.high >= 0.0 { ": none that can be told" } else { "" };
+            let zero =
+                if loss.low <= 0.0 && loss.high >= 0.0 { ": none that can be told" } else { "" };
             format!("{value} from the first to the last places, between {low} and {high}{zero}")
         }
         Measured::NotMeasured { not_measured } => format!("not measured: {not_measured}"),

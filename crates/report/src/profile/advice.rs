@@ -9,7 +9,7 @@ use super::{OPERATIONS, not_measured};
 use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
-use record::{Expectation, OpKind, Profile, SATURATIONS, format_bytes};
+use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS, format_bytes};
 
 /// Why a response time is not stated.
 const TOO_UNEVEN: &str = "the measured rates vary too much to say within ±60 %";
@@ -96,7 +96,12 @@ pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
         return page.heading("What to use", &not_measured(profile, None));
     }
     page.heading("What to use", "");
-    for advice in &profile.advice {
+    print_all(page, &profile.advice);
+}
+
+/// Advice, one after the other.
+pub(crate) fn print_all(page: &mut Page, all: &[Advice]) {
+    for advice in all {
         let subject = Span::plain(format!("  {}: ", advice.subject));
         page.hanging(vec![subject], &advice.use_this, Tone::Strong);
         let mut more = |label: &str, text: &str| {
@@ -106,7 +111,25 @@ pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
             }
         };
         more("why", &advice.because);
+        more("gain", &advice.gain.as_ref().map(gain).unwrap_or_default());
         more("else", &advice.next_best);
+        more("cost", advice.price.as_deref().unwrap_or_default());
         more("but", advice.against_rule.as_deref().unwrap_or_default());
     }
+}
+
+/// `1.9 times (1.8 to 2.1)`; a small one as a percentage.
+fn gain(gain: &Estimate) -> String {
+    if gain.value >= 1.5 {
+        let digits = number::digits;
+        return format!(
+            "{} times ({} to {})",
+            digits(gain.value),
+            digits(gain.low),
+            digits(gain.high)
+        );
+    }
+    let percent = |ratio: f64| format!("{:+.0}", (ratio - 1.0) * 100.0);
+    let (low, high) = (percent(gain.low), percent(gain.high));
+    format!("{} % ({low} to {high} %)", percent(gain.value))
 }

@@ -63,7 +63,8 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     });
     let said = curves.iter().map(|curve| {
         let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
-        let half = half.map_or(String::new(), |p| format!(", half of that from depth {} on", p.depth));
+        let half =
+            half.map_or(String::new(), |p| format!(", half of that from depth {} on", p.depth));
         let knee = match curve.knee {
             Some(depth) if depth != curve.max_depth => format!(", the knee is at {depth}"),
             Some(_) => String::new(),
@@ -151,16 +152,22 @@ fn size_name(curve: &SizeCurve) -> String {
 }
 
 fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
-    let curves: Vec<&SizeCurve> =
-        profile.size_curves.iter().filter(|curve| curve.op == op && !curve.points.is_empty()).collect();
+    let curves: Vec<&SizeCurve> = profile
+        .size_curves
+        .iter()
+        .filter(|curve| curve.op == op && !curve.points.is_empty())
+        .collect();
     let first = curves.first()?;
     let series: Vec<Series> = curves
         .iter()
         .map(|curve| {
             let points = curve.points.iter().map(|point| {
                 let half = curve.half_power_bytes == Some(point.bytes);
-                Point::estimate(point.bytes as f64, &point.bytes_per_s)
-                    .remark(if half { "half-power point" } else { "" })
+                Point::estimate(point.bytes as f64, &point.bytes_per_s).remark(if half {
+                    "half-power point"
+                } else {
+                    ""
+                })
             });
             Series::new(size_name(curve), Form::Curve, points.collect())
         })
@@ -171,7 +178,8 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
         let half = curve.half_of_max_bytes_per_s;
         if rules.iter().all(|rule| rule.at != half) {
             let of = if same { String::new() } else { format!(", {}", curve.pattern.name()) };
-            rules.push(Rule::level(half, format!("half-power line: half of the most measured{of}")));
+            rules
+                .push(Rule::level(half, format!("half-power line: half of the most measured{of}")));
         }
     }
     let said = curves.iter().map(|curve| match curve.half_power_bytes {
@@ -237,6 +245,7 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
             number::time(last.y)
         )
     };
+    let finding = capital(&finding);
     let what = if per_mib { "MiB" } else { "request" };
     let sizes = sizes(&series);
     let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|point| point.y).collect();
@@ -299,8 +308,11 @@ fn response_against_size(profile: &Profile) -> Option<Chart> {
             .map(|cell| {
                 let bytes = cell.workload.max_bs().0;
                 let out = fit.left_out.iter().any(|point| point.bytes == bytes);
-                Point::estimate(bytes as f64, &cell.response_ns)
-                    .remark(if out { "left out of the line" } else { "" })
+                Point::estimate(bytes as f64, &cell.response_ns).remark(if out {
+                    "left out of the line"
+                } else {
+                    ""
+                })
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -309,12 +321,16 @@ fn response_against_size(profile: &Profile) -> Option<Chart> {
     }
     let fit = profile.service_time_fits.first()?;
     let (fixed, per_kib) = (fit.intercept_ns, fit.slope_ns_per_byte.scaled(1024.0));
+    let per_kib = if per_kib.low > 0.0 {
+        format!("{} for each KiB", number::with_interval(&per_kib, number::time))
+    } else {
+        "no more for its size that the intervals could tell".to_owned()
+    };
     let finding = format!(
-        "A lone {} {} takes {} and {} for each KiB{}.",
+        "A lone {} {} takes {} and {per_kib}{}.",
         fit.pattern.name(),
         fit.op.name(),
         number::with_interval(&fixed, number::time),
-        number::with_interval(&per_kib, number::time),
         if fit.left_out.is_empty() { "" } else { "; points that the line leaves out are marked" }
     );
     let points = || series.iter().flat_map(|series: &Series| &series.points);
@@ -368,7 +384,11 @@ fn distributions(profile: &Profile) -> Option<Chart> {
                     && workload.depth == depth
                     && workload.max_bs().0 == curve.bs_bytes
             });
-            let name = format!("random {}s of {}, depth {depth}", curve.op.name(), format_bytes(curve.bs_bytes));
+            let name = format!(
+                "random {}s of {}, depth {depth}",
+                curve.op.name(),
+                format_bytes(curve.bs_bytes)
+            );
             chosen.extend(cell.map(|cell| (name, &cell.histogram)));
         }
     }

@@ -6,7 +6,7 @@
 //! per section behind flags, because the engineer who needs the reason for a number rarely knows
 //! the flag for it.
 
-mod advice;
+pub(crate) mod advice;
 mod charts;
 mod curve;
 mod line;

@@ -1,7 +1,7 @@
 //! What a report says of a profile.
 
 use super::{OPERATIONS, charts, fastest, of, response_alone, smallest_random};
-use crate::story::{Action, Sheet, Story, quoted};
+use crate::story::{Sheet, Story, quoted};
 use crate::{number, target};
 use record::{Profile, Trial, format_bytes, format_nanos};
 
@@ -19,15 +19,7 @@ pub(crate) fn story(profile: &Profile, trials: &[Trial]) -> Story {
         ..Story::default()
     };
     facts(&mut story, profile);
-    for advice in &profile.advice {
-        let why = [Some(advice.because.clone()), Some(advice.next_best.clone()), advice.against_rule.clone()];
-        let why: Vec<String> = why.into_iter().flatten().filter(|text| !text.is_empty()).collect();
-        story.actions.push(Action {
-            subject: advice.subject.clone(),
-            what: advice.use_this.clone(),
-            why: why.join(" "),
-        });
-    }
+    story.advise(&profile.advice);
     if trials.is_empty() && !profile.cells.is_empty() {
         story.left_out.push(
             "The course of the visits is not drawn: the trials of this profile are not at hand."
@@ -39,7 +31,10 @@ pub(crate) fn story(profile: &Profile, trials: &[Trial]) -> Story {
     let about = (profile.halfpower_version.as_str(), profile.time.as_deref(), profile.seed);
     story.usual_conditions(targets, environment, about);
     let used = number::time(profile.measured_ns.0 as f64);
-    story.condition("measured for", format!("{used} of {}", format_nanos(profile.budget_ns.0 as f64)));
+    story.condition(
+        "measured for",
+        format!("{used} of {}", format_nanos(profile.budget_ns.0 as f64)),
+    );
     story.commands.push(format!(
         "halfpower check {} --budget {}s --seed {}",
         quoted(&profile.target.path),
@@ -51,7 +46,8 @@ pub(crate) fn story(profile: &Profile, trials: &[Trial]) -> Story {
 
 /// The largest rates, and one request by itself.
 fn facts(story: &mut Story, profile: &Profile) {
-    let size = smallest_random(profile).map_or(String::new(), |bytes| format!(" {}", format_bytes(bytes)));
+    let size =
+        smallest_random(profile).map_or(String::new(), |bytes| format!(" {}", format_bytes(bytes)));
     let limits = &profile.limits;
     for op in OPERATIONS {
         let name = op.name();

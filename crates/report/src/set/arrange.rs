@@ -77,7 +77,8 @@ pub(super) struct Plot<'s> {
 
 /// The axes that can be an abscissa, in the order of [`Meaning`].
 pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
-    let mut found: Vec<Abscissa> = (0..set.axes.len()).filter_map(|axis| abscissa(set, axis)).collect();
+    let mut found: Vec<Abscissa> =
+        (0..set.axes.len()).filter_map(|axis| abscissa(set, axis)).collect();
     // Two levels are a comparison and no curve, unless there is nothing else.
     if found.iter().any(|abscissa| abscissa.values.len() > 2) {
         found.retain(|abscissa| abscissa.values.len() > 2);

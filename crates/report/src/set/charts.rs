@@ -107,7 +107,9 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
         }
     }
     if abscissae.is_empty() && set.cells.len() > 1 {
-        for measure in [Measure::Throughput, Measure::Rate, Measure::Response, Measure::CostPerRequest] {
+        for measure in
+            [Measure::Throughput, Measure::Rate, Measure::Response, Measure::CostPerRequest]
+        {
             charts.extend(rows(set, measure));
         }
     }
@@ -166,7 +168,8 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
         .curves
         .iter()
         .map(|curve| {
-            let points = curve.cells.iter().filter_map(|(x, cell)| Some(point(*x, &measure.of(cell)?)));
+            let points =
+                curve.cells.iter().filter_map(|(x, cell)| Some(point(*x, &measure.of(cell)?)));
             Series::new(&curve.name, Form::Curve, points.collect())
         })
         .filter(|series| !series.points.is_empty())
@@ -219,7 +222,10 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let mut reaching: Vec<(f64, &str)> =
         series.iter().filter_map(|s| Some((from(s)?, s.name.as_str()))).collect();
     reaching.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let never = series.len() - reaching.len();
+    // A single size says nothing of larger ones.
+    let curves = series.iter().filter(|series| series.points.len() > 1 || from(series).is_some());
+    let curves = curves.count();
+    let never = curves - reaching.len();
     let mut clauses: Vec<String> = reaching
         .iter()
         .take(CLAUSES)
@@ -232,7 +238,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
         clauses.push(format!("{} more from larger sizes", reaching.len() - CLAUSES));
     }
     if never > 0 {
-        clauses.push(format!("{never} of {} curves never", series.len()));
+        clauses.push(format!("{never} of {curves} curves never"));
     }
     format!(
         "Half of the most ({} of {}) is reached: {}.",
@@ -258,7 +264,8 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
         format!("{} times that at {}", number::digits(top.y / first.y), x.label(first.x))
     };
     let name = of_curve(&best.name);
-    let text = format!("{name}most at {}, {}, {gain}{half}.", x.label(top.x), measure.written(most));
+    let text =
+        format!("{name}most at {}, {}, {gain}{half}.", x.label(top.x), measure.written(most));
     capital(&text)
 }
 
@@ -267,7 +274,11 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     let change = |series: &Series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
         let ratio = last.y / first.y;
-        (ratio.is_finite() && ratio > 0.0).then_some((ratio, first.clone(), last.clone()))
+        (series.points.len() > 1 && ratio.is_finite() && ratio > 0.0).then_some((
+            ratio,
+            first.clone(),
+            last.clone(),
+        ))
     };
     let strongest = series
         .iter()
@@ -352,7 +363,8 @@ fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         Some((*x, *y))
     };
     let least = set.cells.iter().map(|cell| cell.response_ns.value).fold(f64::INFINITY, f64::min);
-    let most = set.cells.iter().max_by(|a, b| a.response_ns.value.total_cmp(&b.response_ns.value))?;
+    let most =
+        set.cells.iter().max_by(|a, b| a.response_ns.value.total_cmp(&b.response_ns.value))?;
     let mut bins: Vec<Vec<Point>> = Vec::new();
     for cell in &set.cells {
         let Some((x, y)) = place(cell) else { continue };
@@ -381,9 +393,10 @@ fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
             number::digits(most.response_ns.value / least),
             number::time(least)
         ),
-        errors: "Each mark is a range of response times; values with their 95 % intervals are read \
+        errors:
+            "Each mark is a range of response times; values with their 95 % intervals are read \
                  at the marks and in the table."
-            .to_owned(),
+                .to_owned(),
         x: axis("read rate, % of what reads reach alone", reads),
         y: axis("write rate, % of what writes reach alone", writes),
         series: bins.into_iter().enumerate().filter_map(named).collect(),
@@ -395,7 +408,8 @@ fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
 fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     let axes: Vec<usize> = (0..set.axes.len()).collect();
     let plots = abscissae.first().map(|abscissa| arrange::arrange(set, abscissa).0);
-    let longest = plots.iter().flatten().flat_map(|plot| &plot.curves).max_by_key(|c| c.cells.len());
+    let longest =
+        plots.iter().flatten().flat_map(|plot| &plot.curves).max_by_key(|c| c.cells.len());
     let cells: Vec<&SetCell<'_>> = match longest {
         Some(Along { cells, .. }) => cells.iter().map(|(_, cell)| *cell).collect(),
         None => set.cells.iter().collect(),

@@ -58,7 +58,11 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         number::per_second(mean),
         number::percent_text(share),
     );
-    let rules = if named.len() == 1 { vec![Rule::level(mean / 2.0, "half of the mean")] } else { Vec::new() };
+    let rules = if named.len() == 1 {
+        vec![Rule::level(mean / 2.0, "half of the mean")]
+    } else {
+        Vec::new()
+    };
     let points = || series.iter().flat_map(|series| &series.points);
     Some(Chart {
         title: "I/O rate over time".to_owned(),
@@ -82,7 +86,10 @@ pub(crate) fn response_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         .collect();
     let first = series.first()?;
     let median = stats::median(first.points.iter().map(|point| point.y).collect());
-    let worst = first.points.iter().max_by(|a, b| a.high.partial_cmp(&b.high).unwrap_or(std::cmp::Ordering::Equal))?;
+    let worst = first
+        .points
+        .iter()
+        .max_by(|a, b| a.high.partial_cmp(&b.high).unwrap_or(std::cmp::Ordering::Equal))?;
     let (high, at) = (worst.high.unwrap_or(worst.y), worst.x);
     let name = if first.name.is_empty() { String::new() } else { format!("{}: ", first.name) };
     let finding = format!(
@@ -122,6 +129,8 @@ pub(crate) struct Visit {
 
 /// Visits from which on their course is drawn.
 const VISITS: usize = 4;
+/// Visits up to which each has its error bar.
+const BARS_MAX: usize = 120;
 /// A visit within this share of its cell's mean is near it.
 const NEAR: f64 = 0.1;
 
@@ -145,11 +154,13 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
     let mut names: Vec<&str> = visits.iter().map(|visit| visit.series).collect();
     names.sort_unstable();
     names.dedup();
+    // Hundreds of bars beside each other hide the marks.
+    let bars = visits.len() <= BARS_MAX;
     let of = |name: &str| {
         let own = visits.iter().filter(|visit| visit.series == name);
         let points = own.map(|visit| Point {
-            low: visit.within.map(|half| visit.ratio * (1.0 - half)),
-            high: visit.within.map(|half| visit.ratio * (1.0 + half)),
+            low: visit.within.filter(|_| bars).map(|half| visit.ratio * (1.0 - half)),
+            high: visit.within.filter(|_| bars).map(|half| visit.ratio * (1.0 + half)),
             ..Point::bare(visit.place as f64, visit.ratio).remark(&visit.what)
         });
         Series::new(name, Form::Marks, points.collect())
@@ -157,8 +168,12 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
     Some(Chart {
         title: "Trials in order of time, each against the mean of its cell".to_owned(),
         finding,
-        errors: "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
-            .to_owned(),
+        errors: if bars {
+            "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
+        } else {
+            "The scatter is the error; intervals within so many trials are not drawn."
+        }
+        .to_owned(),
         x: Axis::over("trial", None, visits.iter().map(|visit| visit.place as f64)),
         y: Axis::from_zero("rate over the mean of its cell", None, ratios().chain([1.0])),
         rules: vec![Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")],

@@ -13,6 +13,8 @@ use record::{HistogramSnapshot, Unit, bucket_high};
 const BEYOND: f64 = 10.0;
 /// Neighbouring points differ by at least this factor in share or in time.
 const STEP: f64 = 1.04;
+/// Shares from which down a curve decides the abscissa.
+const FASTEST: f64 = 0.999;
 /// Half-width of a 95 % interval in standard errors.
 const NORMAL_95: f64 = 1.96;
 
@@ -23,7 +25,12 @@ fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
     let mut beyond = total;
     for &(bucket, count) in histogram.buckets.iter().filter(|bucket| bucket.1 > 0) {
         if points.is_empty() && total > 0.0 {
-            points.push(Point::within(record::bucket_low(bucket as usize).max(1) as f64, 1.0, 1.0, 1.0));
+            points.push(Point::within(
+                record::bucket_low(bucket as usize).max(1) as f64,
+                1.0,
+                1.0,
+                1.0,
+            ));
         }
         beyond -= count as f64;
         if beyond < BEYOND {
@@ -34,7 +41,12 @@ fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
         let far = points.last().is_none_or(|last| last.y / share > STEP || time / last.x > 2.0);
         if far {
             let half = NORMAL_95 * (share * (1.0 - share) / total).sqrt();
-            points.push(Point::within(time, share, (share - half).max(0.5 / total), (share + half).min(1.0)));
+            points.push(Point::within(
+                time,
+                share,
+                (share - half).max(0.5 / total),
+                (share + half).min(1.0),
+            ));
         }
     }
     points
@@ -59,16 +71,29 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
         format!(", {words} longer than {} ({times} times that)", number::time(time))
     });
     let all = || series.iter().flat_map(|series| &series.points);
-    let finding =
-        format!("{}: half take less than {}{tail}.", super::charts::capital(name), number::time(median));
+    let finding = format!(
+        "{}: half take less than {}{tail}.",
+        super::charts::capital(name),
+        number::time(median)
+    );
     Some(Chart {
         title: "Distribution of response times".to_owned(),
         finding,
-        errors: "Bands: 95 %, as if requests were independent of each other; too narrow where they \
+        errors:
+            "Bands: 95 %, as if requests were independent of each other; too narrow where they \
                  are not. Times to 0.8 %. Curves end where fewer than ten requests took longer."
-            .to_owned(),
-        x: Axis::decades("response time", Some(Unit::Nanos), all().map(|point| point.x)),
-        y: Axis::decades("share of requests that took longer", Some(Unit::Share), all().map(|p| p.y)),
+                .to_owned(),
+        // The fastest few in a thousand would take decades of the axis.
+        x: Axis::decades(
+            "response time",
+            Some(Unit::Nanos),
+            all().filter(|point| point.y <= FASTEST).map(|point| point.x),
+        ),
+        y: Axis::decades(
+            "share of requests that took longer",
+            Some(Unit::Share),
+            all().map(|p| p.y),
+        ),
         rules: vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")]
             .into_iter()
             .filter(|rule| all().any(|point| point.y <= rule.at))

@@ -66,7 +66,11 @@ impl<'a> Set<'a> {
         let by_id: BTreeMap<&str, &Trial> =
             trials.iter().map(|trial| (trial.id.as_str(), trial)).collect();
         let level = |levels: &BTreeMap<String, String>| -> Vec<String> {
-            experiment.axes.iter().map(|axis| levels.get(axis).cloned().unwrap_or_default()).collect()
+            experiment
+                .axes
+                .iter()
+                .map(|axis| levels.get(axis).cloned().unwrap_or_default())
+                .collect()
         };
         // Of each combination its trials, in the order of the plan.
         let mut order: Vec<Vec<String>> = Vec::new();
@@ -121,7 +125,9 @@ impl<'a> Set<'a> {
             ("jobs", |t| t.workload.numjobs.to_string()),
             ("cache", |t| t.workload.cache.name().to_owned()),
             ("engine", |t| t.workload.engine.name().to_owned()),
-            ("rate", |t| t.workload.rate_iops.map_or("closed".to_owned(), |rate| format!("{rate}/s"))),
+            ("rate", |t| {
+                t.workload.rate_iops.map_or("closed".to_owned(), |rate| format!("{rate}/s"))
+            }),
             ("offset", |t| format_bytes(t.workload.offset_bytes.0)),
         ];
         let varies = |aspect: &Aspect| {
@@ -195,7 +201,8 @@ impl<'a> Runs<'a> {
 
 /// Mean response time of both directions.
 fn response(trial: &Trial) -> f64 {
-    let times = || directions(trial).filter_map(|(_, d)| Some((d.response_ns.as_ref()?.mean, d.ios)));
+    let times =
+        || directions(trial).filter_map(|(_, d)| Some((d.response_ns.as_ref()?.mean, d.ios)));
     let ios: u64 = times().map(|(_, ios)| ios).sum();
     times().map(|(mean, ios)| mean * ios as f64).sum::<f64>() / ios as f64
 }
@@ -246,7 +253,13 @@ fn over_repeats(values: &[f64]) -> Option<Estimate> {
         return None;
     }
     if values.len() < REPEATS {
-        return Some(Estimate { value: centre, low: centre, high: centre, se: 0.0, n: values.len() as u32 });
+        return Some(Estimate {
+            value: centre,
+            low: centre,
+            high: centre,
+            se: 0.0,
+            n: values.len() as u32,
+        });
     }
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     let se = (squares / (count - 1.0) / count).sqrt();

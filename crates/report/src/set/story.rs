@@ -28,7 +28,10 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
     told(&mut story, &set);
     let blocks = experiment.plan.iter().map(|plan| plan.block).max().map_or(0, |block| block + 1);
     let (done, planned) = (experiment.done.len(), experiment.plan.len());
-    story.fact("trials", if done == planned { done.to_string() } else { format!("{done} of {planned}") });
+    story.fact(
+        "trials",
+        if done == planned { done.to_string() } else { format!("{done} of {planned}") },
+    );
     story.fact("combinations", set.cells.len().to_string());
     story.fact("blocks", blocks.to_string());
     if done < planned {
@@ -44,12 +47,14 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
             done - trials.len()
         ));
     }
+    story.advise(&experiment.advice);
     story.actions.extend(best_sizes(&experiment.reached));
     story.charts.extend(visits(experiment, &set, trials));
     story.sheets.extend(effects(experiment));
     story.sheets.extend(reached(&experiment.reached));
     story.sheets.push(cells(&set));
-    let about = (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
+    let about =
+        (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
     story.usual_conditions(&experiment.targets, experiment.environment.as_ref(), about);
     story.condition("note", experiment.note.clone());
     let paths: Vec<String> = experiment.targets.iter().map(|target| quoted(&target.path)).collect();
@@ -60,7 +65,10 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
         experiment.seed
     ));
     if !experiment.design_text.is_empty() {
-        story.texts.push(("The design, as a file for `halfpower sweep`".to_owned(), experiment.design_text.clone()));
+        story.texts.push((
+            "The design, as a file for `halfpower sweep`".to_owned(),
+            experiment.design_text.clone(),
+        ));
     }
     story
 }
@@ -113,7 +121,8 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
 /// Headline and plots of a set.
 fn told(story: &mut Story, set: &Set<'_>) {
     let axes: Vec<usize> = (0..set.axes.len()).collect();
-    let by_rate = set.cells.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
+    let by_rate =
+        set.cells.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
     if let Some(best) = by_rate {
         let rate = number::with_interval(&best.bytes_per_s, number::rate);
         let name = arrange::name(set, best, &axes);
@@ -134,9 +143,10 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
     };
     let action = |reached: &ReachedSizes| {
         let half = reached.half_bytes?;
-        let most = reached.most_bytes.map_or("95 % of it is reached at no size".to_owned(), |bytes| {
-            format!("95 % of it takes {}", format_bytes(bytes))
-        });
+        let most =
+            reached.most_bytes.map_or("95 % of it is reached at no size".to_owned(), |bytes| {
+                format!("95 % of it takes {}", format_bytes(bytes))
+            });
         Some(Action {
             subject: words(&reached.levels),
             what: format!("requests of at least {}", format_bytes(half)),
@@ -174,16 +184,19 @@ fn visits(experiment: &Experiment, set: &Set<'_>, trials: &[Trial]) -> Option<Ch
         trials.iter().map(|trial| (trial.id.as_str(), trial)).collect();
     let visits = set.cells.iter().filter(|cell| cell.trials.len() > 1).flat_map(|cell| {
         let what = arrange::name(set, cell, &axes);
-        cell.trials.iter().filter_map(|trial| {
-            let trial = at_hand.get(trial.id.as_str())?;
-            Some(Visit {
-                place: *places.get(trial.id.as_str())?,
-                ratio: total_iops(trial) / cell.iops.value,
-                within: rate_interval(trial),
-                what: what.clone(),
-                series: op_word(cell.workload),
+        cell.trials
+            .iter()
+            .filter_map(|trial| {
+                let trial = at_hand.get(trial.id.as_str())?;
+                Some(Visit {
+                    place: *places.get(trial.id.as_str())?,
+                    ratio: total_iops(trial) / cell.iops.value,
+                    within: rate_interval(trial),
+                    what: what.clone(),
+                    series: op_word(cell.workload),
+                })
             })
-        }).collect::<Vec<Visit>>()
+            .collect::<Vec<Visit>>()
     });
     course::visits(visits.collect())
 }
@@ -207,7 +220,11 @@ fn effects(experiment: &Experiment) -> Option<Sheet> {
                 effect.measure.name().to_owned(),
                 number::digits(effect.ratio.value),
                 if has {
-                    format!("{} to {}", number::digits(effect.ratio.low), number::digits(effect.ratio.high))
+                    format!(
+                        "{} to {}",
+                        number::digits(effect.ratio.low),
+                        number::digits(effect.ratio.high)
+                    )
                 } else {
                     number::NONE.to_owned()
                 },
@@ -249,7 +266,9 @@ fn reached(reached: &[ReachedSizes]) -> Option<Sheet> {
 /// All cells with their numbers.
 fn cells(set: &Set<'_>) -> Sheet {
     let mut columns: Vec<String> =
-        ["cell", "rate", "±", "throughput", "mean response", "±", "CPU", "trials"].map(str::to_owned).to_vec();
+        ["cell", "rate", "±", "throughput", "mean response", "±", "CPU", "trials"]
+            .map(str::to_owned)
+            .to_vec();
     let mut extras: Vec<&String> = set.cells.iter().flat_map(|cell| cell.extras.keys()).collect();
     extras.sort_unstable();
     extras.dedup();

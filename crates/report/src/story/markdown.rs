@@ -136,14 +136,19 @@ mod tests {
             kind: "Trial".to_owned(),
             subject: hostile.clone(),
             headline: hostile.clone(),
-            actions: vec![Action { subject: String::new(), what: hostile.clone(), why: hostile.clone() }],
+            actions: vec![Action {
+                subject: String::new(),
+                what: hostile.clone(),
+                why: hostile.clone(),
+            }],
             conditions: vec![("path".to_owned(), hostile.clone())],
             commands: vec![hostile],
             ..Story::default()
         };
         let text = report_markdown(&[story]);
         assert!(!text.contains('\u{1b}'), "{text}");
-        let outside_code: Vec<&str> = text.lines().filter(|line| !line.starts_with("- `")).collect();
+        let outside_code: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with("- `")).collect();
         for markup in [" <img", " [a](", " | **d", " `c`"] {
             assert!(!outside_code.concat().contains(markup), "{markup}: {text}");
         }

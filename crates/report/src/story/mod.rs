@@ -8,13 +8,16 @@
 
 mod markdown;
 mod observation;
+mod path;
+mod verdicts;
 
 pub use markdown::{report_csv, report_csv_header, report_markdown};
 
 use crate::chart::Chart;
 use crate::{finding, number, profile, set, target, trial};
 use record::{
-    Environment, Experiment, Finding, Observation, Profile, Severity, Target, Trial,
+    Advice, Comparison, Diagnosis, Environment, Experiment, Finding, LimitsRun, Observation, Profile,
+    Severity, Target, Trial, ZoneMap,
 };
 
 /// Trials given one by one, from which on each has no plots of its own.
@@ -31,6 +34,14 @@ pub enum Kept {
     Experiment(Box<Experiment>, Vec<Trial>),
     /// Counters over time.
     Observation(Box<Observation>),
+    /// The path to a disk.
+    Limits(Box<LimitsRun>),
+    /// Throughput over position.
+    Zones(Box<ZoneMap>),
+    /// Two measurements held against each other.
+    Comparison(Box<Comparison>),
+    /// What an observation means.
+    Diagnosis(Box<Diagnosis>),
 }
 
 /// A number that answers a question.
@@ -133,6 +144,24 @@ impl Story {
         }
     }
 
+    /// Advice as what to do: why, what else there is, and what speaks against the usual rule.
+    pub(crate) fn advise(&mut self, advice: &[Advice]) {
+        for each in advice {
+            let mut why = vec![each.because.clone()];
+            why.push(match each.next_best.as_str() {
+                "" => String::new(),
+                other => format!("else: {other}"),
+            });
+            why.push(each.against_rule.clone().unwrap_or_default());
+            why.retain(|text| !text.is_empty());
+            self.actions.push(Action {
+                subject: each.subject.clone(),
+                what: each.use_this.clone(),
+                why: why.join(". "),
+            });
+        }
+    }
+
     /// Target, machine, version, time and seed.
     pub(crate) fn usual_conditions(
         &mut self,
@@ -187,6 +216,10 @@ pub fn stories(kept: &[Kept]) -> Vec<Story> {
                 stories.push(set::story_of_experiment(experiment, trials));
             }
             Kept::Observation(observation) => stories.push(observation::story(observation)),
+            Kept::Limits(run) => stories.push(path::of_limits(run)),
+            Kept::Zones(map) => stories.push(path::of_zones(map)),
+            Kept::Comparison(comparison) => stories.push(verdicts::of_comparison(comparison)),
+            Kept::Diagnosis(diagnosis) => stories.push(verdicts::of_diagnosis(diagnosis)),
         }
     }
     stories

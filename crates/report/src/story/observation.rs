@@ -29,11 +29,18 @@ const QUANTITIES: [Quantity; 5] = [
         title: "throughput",
         unit: Some(Unit::BytesPerSecond),
         log: false,
-        of: |interval| sum(interval.all.bytes_per_s, interval.read.bytes_per_s, interval.write.bytes_per_s),
+        of: |interval| {
+            sum(interval.all.bytes_per_s, interval.read.bytes_per_s, interval.write.bytes_per_s)
+        },
     },
     Quantity { title: "mean response time", unit: Some(Unit::Nanos), log: true, of: response },
     Quantity { title: "mean requests in progress", unit: None, log: false, of: |i| i.concurrency },
-    Quantity { title: "share of time busy", unit: Some(Unit::Share), log: false, of: |i| i.busy_share },
+    Quantity {
+        title: "share of time busy",
+        unit: Some(Unit::Share),
+        log: false,
+        of: |i| i.busy_share,
+    },
 ];
 
 fn sum(all: Option<Figure>, read: Option<Figure>, write: Option<Figure>) -> Option<Figure> {
@@ -172,9 +179,10 @@ fn over_time(
     Some(Chart {
         title: format!("{} over time", crate::profile::capital(title)),
         finding,
-        errors: "Bands: the smallest step that the source can tell, or the range of intervals that a \
+        errors:
+            "Bands: the smallest step that the source can tell, or the range of intervals that a \
                  point stands for; a counter has no other error."
-            .to_owned(),
+                .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
         y,
         rules,

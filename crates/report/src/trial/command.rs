@@ -6,7 +6,8 @@
 
 use crate::story::quoted;
 use record::{
-    Arrival, CacheMode, Data, Discipline, Nanos, Pattern, Regions, Scrub, TargetKind, Trial, Workload,
+    Arrival, CacheMode, Data, Discipline, Nanos, Pattern, Regions, Scrub, TargetKind, Trial,
+    Workload,
 };
 
 /// The command line.

@@ -27,7 +27,7 @@ pub(crate) use story::story;
 /// Column at which the values of labelled lines begin.
 const VALUES: usize = 19;
 /// Heights of a sparkline's columns, from "some" to "most".
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One trial, answer first.
 #[must_use]
@@ -187,7 +187,7 @@ fn percentiles(times: &TimeSummary) -> [Option<f64>; 7] {
 /// The distribution over `columns` characters, its ends labelled: each height is the share of
 /// requests in that column against the fullest one, and any request at all shows. The axis is the
 /// buckets' own, which is logarithmic above 128 ns. `None` for an empty histogram.
-fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option<String> {
+pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option<String> {
     let last_bucket = |index: u32| (index as usize).min(BUCKETS - 1);
     let present = || {
         let buckets = histogram.buckets.iter().filter(|bucket| bucket.1 > 0);

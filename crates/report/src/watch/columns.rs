@@ -59,12 +59,18 @@ pub(super) const MEANINGS: [(&str, &str); 10] = [
     ("read/s, write/s", "requests completed per second, after merging"),
     ("bytes/s", "throughput of both, in powers of 1000"),
     ("response", "mean time of a request from its start in the block layer to its end"),
-    ("=service +queue", "its split: by the profile where there is one (the time of a lone request, \
+    (
+        "=service +queue",
+        "its split: by the profile where there is one (the time of a lone request, \
       and the rest), else by the utilization law (S = U/X), which calls work done in parallel \
-      waiting"),
+      waiting",
+    ),
     ("L", "mean requests in progress"),
-    ("busy", "utilization: share of the time with a request in progress; ? where the kernel keeps \
-      it badly. On a device that works in parallel 100 % is not full"),
+    (
+        "busy",
+        "utilization: share of the time with a request in progress; ? where the kernel keeps \
+      it badly. On a device that works in parallel 100 % is not full",
+    ),
     ("sat", "saturation: rate as a share of the most that the profile promises for this mix"),
     ("expect", "response time that the profile promises at this concurrency"),
     ("past", "response time of the last intervals, on a scale of its own per device"),
@@ -84,7 +90,7 @@ pub(super) const COLUMNS: [Column; 20] = [
     toned("response", 8, 0, response),
     figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
     figure("+queue", 8, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
-    figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected.value))),
+    figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected_ns.value))),
     figure("r resp", 8, 10, |row| op(row, |i| i.read.response_ns, number::time)),
     figure("w resp", 8, 10, |row| op(row, |i| i.write.response_ns, number::time)),
     figure("L", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),

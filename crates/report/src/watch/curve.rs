@@ -26,7 +26,7 @@ pub(super) fn height(row: &WatchRow, profile: &Profile) -> usize {
 /// Prints it.
 pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
     let Some(curve) = curve_of(row, profile) else { return };
-    let here = here(row, curve.op);
+    let here = here(row);
     screen.line(caption(row, curve, here.is_some()));
     screen.line(vec![Span::new("     depth       rate   response", Tone::Faint)]);
     let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
@@ -62,17 +62,14 @@ struct Here {
 }
 
 impl Here {
-    fn line(
-        self,
-        line: &dyn Fn(String, f64, String, Tone, &str) -> Vec<Span>,
-    ) -> Vec<Span> {
+    fn line(self, line: &dyn Fn(String, f64, String, Tone, &str) -> Vec<Span>) -> Vec<Span> {
         let response = number::time(self.response_ns);
         line(number::digits(self.depth), self.rate, response, Tone::Strong, " you are here")
     }
 }
 
 /// The load of both operations: the device serves them together.
-fn here(row: &WatchRow, _op: OpKind) -> Option<Here> {
+fn here(row: &WatchRow) -> Option<Here> {
     let interval = row.interval.as_ref()?;
     let rate = interval.all.per_s?.value;
     (rate > 0.0).then_some(())?;

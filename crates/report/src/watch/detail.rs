@@ -80,10 +80,8 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
             Confidence::Possible => " (possible)",
         };
         let name = words::verdict_name(verdict.verdict);
-        let lead = vec![Span::new(
-            format!("  {name}{sure}: "),
-            words::verdict_tone(verdict.verdict),
-        )];
+        let lead =
+            vec![Span::new(format!("  {name}{sure}: "), words::verdict_tone(verdict.verdict))];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
         if indent + 40 <= screen.width() {
@@ -123,16 +121,15 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
     let mut lines: Vec<String> = Vec::new();
     if let Some(split) = row.calibrated {
         lines.push(format!(
-            "{} alone + {} queued, by the profile{}",
+            "{} alone + {} queued, by the profile",
             number::time(split.unloaded_ns.min(response.value)),
-            number::time(split.queue_ns),
-            expectation(&split)
+            number::time(split.queue_ns)
         ));
     }
     if let Some(split) = row.friedman {
         let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
         lines.push(format!(
-            "{} service + {} queued, by the utilization law (U {}{doubt})",
+            "{} service + {} queued, by S = U/X (U {}{doubt})",
             number::time(split.service_ns),
             number::time(split.queue_ns),
             number::percent(split.utilization)
@@ -141,7 +138,7 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
     let total = number::time(response.value);
     let blank = " ".repeat(total.chars().count());
     if lines.is_empty() {
-        lines.push("not split: the source has no busy time".to_owned());
+        lines.push("not split: too little busy time is known".to_owned());
     }
     for (index, line) in lines.iter().enumerate() {
         let (name, total) = if index == 0 { ("response", &total) } else { ("", &blank) };
@@ -149,18 +146,19 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
         screen.hanging(lead, line, Tone::Plain);
     }
     if let Some(split) = row.calibrated {
-        let text = format!(
-            "{} of the most of this mix, {}",
-            number::percent(split.saturation),
-            number::per_second(split.max_iops)
-        );
-        screen.line(vec![label("full"), Span::plain(text)]);
+        screen.hanging(vec![label("profile")], &promise(&split), Tone::Plain);
     }
 }
 
-fn expectation(split: &Calibrated) -> String {
-    let interval = number::interval(number::relative(&split.expected));
-    format!("; {} {interval} expected", number::time(split.expected.value))
+/// What the profile promises for this load.
+fn promise(split: &Calibrated) -> String {
+    format!(
+        "expects {} {}; the rate is {} of the most of this mix, {}",
+        number::time(split.expected_ns.value),
+        number::interval(number::relative(&split.expected_ns)),
+        number::percent(split.saturation),
+        number::per_second(split.max_iops)
+    )
 }
 
 /// Mean sizes in one line.
@@ -253,10 +251,20 @@ fn past(screen: &mut Canvas, row: &WatchRow) {
 /// What the tracer saw.
 fn tracer(screen: &mut Canvas, traced: &Traced) {
     screen.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
-    let title = "                   requests   queued p50       p99   device p50       p99  sequential";
+    let title =
+        "                   requests   queued p50       p99   device p50       p99  sequential";
     screen.line(vec![Span::new(title, Tone::Faint)]);
     for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
         screen.line(vec![Span::plain(traced_line(name, op))]);
+    }
+    for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
+        let width = screen.width().saturating_sub(LABEL + SCALE).max(8);
+        for (part, histogram) in [("queued", &op.queue_ns), ("in device", &op.device_ns)] {
+            if let Some(line) = crate::trial::sparkline(histogram, width) {
+                let lead = Span::new(format!("  {name:<6} {part:<10}"), Tone::Faint);
+                screen.line(vec![lead, Span::plain(line)]);
+            }
+        }
     }
     if traced.lost > 0 {
         let text = format!("{} events were lost: the figures are low", traced.lost);

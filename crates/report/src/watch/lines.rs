@@ -21,7 +21,11 @@ pub const WATCH_COLUMNS: [(&str, usize, &str); 22] = [
     ("read_kib", 8, "mean size of a read, in KiB"),
     ("write_kib", 9, "mean size of a write, in KiB"),
     ("merged_per_s", 12, "requests merged into others per second"),
-    ("response_us", 11, "mean response time of reads and writes, from start to end in the block layer"),
+    (
+        "response_us",
+        11,
+        "mean response time of reads and writes, from start to end in the block layer",
+    ),
     ("read_us", 9, "mean response time of reads"),
     ("write_us", 9, "mean response time of writes"),
     ("law_service_us", 14, "service time by the utilization law, S = U/X"),
@@ -59,31 +63,33 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
             verdict.verdict.name() + open
         },
     );
-    padded([
-        time.to_owned(),
-        crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
-        plain(seconds, 3),
-        figure(|i| i.read.per_s, 1.0, 1),
-        figure(|i| i.write.per_s, 1.0, 1),
-        figure(|i| i.read.bytes_per_s, 1e-3, 1),
-        figure(|i| i.write.bytes_per_s, 1e-3, 1),
-        figure(|i| i.read.request_bytes, 1.0 / 1024.0, 1),
-        figure(|i| i.write.request_bytes, 1.0 / 1024.0, 1),
-        figure(|i| i.all.merged_per_s, 1.0, 1),
-        us(response_ns),
-        figure(|i| i.read.response_ns, 1e-3, 1),
-        figure(|i| i.write.response_ns, 1e-3, 1),
-        us(row.friedman.map(|split| split.service_ns)),
-        us(row.friedman.map(|split| split.queue_ns)),
-        us(alone.map(|(alone, _)| alone)),
-        us(alone.map(|(_, queue)| queue)),
-        us(row.calibrated.map(|split| split.expected.value)),
-        figure(|i| i.concurrency, 1.0, 3),
-        figure(|i| i.busy_share, 1.0, 3),
-        plain(row.calibrated.map(|split| split.saturation), 3),
-        verdict,
-    ]
-    .into_iter())
+    padded(
+        [
+            time.to_owned(),
+            crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
+            plain(seconds, 3),
+            figure(|i| i.read.per_s, 1.0, 1),
+            figure(|i| i.write.per_s, 1.0, 1),
+            figure(|i| i.read.bytes_per_s, 1e-3, 1),
+            figure(|i| i.write.bytes_per_s, 1e-3, 1),
+            figure(|i| i.read.request_bytes, 1.0 / 1024.0, 1),
+            figure(|i| i.write.request_bytes, 1.0 / 1024.0, 1),
+            figure(|i| i.all.merged_per_s, 1.0, 1),
+            us(response_ns),
+            figure(|i| i.read.response_ns, 1e-3, 1),
+            figure(|i| i.write.response_ns, 1e-3, 1),
+            us(row.friedman.map(|split| split.service_ns)),
+            us(row.friedman.map(|split| split.queue_ns)),
+            us(alone.map(|(alone, _)| alone)),
+            us(alone.map(|(_, queue)| queue)),
+            us(row.calibrated.map(|split| split.expected_ns.value)),
+            figure(|i| i.concurrency, 1.0, 3),
+            figure(|i| i.busy_share, 1.0, 3),
+            plain(row.calibrated.map(|split| split.saturation), 3),
+            verdict,
+        ]
+        .into_iter(),
+    )
 }
 
 fn plain(value: Option<f64>, places: usize) -> String {

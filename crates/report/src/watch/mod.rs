@@ -26,8 +26,8 @@ mod words;
 pub use lines::{WATCH_COLUMNS, watch_header, watch_line};
 pub use order::{SortBy, watch_order};
 
-use canvas::Canvas;
 use crate::page::{Span, Tone};
+use canvas::Canvas;
 use record::{
     Calibrated, Confidence, Context, Friedman, Interval, ObservedDevice, Profile, Verdict,
 };
@@ -186,8 +186,6 @@ pub fn watch_screen(
 /// The first lines: where, when, how much in all, and the system around the disks.
 fn head(screen: &mut Canvas, data: &WatchData, view: &WatchView) {
     let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
-    let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
-    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
     if view.paused {
         title.push(Span::plain("  "));
         title.push(Span::new("STANDING STILL (p)", Tone::Warn));
@@ -196,6 +194,8 @@ fn head(screen: &mut Canvas, data: &WatchData, view: &WatchView) {
         title.push(Span::plain("  "));
         title.push(Span::new(format!("RECORDING {recording} (r)"), Tone::Bad));
     }
+    let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
+    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
     screen.line(title);
     screen.line(vec![Span::plain(words::totals(data, view))]);
     screen.line(words::surroundings(&data.context));
@@ -216,7 +216,11 @@ fn help(screen: &mut Canvas) {
     screen.blank();
     screen.line(vec![Span::new("Figures", Tone::Strong)]);
     for (figure, means) in columns::MEANINGS {
-        screen.hanging(vec![Span::new(format!("  {figure:<16}"), Tone::Strong)], means, Tone::Plain);
+        screen.hanging(
+            vec![Span::new(format!("  {figure:<16}"), Tone::Strong)],
+            means,
+            Tone::Plain,
+        );
     }
 }
 

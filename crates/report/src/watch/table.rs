@@ -16,7 +16,8 @@ const WIDEST_NAME: usize = 24;
 pub(super) fn print(screen: &mut Canvas, sorted: &[&WatchRow], picked: usize, height: usize) {
     let room = height.min(screen.left()).saturating_sub(1).max(1);
     let columns = fitting(screen.width(), sorted);
-    let titles: Vec<String> = columns.iter().map(|&(column, width)| column.heading(width)).collect();
+    let titles: Vec<String> =
+        columns.iter().map(|&(column, width)| column.heading(width)).collect();
     screen.line(vec![Span::new(MARKS.1.to_owned() + &titles.join(" "), Tone::Faint)]);
     // The picked row is the last one shown, unless it is among the first.
     let first = (picked + 1).saturating_sub(room);

@@ -3,10 +3,9 @@
 use super::{PastMoment, WatchData, WatchRow, WatchView};
 use crate::number;
 use crate::page::{Span, Tone};
+use crate::trial::HEIGHTS;
 use record::{Context, Figure, Interval, Verdict, format_bytes};
 
-/// Heights of a sparkline, from the lowest.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Shares of time from which the pressure and the steal are marked.
 const MARKED_PRESSURE: f64 = 0.1;
 const MARKED_STEAL: f64 = 0.05;
@@ -56,12 +55,12 @@ pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     };
     match (context.io_some_share, context.io_full_share) {
         (Some(some), full) => {
-            let all = full.map(|full| format!(", all did {}", number::percent_text(round(full))));
+            let all = full.map(|full| format!(", all {}", number::percent_text(round(full))));
             let tone = if some >= MARKED_PRESSURE { Tone::Warn } else { Tone::Plain };
             let some = number::percent_text(round(some));
-            add(format!("tasks waited for I/O {some}{}", all.unwrap_or_default()), tone);
+            add(format!("I/O waits: some {some}{}", all.unwrap_or_default()), tone);
         }
-        (None, _) => add("pressure not known".to_owned(), Tone::Faint),
+        (None, _) => add("I/O waits not known".to_owned(), Tone::Faint),
     }
     if let Some(bytes) = context.memory_available_bytes {
         add(format!("can cache {}", format_bytes(bytes)), Tone::Plain);

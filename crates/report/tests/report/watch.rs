@@ -7,8 +7,8 @@ use crate::report::{
 };
 use crate::snapshots::assert_snapshot;
 use record::{
-    Calibrated, CgroupLimit, Confidence, Context, DeviceFacts, Estimate, Figure, Friedman, Interval,
-    ObservedDevice, OpInterval, Verdict,
+    Calibrated, CgroupLimit, Confidence, Context, DeviceFacts, Estimate, Figure, Friedman,
+    Interval, ObservedDevice, OpInterval, Traced, TracedOp, Verdict,
 };
 use std::sync::Arc;
 
@@ -89,8 +89,8 @@ fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
     row.device = Arc::new(device);
     row.calibrated = Some(Calibrated {
         unloaded_ns: 26_000.0,
-        expected: Estimate::symmetric(response_ns * 0.9, response_ns * 0.05, 12),
-        expected_at_rate: None,
+        expected_ns: Estimate::symmetric(response_ns * 0.9, response_ns * 0.05, 12),
+        expected_at_rate_ns: None,
         queue_ns: response_ns - 26_000.0,
         over_expected: 1.1,
         saturation: 0.43,
@@ -167,7 +167,7 @@ fn plain() -> WatchView {
 fn one_disk_with_a_profile_fills_80_by_24() {
     let text = screen(&known(), &plain(), SMALL);
     assert_snapshot("watch_one_80x24", &text);
-    for words in ["slow (likely)", "by the profile", "by the utilization law", "43%"] {
+    for words in ["slow (likely)", "by the profile", "by S = U/X", "is 43% of the most"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }
@@ -209,6 +209,25 @@ fn the_detail_of_a_device_has_all_that_is_known_of_it() {
     let text = screen(&data, &view, (100, 45));
     assert_snapshot("watch_detail_100x45", &text);
     for words in ["scheduler none", "known to", "you are here", "sdb appeared", "flushes"] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
+    let mut data = known();
+    let traced = TracedOp {
+        queue_ns: common::histogram(20_000.0),
+        device_ns: common::histogram(80_000.0),
+        sequential_share: Some(0.25),
+        ..TracedOp::default()
+    };
+    let processes = vec![(4711, "mysqld\x1b[2J".to_owned(), 900)];
+    let traced = Traced { read: traced, lost: 3, processes, ..Traced::default() };
+    data.rows[0].interval.as_mut().unwrap().traced = Some(traced);
+    let text = screen(&data, &WatchView { detail: true, ..plain() }, (100, 60));
+    assert_snapshot("watch_traced_100x60", &text);
+    for words in ["in device", "25%", "mysqld\\x1b[2J (4711) 900 requests", "3 events were lost"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }
@@ -292,7 +311,8 @@ fn every_size_of_a_terminal_is_filled_and_none_is_overrun() {
     let datas = [known(), many(1), many(60), WatchData::default()];
     for rows in [1, 2, 3, 5, 10, 24, 60, 200] {
         for columns in [1, 10, 40, 79, 80, 120, 400] {
-            for (data, view) in datas.iter().flat_map(|data| views.iter().map(move |view| (data, view)))
+            for (data, view) in
+                datas.iter().flat_map(|data| views.iter().map(move |view| (data, view)))
             {
                 screen(data, view, (columns, rows));
             }
@@ -334,8 +354,8 @@ fn devices_are_sorted_by_any_figure_and_unknown_ones_come_last() {
     assert_eq!(names(SortBy::Rate, false), ["sda10", "sda2", "sdb", "sdc"]);
     assert_eq!(names(SortBy::Response, false), ["sda2", "sdb", "sda10", "sdc"]);
     assert_eq!(names(SortBy::Concurrency, false), ["sda2", "sda10", "sdb", "sdc"]);
-    assert_eq!(names(SortBy::Name, false), ["sdb", "sdc", "sda2", "sda10"]);
-    assert_eq!(names(SortBy::Name, true), ["sda10", "sda2", "sdc", "sdb"]);
+    assert_eq!(names(SortBy::Name, false), ["sda2", "sda10", "sdb", "sdc"]);
+    assert_eq!(names(SortBy::Name, true), ["sdc", "sdb", "sda10", "sda2"]);
     let mut all = vec![SortBy::Concurrency];
     while all.len() < SortBy::ALL.len() {
         all.push(all.last().unwrap().next());

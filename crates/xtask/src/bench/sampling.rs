@@ -58,7 +58,8 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     println!("    at one per second: {:.2} % of a processor", figure.value / 10.0);
     let (devices, here) = here(samples)?;
     println!("    this machine's own {devices} devices, the kernel's work included: {here} ms");
-    let details = json!({ "unit": "ms per sample", "here": { "devices": devices, "cost": numbers(&here) } });
+    let details =
+        json!({ "unit": "ms per sample", "here": { "devices": devices, "cost": numbers(&here) } });
     Ok(Report { gates: vec![gate], details })
 }
 
@@ -74,11 +75,8 @@ impl Machine {
     fn new(devices: u64) -> Result<Self> {
         // In memory where that is possible: the file is no part of the figure.
         let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() {
-            tempfile::tempdir_in(memory)
-        } else {
-            tempfile::tempdir()
-        };
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         let folder = folder.context("there is no temporary folder")?;
         let roots = Roots {
             proc: folder.path().join("proc"),

@@ -1,0 +1,142 @@
+//! A profile and observations of simulated devices, whose truth is known.
+
+use diagnose::{DiagnoseOptions, diagnose};
+use experiment::{CheckPlan, CheckSettings};
+use record::{
+    Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Profile, Strategy,
+    Target, TargetKind, Trial, Verdict,
+};
+use simdisk::SimSpec;
+use std::sync::atomic::AtomicBool;
+use trial::{Identity, Scene, SceneLoad, SimRig, observe};
+use workload::Spec;
+
+const SECOND: u64 = 1_000_000_000;
+/// The area that is profiled and loaded.
+const AREA: Bytes = Bytes(2 << 30);
+
+/// What `check` finds of a device in a minute.
+pub(crate) fn profiled(device: &str) -> Profile {
+    let spec = SimSpec::parse(device).unwrap();
+    let area = AREA.min(spec.size());
+    let mut rig = SimRig::new(&spec, 1);
+    let target = Target {
+        path: format!("sim:{device}"),
+        kind: TargetKind::Simulated,
+        size_bytes: area,
+        device: None,
+        filesystem: None,
+        extents: None,
+    };
+    let mut plan = CheckPlan::new(CheckSettings {
+        area,
+        engine: EngineName::Sim,
+        alignment: 1,
+        budget: Nanos(60 * SECOND),
+        write: true,
+        full: false,
+        target_rel: 0.05,
+        seed: 1,
+    })
+    .unwrap();
+    let mut trials: Vec<Trial> = Vec::new();
+    while let Some(planned) = plan.next_trial() {
+        let identity = Identity {
+            id: trials.len().to_string(),
+            time: None,
+            halfpower_version: String::new(),
+            targets: vec![target.clone()],
+            environment: None,
+            findings: Vec::new(),
+            scrubbed: None,
+            preconditioning: None,
+        };
+        let stop = AtomicBool::new(false);
+        let trial =
+            trial::conduct(&mut rig, &planned.workload, planned.seed, identity, &stop, &mut |_| {})
+                .unwrap();
+        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
+        trials.push(trial);
+    }
+    let mut profile = crate::profile_of(target, &trials);
+    profile.simulated = true;
+    profile
+}
+
+/// One load, and when it is there.
+pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> SceneLoad {
+    let mut spec = Spec { engine: EngineName::Sim, size: Some(AREA), ..Spec::default() };
+    change(&mut spec);
+    if spec.rate_iops.is_some() {
+        spec.arrival = Some(record::Arrival::Poisson);
+        spec.iodepth = spec.iodepth.max(128);
+    }
+    SceneLoad {
+        name: format!("program-{from}"),
+        workload: spec.build(Bytes(1 << 40)).unwrap(),
+        begin: Nanos(from * SECOND),
+        end: Nanos(to * SECOND),
+        limit_iops: None,
+        write_back: false,
+    }
+}
+
+/// Random reads of 4 KiB at a rate.
+pub(crate) fn reads(from: u64, to: u64, rate: u64) -> SceneLoad {
+    load(from, to, |spec| spec.rate_iops = Some(rate))
+}
+
+/// Random reads of 4 KiB with so many outstanding.
+pub(crate) fn closed(from: u64, to: u64, depth: u32) -> SceneLoad {
+    load(from, to, |spec| spec.iodepth = depth)
+}
+
+/// What a minute of it looks like.
+pub(crate) fn seen(device: &str, loads: Vec<SceneLoad>, traced: bool) -> Observation {
+    let device = SimSpec::parse(device).unwrap();
+    let scene = Scene {
+        device: &device,
+        loads,
+        duration: Nanos(60 * SECOND),
+        interval: Nanos(SECOND),
+        seed: 7,
+        traced,
+        steal_share: 0.0,
+    };
+    observe(&scene, "0", &AtomicBool::new(false)).unwrap()
+}
+
+/// The diagnosis of the one device.
+pub(crate) fn diagnosed(observation: &Observation, profile: Option<&Profile>) -> DeviceDiagnosis {
+    let options = DiagnoseOptions { chosen: true, ..DiagnoseOptions::default() };
+    let mut diagnosis = diagnose(observation, &|_| profile, &options);
+    assert_eq!(diagnosis.devices.len(), 1);
+    diagnosis.devices.remove(0)
+}
+
+/// The longest episode.
+pub(crate) fn longest(device: &DeviceDiagnosis) -> &Episode {
+    device.episodes.iter().max_by_key(|episode| episode.duration_ns).unwrap()
+}
+
+/// The episode at a second.
+pub(crate) fn at(device: &DeviceDiagnosis, second: u64) -> &Episode {
+    let time = second * SECOND;
+    device
+        .episodes
+        .iter()
+        .find(|it| it.begin_ns <= time && time < it.begin_ns + it.duration_ns)
+        .unwrap()
+}
+
+pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {
+    episode.causes.iter().any(|cause| cause.code == code)
+}
+
+pub(crate) fn has_rival(episode: &Episode, verdict: Verdict) -> bool {
+    episode.rivals.iter().any(|rival| rival.verdict == verdict)
+}
+
+pub(crate) fn first_advice(device: &DeviceDiagnosis) -> Option<Strategy> {
+    device.advice.first().map(|remedy| remedy.strategy)
+}

@@ -1,0 +1,360 @@
+//! Other tools' files through the program: what is printed, kept and found, and what a server of a
+//! monitoring system and the real iostat say of the same disks.
+
+use crate::program::{Outcome, found, halfpower, halfpower_in, program, run};
+use host::Roots;
+use host::live::{Sampler, Selection};
+use record::{Figure, FindingCode, Interval, Observation};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use testkit::{LoopDevice, requires};
+
+/// Longer than a server takes to start on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A file of another tool.
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/samples").join(name)
+}
+
+fn import(code: i32, words: &str) -> Outcome {
+    halfpower(&format!("import --no-save {words}")).expect(code)
+}
+
+#[track_caller]
+fn observation(words: &str) -> Observation {
+    parsed(&import(0, &format!("--json {words}")).stdout)
+}
+
+#[track_caller]
+fn parsed(text: &str) -> Observation {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn of_sample(name: &str) -> Observation {
+    observation(&sample(name).display().to_string())
+}
+
+#[test]
+fn what_was_read_is_printed_within_80_columns_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = sample("iostat.json");
+    let ended = halfpower_in(folder.path(), &format!("import --db a.db {}", file.display()));
+    let text = ended.expect(0).stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for words in [
+        "iostat -o JSON of oak",
+        "2020-06-01 12:00:01 to 2020-06-01 12:00:06 UTC",
+        "1 report of averages since boot",
+        "lost: a request that hangs",
+    ] {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
+    }
+    let id = text.lines().last().unwrap().split_whitespace().last().unwrap();
+    let store = store::Store::open_existing(&folder.path().join("a.db")).unwrap();
+    let kept: Observation = store.document(id).unwrap();
+    assert_eq!(kept.intervals.len(), 10);
+    // As JSON it is a file of a form that is read.
+    let json = serde_json::to_string(&kept).unwrap();
+    std::fs::write(folder.path().join("own.json"), json).unwrap();
+    let again = halfpower_in(folder.path(), "import --no-save --json own.json").expect(0);
+    assert_eq!(parsed(&again.stdout).id, id);
+}
+
+#[test]
+fn files_of_several_tools_give_an_observation_each_and_scrapes_one_together() {
+    let names = ["iostat.json", "sadf.csv", "node-exporter-comments.prom", "typeperf.csv"];
+    let words: Vec<String> = names.map(|name| sample(name).display().to_string()).into();
+    let text = import(0, &format!("{} --json", words.join(" "))).stdout;
+    let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();
+    let sources: Vec<String> = read.map(|it| it.unwrap().source).collect();
+    let expected = ["iostat -o JSON", "sadf -d", "Windows PhysicalDisk CSV", "node_exporter"];
+    assert_eq!(sources, expected);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let mut command = program();
+    command.stdin(std::fs::File::open(sample("sadf.json")).unwrap());
+    let ended = run(command, "import - --json --no-save").expect(0);
+    assert_eq!(parsed(&ended.stdout).source, "sadf -j");
+}
+
+#[test]
+fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
+    for (with, without, code) in [
+        // Response times of sar are over reads and writes together.
+        ("sadf.json", "node-exporter.prom", FindingCode::FiguresMixed),
+        // 0.08 ms in steps of 0.01 ms; then several milliseconds in the same steps.
+        ("iostat-iso-megabytes.json", "iostat.json", FindingCode::FiguresCoarse),
+        // A first report since boot; then none.
+        ("iostat.json", "iostat-iso-megabytes.json", FindingCode::IntervalsLeftOut),
+        // Times without a zone; then with one.
+        ("typeperf.csv", "relog-utf16.csv", FindingCode::TimesAssumed),
+        // Counters of two starts of a machine; then of one.
+        ("node-exporter.prom", "node-exporter-comments.prom", FindingCode::CountersReset),
+        // Kernel 4.19; then 6.12.
+        ("iostat.json", "iostat-iso-megabytes.json", FindingCode::BusyDoubtful),
+    ] {
+        assert!(found(&of_sample(with).findings, code), "{with} without {code:?}");
+        assert!(!found(&of_sample(without).findings, code), "{without} with {code:?}");
+    }
+    let lost = |name: &str, words: &str| {
+        let findings = of_sample(name).findings;
+        let missing = findings.iter().filter(|it| it.code == FindingCode::FiguresMissing);
+        missing.filter(|it| it.claim.contains(words)).count()
+    };
+    assert_eq!((lost("sadf.json", "lost: the mix"), lost("iostat.json", "lost: the mix")), (1, 0));
+}
+
+#[test]
+fn a_damaged_file_is_read_with_a_finding_and_a_whole_one_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(sample("iostat.json")).unwrap();
+    std::fs::write(folder.path().join("cut.json"), &whole[..whole.len() * 3 / 4]).unwrap();
+    let cut = halfpower_in(folder.path(), "import cut.json --json --no-save").expect(0);
+    let cut = parsed(&cut.stdout);
+    assert!(found(&cut.findings, FindingCode::SourceDamaged));
+    assert!((4..10).contains(&cut.intervals.len()), "{}", cut.intervals.len());
+    assert!(!found(&of_sample("iostat.json").findings, FindingCode::SourceDamaged));
+}
+
+#[test]
+fn what_cannot_be_imported_says_why_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        format!("import --no-save {name}")
+    };
+    for (words, code, said) in [
+        (file("a", "hello"), 4, ["known form", "iostat -o JSON"]),
+        (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
+        (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
+        ("import --no-save none".to_owned(), 4, ["none", "No such file"]),
+        (
+            "import --no-save --prometheus https://h --query-range now-1h..now".to_owned(),
+            2,
+            ["https", "curl"],
+        ),
+        (
+            "import --no-save --prometheus http://127.0.0.1:1 --query-range now-1h..now".to_owned(),
+            4,
+            ["127.0.0.1:1", "running"],
+        ),
+        ("import --no-save a --format x".to_owned(), 2, ["--format", "'x'"]),
+    ] {
+        halfpower_in(folder.path(), &words).refuses(code, &said);
+    }
+    halfpower("import --no-save").expect(2);
+}
+
+/// A child that ends with the test, by its process id.
+struct Service {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Service {
+    fn start(mut command: Command, log: PathBuf) -> Self {
+        let file = std::fs::File::create(&log).unwrap();
+        command.stdout(Stdio::null()).stderr(Stdio::from(file)).stdin(Stdio::null());
+        Self { child: command.spawn().unwrap(), log }
+    }
+
+    /// The address that it says it listens on.
+    fn address(&mut self) -> String {
+        let begin = Instant::now();
+        loop {
+            let log = std::fs::read_to_string(&self.log).unwrap();
+            let lines = log.lines().filter(|line| line.contains("Listening on"));
+            let said = lines.filter_map(|line| line.split("address=").nth(1)).last();
+            if let Some(address) = said {
+                return address.split_whitespace().next().unwrap().to_owned();
+            }
+            assert_eq!(self.child.try_wait().unwrap(), None, "it ended: {log}");
+            assert!(begin.elapsed() < PATIENCE, "it does not listen: {log}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What an exporter serves.
+fn metrics(address: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let text = String::from_utf8(answer).unwrap();
+    text.split_once("\r\n\r\n").unwrap().1.as_bytes().to_vec()
+}
+
+#[test]
+fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
+    requires!(Prometheus);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let mut exporter = Command::new("prometheus-node-exporter");
+    exporter.args([
+        "--web.listen-address=127.0.0.1:0",
+        "--collector.diskstats.device-exclude=^(loop|zram|ram|md|dm-).*",
+    ]);
+    let mut exporter = Service::start(exporter, place("exporter.log"));
+    let target = exporter.address();
+    let configuration = format!(
+        "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: node\n    \
+         static_configs:\n      - targets: ['{target}']\n"
+    );
+    std::fs::write(place("prometheus.yml"), configuration).unwrap();
+    let mut server = Command::new("prometheus");
+    server
+        .arg("--web.listen-address=127.0.0.1:0")
+        .arg(format!("--config.file={}", place("prometheus.yml").display()))
+        .arg(format!("--storage.tsdb.path={}", place("data").display()))
+        .current_dir(folder.path());
+    let mut server = Service::start(server, place("prometheus.log"));
+    let address = server.address();
+
+    // The exporter by itself: two files, in any order.
+    std::fs::write(place("one.prom"), metrics(&target)).unwrap();
+    std::thread::sleep(Duration::from_millis(1_500));
+    std::fs::write(place("two.prom"), metrics(&target)).unwrap();
+    let words = "import --json --no-save two.prom one.prom";
+    let scrapes = parsed(&halfpower_in(folder.path(), words).expect(0).stdout);
+    let devices = scrapes.devices.len();
+    assert_eq!((scrapes.source.as_str(), scrapes.intervals.len()), ("node_exporter", devices));
+    assert!(scrapes.contexts.iter().all(|it| it.idle_share.is_some()), "{:?}", scrapes.contexts);
+    let length = scrapes.intervals[0].duration_ns;
+    assert!((1_400_000_000..30_000_000_000).contains(&length), "{length}");
+
+    let begin = Instant::now();
+    let import = format!("import --json --no-save --prometheus http://{address}");
+    let read = loop {
+        let words = format!("{import} --query-range now-1m..now@1s --instance {target}");
+        let ended = halfpower(&words);
+        if ended.code == Some(0) && parsed(&ended.stdout).intervals.len() >= 4 * devices {
+            break parsed(&ended.stdout);
+        }
+        assert!(begin.elapsed() < PATIENCE, "{ended:?}");
+        std::thread::sleep(Duration::from_millis(300));
+    };
+    assert_eq!(read.host.as_deref(), Some(target.as_str()));
+    let names = |it: &Observation| {
+        let mut names: Vec<String> = it.devices.iter().map(|it| it.name.clone()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&read), names(&scrapes));
+    assert!(!found(&read.findings, FindingCode::TimesAssumed), "{:?}", read.findings);
+    assert!(!found(&read.findings, FindingCode::SourceDamaged), "{:?}", read.findings);
+    // One second apart, as it was told to scrape, however the steps fell. A busy machine is late.
+    let usual = |it: &&Interval| (900_000_000..1_100_000_000).contains(&it.duration_ns);
+    let count = read.intervals.iter().filter(usual).count();
+    assert!(2 * count > read.intervals.len(), "{count} of {}", read.intervals.len());
+    assert!(read.intervals.iter().all(|it| it.all.per_s.is_some() && it.busy_share.is_some()));
+    // With longer steps, intervals are means over several scrapes, and as long as these.
+    let thin = halfpower(&format!("{import} --query-range now-4s..now@2s"));
+    if thin.code == Some(0) {
+        let lengths: Vec<u64> =
+            parsed(&thin.stdout).intervals.iter().map(|it| it.duration_ns).collect();
+        assert!(lengths.iter().all(|length| *length > 1_500_000_000), "{lengths:?}");
+    }
+    // The server's own refusals and an empty range are told as such.
+    let empty = format!("{import} --query-range 1600000000..1600000060@15s");
+    halfpower(&empty).refuses(4, &["no counters of disks", "range"]);
+    let other = format!("{import} --query-range now-1m..now --instance nobody:1");
+    halfpower(&other).refuses(4, &["no counters of disks"]);
+}
+
+/// Reads and writes of a device past the page cache, with the program of everybody.
+fn load(device: &Path, block: &str) {
+    let dd = |from: &str, to: &str, flag: &str| {
+        let words = [
+            format!("if={from}"),
+            format!("of={to}"),
+            format!("bs={block}"),
+            "count=2000".to_owned(),
+            flag.to_owned(),
+            "conv=notrunc".to_owned(),
+        ];
+        assert!(Command::new("dd").args(words).stderr(Stdio::null()).status().unwrap().success());
+    };
+    let device = device.display().to_string();
+    dd(&device, "/dev/null", "iflag=direct");
+    dd("/dev/zero", &device, "oflag=direct");
+}
+
+/// What of two intervals does not depend on their lengths, and differs by more than both can tell.
+fn differences(one: &Interval, other: &Interval) -> Vec<&'static str> {
+    let differ = |one: Option<Figure>, other: Option<Figure>| {
+        let (one, other) = (one.unwrap(), other.unwrap());
+        (one.value - other.value).abs() > one.resolution + other.resolution
+    };
+    let per_request = |it: &Interval, figure: Option<Figure>| {
+        let (rate, figure) = (it.all.per_s.unwrap(), figure.unwrap());
+        Some(Figure::derived(figure.value / rate.value, figure.resolution / rate.value))
+    };
+    let pairs = [
+        ("read response", one.read.response_ns, other.read.response_ns),
+        ("write response", one.write.response_ns, other.write.response_ns),
+        ("read size", one.read.request_bytes, other.read.request_bytes),
+        ("write size", one.write.request_bytes, other.write.request_bytes),
+        ("busy", per_request(one, one.busy_share), per_request(other, other.busy_share)),
+        ("in progress", per_request(one, one.concurrency), per_request(other, other.concurrency)),
+    ];
+    pairs.into_iter().filter(|(_, a, b)| differ(*a, *b)).map(|(name, _, _)| name).collect()
+}
+
+#[test]
+fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
+    requires!(Sysstat, Root, Loop);
+    let device = LoopDevice::new(64 << 20).unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = |name: &str| folder.path().join(name);
+    let iostat = |file: &str| {
+        let mut command = Command::new("iostat");
+        command.args(["-o", "JSON", "-x", "-t", "-y", &name, "8", "1"]).env("S_TIME_FORMAT", "ISO");
+        command.stdout(Stdio::from(std::fs::File::create(recorded(file)).unwrap()));
+        command.spawn().unwrap()
+    };
+    let selection = Selection { named: vec![name.clone()], ..Selection::default() };
+    let mut sampler = Sampler::new(Roots::default(), selection).unwrap();
+    let (mut first, mut second) = (iostat("first"), iostat("second"));
+    std::thread::sleep(Duration::from_millis(500));
+    let begin = Instant::now();
+    load(device.path(), "4k");
+    if begin.elapsed() > Duration::from_secs(6) {
+        let _ = (first.wait(), second.wait());
+        return testkit::skip(
+            "imports::the_real_iostat",
+            "the machine is too busy for one interval",
+        );
+    }
+    let ours = sampler.sample().unwrap();
+    let ours = ours.iter().find(|it| it.device == name).unwrap();
+    assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
+    let theirs = |file: &str| {
+        let words = format!("import --no-save --json --interval 8s {}", recorded(file).display());
+        parsed(&halfpower(&words).expect(0).stdout).intervals.remove(0)
+    };
+    // A/A: the same tool twice; then the comparison; then other requests, which must not pass.
+    assert_eq!(differences(&theirs("first"), &theirs("second")), [""; 0]);
+    assert_eq!(differences(&theirs("first"), ours), [""; 0]);
+    let requests = theirs("first").all.per_s.unwrap().value * 8.0;
+    assert!((requests / 4_000.0 - 1.0).abs() < 0.02, "{requests} requests");
+    load(device.path(), "8k");
+    let planted = sampler.sample().unwrap();
+    let planted = planted.iter().find(|it| it.device == name).unwrap();
+    let differ = differences(&theirs("first"), planted);
+    assert!(differ.contains(&"read size") && differ.contains(&"write size"), "{differ:?}");
+}

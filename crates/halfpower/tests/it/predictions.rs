@@ -1,0 +1,131 @@
+//! `check --for-diagnosis`, `predict` and `profile validate`: what is foretold comes true.
+//!
+//! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same at
+//! leisure for every device of the catalogue.
+
+use crate::documents::check_schema;
+use crate::program::{Outcome, halfpower};
+use record::{Estimate, ModelName, PredictionDocument, Validation};
+use std::path::Path;
+
+/// A folder with the profile of a device.
+fn profiled(device: &str, budget: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("h.db");
+    let words = format!("check sim:{device} --for-diagnosis --budget {budget} --json");
+    on(&database, &words).expect(0);
+    folder
+}
+
+fn on(database: &Path, words: &str) -> Outcome {
+    halfpower(&format!("{words} --db {}", database.display()))
+}
+
+fn validated(folder: &tempfile::TempDir) -> Validation {
+    let ended = on(&folder.path().join("h.db"), "profile validate last --trials 16 --json");
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
+    check_schema("validation-1", &ended.stdout);
+    // What is foretold is said before the first trial.
+    let (told, measured) = (ended.stderr.find("Predicted"), ended.stderr.find("validation ..."));
+    assert!(told.is_some() && told < measured, "{}", ended.stderr);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+fn predicted(folder: &tempfile::TempDir, words: &str) -> PredictionDocument {
+    let ended = on(&folder.path().join("h.db"), &format!("predict last {words} --json")).expect(0);
+    check_schema("prediction-1", &ended.stdout);
+    serde_json::from_str(&ended.stdout).unwrap()
+}
+
+#[track_caller]
+fn check_goal(device: &str, budget: &str) -> Validation {
+    let validation = validated(&profiled(device, budget));
+    let summary = &validation.summary;
+    let of = |model| summary.accuracy.iter().find(|one| one.model == model).unwrap().median_rel;
+    let error = of(summary.advised).unwrap();
+    println!(
+        "{device}: {:.1} % by {}, largest rate {:.1} %, repeats to {:.1} %; M/M/1 {:?}",
+        error * 100.0,
+        summary.advised.name(),
+        summary.max_iops_rel.unwrap() * 100.0,
+        summary.repeat_rel.unwrap() * 100.0,
+        of(ModelName::Mm1)
+    );
+    assert!(error <= summary.goal_rel, "{device}: {summary:#?}");
+    assert!(summary.max_iops_rel.unwrap() <= summary.max_iops_goal_rel, "{device}: {summary:#?}");
+    validation
+}
+
+#[test]
+fn one_server_of_constant_time_is_predicted_and_mm1_is_not_believed() {
+    let validation = check_goal("md1,service=1ms", "10m");
+    let mm1 = validation.summary.accuracy.iter().find(|one| one.model == ModelName::Mm1);
+    // Twice the queue of what there is.
+    assert!(mm1.unwrap().median_rel.unwrap() > 0.1);
+}
+
+#[test]
+fn eight_servers_are_predicted_and_a_single_queue_is_far_off() {
+    let validation = check_goal("mmc,service=4ms", "8m");
+    let mm1 = validation.summary.accuracy.iter().find(|one| one.model == ModelName::Mm1);
+    assert!(mm1.unwrap().median_rel.unwrap() > 0.4);
+    assert_ne!(validation.summary.advised, ModelName::Mm1);
+}
+
+#[test]
+fn a_capped_volume_does_not_queue_below_its_cap() {
+    let validation = check_goal("capped", "6m");
+    assert_eq!(validation.summary.advised, ModelName::Calibrated);
+}
+
+#[test]
+fn a_prediction_answers_a_rate_a_depth_and_a_target() {
+    let folder = profiled("mmc,service=4ms", "8m");
+    let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.05;
+    // Eight servers of 4 ms: 2,000 requests per second, and 4 ms for one that finds a free one.
+    let document = predicted(&folder, "--rate 800 --read 70% --bs 8k");
+    let advised = document.advised.unwrap();
+    let used = document.predictions.iter().find(|one| one.model == advised).unwrap();
+    assert!(near(&used.response_ns, 4.0e6), "{:?}", used.response_ns);
+    assert!(near(&used.max_iops, 2_000.0), "{:?}", used.max_iops);
+    assert!((used.saturation - 0.4).abs() < 0.02 && used.concurrency > 3.0);
+    assert!(document.predictions.len() >= 5 && !document.accuracy.is_empty());
+    let deep = predicted(&folder, "--depth 16");
+    let used = deep.predictions.iter().find(|one| Some(one.model) == deep.advised).unwrap();
+    assert!(near(&used.response_ns, 8.0e6), "{:?}", used.response_ns);
+    let target = predicted(&folder, "--slo mean=5ms --bs 8k");
+    let at = target.objectives[0].at.as_ref().unwrap();
+    // M/M/8 keeps 5 ms up to some 85 % of its capacity.
+    assert!((1_550.0..1_850.0).contains(&at.iops.value), "{:?}", at.iops);
+    let never = predicted(&folder, "--slo mean=1ms");
+    assert!(never.objectives[0].at.is_none() && never.objectives[0].not.is_some());
+}
+
+#[test]
+fn more_than_the_device_can_do_is_refused_with_what_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("h.db");
+    on(&database, "check sim:md1,service=1ms --budget 20s --json").expect(0);
+    on(&database, "predict last --rate 5000").refuses(2, &["5000", "1000 at most"]);
+    on(&database, "predict last").refuses(2, &["--rate", "--slo"]);
+    on(&database, "predict last --rate 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
+    // The plain check measured no open load, and that is said.
+    let page = on(&database, "predict last --rate 300").expect(0).stdout;
+    assert!(page.contains("no open load was measured"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn a_data_sheet_gives_the_textbook_and_says_that_nothing_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("drive.toml");
+    let text = "name = 'server disk'\nseek = '5ms'\nrpm = 10000\ntransfer = '43MB/s'\n";
+    std::fs::write(&file, text).unwrap();
+    let words = format!("predict --spec {} --rate 60 --bs 4k", file.display());
+    let page = halfpower(&words).expect(0).stdout;
+    assert!(page.contains("UNMEASURED") && page.contains("8.10 ms"), "{page}");
+    let document = halfpower(&format!("{words} --json")).expect(0).stdout;
+    check_schema("prediction-1", &document);
+    std::fs::write(&file, "name = 'x'\ntransfer = 'fast'\n").unwrap();
+    halfpower(&words).refuses(2, &["transfer"]);
+}

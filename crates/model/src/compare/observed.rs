@@ -1,0 +1,288 @@
+//! The cells of a side: what tells one from another, and its quantities as observations.
+//!
+//! A quantity is a list of observations where there is one, so that they can be paired by block and
+//! tested by their own variance; a profile and a table of results keep only a mean with its error. A
+//! quantity that one trial of a cell lacks is missing, with that trial's reason: a mean over some of
+//! them would stand beside rates of all.
+
+use super::sides::TraceObservation;
+use crate::visit::directions;
+use record::{
+    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell,
+    HistogramSnapshot, Measured, Trial, Workload, format_bytes,
+};
+use std::collections::BTreeMap;
+
+/// A cell of a side.
+#[derive(Clone, Debug)]
+pub(super) struct SideCell {
+    pub label: String,
+    /// Identity of the workload.
+    pub cell: String,
+    /// Levels of the axes that were not picked.
+    pub levels: BTreeMap<String, String>,
+    /// What is asked of the device, with what a machine brings along set aside.
+    pub asked: String,
+    /// `None` for a line of a trace.
+    pub workload: Option<Workload>,
+    /// Requests in an observation.
+    pub requests: f64,
+    pub numbers: BTreeMap<ComparedMetric, Numbers>,
+}
+
+/// A quantity of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Numbers {
+    /// One by one, each with its block.
+    Observed(Vec<(u32, f64)>),
+    /// A mean over `n` with its standard error.
+    Mean {
+        /// The mean.
+        value: f64,
+        /// Its standard error.
+        se: f64,
+        /// Observations behind it.
+        n: u32,
+        /// Whether they were made until the mean was known well.
+        stopped: bool,
+    },
+    /// None, for a reason.
+    Missing(String),
+}
+
+impl SideCell {
+    /// The value, a geometric mean where there are several.
+    pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
+        match self.numbers.get(&metric)? {
+            Numbers::Observed(values) if values.len() == 1 => Some(values[0].1),
+            Numbers::Observed(values) => {
+                let logs: f64 = values.iter().map(|(_, value)| libm::log(*value)).sum();
+                let value = libm::exp(logs / values.len() as f64);
+                (!values.is_empty() && value.is_finite()).then_some(value)
+            }
+            Numbers::Mean { value, .. } => Some(*value),
+            Numbers::Missing(_) => None,
+        }
+    }
+
+    /// Observations.
+    pub(super) fn count(&self, metric: ComparedMetric) -> u32 {
+        match self.numbers.get(&metric) {
+            Some(Numbers::Observed(values)) => values.len() as u32,
+            Some(Numbers::Mean { n, .. }) => *n,
+            Some(Numbers::Missing(_)) | None => 0,
+        }
+    }
+
+    pub(super) fn missing(&self, metric: ComparedMetric) -> bool {
+        self.count(metric) == 0
+    }
+
+    /// Why there are none.
+    pub(super) fn reason(&self, metric: ComparedMetric) -> String {
+        match self.numbers.get(&metric) {
+            Some(Numbers::Missing(reason)) => reason.clone(),
+            _ => "the document does not hold it".to_owned(),
+        }
+    }
+}
+
+/// A trial with its place.
+pub(super) struct Placed<'a> {
+    pub trial: &'a Trial,
+    pub block: u32,
+    pub levels: BTreeMap<String, String>,
+}
+
+/// Puts the numbers of a cell to those of another document's.
+pub(super) fn join(cell: &mut SideCell, other: SideCell) {
+    for (metric, numbers) in other.numbers {
+        match (cell.numbers.get_mut(&metric), numbers) {
+            (Some(Numbers::Observed(values)), Numbers::Observed(more)) => values.extend(more),
+            // A number that one document lacks is no number of all of them.
+            (Some(numbers), Numbers::Missing(reason)) => *numbers = Numbers::Missing(reason),
+            _ => {}
+        }
+    }
+}
+
+/// A cell of a profile.
+pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
+    let mean = |estimate: &Estimate| Numbers::Mean {
+        value: estimate.value,
+        se: stats::visits_se(estimate),
+        n: estimate.n,
+        stopped: true,
+    };
+    let (cpu, clocks) = match &cell.cpu_us_per_io {
+        Measured::Value(cost) => {
+            let clocks = clock_hz.map_or_else(no_clock, |hz| mean(&cost.scaled(hz * 1e-6)));
+            (mean(cost), clocks)
+        }
+        Measured::NotMeasured { not_measured } => {
+            let missing = Numbers::Missing(not_measured.clone());
+            (missing.clone(), missing)
+        }
+    };
+    let numbers = BTreeMap::from([
+        (ComparedMetric::RatePerS, mean(&cell.iops)),
+        (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
+        (ComparedMetric::CpuUsPerIo, cpu),
+        (ComparedMetric::CpuClocksPerIo, clocks),
+    ]);
+    SideCell {
+        label: label(&cell.workload),
+        cell: cell.cell.clone(),
+        levels: BTreeMap::new(),
+        asked: asked(&cell.workload),
+        workload: Some(cell.workload.clone()),
+        requests: cell.ios as f64 / cell.trial_ids.len().max(1) as f64,
+        numbers,
+    }
+}
+
+/// A result of an experiment.
+pub(super) fn of_result(
+    cell: &ExperimentCell,
+    workload: &Workload,
+    levels: BTreeMap<String, String>,
+) -> SideCell {
+    let mean = |estimate: &Estimate| Numbers::Mean {
+        value: estimate.value,
+        se: stats::visits_se(estimate),
+        n: estimate.n,
+        stopped: false,
+    };
+    let cpu = cell.cpu_us_per_io.as_ref();
+    let cpu = cpu.map_or_else(|| Numbers::Missing("it was not measured".to_owned()), mean);
+    SideCell {
+        label: label(workload),
+        cell: workload.cell(),
+        levels,
+        asked: asked(workload),
+        requests: cell.iops.value * workload.runtime_ns.as_secs_f64(),
+        workload: Some(workload.clone()),
+        numbers: BTreeMap::from([
+            (ComparedMetric::RatePerS, mean(&cell.iops)),
+            (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
+            (ComparedMetric::CpuUsPerIo, cpu),
+            (ComparedMetric::CpuClocksPerIo, no_clock()),
+        ]),
+    }
+}
+
+fn no_clock() -> Numbers {
+    Numbers::Missing("the processors differ, and a clock is not known".to_owned())
+}
+
+/// Repeated lines of a trace.
+pub(super) fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
+    let blocks = || 0..lines.len() as u32;
+    let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
+    let costs: Option<Vec<(u32, f64)>> =
+        blocks().zip(lines).map(|(block, line)| Some((block, line.cpu_us_per_io?))).collect();
+    let missing = || Numbers::Missing("a line does not tell".to_owned());
+    SideCell {
+        label: first.label.clone(),
+        cell: first.key.clone(),
+        levels: BTreeMap::new(),
+        asked: first.key.clone(),
+        workload: None,
+        requests: lines.iter().map(|line| line.requests).sum::<f64>() / lines.len() as f64,
+        numbers: BTreeMap::from([
+            (ComparedMetric::RatePerS, Numbers::Observed(rates)),
+            (ComparedMetric::CpuUsPerIo, costs.map_or_else(missing, Numbers::Observed)),
+        ]),
+    }
+}
+
+/// The trials of one cell.
+pub(super) fn of_group(group: &[&Placed]) -> SideCell {
+    let trial = group[0].trial;
+    let observed = |value: &dyn Fn(&Trial) -> Result<f64, String>| {
+        let values: Result<Vec<(u32, f64)>, String> =
+            group.iter().map(|placed| Ok((placed.block, value(placed.trial)?))).collect();
+        values.map_or_else(Numbers::Missing, Numbers::Observed)
+    };
+    let requests: u64 = group.iter().map(|placed| completed(placed.trial)).sum();
+    let numbers = BTreeMap::from([
+        (ComparedMetric::RatePerS, observed(&|trial| Ok(rate(trial)))),
+        (ComparedMetric::ResponseMeanNs, observed(&|trial| Ok(response_mean(trial)))),
+        (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
+        (ComparedMetric::CpuUsPerIo, observed(&cpu)),
+        (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
+    ]);
+    SideCell {
+        label: label(&trial.workload),
+        cell: trial.cell.clone(),
+        levels: group[0].levels.clone(),
+        asked: asked(&trial.workload),
+        workload: Some(trial.workload.clone()),
+        requests: requests as f64 / group.len() as f64,
+        numbers,
+    }
+}
+
+fn completed(trial: &Trial) -> u64 {
+    directions(trial).map(|direction| direction.ios).sum()
+}
+
+fn rate(trial: &Trial) -> f64 {
+    directions(trial).map(|direction| direction.iops).sum()
+}
+
+fn response_mean(trial: &Trial) -> f64 {
+    let times = directions(trial)
+        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean));
+    times.sum::<f64>() / completed(trial) as f64
+}
+
+fn response_p99(trial: &Trial) -> Result<f64, String> {
+    let all = directions(trial)
+        .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram));
+    all.percentile(0.99).ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
+}
+
+fn cpu(trial: &Trial) -> Result<f64, String> {
+    match &trial.cpu {
+        Measured::Value(cost) => cost
+            .lower_us_per_io
+            .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
+        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
+    }
+}
+
+fn clocks(trial: &Trial) -> Result<f64, String> {
+    let hz = trial.cpu.value().and_then(|cost| cost.clock.as_ref()).map(|clock| clock.hz);
+    let hz = hz.ok_or_else(|| "the processors differ, and a clock is not known".to_owned());
+    Ok(cpu(trial)? * hz? * 1e-6)
+}
+
+/// What is asked of the device: the workload without engine, area and the split of the depth over
+/// jobs, which differ between machines.
+fn asked(workload: &Workload) -> String {
+    let mut asked = workload.clone();
+    (asked.iodepth, asked.numjobs) = (workload.depth, 1);
+    asked.engine = EngineName::Sync;
+    (asked.polled, asked.sqpoll) = (false, false);
+    (asked.offset_bytes, asked.size_bytes) = (Bytes(0), Bytes(0));
+    asked.cell()
+}
+
+/// A workload in a few words: `random read 4 KiB, depth 8, cache all`.
+fn label(workload: &Workload) -> String {
+    let op = match workload.only_op() {
+        Some(op) => op.name().to_owned(),
+        None => format!("{} % read", workload.read_percent),
+    };
+    let sizes: Vec<String> = workload.bs.iter().map(|share| format_bytes(share.bytes.0)).collect();
+    let load = match workload.rate_iops {
+        Some(rate) if workload.arrival != Arrival::Closed => format!("{rate}/s"),
+        _ => format!("depth {}", workload.depth),
+    };
+    let cache = match workload.cache {
+        CacheMode::Device => String::new(),
+        other => format!(", cache {}", other.name()),
+    };
+    format!("{} {op} {}, {load}{cache}", workload.pattern.name(), sizes.join("+"))
+}

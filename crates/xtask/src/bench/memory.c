@@ -1,0 +1,51 @@
+/* The peer of the memory tests: the same accesses by another compiler's volatile words.
+   Usage: memory read|write|copy BYTES MILLISECONDS; prints bytes per second. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void read_words(volatile uint64_t *words, size_t count) {
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        (void)words[i];     (void)words[i + 1]; (void)words[i + 2]; (void)words[i + 3];
+        (void)words[i + 4]; (void)words[i + 5]; (void)words[i + 6]; (void)words[i + 7];
+    }
+}
+
+static void write_words(volatile uint64_t *words, size_t count, uint64_t value) {
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        words[i] = value;     words[i + 1] = value; words[i + 2] = value; words[i + 3] = value;
+        words[i + 4] = value; words[i + 5] = value; words[i + 6] = value; words[i + 7] = value;
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4) return 2;
+    size_t bytes = strtoull(argv[2], NULL, 10);
+    double length = strtod(argv[3], NULL) / 1e3;
+    uint64_t *from = malloc(bytes), *to = malloc(bytes);
+    if (!from || !to) return 1;
+    memset(from, 1, bytes);
+    memset(to, 2, bytes);
+    size_t batch = (4u << 20) / bytes + 1, passes = 0;
+    double begin = now(), spent;
+    do {
+        for (size_t i = 0; i < batch; i++) {
+            if (!strcmp(argv[1], "read")) read_words(from, bytes / 8);
+            else if (!strcmp(argv[1], "write")) write_words(from, bytes / 8, passes + i);
+            else memcpy(to, from, bytes);
+            __asm__ volatile("" ::"r"(to), "r"(from) : "memory");
+        }
+        passes += batch;
+        spent = now() - begin;
+    } while (spent < length);
+    printf("%.0f\n", (double)bytes * (double)passes / spent);
+    return 0;
+}

@@ -1,0 +1,140 @@
+//! The loops of the memory tests against loops of C that do the same accesses.
+//!
+//! Loads, stores and copies of `limits` are safe code; whether the compiler leaves them what their
+//! names say is shown by holding them against volatile words and `memcpy` from the C compiler, in
+//! buffers in a cache and beyond it. Each side must be within a tenth of the other: a loop that was
+//! removed or widened is several times too fast, one with hidden work too slow. The A/A result is
+//! of our loops against themselves; the planted faults pass over a quarter more than is counted, and
+//! over a quarter less.
+
+use super::gate::{Gate, Goal, Proof, numbers, ratio_of, turns};
+use super::machine::Pinned;
+use super::{Context, Report};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The peer.
+const SOURCE: &str = include_str!("memory.c");
+/// The tests, by the peer's words.
+const TESTS: [&str; 3] = ["read", "write", "copy"];
+/// Buffers: in the nearest cache, in the second, and memspeed's.
+const BUFFERS: [(&str, usize); 3] =
+    [("16 KiB", 16 << 10), ("512 KiB", 512 << 10), ("10 MiB", 10 << 20)];
+/// Turns a side, and the length of one.
+const PAIRS: usize = 15;
+const SLICE: Duration = Duration::from_millis(100);
+/// The clock is read once per so many bytes.
+const BATCH_BYTES: usize = 4 << 20;
+/// Each side is within a tenth of the other.
+const LEAST: f64 = 0.9;
+const MOST: f64 = 1.1;
+
+pub(super) fn run(context: &Context) -> Result<Report> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let Some(peer) = compiled(folder.path())? else {
+        println!("SKIP bench memory: there is no C compiler (cc)");
+        return Ok(Report::skipped("there is no C compiler"));
+    };
+    let _bound = Pinned::to(context.core)?;
+    let mut gates = Vec::new();
+    let mut details = json!({ "unit": "our rate over that of C" });
+    for test in TESTS {
+        for (name, bytes) in BUFFERS {
+            let (least, most) = contest(context, &peer, test, name, bytes)?;
+            details[format!("{test} {name}")] = numbers(&least.figure);
+            gates.extend([least, most]);
+        }
+    }
+    Ok(Report { gates, details })
+}
+
+/// The peer as a program; `None` without a compiler.
+fn compiled(folder: &Path) -> Result<Option<std::path::PathBuf>> {
+    let (source, program) = (folder.join("memory.c"), folder.join("memory"));
+    std::fs::write(&source, SOURCE)?;
+    let outcome = Command::new("cc").args(["-O2", "-o"]).arg(&program).arg(&source).status();
+    let Ok(status) = outcome else { return Ok(None) };
+    ensure!(status.success(), "cc does not compile the peer of the memory tests");
+    Ok(Some(program))
+}
+
+/// One test in one buffer: not slower and not faster than C.
+fn contest(
+    context: &Context,
+    peer: &Path,
+    test: &str,
+    name: &str,
+    bytes: usize,
+) -> Result<(Gate, Gate)> {
+    let words = limits::memory::buffer(bytes * 2 / 8);
+    let from = vec![1_u8; bytes * 2];
+    let mut to = vec![2_u8; bytes * 2];
+    let slice = if context.smoke { SLICE / 20 } else { SLICE };
+    // `moved` bytes are passed over and `bytes` counted.
+    let mut ours = |moved: usize| -> Result<f64> {
+        let part = &words[..moved / 8];
+        Ok(rate(bytes, slice, || match test {
+            "read" => {
+                black_box(limits::memory::read(part));
+            }
+            "write" => limits::memory::write(part, 3),
+            _ => limits::memory::copy(&from[..moved], &mut to[..moved]),
+        }))
+    };
+    ours(bytes)?;
+    let count = context.pairs(PAIRS);
+    let mut figures = Vec::new();
+    for pair in 0..count {
+        let first_ours = pair.is_multiple_of(2).then(|| ours(bytes)).transpose()?;
+        let theirs = of_peer(peer, test, bytes, slice)?;
+        figures.push((theirs, first_ours.map_or_else(|| ours(bytes), Ok)?));
+    }
+    let figure = ratio_of(&figures, |rate| *rate);
+    let ours = std::cell::RefCell::new(ours);
+    let proof = |moved: usize, fault| -> Result<Proof> {
+        let same = turns(count, || (ours.borrow_mut())(bytes), || (ours.borrow_mut())(bytes))?;
+        let planted = turns(count, || (ours.borrow_mut())(bytes), || (ours.borrow_mut())(moved))?;
+        let value = |rate: &f64| *rate;
+        Ok(Proof { same: ratio_of(&same, value), planted: ratio_of(&planted, value), fault })
+    };
+    let whole = |bytes: usize| bytes / 128 * 128;
+    let slow = proof(whole(bytes + bytes / 4), "a quarter more is moved than counted")?;
+    let fast = proof(whole(bytes - bytes / 4), "a quarter less is moved than counted")?;
+    let gate = |goal, proof, what: &str| {
+        Gate::new(format!("{test}, {name}, {what} than C"), "", goal, figure, proof)
+    };
+    Ok((
+        gate(Goal::AtLeast(LEAST), slow, "not slower"),
+        gate(Goal::AtMost(MOST), fast, "not faster"),
+    ))
+}
+
+/// Bytes per second of passes that count `bytes` each.
+fn rate(bytes: usize, length: Duration, mut pass: impl FnMut()) -> f64 {
+    let batch = BATCH_BYTES / bytes + 1;
+    let (begin, mut passes) = (Instant::now(), 0);
+    loop {
+        for _ in 0..batch {
+            pass();
+        }
+        passes += batch;
+        let spent = begin.elapsed();
+        if spent >= length {
+            return (bytes * passes) as f64 / spent.as_secs_f64();
+        }
+    }
+}
+
+/// The same of the peer, which inherits the processor that this thread is bound to.
+fn of_peer(peer: &Path, test: &str, bytes: usize, length: Duration) -> Result<f64> {
+    let output = Command::new(peer)
+        .args([test, &bytes.to_string(), &length.as_millis().max(1).to_string()])
+        .output()
+        .context("cannot run the peer of the memory tests")?;
+    ensure!(output.status.success(), "the peer of the memory tests failed");
+    String::from_utf8_lossy(&output.stdout).trim().parse().context("the peer printed no rate")
+}
