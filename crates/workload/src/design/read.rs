@@ -154,7 +154,7 @@ impl Reader<'_> {
                 ("axes", Value::Table(table)) => {
                     design.axes = table
                         .into_iter()
-                        .map(|(name, levels)| self.axis(name, levels))
+                        .map(|(name, levels)| self.axis(&name, levels))
                         .collect::<Result<_, _>>()?;
                 }
                 ("skip", value) => {
@@ -252,7 +252,7 @@ impl Reader<'_> {
         }
     }
 
-    fn axis(&self, name: String, levels: Value) -> Result<Axis, DesignError> {
+    fn axis(&self, name: &str, levels: Value) -> Result<Axis, DesignError> {
         let name = name.replace('_', "-");
         let place = format!("axes.{name}");
         let Value::List(levels) = levels else {
@@ -296,12 +296,12 @@ impl Reader<'_> {
             match (key.as_str(), value) {
                 ("except", Value::Table(inner)) => {
                     for (axis, value) in inner {
-                        let (axis, levels) = self.picked(design, "skip.except", axis, value)?;
+                        let (axis, levels) = self.picked(design, "skip.except", &axis, value)?;
                         skip.except.insert(axis, levels);
                     }
                 }
                 (_, value) => {
-                    let (axis, levels) = self.picked(design, "skip", key, value)?;
+                    let (axis, levels) = self.picked(design, "skip", &key, value)?;
                     skip.pick.insert(axis, levels);
                 }
             }
@@ -314,7 +314,7 @@ impl Reader<'_> {
         &self,
         design: &Design,
         place: &str,
-        axis: String,
+        axis: &str,
         value: Value,
     ) -> Result<(String, Vec<String>), DesignError> {
         let axis = axis.replace('_', "-");
