@@ -23,7 +23,7 @@ use workload::Spec;
 const PAIRS: u64 = 400;
 const BLOCKS: u32 = 5;
 /// Devices of which nothing changes, taken in turn, and the same with requests that take so much
-/// longer that the rate is a tenth lower. The rate of a trial varies by 2 to 3 % on each.
+/// longer that the rate is a tenth lower. The rate of a trial varies by about 3 % on each.
 const DEVICES: [[&str; 2]; 4] = [
     ["mm1,service=500us", "mm1,service=555556ns"],
     ["mmc,servers=2,service=500us", "mmc,servers=2,service=555556ns"],
@@ -51,7 +51,7 @@ fn workloads() -> Vec<Workload> {
             pattern,
             iodepth,
             engine: EngineName::Sim,
-            runtime: Nanos(1_000_000_000),
+            runtime: Nanos(700_000_000),
             ..Spec::default().with_bs(bytes)
         }
         .build(Bytes(1 << 30))
@@ -197,7 +197,7 @@ fn runs_of_one_device_raise_an_alarm_anywhere_in_the_table_in_at_most_a_twentiet
     let rows: u32 = all.iter().map(|one| one.tests).sum();
     println!("{alarms} of {PAIRS} tables with a false alarm, {failed} fail; {rows} rows tested");
     assert!(all.iter().all(|one| one.tests >= 7), "all cells and all of them together");
-    assert!(u64::from(rows) > 9 * PAIRS, "response times, too: {rows}");
+    assert!(u64::from(rows) > 8 * PAIRS, "response times, too: {rows}");
     assert!(alarms as u64 <= PAIRS / 20, "{alarms}");
     assert!(failed <= alarms, "{failed}");
     // Intervals that always hold one would raise no alarm either.

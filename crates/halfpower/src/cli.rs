@@ -53,6 +53,11 @@ pub(crate) enum Verb {
     Profile(Box<ProfileArgs>),
     /// What a load would see of a disk that was measured: response, queue, utilization, limit.
     Predict(Box<crate::predict::PredictArgs>),
+    /// What would become of a load if its disk were faster, an array, cached, or asked otherwise.
+    #[command(name = "whatif")]
+    WhatIf(Box<crate::whatif::WhatIfArgs>),
+    /// Settings for PostgreSQL, MySQL, Linux, io.cost, ScyllaDB or fio, derived from a profile.
+    Advise(crate::advise::AdviseArgs),
     /// Say what is the matter with a disk: slow, overloaded, capped, or not the disk at all.
     Diagnose(Box<crate::diagnose::DiagnoseArgs>),
     /// Say what differs between two trials, experiments, profiles or traces.

@@ -185,7 +185,7 @@ impl Library<'_> {
                 }
             }
         }
-        let side = Side::together(argument, sides);
+        let side = Side::together(argument, &sides);
         Ok(Source::Side(Box::new(side.map_err(|error| unusable(argument, &error))?)))
     }
 
@@ -268,7 +268,7 @@ impl Library<'_> {
         if sides.is_empty() {
             sides.push(trial_side(given, &trials, arm)?);
         }
-        Side::together(given, sides).map_err(|error| unusable(given, &error))
+        Side::together(given, &sides).map_err(|error| unusable(given, &error))
     }
 }
 

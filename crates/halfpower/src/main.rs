@@ -5,6 +5,7 @@
 //! output, everything else to standard error.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod check;
 mod cli;
 mod cost;
@@ -36,9 +37,11 @@ mod session;
 mod signals;
 mod sweep;
 mod trace;
+mod tracing;
 mod validate;
 mod values;
 mod watch;
+mod whatif;
 mod zones;
 
 use clap::Parser;
@@ -53,6 +56,8 @@ fn main() -> ExitCode {
         cli::Verb::Run(run) => run::run(run, &stop),
         cli::Verb::Profile(profile) => profile::profile(profile, &stop),
         cli::Verb::Predict(arguments) => predict::predict(arguments),
+        cli::Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
+        cli::Verb::Advise(arguments) => advise::advise(arguments),
         cli::Verb::Doctor(doctor) => doctor::doctor(doctor),
         cli::Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
         cli::Verb::Compare(arguments) => compare::compare(arguments),

@@ -6,6 +6,7 @@
 //! drifts by what each sample costs.
 
 use crate::failure::UsageError;
+use crate::tracing::Source;
 use crate::values::nanos;
 use clap::Args;
 use host::Roots;
@@ -34,6 +35,9 @@ pub(crate) struct ObservingArgs {
     /// Length of an interval, at least 10ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
     pub(crate) interval: Nanos,
+    /// Trace single requests at the block layer, too (as root; costs about a microsecond each).
+    #[arg(long)]
+    pub(crate) trace: bool,
     /// Where procfs is mounted; another place than /proc is for containers that see the host's.
     #[arg(long, value_name = "DIR", default_value = "/proc", help_heading = "Source")]
     pub(crate) procfs: PathBuf,
@@ -48,8 +52,8 @@ impl ObservingArgs {
         Roots { proc: self.procfs.clone(), sys: self.sysfs.clone(), ..Roots::default() }
     }
 
-    /// A sampler with its first reading taken.
-    pub(crate) fn sampler(&self) -> anyhow::Result<Sampler> {
+    /// A sampler with its first reading taken, and a tracer if one is wanted.
+    pub(crate) fn source(&self) -> anyhow::Result<Source> {
         if self.interval < SHORTEST {
             let text = "--interval must be at least 10ms: the kernel counts times in whole \
                         milliseconds";
@@ -57,7 +61,12 @@ impl ObservingArgs {
         }
         let named = self.devices.clone();
         let selection = Selection { named, partitions: self.all, unused: self.all };
-        Ok(Sampler::new(self.roots(), selection)?)
+        let sampler = Sampler::new(self.roots(), selection)?;
+        Ok(if self.trace {
+            Source::traced(sampler, &self.roots())
+        } else {
+            Source::plain(sampler)
+        })
     }
 }
 
@@ -78,13 +87,16 @@ pub(crate) struct Tick {
 
 impl Tick {
     /// Takes the next sample now.
-    pub(crate) fn take(sampler: &mut Sampler) -> anyhow::Result<Self> {
+    pub(crate) fn take(source: &mut Source) -> anyhow::Result<Self> {
+        let intervals = source.sample()?;
+        let findings = source.findings();
+        let sampler = &mut source.sampler;
         Ok(Self {
-            intervals: sampler.sample()?,
+            intervals,
             context: sampler.context(),
             devices: sampler.devices(),
             hidden: sampler.hidden(),
-            findings: sampler.findings(),
+            findings,
         })
     }
 }

@@ -80,19 +80,19 @@ pub(crate) struct PredictArgs {
 
 /// How requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ArrivalName {
+pub(crate) enum ArrivalName {
     /// Independently of each other.
     Poisson,
     /// At equal distances.
     Constant,
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite());
     rate.ok_or_else(|| "use requests per second, for example 3000".to_owned())
 }
 
-fn depth(text: &str) -> Result<f64, String> {
+pub(crate) fn depth(text: &str) -> Result<f64, String> {
     let depth = text.parse::<f64>().ok().filter(|depth| (1.0..=65_536.0).contains(depth));
     depth.ok_or_else(|| "use a number of requests from 1 to 65536, for example 16".to_owned())
 }

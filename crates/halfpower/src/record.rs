@@ -52,20 +52,20 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
         );
         return Err(UsageError(text).into());
     }
-    let mut sampler = arguments.observing.sampler()?;
+    let mut source = arguments.observing.source()?;
     let output = arguments
         .output
         .as_deref()
         .map(|path| OutputFile::create(Kind::Document, path, &in_use(arguments)?))
         .transpose()?;
-    let mut recording = Recording::begin(&arguments.keeping, arguments.no_save, sampler.host())?;
+    let mut recording = Recording::begin(&arguments.keeping, arguments.no_save, source.sampler.host())?;
     let samples = arguments.length.0.div_ceil(arguments.observing.interval.0);
     let mut progress = Progress::new();
     let begin = Instant::now();
     let mut pace = Pace::new(arguments.observing.interval);
     let mut taken = 0;
     while taken < samples && pace.wait(stop) {
-        let tick = Tick::take(&mut sampler)?;
+        let tick = Tick::take(&mut source)?;
         recording.add(&tick)?;
         taken += 1;
         let spent = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));

@@ -9,7 +9,7 @@
 use crate::keeping::Keeping;
 use crate::observing::Tick;
 use crate::session::{VERSION, open_store};
-use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice};
+use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, Traced};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -143,5 +143,5 @@ fn is_idle(interval: &Interval) -> bool {
         && none(interval.in_flight)
         && none(interval.discards_per_s)
         && none(interval.flushes_per_s)
-        && interval.traced.is_none()
+        && interval.traced.as_ref().is_none_or(|traced| *traced == Traced::default())
 }

@@ -16,6 +16,7 @@ use crate::probe::{cpu_split, steal_ns};
 use crate::processors;
 use crate::roots::{Roots, number, text};
 use crate::soaker::{Soaker, SoakerError};
+use crate::tracer::{Tracer, request_disks};
 use crate::unsafe_calls::try_io_uring;
 use record::{Bytes, Capability, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fd::OwnedFd;
@@ -57,6 +58,7 @@ pub fn capabilities(roots: &Roots, dir: &Path) -> Vec<Capability> {
         perf_events(roots, try_instructions(roots)),
         soaker(roots, try_soaker(roots)),
         tracepoints(roots),
+        tracer(roots, disk.as_ref()),
         pressure(roots),
         control_groups(roots, disk.as_ref()),
         fio(std::env::var_os("PATH").as_deref()),
@@ -324,6 +326,20 @@ fn tracepoints(roots: &Roots) -> Capability {
         "queue and device time cannot be told apart per request: as root, 'mount -t tracefs nodev \
          /sys/kernel/tracing'",
     )
+}
+
+/// Attaches the tracer to the disk for a moment.
+fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
+    let disks = request_disks(roots, disk.map(|disk| disk.disk.as_str()));
+    let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
+    let (available, detail) = match Tracer::open(roots, &numbers, true) {
+        Ok(tracer) if tracer.lacks().is_empty() => (true, "works".to_owned()),
+        Ok(tracer) => (true, format!("works; {}", tracer.lacks().join("; "))),
+        Err(error) => (false, error.to_string()),
+    };
+    let remedy = "--trace of record, watch and diagnose falls back to the counters: run as root, \
+                  on a disk that takes requests";
+    entry("request tracer", available, detail, remedy)
 }
 
 fn pressure(roots: &Roots) -> Capability {

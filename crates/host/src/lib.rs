@@ -40,6 +40,7 @@ mod soaker;
 mod stable_name;
 mod target;
 mod testfile;
+pub mod tracer;
 mod unsafe_calls;
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! rustix gives safe forms of nearly all that is needed; what is left are an ioctl with a
 //! variable-length answer, `getrusage`, the idle policy, perf events and the probe of
-//! `io_uring_setup`. They are here and
-//! nowhere else, so that the unsafe code of the crate is read in one place. Rejected: a crate for
+//! `io_uring_setup`. They are here and, for the tracer's programs and maps, in `tracer/syscalls.rs`,
+//! and nowhere else, so that the unsafe code of the crate is read in two places. Rejected: a crate for
 //! FIEMAP, which would bring a second errno type and its own reading of the flags.
 
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};

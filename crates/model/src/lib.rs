@@ -22,6 +22,7 @@ pub mod queueing;
 mod size;
 mod visit;
 mod wander;
+pub mod whatif;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};

@@ -166,6 +166,17 @@ pub struct ComparedCell {
     pub rows: Vec<ComparedRow>,
 }
 
+/// Cells of one kind, together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedGroup {
+    /// The kind in a few words.
+    pub label: String,
+    /// Cells of it.
+    pub cells: u32,
+    /// Their rates, by the geometric mean.
+    pub row: ComparedRow,
+}
+
 /// Two measurements, held against each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
@@ -186,6 +197,9 @@ pub struct Comparison {
     /// The rates of all cells together, by their geometric mean: what all cells have in common. Null
     /// with fewer than three cells, or where they have no blocks in common.
     pub overall: Option<ComparedRow>,
+    /// The same of cells of one kind (direction, pattern and cache mode), three at least, where there
+    /// are several kinds.
+    pub groups: Vec<ComparedGroup>,
     /// Probability that any row of the table is called better or worse by chance alone.
     pub false_alarm_rate: f64,
     /// Rows that were tested.
@@ -197,9 +211,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// All rows, that of all cells together first.
+    /// All rows: of all cells together, of groups, of cells.
     pub fn rows(&self) -> impl Iterator<Item = &ComparedRow> {
-        self.overall.iter().chain(self.cells.iter().flat_map(|cell| &cell.rows))
+        let groups = self.groups.iter().map(|group| &group.row);
+        self.overall.iter().chain(groups).chain(self.cells.iter().flat_map(|cell| &cell.rows))
     }
 
     /// Whether any row fails.

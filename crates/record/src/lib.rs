@@ -27,14 +27,16 @@ mod price;
 mod profile;
 mod quantity;
 mod schema;
+mod settings;
 mod trial;
 mod units;
+mod whatif;
 mod workload;
 mod zones;
 
 pub use capability::Capability;
 pub use comparison::{
-    COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedKind, ComparedMetric, ComparedRow,
+    COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind, ComparedMetric, ComparedRow,
     ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
@@ -78,9 +80,10 @@ pub use profile::{
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{
     comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema,
-    observation_schema, prediction_schema, price_schema, profile_schema, trial_schema,
-    validation_schema, zones_schema,
+    observation_schema, prediction_schema, price_schema, profile_schema, settings_schema,
+    trial_schema, validation_schema, whatif_schema, zones_schema,
 };
+pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use trial::{
     BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
     DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
@@ -88,6 +91,10 @@ pub use trial::{
     TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp,
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
+pub use whatif::{
+    Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,
+    WHATIF_SCHEMA, WhatIf, WhatIfCase,
+};
 pub use workload::{
     Arrival, Blend, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions,
     Scrub, SizeShare, StopRules, Workload, hex_digest,

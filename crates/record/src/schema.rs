@@ -80,6 +80,18 @@ pub fn observation_schema() -> Value {
     document_schema::<crate::Observation>(crate::OBSERVATION_SCHEMA)
 }
 
+/// The schema of a what-if.
+#[must_use]
+pub fn whatif_schema() -> Value {
+    document_schema::<crate::WhatIf>(crate::WHATIF_SCHEMA)
+}
+
+/// The schema of settings.
+#[must_use]
+pub fn settings_schema() -> Value {
+    document_schema::<crate::Settings>(crate::SETTINGS_SCHEMA)
+}
+
 /// The generated schema, with the document's own name pinned.
 fn document_schema<T: JsonSchema>(name: &str) -> Value {
     let mut schema = schema_for!(T).to_value();
@@ -109,6 +121,8 @@ mod tests {
             ("comparison-1", comparison_schema()),
             ("prediction-1", prediction_schema()),
             ("validation-1", validation_schema()),
+            ("whatif-1", whatif_schema()),
+            ("settings-1", settings_schema()),
         ];
         for (name, schema) in schemas {
             let path = format!("{folder}/{name}.schema.json");

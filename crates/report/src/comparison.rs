@@ -158,6 +158,16 @@ fn result(page: &mut Page, comparison: &Comparison) {
         );
         page.hanging(vec![Span::plain("  all cells  ")], &text, tone);
     }
+    for group in &comparison.groups {
+        let (verdict, tone) = verdict(group.row.verdict);
+        let text = format!(
+            "rate {} ({}): {verdict}",
+            group.row.ratio.map_or(number::NONE.to_owned(), change),
+            interval(&group.row)
+        );
+        let lead = format!("  {} {}  ", group.cells, group.label);
+        page.hanging(vec![Span::plain(lead)], &text, tone);
+    }
     if let Some(limit) = comparison.fail_on_worse_rel {
         let limit = number::percent_text(limit);
         let failed = comparison.rows().filter(|row| row.fails).count();

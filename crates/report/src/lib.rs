@@ -30,12 +30,14 @@ mod prediction;
 mod profile;
 mod quantities;
 mod set;
+mod settings;
 mod story;
 mod table;
 mod target;
 mod trace;
 mod trial;
 mod watch;
+mod whatif;
 
 pub use self::papers::papers_text;
 pub use comparison::comparison_text;
@@ -53,6 +55,7 @@ pub use papers_html::papers_html;
 pub use prediction::{foretold_text, prediction_text, validation_text};
 pub use profile::profile_text;
 pub use quantities::quantities_markdown;
+pub use settings::settings_text;
 pub use story::{
     Action, Fact, Kept, Sheet, Story, report_csv, report_csv_header, report_markdown, stories,
 };
@@ -66,6 +69,7 @@ pub use watch::{
     PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchData, WatchRow, WatchVerdict, WatchView,
     watch_header, watch_line, watch_order, watch_screen,
 };
+pub use whatif::whatif_text;
 
 /// How a page is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

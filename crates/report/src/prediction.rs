@@ -85,7 +85,7 @@ fn plain(value: f64) -> String {
 }
 
 /// A mix in words: `70 % reads of 8 KiB, 20 % sequential`.
-fn mix_text(mix: &Mix) -> String {
+pub(crate) fn mix_text(mix: &Mix) -> String {
     let share = |of: &dyn Fn(&record::MixClass) -> bool| -> f64 {
         mix.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
     };

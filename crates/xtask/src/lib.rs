@@ -19,6 +19,7 @@ mod peers;
 mod place;
 pub mod tidy;
 mod validate;
+mod ward;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -36,10 +37,12 @@ usage: cargo xtask VERB [flags]
                           halfpower against fio, pair by pair
   validate [--only DEVICE] [--trials N]
                           predictions against measurements, over all simulated devices
+  ward [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
+                          the diagnosis against cases with a known truth
   burner                  the upper bound of processor cost against a known one";
 
 /// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 6] = ["ci", "tidy", "bench", "peers", "validate", "burner"];
+pub const VERBS: [&str; 7] = ["ci", "tidy", "bench", "peers", "validate", "burner", "ward"];
 
 /// Runs one verb; whether it passed.
 ///
@@ -79,6 +82,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             };
             validate::run(&options)
         }
+        "ward" => ward::run(&ward::Options::read(&Arguments::read(
+            rest,
+            &["--json"],
+            &["--draws", "--first", "--kind", "--seed"],
+        )?)?),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)

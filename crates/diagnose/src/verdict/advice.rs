@@ -183,9 +183,15 @@ impl<'a> Asked<'a> {
         Some(self.time(&prediction))
     }
 
-    fn restore(&self, cause: CauseCode) -> Option<Remedy> {
+    /// What requests would take of the device as profiled, and their rate. Work that arrives by
+    /// itself arrives as before and meets a shorter queue; a constant number in progress stays.
+    fn as_profiled(&self) -> Option<(Estimate, Estimate)> {
         let look = self.look?;
-        let after = at_least(&look.at_concurrency, MODEL_ERROR);
+        let by_itself = !self.judged.stretch.constant_depth();
+        if by_itself && let Some(prediction) = self.reference?.at_rate(&look.mix, self.iops) {
+            let time = self.reference?.widened(&prediction.response_ns);
+            return Some((at_least(&time, MODEL_ERROR), self.same_rate()));
+        }
         // With the same number in progress the rate rises as the time falls.
         let rate = Estimate {
             value: self.iops * self.slower,
@@ -194,6 +200,11 @@ impl<'a> Asked<'a> {
             se: self.iops * self.slower * MODEL_ERROR / 1.96,
             n: self.tally.intervals,
         };
+        Some((at_least(&look.at_concurrency, MODEL_ERROR), rate))
+    }
+
+    fn restore(&self, cause: CauseCode) -> Option<Remedy> {
+        let (after, rate) = self.as_profiled()?;
         let what = match cause {
             CauseCode::WritesSlower => {
                 "Find out why writes became slow: write cache off, misaligned or partial writes, a \
@@ -208,7 +219,12 @@ impl<'a> Asked<'a> {
         };
         let mut remedy = self.remedy(Strategy::Restore, cause, what.to_owned());
         remedy = self.with_effect(remedy, self.effect(after, rate), false);
-        "as many requests in progress as now".clone_into(&mut remedy.assumes);
+        let assumes = if self.judged.stretch.constant_depth() {
+            "as many requests in progress as now"
+        } else {
+            "requests that arrive as often as now, by chance"
+        };
+        assumes.clone_into(&mut remedy.assumes);
         "a check of about a minute on a quiet device; then a disk, or a move"
             .clone_into(&mut remedy.price);
         "a new profile of the quiet device that agrees with the old one: then the load differs from \

@@ -53,12 +53,12 @@ pub(crate) struct DiagnoseArgs {
     /// Length of an interval, at least 10ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
     pub(crate) interval: Nanos,
+    /// Trace single requests, too: their order, and who asks (as root, unless simulated).
+    #[arg(long, alias = "traced")]
+    pub(crate) trace: bool,
     /// A load on a simulated device, KEY=VALUE ...; once for each.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
-    /// Simulates a tracer, too: order of requests, and who asks.
-    #[arg(long, help_heading = "Simulation")]
-    pub(crate) traced: bool,
     /// Share of the processors that the host takes from the simulated machine.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0",
         help_heading = "Simulation")]

@@ -45,8 +45,8 @@ pub(super) fn observations(
         return Err(UsageError("--for is shorter than one --interval".to_owned()).into());
     }
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    if !simulated && (!arguments.load.is_empty() || arguments.traced || arguments.steal > 0) {
-        let text = "--load, --traced and --steal are for simulated devices (sim:NAME)";
+    if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
+        let text = "--load and --steal are for simulated devices (sim:NAME)";
         return Err(UsageError(text.to_owned()).into());
     }
     match arguments.sources.as_slice() {
@@ -83,7 +83,7 @@ fn simulate(
         duration: arguments.length,
         interval: arguments.interval,
         seed: arguments.seed,
-        traced: arguments.traced,
+        traced: arguments.trace,
         steal_share: f64::from(arguments.steal) / 100.0,
     };
     let observation = observe(&scene, VERSION, stop)?;
@@ -131,18 +131,19 @@ fn watch(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Obs
     let observing = ObservingArgs {
         devices: arguments.sources.clone(),
         all: false,
+        trace: arguments.trace,
         interval: arguments.interval,
         procfs: PathBuf::from("/proc"),
         sysfs: PathBuf::from("/sys"),
     };
-    let mut sampler = observing.sampler()?;
+    let mut source = observing.source()?;
     let mut observation = Observation {
         schema: OBSERVATION_SCHEMA.to_owned(),
         halfpower_version: VERSION.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         time: Some(jiff::Timestamp::now().to_string()),
         source: "live".to_owned(),
-        host: sampler.host(),
+        host: source.sampler.host(),
         ..Observation::default()
     };
     let samples = arguments.length.0.div_ceil(arguments.interval.0);
@@ -151,7 +152,7 @@ fn watch(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Obs
     let mut pace = Pace::new(arguments.interval);
     let mut taken = 0;
     while taken < samples && pace.wait(stop) {
-        let tick = Tick::take(&mut sampler)?;
+        let tick = Tick::take(&mut source)?;
         observation.intervals.extend(tick.intervals);
         observation.contexts.push(tick.context);
         observation.devices = tick.devices.iter().map(|device| device.as_ref().clone()).collect();

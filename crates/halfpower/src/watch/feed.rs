@@ -6,7 +6,7 @@
 //! thread panics or fails, the pipe ends and the screen learns why.
 
 use crate::observing::{Pace, Tick};
-use host::live::Sampler;
+use crate::tracing::Source;
 use record::Nanos;
 use std::io::{PipeReader, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -30,7 +30,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Starts sampling.
-    pub(super) fn start(mut sampler: Sampler, interval: Nanos) -> anyhow::Result<Self> {
+    pub(super) fn start(mut source: Source, interval: Nanos) -> anyhow::Result<Self> {
         let (bell, mut ring) = std::io::pipe()?;
         let (to_screen, samples) = channel();
         let (orders, from_screen) = channel();
@@ -38,12 +38,12 @@ impl Feed {
             let mut pace = Pace::new(interval);
             loop {
                 match from_screen.recv_timeout(pace.left()) {
-                    Ok(Order::All(all)) => sampler.show(all, all),
+                    Ok(Order::All(all)) => source.sampler.show(all, all),
                     Ok(Order::Interval(interval)) => pace = Pace::new(interval),
                     Err(RecvTimeoutError::Disconnected) => return,
                     Err(RecvTimeoutError::Timeout) => {
                         pace.step();
-                        let sample = Tick::take(&mut sampler);
+                        let sample = Tick::take(&mut source);
                         let failed = sample.is_err();
                         // Whoever does not listen any more has ended.
                         let heard = to_screen.send(sample).is_ok() && ring.write_all(b"!").is_ok();

@@ -42,9 +42,9 @@ struct VerdictPart<'a> {
 
 /// Prints lines until the count is reached or a signal comes.
 pub(super) fn run(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
-    let mut sampler = arguments.observing.sampler()?;
+    let mut source = arguments.observing.source()?;
     let (profiles, chosen) = profiles(arguments)?;
-    let mut judge = Judge::new(&arguments.observing, profiles, chosen, sampler.host());
+    let mut judge = Judge::new(&arguments.observing, profiles, chosen, source.sampler.host());
     let count = if arguments.once { Some(1) } else { arguments.count };
     let mut pace = Pace::new(arguments.observing.interval);
     let mut lines = 0;
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Ve
             let text = format!("{taken} intervals were printed");
             return Err(Interruption(text).into());
         }
-        judge.add(Tick::take(&mut sampler)?);
+        judge.add(Tick::take(&mut source)?);
         taken += 1;
         let mut text = String::new();
         for row in judge.rows(0) {
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Ve
             break;
         }
     }
-    for finding in sampler.findings() {
+    for finding in source.findings() {
         output::say(&format!("halfpower: {}", report::escape(&finding.claim)));
     }
     Ok(Verdict::Clean)

@@ -56,11 +56,11 @@ struct Screen<'a> {
 
 /// Shows it until the user quits.
 pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let sampler = arguments.observing.sampler()?;
+    let source = arguments.observing.source()?;
     let (profiles, chosen) = profiles(arguments)?;
-    let judge = Judge::new(&arguments.observing, profiles, chosen, sampler.host());
+    let judge = Judge::new(&arguments.observing, profiles, chosen, source.sampler.host());
     let interval = arguments.observing.interval;
-    let feed = Feed::start(sampler, interval)?;
+    let feed = Feed::start(source, interval)?;
     let signals = Signals::listen()?;
     let mut screen = Screen {
         arguments,

@@ -200,7 +200,7 @@ fn kept(database: &Path) -> (Experiment, BTreeMap<u32, Trial>) {
 fn killed(words: &str, database: &Path, after: Duration) -> bool {
     let mut command = program();
     command.args(words.split_whitespace()).arg("--db").arg(database);
-    let mut running = Running::start(command);
+    let running = Running::start(command);
     std::thread::sleep(after);
     running.signal("KILL");
     running.end().code.is_none()

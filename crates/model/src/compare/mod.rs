@@ -12,11 +12,12 @@
 //! depth set aside, because two machines rarely have the same area. Where that is ambiguous, the
 //! cell has no partner.
 //!
-//! A table asks up to four questions, and each gets a share of the false-alarm rate of 5 %, fixed
-//! before any data is seen: the rates of the cells two fifths, because that is what most come for,
-//! the rate of all cells together (a device that became slower as a whole shows there first), response
-//! time and processor cost a fifth each. A share whose question is not asked goes to the others. The
-//! statistics are [`stats::LogRatio`]'s: Welch or paired, verdicts by Holm, intervals by Bonferroni.
+//! A table asks up to five questions, and each gets a share of the false-alarm rate of 5 %, fixed
+//! before any data is seen: the rates of the cells a third, because that is what most come for; the
+//! rate of all cells together (a device that became slower as a whole shows there first), those of
+//! cells of one kind together (many cells that each cannot tell may tell together), response time and
+//! processor cost a sixth each. A share whose question is not asked goes to the others. The statistics
+//! are [`stats::LogRatio`]'s: Welch or paired, verdicts by Holm, intervals by Bonferroni.
 //! A verdict that Holm can establish and Bonferroni cannot has an interval that ends at one.
 //!
 //! "Same" needs data, too: an interval that ends within ±10 %. Anything wider is "cannot tell".
@@ -36,10 +37,10 @@ pub use sides::{Side, SideError, TraceObservation};
 use conditions::differing;
 use observed::SideCell;
 use record::{
-    COMPARISON_SCHEMA, ComparedCell, ComparedMetric, ComparedRow, ComparedVerdict, Comparison,
-    hex_digest,
+    COMPARISON_SCHEMA, CacheMode, ComparedCell, ComparedGroup, ComparedMetric, ComparedRow,
+    ComparedVerdict, Comparison, OpKind, hex_digest,
 };
-use rows::{Draft, FALSE_ALARM_RATE, Families};
+use rows::{Draft, FALSE_ALARM_RATE, Families, Question};
 
 /// What a user asks of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -74,12 +75,24 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         .collect();
     let partners: Vec<(&SideCell, &SideCell)> =
         pairs.iter().filter_map(|pair| pair.a.zip(pair.b)).collect();
-    let overall = rows::overall(&context, &partners);
-    let all = || overall.iter().chain(drafts.iter().flatten());
-    let families = Families::of(all());
-    let mut adjusted = families.adjusted(all()).into_iter();
+    let overall = rows::joined(&context, &partners, Question::Overall);
+    let kinds = kinds(&partners);
+    let joined = kinds.iter().map(|(_, cells)| rows::joined(&context, cells, Question::Group));
+    let joined: Vec<Option<Draft>> = joined.collect();
+    let all = overall.iter().chain(joined.iter().flatten()).chain(drafts.iter().flatten());
+    let all: Vec<&Draft> = all.collect();
+    let families = Families::of(&all);
+    let mut adjusted = families.adjusted(&all).into_iter();
     let mut row = |draft| families.row(draft, adjusted.next().flatten(), options.fail_on_worse_rel);
     let overall = overall.as_ref().map(&mut row);
+    let groups: Vec<ComparedGroup> = kinds
+        .iter()
+        .zip(&joined)
+        .filter_map(|((label, cells), draft)| {
+            let row = row(draft.as_ref()?);
+            Some(ComparedGroup { label: label.clone(), cells: cells.len() as u32, row })
+        })
+        .collect();
     let cells: Vec<ComparedCell> = pairs
         .iter()
         .zip(&drafts)
@@ -97,6 +110,7 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         b: b.about.clone(),
         conditions: differing(&a.conditions, &b.conditions),
         overall,
+        groups,
         cells,
         false_alarm_rate: FALSE_ALARM_RATE,
         tests: families.tests(),
@@ -116,6 +130,29 @@ fn cell(pair: &Pair, mut rows: Vec<ComparedRow>) -> ComparedCell {
         cell_b: pair.b.map(|cell| cell.cell.clone()),
         rows,
     }
+}
+
+/// Cells that have partners, each a cell of both sides.
+type Partners<'a> = Vec<(&'a SideCell, &'a SideCell)>;
+
+/// The partners by kind: direction, pattern and cache mode. None where all are of one kind, which
+/// all of them together are already.
+fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
+    let mut kinds: Vec<(String, Partners<'a>)> = Vec::new();
+    for &(a, b) in partners {
+        let Some(workload) = &a.workload else { continue };
+        let op = workload.only_op().map_or("mixed", OpKind::name);
+        let cache = match workload.cache {
+            CacheMode::Device => String::new(),
+            other => format!(", cache {}", other.name()),
+        };
+        let label = format!("{} {op}s{cache}", workload.pattern.name()).replace("mixeds", "mixed");
+        match kinds.iter_mut().find(|(other, _)| *other == label) {
+            Some((_, cells)) => cells.push((a, b)),
+            None => kinds.push((label, vec![(a, b)])),
+        }
+    }
+    if kinds.len() < 2 { Vec::new() } else { kinds }
 }
 
 /// The row of a cell that only one side has.

@@ -126,14 +126,18 @@ fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) 
     }
 }
 
-/// The rates of all cells that have a partner, together; `None` with fewer than three, or without
-/// blocks that all have.
+/// The rates of cells that have a partner, together; `None` with fewer than three, or without blocks
+/// that all have.
 ///
 /// Over blocks it is the mean of each block that is an observation, so that what moved a whole block
 /// is in the error once and not averaged away as if the cells were independent. Visits of a profile
 /// are made cell by cell; the errors of its cells are, and the level that they have in common is added.
 /// There the errors are the wider ones of the cells' intervals, because too narrow ones add up.
-pub(super) fn overall(context: &Context, pairs: &[(&SideCell, &SideCell)]) -> Option<Draft> {
+pub(super) fn joined(
+    context: &Context,
+    pairs: &[(&SideCell, &SideCell)],
+    question: Question,
+) -> Option<Draft> {
     if pairs.len() < OVERALL_CELLS || context.identical {
         return None;
     }
@@ -157,7 +161,6 @@ pub(super) fn overall(context: &Context, pairs: &[(&SideCell, &SideCell)]) -> Op
     };
     let outcome = Outcome::Tested(ratio);
     let (n_a, n_b) = (first.count(), second.count());
-    let question = Question::Overall;
     Some(Draft { question, metric, a: None, b: None, n_a, n_b, paired: context.paired, outcome })
 }
 
@@ -294,9 +297,11 @@ fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
 
 /// The questions that a table asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
+pub(super) enum Question {
     /// Whether the rates of all cells together differ.
     Overall,
+    /// Whether those of cells of one kind do.
+    Group,
     /// Whether the rate of a cell does.
     Rate,
     /// Whether its response time does.
@@ -306,9 +311,9 @@ enum Question {
 }
 
 impl Question {
-    const ALL: [Self; 4] = [Self::Overall, Self::Rate, Self::Response, Self::Cost];
+    const ALL: [Self; 5] = [Self::Overall, Self::Group, Self::Rate, Self::Response, Self::Cost];
     /// The part of the false-alarm rate that each gets, if all are asked.
-    const PARTS: [f64; 4] = [1.0, 2.0, 1.0, 1.0];
+    const PARTS: [f64; 5] = [1.0, 1.0, 2.0, 1.0, 1.0];
 
     fn of(metric: ComparedMetric) -> Self {
         match metric {
@@ -321,13 +326,13 @@ impl Question {
 
 /// The rows that are tested, by question, and what part of the false-alarm rate each question has.
 pub(super) struct Families {
-    tests: [usize; 4],
+    tests: [usize; 5],
 }
 
 impl Families {
-    pub(super) fn of<'a>(drafts: impl Iterator<Item = &'a Draft>) -> Self {
-        let mut tests = [0; 4];
-        for draft in drafts.filter(|draft| matches!(draft.outcome, Outcome::Tested(_))) {
+    pub(super) fn of(drafts: &[&Draft]) -> Self {
+        let mut tests = [0; 5];
+        for draft in drafts.iter().filter(|draft| matches!(draft.outcome, Outcome::Tested(_))) {
             tests[draft.question as usize] += 1;
         }
         Self { tests }
@@ -344,22 +349,15 @@ impl Families {
     }
 
     /// Adjusted p-values, in the order of the drafts; `None` for what is not tested.
-    pub(super) fn adjusted<'a>(
-        &self,
-        drafts: impl Iterator<Item = &'a Draft> + Clone,
-    ) -> Vec<Option<f64>> {
-        let tested = |draft: &Draft| match &draft.outcome {
-            Outcome::Tested(ratio) => Some((draft.question, ratio.p_value())),
-            _ => None,
-        };
-        let mut all: Vec<Option<f64>> = drafts.clone().map(|_| None).collect();
+    pub(super) fn adjusted(&self, drafts: &[&Draft]) -> Vec<Option<f64>> {
+        let mut all: Vec<Option<f64>> = vec![None; drafts.len()];
         for asked in Question::ALL {
-            let rows: Vec<(usize, f64)> = drafts
-                .clone()
-                .enumerate()
-                .filter_map(|(row, draft)| Some((row, tested(draft)?)))
-                .filter(|(_, (question, _))| *question == asked)
-                .map(|(row, (_, p))| (row, p))
+            let tested = drafts.iter().enumerate().filter(|(_, draft)| draft.question == asked);
+            let rows: Vec<(usize, f64)> = tested
+                .filter_map(|(row, draft)| match &draft.outcome {
+                    Outcome::Tested(ratio) => Some((row, ratio.p_value())),
+                    Outcome::Identical | Outcome::Untested(..) => None,
+                })
                 .collect();
             let p_values: Vec<f64> = rows.iter().map(|(_, p)| *p).collect();
             for ((row, _), p) in rows.iter().zip(holm(&p_values)) {

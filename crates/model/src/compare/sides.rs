@@ -309,7 +309,7 @@ impl Side {
     ///
     /// # Errors
     /// If they do not go together.
-    pub fn together(given: &str, sides: Vec<Self>) -> Result<Self, SideError> {
+    pub fn together(given: &str, sides: &[Self]) -> Result<Self, SideError> {
         let Some(first) = sides.first() else { return Err(SideError::Empty) };
         let kind = first.about.kind;
         if sides.iter().any(|side| side.about.kind != kind) {
@@ -343,8 +343,8 @@ impl Side {
             self.about.ids.extend(side.about.ids.iter().cloned());
             self.about.trials_left_out += side.about.trials_left_out;
             self.conditions.merge(&side.conditions);
-            let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
-            self.about.level_se_rel = larger(self.about.level_se_rel, side.about.level_se_rel);
+            let levels = self.about.level_se_rel.zip(side.about.level_se_rel);
+            self.about.level_se_rel = levels.map(|(ours, theirs)| ours.max(theirs));
         }
         for note in &side.notes {
             if !self.notes.contains(note) {
@@ -359,7 +359,7 @@ impl Side {
                 let Some(numbers) = cell.numbers.get_mut(&metric) else { continue };
                 match (numbers, value) {
                     (numbers, Some(value)) if by_run => {
-                        *numbers = Numbers::Observed(vec![(run, value)])
+                        *numbers = Numbers::Observed(vec![(run, value)]);
                     }
                     (Numbers::Observed(values), _) => {
                         values

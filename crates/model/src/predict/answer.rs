@@ -24,6 +24,9 @@ use record::{Cell, Estimate, Mix, ModelName, Offered, OpKind, Prediction, bucket
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
 
+/// Rates above this share of the largest are the largest, but for rounding: no mean exists there.
+const FULL: f64 = 0.999_999;
+
 /// Means under one load, times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
@@ -173,7 +176,7 @@ impl Predictor {
         .ok_or_else(nothing)?;
         let max_per_s = *rates.last().ok_or_else(nothing)?;
         let rho = rate_per_s / max_per_s;
-        if rho >= 1.0 {
+        if rho >= FULL {
             return Err(PredictError::Saturated { rate_per_s, max_per_s });
         }
         let (first_s, service_s) = (1.0 / rates[0], 1.0 / max_per_s);
@@ -234,7 +237,7 @@ impl Predictor {
     }
 
     /// Service rates of the mix at depths 1, 2, …, never falling.
-    fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
+    pub(super) fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
         self.capacity.rates(&self.table, mix)
     }
 
@@ -249,7 +252,7 @@ impl Predictor {
     }
 
     /// Squared variation of lone requests over the classes of a mix.
-    fn mix_scv(&self, mix: &Mix) -> Option<f64> {
+    pub(super) fn mix_scv(&self, mix: &Mix) -> Option<f64> {
         let (mut mean, mut square) = (0.0, 0.0);
         for class in &mix.classes {
             let time = self.table.time_ns(class, 1)?;

@@ -46,8 +46,8 @@ pub(super) fn stretched(
     }
     let reads = share(mix, |class| class.op == OpKind::Read);
     let sequential = share(mix, |class| class.locality == Locality::Sequential);
-    let whole = |part: f64| !(0.001..0.999).contains(&part);
-    if !(whole(reads) && whole(sequential)) && !predictor.capacity.knows_mixes() {
+    let mixed = |part: f64| (0.001..0.999).contains(&part);
+    if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
         say("no mix was measured; the classes are taken not to disturb each other".to_owned());
     }
     let open = !matches!(offered, Offered::Depth(_));

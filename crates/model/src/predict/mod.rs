@@ -29,7 +29,9 @@ pub use table::mix_of;
 
 use capacity::Capacity;
 use open::OpenTable;
-use record::{Cell, Estimate, Mix, ModelName, Offered, Prediction, Profile};
+use record::{
+    Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile,
+};
 use table::Table;
 
 /// Why nothing can be said of a load.
@@ -148,6 +150,25 @@ impl Predictor {
     #[must_use]
     pub fn errors(&self) -> &[ModelError] {
         &self.errors
+    }
+
+    /// Whether the profile has requests of a kind, rather than others that stand for them.
+    #[must_use]
+    pub fn knows(&self, op: OpKind, locality: Locality) -> bool {
+        self.table.kinds.iter().any(|kind| kind.op == op && kind.locality == locality)
+    }
+
+    /// Rates of a mix with 1, 2, … requests in progress, never falling; `None` where the profile
+    /// has nothing of a class.
+    #[must_use]
+    pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
+        self.rates(mix)
+    }
+
+    /// Squared coefficient of variation of lone requests of a mix; `None` where it was not measured.
+    #[must_use]
+    pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
+        self.mix_scv(mix)
     }
 
     /// The open-loop trials behind [`Predictor::errors`].

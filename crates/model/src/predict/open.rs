@@ -140,7 +140,7 @@ impl OpenTable {
                     }
                     _ => None,
                 });
-                let rows = open_rows(table, of_kind.collect());
+                let rows = open_rows(table, &of_kind.collect::<Vec<_>>());
                 if !rows.is_empty() {
                     open.kinds.push(OpenRows { op, locality, rows });
                 }
@@ -356,7 +356,7 @@ fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Opt
 }
 
 /// Rows of the trials of one kind.
-fn open_rows(table: &Table, cells: Vec<(MixClass, f64, &OpenCell)>) -> Vec<OpenRow> {
+fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow> {
     let mut sizes: Vec<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();

@@ -1,4 +1,5 @@
 //! What two sides come to: which cells belong together, what is told and what is not.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::synthetic::{trial, workload};
 use model::{CompareOptions, Side, SideError, TraceObservation, compare};
@@ -198,7 +199,7 @@ fn three_runs_of_each_side_hold_what_runs_differ_in() {
             experiment.id = format!("{level}");
             Side::of_experiment("e", &experiment, &trials, &arm("all")).unwrap()
         });
-        Side::together("runs", sides.to_vec()).unwrap()
+        Side::together("runs", &sides).unwrap()
     };
     // Each run is quiet, and runs differ by a tenth.
     let comparison =
@@ -235,9 +236,9 @@ fn the_level_of_a_profile_widens_its_rows() {
 fn two_profiles_make_no_side() {
     let trials = trials(&reads(1), &around(1000.0));
     let profile = Side::of_profile("p", &profile_of(&trials), &[]).unwrap();
-    let together = Side::together("two", vec![profile.clone(), profile.clone()]);
+    let together = Side::together("two", &[profile.clone(), profile.clone()]);
     assert_eq!(together.unwrap_err(), SideError::TwoProfiles);
-    let mixed = Side::together("mixed", vec![profile, side(&trials)]);
+    let mixed = Side::together("mixed", &[profile, side(&trials)]);
     assert_eq!(mixed.unwrap_err(), SideError::Mixed);
 }
 
@@ -284,4 +285,34 @@ fn repeated_lines_of_a_trace_are_observations_and_a_trace_against_itself_is_the_
     assert!(
         itself.rows().all(|row| row.verdict == ComparedVerdict::Same && row.ratio == Some(1.0))
     );
+}
+
+#[test]
+fn cells_of_one_kind_tell_together_what_none_of_them_can_alone() {
+    let profile = |id: &str, factor: f64| {
+        let mut all = Vec::new();
+        for (op, depths) in [(OpKind::Read, 1..9), (OpKind::Write, 1..9)] {
+            for depth in depths {
+                let workload = workload(op, Pattern::Random, 4096, depth);
+                let slower = if op == OpKind::Read { factor } else { 1.0 };
+                let noise = 0.98 + 0.005 * f64::from((depth * 3 + id.len() as u32) % 8);
+                let rates = [0.97, 1.0, 1.03].map(|visit| 1000.0 * slower * noise * visit);
+                all.extend(trials(&workload, &rates));
+            }
+        }
+        let mut profile = profile_of(&all);
+        profile.id = id.to_owned();
+        profile.level_se_rel = Some(0.0);
+        Side::of_profile(id, &profile, &[]).unwrap()
+    };
+    let comparison =
+        compare(&profile("first", 1.0), &profile("second one", 0.85), &CompareOptions::default());
+    let rows = comparison.cells.iter().flat_map(|cell| &cell.rows);
+    let mut rates = rows.filter(|row| row.metric == ComparedMetric::RatePerS);
+    assert!(rates.all(|row| row.verdict == ComparedVerdict::CannotTell), "three visits");
+    let verdicts: Vec<(&str, ComparedVerdict)> =
+        comparison.groups.iter().map(|group| (group.label.as_str(), group.row.verdict)).collect();
+    let expected =
+        [("random reads", ComparedVerdict::Worse), ("random writes", ComparedVerdict::Same)];
+    assert_eq!(verdicts, expected, "{:?}", comparison.groups);
 }

@@ -54,27 +54,18 @@ impl Column {
     }
 }
 
-/// What the figures mean, for the help.
+/// What the figures mean, for the help: a line each, so that all of it fits 80 by 24.
 pub(super) const MEANINGS: [(&str, &str); 10] = [
     ("read/s, write/s", "requests completed per second, after merging"),
     ("bytes/s", "throughput of both, in powers of 1000"),
-    ("response", "mean time of a request from its start in the block layer to its end"),
-    (
-        "=service +queue",
-        "its split: by the profile where there is one (the time of a lone request, \
-      and the rest), else by the utilization law (S = U/X), which calls work done in parallel \
-      waiting",
-    ),
+    ("response", "mean time of a request, from start to end in the block layer"),
+    ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
+    ("expect", "response time that the profile promises at this L"),
     ("L", "mean requests in progress"),
-    (
-        "busy",
-        "utilization: share of the time with a request in progress; ? where the kernel keeps \
-      it badly. On a device that works in parallel 100 % is not full",
-    ),
-    ("sat", "saturation: rate as a share of the most that the profile promises for this mix"),
-    ("expect", "response time that the profile promises at this concurrency"),
-    ("past", "response time of the last intervals, on a scale of its own per device"),
-    ("verdict", "what is the matter, as far as the last half minute tells"),
+    ("busy", "share of time with any; 100 % is not full; ? badly kept"),
+    ("sat", "saturation: rate over the most of this mix, by the profile"),
+    ("past", "response times of the last intervals, on a scale of its own"),
+    ("verdict", "what is the matter, over half a minute; ? open to doubt"),
 ];
 
 /// All columns, in their order.

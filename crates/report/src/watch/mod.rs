@@ -128,8 +128,8 @@ pub const WATCH_KEYS: [(&str, &str); 9] = [
     ("Enter", "the picked device on the whole screen, and back (Esc)"),
     ("s, S", "sort by the next figure; turn the order round"),
     ("p, Space", "stand still, and go on; the counters are read on meanwhile"),
-    ("r", "begin and end a recording, which is saved as `halfpower record` does"),
-    ("a", "all devices: partitions and those never used, too; and back"),
+    ("r", "begin and end a recording, saved as by `halfpower record`"),
+    ("a", "all devices, also partitions and unused ones; and back"),
     ("+, -", "longer and shorter intervals"),
     ("h, ?", "this page, and back"),
     ("q, Ctrl-C", "quit"),
@@ -153,10 +153,10 @@ pub fn watch_screen(
     let sorted: Vec<&WatchRow> = order.iter().map(|&index| &data.rows[index]).collect();
     let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
     let picked = sorted.iter().position(is_picked).unwrap_or(0);
-    head(&mut screen, data, view);
     if view.help {
         help(&mut screen);
     } else if let Some(&row) = sorted.get(picked) {
+        head(&mut screen, data, view);
         if view.detail {
             detail::print(&mut screen, data, row, true);
         } else {
@@ -173,6 +173,7 @@ pub fn watch_screen(
             screen.append(pane);
         }
     } else {
+        head(&mut screen, data, view);
         nothing(&mut screen, data);
     }
     screen.fill();
@@ -211,13 +212,12 @@ fn head(screen: &mut Canvas, data: &WatchData, view: &WatchView) {
 fn help(screen: &mut Canvas) {
     screen.line(vec![Span::new("Keys", Tone::Strong)]);
     for (keys, does) in WATCH_KEYS {
-        screen.hanging(vec![Span::new(format!("  {keys:<16}"), Tone::Strong)], does, Tone::Plain);
+        screen.hanging(vec![Span::new(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
     }
-    screen.blank();
     screen.line(vec![Span::new("Figures", Tone::Strong)]);
     for (figure, means) in columns::MEANINGS {
         screen.hanging(
-            vec![Span::new(format!("  {figure:<16}"), Tone::Strong)],
+            vec![Span::new(format!("  {figure:<15} "), Tone::Strong)],
             means,
             Tone::Plain,
         );

@@ -235,9 +235,9 @@ fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
 #[test]
 fn the_help_names_every_key_and_every_figure() {
     let view = WatchView { help: true, ..plain() };
-    let text = screen(&known(), &view, (100, 45));
-    assert_snapshot("watch_help_100x45", &text);
-    for words in ["Ctrl-C", "Page Down", "S = U/X", "saturation"] {
+    let text = screen(&known(), &view, SMALL);
+    assert_snapshot("watch_help_80x24", &text);
+    for words in ["Ctrl-C", "Page Down", "S = U/X", "saturation", "verdict  "] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }

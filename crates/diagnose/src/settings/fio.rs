@@ -1,0 +1,76 @@
+//! A job for fio with the load that the profile recommends: random reads at the knee.
+//!
+//! Reads only: a job that somebody pastes must not write over anything. It is the load of the
+//! recommended depth, so that fio confirms (or contradicts) the profile's figure.
+
+use super::seen::Seen;
+use super::{Derived, assigned, setting};
+use record::{Measured, OpKind, Setting, TargetKind, format_bytes, format_nanos};
+
+pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+    let plain = |name: &str, value: &str, why: &str| Setting {
+        name: name.to_owned(),
+        value: Measured::Value(value.to_owned()),
+        derivation: why.to_owned(),
+        lines: vec![format!("{name}={value}")],
+    };
+    vec![
+        plain("ioengine", "io_uring", ""),
+        plain("direct", "1", "past the page cache, as the profile was measured"),
+        plain("time_based", "1", ""),
+        plain("runtime", "30", ""),
+        setting("filename", file(seen), |value| format!("filename={value}\n\n[recommended]")),
+        plain("rw", "randread", "reads only: nothing is written over"),
+        setting("bs", size(seen), |value| format!("bs={value}")),
+        setting("iodepth", depth(seen), |value| format!("iodepth={value}")),
+    ]
+    .into_iter()
+    .chain(std::iter::once(assigned("# expected", expected(seen))))
+    .map(split)
+    .collect()
+}
+
+/// One line per line.
+fn split(mut setting: Setting) -> Setting {
+    setting.lines =
+        setting.lines.iter().flat_map(|line| line.split('\n').map(str::to_owned)).collect();
+    setting
+}
+
+fn file(seen: &Seen<'_>) -> Derived {
+    let target = &seen.profile.target;
+    let (value, why) = match target.kind {
+        TargetKind::Simulated => ("FILE", "the profile is of a simulated device: name your own"),
+        TargetKind::Directory => {
+            ("FILE", "the test file of the profile is gone: name a file of some gigabytes there")
+        }
+        TargetKind::File | TargetKind::BlockDevice => {
+            (target.path.as_str(), "what the profile was made of")
+        }
+    };
+    // fio separates files by colons.
+    Ok((value.replace(':', "\\:"), why.to_owned()))
+}
+
+fn size(seen: &Seen<'_>) -> Derived {
+    let curve = seen.curve(OpKind::Read)?;
+    Ok((curve.bs_bytes.to_string(), format!("{}, as measured", format_bytes(curve.bs_bytes))))
+}
+
+fn depth(seen: &Seen<'_>) -> Derived {
+    let (knee, words) = seen.knee(OpKind::Read)?;
+    Ok((knee.to_string(), words))
+}
+
+fn expected(seen: &Seen<'_>) -> Derived {
+    let (knee, _) = seen.knee(OpKind::Read)?;
+    let curve = seen.curve(OpKind::Read)?;
+    let point = curve.points.iter().find(|point| point.depth == knee);
+    let point = point.ok_or_else(|| "the depth of the knee was not measured".to_owned())?;
+    let value = format!(
+        "{:.0} IOPS, clat of about {}",
+        point.iops.value,
+        format_nanos(point.response_ns.value)
+    );
+    Ok((value, "what the profile measured at that depth".to_owned()))
+}

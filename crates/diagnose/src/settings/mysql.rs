@@ -1,0 +1,80 @@
+//! MySQL: how fast InnoDB may write back, and whether neighbours are worth it.
+//!
+//! Facts: `innodb_io_capacity` is what background work may use, 100 or more, by default 200 (8.0)
+//! or 10000 (8.4); the manual asks for the rate of the system, as low as practical, and not above
+//! 20000 without need. `innodb_io_capacity_max` is the limit when flushing falls behind.
+//! `innodb_flush_neighbors` writes dirty pages of the same extent together: 0 (the default since
+//! 8.0) or 1 for disks where that saves seeks. `innodb_read_io_threads` is 1 to 64; each holds 256
+//! requests.
+
+use super::seen::Seen;
+use super::{Derived, assigned};
+use record::{Locality, OpKind, Setting, format_count};
+
+const PAGE: u64 = 16 << 10;
+/// Share of the largest rate that background work may use all the time: as much as it leaves.
+const BACKGROUND: f64 = 0.5;
+/// The same when it falls behind: below the rate at which the queue grows without end.
+const BEHIND: f64 = 0.9;
+const CAPACITY: (f64, f64) = (100.0, 20_000.0);
+/// A random write that costs this many sequential ones pays for writing its neighbours.
+const NEIGHBOURS: f64 = 4.0;
+const THREAD_HOLDS: u32 = 256;
+const THREADS: (u32, u32) = (4, 64);
+
+pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+    vec![
+        assigned("innodb_io_capacity", capacity(seen, BACKGROUND)),
+        assigned("innodb_io_capacity_max", capacity(seen, BEHIND)),
+        assigned("innodb_flush_neighbors", neighbours(seen)),
+        assigned("innodb_read_io_threads", threads(seen, OpKind::Read)),
+        assigned("innodb_write_io_threads", threads(seen, OpKind::Write)),
+    ]
+}
+
+fn capacity(seen: &Seen<'_>, share: f64) -> Derived {
+    let (rate, how) = seen.rate(OpKind::Write, Locality::Random, PAGE)?;
+    let value = (rate * share).floor();
+    let bounded = value.clamp(CAPACITY.0, CAPACITY.1);
+    let bound = if bounded > value {
+        ", raised to the least that it takes"
+    } else if bounded < value {
+        ", cut at the manual's 20000"
+    } else {
+        ""
+    };
+    let why = if share > BACKGROUND {
+        "when flushing falls behind, below the rate at which the queue grows without end"
+    } else {
+        "for background work, the rest for everybody else"
+    };
+    let derivation = format!(
+        "{:.0} % of {} random writes of 16 KiB per second{how}{bound}: {why}",
+        share * 100.0,
+        format_count(rate)
+    );
+    Ok((format!("{bounded:.0}"), derivation))
+}
+
+fn neighbours(seen: &Seen<'_>) -> Derived {
+    let (random, _) = seen.rate(OpKind::Write, Locality::Random, PAGE)?;
+    let flow = seen.flow(OpKind::Write)?;
+    let sequential = flow.bytes_per_s / PAGE as f64;
+    let ratio = sequential / random;
+    let value = if ratio >= NEIGHBOURS { "1" } else { "0" };
+    let derivation = format!(
+        "pages of 16 KiB are written {} times per second at random and {} in sequence, {ratio:.1} \
+         times as many; neighbours are worth it from {NEIGHBOURS:.0} times on",
+        format_count(random),
+        format_count(sequential)
+    );
+    Ok((value.to_owned(), derivation))
+}
+
+fn threads(seen: &Seen<'_>, op: OpKind) -> Derived {
+    let (knee, words) = seen.knee(op)?;
+    let value = knee.div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
+    let derivation =
+        format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);
+    Ok((value.to_string(), derivation))
+}

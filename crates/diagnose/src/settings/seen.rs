@@ -1,0 +1,191 @@
+//! What settings ask of a profile.
+
+use model::Predictor;
+use record::{
+    Arrival, CacheMode, Cell, DepthCurve, Locality, Mix, MixClass, Offered, OpKind, Pattern,
+    Profile, format_bytes,
+};
+
+/// Share of the largest throughput from which on larger requests are not worth their memory.
+const NEARLY: f64 = 0.9;
+
+/// A profile, ready to be asked.
+pub(super) struct Seen<'a> {
+    pub(super) profile: &'a Profile,
+    predictor: Predictor,
+}
+
+/// A throughput and the request that reached it.
+pub(super) struct Flow {
+    pub(super) bytes_per_s: f64,
+    /// Size and depth of the requests.
+    pub(super) bytes: u64,
+    pub(super) depth: u32,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Self {
+        Self { profile, predictor: Predictor::new(profile) }
+    }
+
+    /// Cells of one kind past the page cache in a closed loop.
+    fn cells(&self, op: OpKind, pattern: Pattern) -> impl Iterator<Item = (&'a Cell, u64)> {
+        self.profile.cells.iter().filter_map(move |cell| {
+            let workload = &cell.workload;
+            let of_kind = workload.only_op() == Some(op)
+                && workload.pattern == pattern
+                && workload.cache == CacheMode::Device
+                && workload.arrival == Arrival::Closed
+                && workload.think_ns.0 == 0
+                && workload.blend.is_none();
+            let [size] = workload.bs.as_slice() else { return None };
+            of_kind.then_some((cell, size.bytes.0))
+        })
+    }
+
+    fn mix(op: OpKind, locality: Locality, bytes: u64) -> Mix {
+        Mix { classes: vec![MixClass { op, locality, bytes, share: 1.0 }] }
+    }
+
+    /// An error unless requests of a kind were measured.
+    fn known(&self, op: OpKind, locality: Locality) -> Result<(), String> {
+        if self.predictor.knows(op, locality) {
+            return Ok(());
+        }
+        let place = match locality {
+            Locality::Random => "random",
+            Locality::Sequential => "sequential",
+            Locality::Hit => "cached",
+        };
+        Err(format!("the profile has no {place} {}s past the page cache", op.name()))
+    }
+
+    /// The largest rate of requests of a kind and size, and whether that size was measured.
+    pub(super) fn rate(
+        &self,
+        op: OpKind,
+        locality: Locality,
+        bytes: u64,
+    ) -> Result<(f64, &'static str), String> {
+        self.known(op, locality)?;
+        let max = self.predictor.max_rate(&Self::mix(op, locality, bytes));
+        let max = max.map_err(|error| error.to_string())?;
+        let pattern = match locality {
+            Locality::Random => Pattern::Random,
+            Locality::Sequential => Pattern::Sequential,
+            Locality::Hit => Pattern::Hit,
+        };
+        let measured = self.cells(op, pattern).any(|(_, size)| size == bytes);
+        Ok((max.value, if measured { "" } else { ", computed from the sizes that were measured" }))
+    }
+
+    /// The time of a request of a kind and size with no other in progress.
+    pub(super) fn alone_ns(
+        &self,
+        op: OpKind,
+        locality: Locality,
+        bytes: u64,
+    ) -> Result<f64, String> {
+        self.known(op, locality)?;
+        let found = self.predictor.predict(&Self::mix(op, locality, bytes), Offered::Depth(1.0));
+        Ok(found.map_err(|error| error.to_string())?.response_ns.value)
+    }
+
+    /// The largest throughput of sequential requests.
+    pub(super) fn flow(&self, op: OpKind) -> Result<Flow, String> {
+        let best = self
+            .cells(op, Pattern::Sequential)
+            .max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value));
+        let (cell, bytes) =
+            best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))?;
+        let depth = cell.workload.depth;
+        Ok(Flow { bytes_per_s: cell.bytes_per_s.value, bytes, depth })
+    }
+
+    /// The smallest measured size of sequential requests, one at a time, that gives nearly the
+    /// largest throughput of such; with the derivation's words.
+    pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(u64, String), String> {
+        let mut sizes: Vec<(u64, f64)> = self
+            .cells(op, Pattern::Sequential)
+            .filter(|(cell, _)| cell.workload.depth == 1)
+            .map(|(cell, bytes)| (bytes, cell.bytes_per_s.value))
+            .collect();
+        sizes.sort_by_key(|&(bytes, _)| bytes);
+        if sizes.len() < 3 {
+            return Err(format!(
+                "the profile has no three sizes of sequential {}s one at a time; `check --full` \
+                 measures them",
+                op.name()
+            ));
+        }
+        let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
+        let enough = sizes.iter().find(|size| size.1 >= NEARLY * most).map_or(0, |size| size.0);
+        let last = sizes.last().map_or(0, |size| size.0);
+        let beyond = if enough == last { ", the largest that was tried" } else { "" };
+        let words = format!(
+            "sequential {}s one at a time reach {:.0} % of their largest throughput ({}) with \
+             requests of {}{beyond}",
+            op.name(),
+            NEARLY * 100.0,
+            record::format_rate(most),
+            format_bytes(enough)
+        );
+        Ok((enough, words))
+    }
+
+    /// The depth curve of random requests.
+    pub(super) fn curve(&self, op: OpKind) -> Result<&'a DepthCurve, String> {
+        let curve = self.profile.depth_curves.iter().find(|curve| curve.op == op);
+        curve.ok_or_else(|| format!("the profile has no depth curve of random {}s", op.name()))
+    }
+
+    /// The depth beyond which more hardly helps, with the derivation's words.
+    pub(super) fn knee(&self, op: OpKind) -> Result<(u32, String), String> {
+        let curve = self.curve(op)?;
+        let op = op.name();
+        if let Some(knee) = curve.knee {
+            let words = format!(
+                "beyond {knee} random {op}s of {} outstanding the rate grows less than {:.0} % per \
+                 doubling (largest: {}/s)",
+                format_bytes(curve.bs_bytes),
+                curve.knee_gain * 100.0,
+                record::format_count(curve.max_iops.value)
+            );
+            return Ok((knee, words));
+        }
+        let last = curve.points.last().ok_or_else(|| format!("no depth of random {op}s"))?.depth;
+        let words = format!(
+            "the rate of random {op}s of {} still grew at {last} outstanding, the most that was \
+             tried; a deeper check may say more",
+            format_bytes(curve.bs_bytes)
+        );
+        Ok((last, words))
+    }
+
+    /// How much longer a lone random request takes than its share of the largest sequential
+    /// throughput, with both in words.
+    pub(super) fn random_over_sequential(
+        &self,
+        op: OpKind,
+        bytes: u64,
+    ) -> Result<(f64, String), String> {
+        let random = self.alone_ns(op, Locality::Random, bytes)?;
+        let flow = self.flow(op)?;
+        let sequential = bytes as f64 / flow.bytes_per_s * 1e9;
+        let words = format!(
+            "a random {} of {} takes {}, one in sequence {} (at {})",
+            op.name(),
+            format_bytes(bytes),
+            record::format_nanos(random),
+            record::format_nanos(sequential),
+            record::format_rate(flow.bytes_per_s)
+        );
+        Ok((random / sequential, words))
+    }
+
+    /// The disk's name, or a word in its place.
+    pub(super) fn disk(&self) -> &str {
+        let facts = self.profile.target.device.as_ref();
+        facts.map(|facts| facts.disk.as_str()).filter(|name| !name.is_empty()).unwrap_or("DISK")
+    }
+}

@@ -1,0 +1,226 @@
+//! Each setting's derivation on a profile with known numbers.
+
+use super::*;
+use record::{
+    Arrival, Bytes, CacheMode, Cell, DepthCurve, DepthPoint, DeviceFacts, Estimate,
+    HistogramSnapshot, Limits, Nanos, OpKind, Pattern, SizeShare, Target, TargetKind, Workload,
+};
+
+fn exact(value: f64) -> Estimate {
+    Estimate::symmetric(value, 0.001 * value, 6)
+}
+
+fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell {
+    let workload = Workload {
+        read_percent: if op == OpKind::Read { 100 } else { 0 },
+        pattern,
+        bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
+        iodepth: depth,
+        depth,
+        cache: CacheMode::Device,
+        arrival: Arrival::Closed,
+        size_bytes: Bytes(1 << 30),
+        runtime_ns: Nanos(1_000_000_000),
+        ..Workload::default()
+    };
+    Cell {
+        cell: workload.cell(),
+        workload,
+        trial_ids: Vec::new(),
+        ios: 10_000,
+        iops: exact(iops),
+        rerun_iops: exact(iops),
+        bytes_per_s: exact(iops * bytes as f64),
+        response_ns: exact(f64::from(depth) / iops * 1e9),
+        read_response_ns: None,
+        write_response_ns: None,
+        histogram: HistogramSnapshot::default(),
+        utilization: Measured::not("synthetic"),
+        service_ns: Measured::not("synthetic"),
+        cpu_us_per_io: Measured::not("synthetic"),
+        precise: true,
+    }
+}
+
+/// A disk with an arm: a random request takes 8 ms whatever its size and depth, in sequence it
+/// gives 200 MB/s from 64 KiB on and half of that below.
+fn arm() -> Profile {
+    let mut cells = Vec::new();
+    for op in [OpKind::Read, OpKind::Write] {
+        for bytes in [4u64 << 10, 8 << 10, 16 << 10] {
+            for depth in [1u32, 2, 4, 8] {
+                cells.push(cell(op, Pattern::Random, bytes, depth, 125.0));
+            }
+        }
+        for (bytes, rate) in
+            [(4u64 << 10, 100e6), (16 << 10, 100e6), (64 << 10, 200e6), (256 << 10, 200e6)]
+        {
+            cells.push(cell(op, Pattern::Sequential, bytes, 1, rate / bytes as f64));
+        }
+    }
+    profile(cells, 125.0, Some(2))
+}
+
+/// A drive that serves 32 side by side in 100 us each, at random and in sequence, for reads; writes
+/// of 16 KiB at random as many as 60,000 per second.
+fn flash() -> Profile {
+    let mut cells = Vec::new();
+    for bytes in [4u64 << 10, 8 << 10, 16 << 10] {
+        for depth in [1u32, 8, 32, 64] {
+            let iops = 10_000.0 * f64::from(depth.min(32));
+            cells.push(cell(OpKind::Read, Pattern::Random, bytes, depth, iops));
+            cells.push(cell(OpKind::Write, Pattern::Random, bytes, depth, 60_000.0));
+            cells.push(cell(OpKind::Read, Pattern::Sequential, bytes, depth, iops));
+            cells.push(cell(OpKind::Write, Pattern::Sequential, bytes, depth, 60_000.0));
+        }
+    }
+    profile(cells, 320_000.0, Some(32))
+}
+
+fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
+    let curve = |op| DepthCurve {
+        op,
+        bs_bytes: 4096,
+        points: [1u32, 2, 8, 32, 64]
+            .into_iter()
+            .map(|depth| DepthPoint {
+                depth,
+                iops: exact(max),
+                response_ns: exact(f64::from(depth) / max * 1e9),
+                p99_ns: None,
+                cpu_us_per_io: None,
+            })
+            .collect(),
+        knee,
+        knee_gain: 0.2,
+        max_iops: exact(max),
+        max_depth: 64,
+    };
+    Profile {
+        schema: record::PROFILE_SCHEMA.to_owned(),
+        halfpower_version: "0".to_owned(),
+        id: "0192".to_owned(),
+        time: None,
+        seed: 1,
+        simulated: false,
+        target: Target {
+            path: "/dev/sdb".to_owned(),
+            kind: TargetKind::BlockDevice,
+            size_bytes: Bytes(1 << 40),
+            device: Some(DeviceFacts {
+                disk: "sdb".to_owned(),
+                major_minor: "8:16".to_owned(),
+                ..DeviceFacts::default()
+            }),
+            filesystem: None,
+            extents: None,
+        },
+        environment: None,
+        budget_ns: Nanos(1),
+        measured_ns: Nanos(1),
+        level_se_rel: None,
+        earlier_levels: Vec::new(),
+        cells,
+        mixes: Vec::new(),
+        service_time_fits: Vec::new(),
+        depth_curves: vec![curve(OpKind::Read), curve(OpKind::Write)],
+        size_curves: Vec::new(),
+        limits: Limits {
+            read_iops: None,
+            write_iops: None,
+            read_bytes_per_s: None,
+            write_bytes_per_s: None,
+        },
+        expectations: Vec::new(),
+        advice: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+#[track_caller]
+fn value(profile: &Profile, program: Program, name: &str) -> String {
+    let found = settings(profile, program, "0");
+    let setting = found.settings.iter().find(|setting| setting.name == name);
+    let setting = setting.unwrap_or_else(|| panic!("no {name} in {found:#?}"));
+    if setting.value.value().is_some() {
+        assert!(!setting.derivation.is_empty() || program == Program::Fio, "{setting:?}");
+    }
+    match &setting.value {
+        Measured::Value(value) => value.clone(),
+        Measured::NotMeasured { not_measured } => format!("not: {not_measured}"),
+    }
+}
+
+#[test]
+fn postgresql_pays_a_tenth_of_a_seek_per_random_page_and_never_less_than_a_sequential_one() {
+    // 8 ms over 8 KiB at 200 MB/s (40.96 us): 195 times.
+    assert_eq!(value(&arm(), Program::PostgreSql, "random_page_cost"), "19.5");
+    // 100 us over 8 KiB at 5.24 GB/s: 64 times would be 6.4 of a lone reader.
+    let ratio: f64 = 100e-6 / (8192.0 / (320_000.0 * 16_384.0));
+    let cost = value(&flash(), Program::PostgreSql, "random_page_cost");
+    assert_eq!(cost, format!("{:.1}", ratio / 10.0));
+    assert_eq!(value(&flash(), Program::PostgreSql, "effective_io_concurrency"), "32");
+    assert_eq!(value(&arm(), Program::PostgreSql, "effective_io_concurrency"), "2");
+    assert_eq!(value(&arm(), Program::PostgreSql, "io_combine_limit"), "128kB");
+}
+
+#[test]
+fn mysql_gets_half_of_the_writes_and_neighbours_only_with_an_arm() {
+    assert_eq!(value(&flash(), Program::MySql, "innodb_io_capacity"), "20000");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_io_capacity"), "100");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_io_capacity_max"), "112");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_flush_neighbors"), "1");
+    assert_eq!(value(&flash(), Program::MySql, "innodb_flush_neighbors"), "0");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_read_io_threads"), "4");
+}
+
+#[test]
+fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
+    assert_eq!(value(&arm(), Program::Linux, "read_ahead_kb"), "128");
+    assert_eq!(value(&arm(), Program::Linux, "scheduler"), "mq-deadline");
+    assert_eq!(value(&flash(), Program::Linux, "scheduler"), "none");
+    assert_eq!(value(&flash(), Program::Linux, "nr_requests"), "64");
+    let found = settings(&arm(), Program::Linux, "0");
+    assert_eq!(found.settings[0].lines, ["echo 128 > /sys/block/sdb/queue/read_ahead_kb"]);
+}
+
+#[test]
+fn the_cost_model_has_all_six_coefficients_or_is_not_written() {
+    let line = value(&arm(), Program::IoCost, "io.cost.model");
+    let expected = "8:16 ctrl=user model=linear rbps=200000000 rseqiops=24414 rrandiops=125 \
+                    wbps=200000000 wseqiops=24414 wrandiops=125";
+    assert_eq!(line, expected);
+    let mut reads_only = arm();
+    reads_only.cells.retain(|cell| cell.workload.only_op() == Some(OpKind::Read));
+    let line = value(&reads_only, Program::IoCost, "io.cost.model");
+    assert!(line.contains("not: all six are needed, and wbps, wseqiops, wrandiops"), "{line}");
+    assert!(value(&reads_only, Program::IoCost, "wbps").contains("no sequential writes"));
+}
+
+#[test]
+fn scylla_gets_four_speeds_and_two_lengths() {
+    assert_eq!(value(&arm(), Program::Scylla, "read_iops"), "125");
+    assert_eq!(value(&arm(), Program::Scylla, "write_bandwidth"), "200000000");
+    assert_eq!(value(&arm(), Program::Scylla, "read_saturation_length"), "65536");
+    let found = settings(&arm(), Program::Scylla, "0");
+    assert_eq!(found.settings[0].lines, ["    read_iops: 125"]);
+}
+
+#[test]
+fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
+    assert_eq!(value(&flash(), Program::Fio, "iodepth"), "32");
+    assert_eq!(value(&flash(), Program::Fio, "bs"), "4096");
+    assert_eq!(value(&flash(), Program::Fio, "rw"), "randread");
+    assert_eq!(value(&flash(), Program::Fio, "filename"), "/dev/sdb");
+}
+
+#[test]
+fn an_empty_profile_sets_nothing_and_says_why() {
+    let empty = Profile { depth_curves: Vec::new(), ..profile(Vec::new(), 1.0, None) };
+    for program in [Program::PostgreSql, Program::MySql, Program::Linux, Program::Scylla] {
+        for setting in settings(&empty, program, "0").settings {
+            assert!(setting.lines.is_empty(), "{setting:?}");
+            assert!(setting.value.reason().is_some_and(|why| why.contains("the profile has no")));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `halfpower advise`: settings of other programs that follow from a profile, ready to be pasted.
+
+use crate::keeping::Keeping;
+use crate::output::{self, Verdict};
+use crate::predict::saved;
+use crate::session::VERSION;
+use ::diagnose::{Program, settings};
+use clap::Args;
+
+/// `halfpower advise`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower advise --for postgresql last\n  \
+    halfpower advise --for io.cost 0192f\n  \
+    halfpower advise --for fio last > recommended.fio\n\n\
+    Every setting has its derivation from the profile as a comment; what the profile does not say\n\
+    is not set. Advice on how to use the disk itself is part of `check`, on a load that is too slow\n\
+    of `diagnose`.")]
+pub(crate) struct AdviseArgs {
+    /// Id of a saved profile, or the beginning of it; "last" is the newest.
+    #[arg(default_value = "last")]
+    profile: String,
+    /// For which program: postgresql, mysql, linux, io.cost, scylla or fio.
+    #[arg(long = "for", value_name = "PROGRAM", value_parser = program)]
+    program: Program,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+fn program(text: &str) -> Result<Program, String> {
+    let names = || Program::ALL.map(Program::name).join(", ");
+    let found = Program::ALL.into_iter().find(|program| program.name() == text);
+    found.ok_or_else(|| format!("use one of {}", names()))
+}
+
+/// Derives and prints.
+pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
+    let profile = saved(&arguments.keeping, &arguments.profile)?;
+    let document = settings(&profile, arguments.program, VERSION);
+    output::print(&if arguments.json {
+        output::json(&document)?
+    } else {
+        report::settings_text(&document)
+    })?;
+    Ok(Verdict::Clean)
+}

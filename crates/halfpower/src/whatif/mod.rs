@@ -1,0 +1,451 @@
+//! `halfpower whatif`: what would become of a load if something about its disk were different.
+//!
+//! The load is stated with the flags of `predict`, or taken from an observation; changes are flags,
+//! too. Three flags can be either: what they say is the load where there is none yet, and a change
+//! where there is one, so that `--bs 4k --bs 64k` reads as it is meant. Arithmetic is the model's;
+//! the simulator, where it is asked for, is in [`simulated`].
+
+mod observed;
+mod simulated;
+
+use crate::failure::UsageError;
+use crate::keeping::Keeping;
+use crate::output::{self, Verdict};
+use crate::predict::{ArrivalName, depth, rate, saved};
+use crate::session::{self, VERSION};
+use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
+use anyhow::Context;
+use clap::Args;
+use experiment::LoadSpec;
+use model::Predictor;
+use model::whatif::{Setup, WhatIfError, words};
+use observed::Seen;
+use record::{
+    Bytes, Change, Estimate, LoadState, Measured, Nanos, Offered, Profile, RaidLevel,
+    WHATIF_SCHEMA, WhatIf, WhatIfCase, format_bytes,
+};
+use simdisk::SimSpec;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Request size where the user names none.
+const BS: Bytes = Bytes(4096);
+/// A ratio of two computed response times is not known better than this.
+const RATIO_ERROR: f64 = 0.05;
+
+/// `halfpower whatif`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower whatif last --rate 90 --bs 8k --disks 4 --raid 5\n  \
+    halfpower whatif last --rate 3000 --read 70% --faster 30% --cache-hit 80%\n  \
+    halfpower whatif last --bs 4k --depth 1 --depth 16      one outstanding, then 16\n  \
+    halfpower whatif night.json --profile last --host-cache 60%\n  \
+    halfpower whatif observed --balance                     the newest recording\n  \
+    halfpower whatif last --rate 90 --disks 4 --raid 0 --simulate\n\n\
+    --bs, --depth and --sequential state the load where there is none yet; given again, or for an\n\
+    observation, they are a change (--sequential +30% always is).")]
+pub(crate) struct WhatIfArgs {
+    /// Profile (id, its beginning, or last), or observation: id, file of any tool, or "observed" for
+    /// the newest.
+    #[arg(value_name = "PROFILE|OBSERVATION")]
+    source: String,
+    /// Profile to hold an observation against [default: the saved one that fits].
+    #[arg(long, value_name = "ID")]
+    profile: Option<String>,
+    /// Device of the observation [default: the one that does the most].
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Requests per second.
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
+    rate: Option<f64>,
+    /// Share of reads [default: 100%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Load")]
+    read: Option<u8>,
+    /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; given again: another size.
+    #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
+    bs: Vec<Sizes>,
+    /// Share of requests that continue the one before; with a plus: so much more of them.
+    #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
+    sequential: Vec<Sequential>,
+    /// Share of requests that a cache of the device serves.
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent,
+        help_heading = "Load")]
+    hit: u8,
+    /// How requests arrive: independently of each other, or at equal distances.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "poisson",
+        requires = "rate",
+        help_heading = "Load"
+    )]
+    arrival: ArrivalName,
+    /// Requests outstanding, a constant number; beside a rate, or given again: a change to it.
+    #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
+    depth: Vec<f64>,
+    /// Requests take so much less time.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    faster: Option<f64>,
+    /// So many such disks in place of one.
+    #[arg(long, value_name = "N", requires = "raid", help_heading = "Changes")]
+    disks: Option<u32>,
+    /// How they are bound: 0, 1, 5, 6 or 10.
+    #[arg(long, value_name = "LEVEL", value_parser = raid, requires = "disks",
+        help_heading = "Changes")]
+    raid: Option<RaidLevel>,
+    /// Bytes of an array that lie together on a disk.
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "64k",
+        help_heading = "Changes")]
+    chunk: Bytes,
+    /// A cache of the device serves so many of the random reads.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    cache_hit: Option<f64>,
+    /// What such a read takes [default: as long as re-reads when the device was profiled].
+    #[arg(long, value_name = "TIME", value_parser = nanos, requires = "cache_hit",
+        help_heading = "Changes")]
+    hit_time: Option<Nanos>,
+    /// The host's memory serves so many of the reads.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    host_cache: Option<f64>,
+    /// A limit ahead of the device, requests per second.
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
+    cap: Option<f64>,
+    /// Moves load between the devices of an observation.
+    #[arg(long, help_heading = "Changes")]
+    balance: bool,
+    /// Counts the extents of a file, as evidence for --sequential.
+    #[arg(long, value_name = "FILE", help_heading = "Evidence")]
+    extents_of: Option<PathBuf>,
+    /// Simulates both, where the profile is of a simulated device.
+    #[arg(long, help_heading = "Simulation")]
+    simulate: bool,
+    /// Simulates this device (sim:NAME,...) in place of the profile's.
+    #[arg(long = "as", value_name = "SIM", requires = "simulate", help_heading = "Simulation")]
+    simulate_as: Option<String>,
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
+    seed: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    keeping: Keeping,
+}
+
+/// A share of sequential requests, or so much more of it.
+#[derive(Clone, Copy, Debug)]
+enum Sequential {
+    Now(u8),
+    More(u8),
+}
+
+fn sequential(text: &str) -> Result<Sequential, String> {
+    match text.strip_prefix('+') {
+        Some(more) => percent(more).map(Sequential::More),
+        None => percent(text).map(Sequential::Now),
+    }
+}
+
+/// A share between nothing and all.
+fn part(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    let share = number.filter(|percent| *percent > 0.0 && *percent < 100.0);
+    share
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "use a percentage above 0 and below 100, for example 30%".to_owned())
+}
+
+fn raid(text: &str) -> Result<RaidLevel, String> {
+    let levels =
+        [RaidLevel::Raid0, RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid10];
+    let found = levels.into_iter().find(|level| level.number().to_string() == text);
+    found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
+}
+
+fn usage(text: impl Into<String>) -> anyhow::Error {
+    UsageError(text.into()).into()
+}
+
+/// Computes, simulates, prints.
+pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    let observation = observed::observation(arguments)?;
+    let document = match observation {
+        Some(observation) => {
+            let profiles = observed::profiles(arguments)?;
+            if arguments.balance {
+                let only = arguments.changes(true)?;
+                if !only.is_empty() {
+                    return Err(usage("--balance stands alone: name no other change beside it"));
+                }
+                observed::balanced(&observation, &profiles, arguments)?
+            } else {
+                let seen = observed::seen(&observation, &profiles, arguments)?;
+                of_load(arguments, stop, Some(&seen), &seen.profile, &seen.setup)?
+            }
+        }
+        None if arguments.balance => {
+            return Err(usage(
+                "--balance moves the load of an observation: name one, not a profile",
+            ));
+        }
+        None => {
+            let profile = saved(&arguments.keeping, &arguments.source)?;
+            let setup = arguments.stated()?;
+            of_load(arguments, stop, None, &profile, &setup)?
+        }
+    };
+    output::print(&if arguments.json {
+        output::json(&document)?
+    } else {
+        report::whatif_text(&document, &output::style())
+    })?;
+    Ok(Verdict::Clean)
+}
+
+impl WhatIfArgs {
+    /// The load that is stated.
+    fn stated(&self) -> anyhow::Result<Setup> {
+        let first = self.sequential.first();
+        let sequential = first.map_or(0, |one| match one {
+            Sequential::Now(percent) => *percent,
+            Sequential::More(_) => 0,
+        });
+        if u32::from(sequential) + u32::from(self.hit) > 100 {
+            return Err(usage("--sequential and --hit add up to more than 100 %"));
+        }
+        let bs = self.bs.first();
+        let load = LoadSpec {
+            read_percent: self.read.unwrap_or(100),
+            bs: bs.map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone()),
+            sequential_percent: sequential,
+            hit_percent: self.hit,
+        };
+        let offered = match (self.rate, self.arrival, self.depth.first()) {
+            (Some(rate), ArrivalName::Poisson, _) => Offered::PoissonPerS(rate),
+            (Some(rate), ArrivalName::Constant, _) => Offered::ConstantPerS(rate),
+            (None, _, Some(depth)) => Offered::Depth(*depth),
+            (None, _, None) => {
+                return Err(usage("say how much is asked of the device: --rate or --depth"));
+            }
+        };
+        Ok(Setup::new(load.mix(), offered))
+    }
+
+    /// What is to be different, for a load that is observed or stated.
+    fn changes(&self, observed: bool) -> anyhow::Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        changes.extend(self.faster.map(Change::Faster));
+        if let (Some(disks), Some(raid)) = (self.disks, self.raid) {
+            if !(2..=64).contains(&disks) || self.chunk.0 < 512 {
+                return Err(usage("--disks takes 2 to 64, --chunk at least 512"));
+            }
+            changes.push(Change::Array { disks, raid, chunk_bytes: self.chunk.0 });
+        }
+        let hit_ns = self.hit_time.map(|time| time.0 as f64);
+        changes.extend(self.cache_hit.map(|share| Change::CacheHit { share, hit_ns }));
+        changes.extend(self.host_cache.map(Change::HostCache));
+        let mut stated = 0;
+        for one in &self.sequential {
+            match one {
+                Sequential::More(percent) => {
+                    changes.push(Change::Sequential(f64::from(*percent) / 100.0));
+                }
+                Sequential::Now(_) => stated += 1,
+            }
+        }
+        if stated > usize::from(!observed) {
+            return Err(usage("as a change --sequential takes so much more of it: +30%"));
+        }
+        let of_load = usize::from(!observed && self.rate.is_none());
+        let depths = self.depth.get(of_load..).unwrap_or_default();
+        let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
+        if depths.len() > 1 || sizes.len() > 1 {
+            return Err(usage("one change each: --depth and --bs are given too often"));
+        }
+        changes.extend(depths.iter().copied().map(Change::Depth));
+        for size in sizes {
+            let [one] = size.0.as_slice() else {
+                return Err(usage("as a change --bs takes one size"));
+            };
+            changes.push(Change::RequestBytes(one.bytes.0));
+        }
+        changes.extend(self.cap.map(Change::Cap));
+        if observed && (self.rate.is_some() || self.read.is_some() || self.hit > 0) {
+            return Err(usage(
+                "the load is the observed one: --rate, --read and --hit are for a profile alone",
+            ));
+        }
+        Ok(changes)
+    }
+}
+
+/// One load before and after.
+fn of_load(
+    arguments: &WhatIfArgs,
+    stop: &Arc<AtomicBool>,
+    seen: Option<&Seen>,
+    profile: &Profile,
+    setup: &Setup,
+) -> anyhow::Result<WhatIf> {
+    let changes = arguments.changes(seen.is_some())?;
+    if changes.is_empty() {
+        return Err(usage(
+            "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, \
+             --sequential +N%, --depth, --bs, --cap, or --balance",
+        ));
+    }
+    let predictor = Predictor::new(profile);
+    let before = setup.state(&predictor);
+    // Too much for the disk as it is may be what the change is about; but there is nothing to
+    // compare with, and no load that could be observed.
+    let before = before.map_err(|error| usage(error.to_string()))?;
+    let device = simulated_device(arguments, profile)?;
+    let simulate = |setup: &Setup, state: &LoadState, changes: &[Change]| {
+        let Some(device) = &device else { return Ok(None) };
+        let device = match device {
+            Ok(device) => device,
+            Err(why) => return Ok(Some(Measured::not(why.clone()))),
+        };
+        let area = profile.target.size_bytes;
+        simulated::state(device, setup, state, changes, area, arguments.seed, stop).map(Some)
+    };
+    let before_simulated = simulate(setup, &before, &[])?;
+    let mut sets: Vec<Vec<Change>> = changes.iter().map(|change| vec![*change]).collect();
+    if changes.len() > 1 {
+        sets.push(changes);
+    }
+    let mut cases = Vec::new();
+    for set in sets {
+        let mut case = grounds(arguments, seen, profile, &set, setup.offered)?;
+        let changed =
+            set.iter().try_fold(setup.clone(), |setup, change| setup.with(*change, &predictor));
+        let after = changed.and_then(|changed| Ok((changed.state(&predictor)?, changed)));
+        match after {
+            Ok((state, changed)) => {
+                case.response_ratio = Some(ratio(&before.response_ns, &state.response_ns));
+                case.simulated = simulate(&changed, &state, &set)?;
+                case.after = Measured::Value(state);
+            }
+            // Disks that a level cannot be made of are a wrong question.
+            Err(error @ WhatIfError::Disks(..)) => return Err(usage(error.to_string())),
+            Err(error) => case.after = Measured::not(error.to_string()),
+        }
+        cases.push(case);
+    }
+    let stretched = predictor.predict(&setup.mix, setup.offered);
+    Ok(WhatIf {
+        schema: WHATIF_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        profile_id: Some(profile.id.clone()),
+        target: Some(profile.target.path.clone()),
+        simulated: profile.simulated,
+        observed: seen.map(|seen| seen.observed.clone()),
+        before: Some(before),
+        before_simulated,
+        stretched: stretched.map(|found| found.stretched).unwrap_or_default(),
+        cases,
+        balance: None,
+    })
+}
+
+/// After over before. Both are of one model, whose error is in both: what the ends of the interval
+/// after are wider by is the error of the ratio, and never less than [`RATIO_ERROR`].
+fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
+    let value = after.value / before.value;
+    let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);
+    let low = value / beyond(after.value / after.low, before.value / before.low);
+    let high = value * beyond(after.high / after.value, before.high / before.value);
+    Estimate { value, low, high, se: (high - low) / 3.92, n: 0 }
+}
+
+/// What a case takes for granted, costs and is refuted by, with what was seen of it.
+fn grounds(
+    arguments: &WhatIfArgs,
+    seen: Option<&Seen>,
+    profile: &Profile,
+    changes: &[Change],
+    offered: Offered,
+) -> anyhow::Result<WhatIfCase> {
+    let mut case = WhatIfCase {
+        changes: changes.to_vec(),
+        after: Measured::not("not computed"),
+        response_ratio: None,
+        assumes: Vec::new(),
+        price: Vec::new(),
+        refuted_by: Vec::new(),
+        evidence: Vec::new(),
+        simulated: None,
+    };
+    if changes.len() > 1 {
+        case.assumes.push("all that is assumed above, together".to_owned());
+        case.price.push("all of the prices above".to_owned());
+        case.refuted_by.push("whatever refutes one of them".to_owned());
+        return Ok(case);
+    }
+    for change in changes {
+        let words = words(*change, offered);
+        case.assumes.push(words.assumes);
+        case.price.push(words.price);
+        case.refuted_by.push(words.refuted_by);
+        match change {
+            Change::HostCache(_) => case.evidence.push(memory(seen)),
+            Change::Sequential(_) => case.evidence.push(extents(arguments, profile)?),
+            _ => {}
+        }
+    }
+    Ok(case)
+}
+
+/// What is known of memory that could hold more.
+fn memory(seen: Option<&Seen>) -> String {
+    match seen.map(|seen| seen.observed.memory_available_bytes) {
+        Some(Some(bytes)) => {
+            format!("at least {} of memory were available all the time", format_bytes(bytes))
+        }
+        Some(None) => "not known: the observation does not tell of memory".to_owned(),
+        None => "not known: only an observation of the host tells of free memory".to_owned(),
+    }
+}
+
+/// What is known of fragments.
+fn extents(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<String> {
+    if let Some(path) = &arguments.extents_of {
+        let file = File::open(path).with_context(|| format!("cannot open {path:?}"))?;
+        let length = file.metadata().with_context(|| format!("cannot read {path:?}"))?.len();
+        let Some(found) = host::extents(&file, Bytes(length))? else {
+            return Ok(format!("not known: the file system of {path:?} does not tell extents"));
+        };
+        let each = length / found.count.max(1);
+        return Ok(format!(
+            "{path:?} lies in {} extents of {} on average",
+            found.count,
+            format_bytes(each)
+        ));
+    }
+    Ok(match &profile.target.extents {
+        Some(found) => format!(
+            "the test file of the profile lay in {} extents; --extents-of FILE counts those of yours",
+            found.count
+        ),
+        None => "not known: --extents-of FILE counts the extents of a file".to_owned(),
+    })
+}
+
+/// The device to simulate, or why there is none; `None` where none was asked for.
+type Simulated = Option<Result<SimSpec, String>>;
+
+fn simulated_device(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<Simulated> {
+    if !arguments.simulate {
+        return Ok(None);
+    }
+    let name = arguments.simulate_as.as_deref().unwrap_or(&profile.target.path);
+    let device = session::simulated(name)?;
+    if device.is_none() && arguments.simulate_as.is_some() {
+        return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
+    }
+    Ok(Some(device.ok_or_else(|| {
+        "the profile is of a real device; --as sim:NAME names one that can be simulated".to_owned()
+    })))
+}

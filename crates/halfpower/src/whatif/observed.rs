@@ -1,0 +1,249 @@
+//! The load of an observation, and the profiles of its devices.
+//!
+//! The diagnosis cuts an observation into stretches of like use and finds the share of sequential
+//! requests where no tracer told it; what is asked "what if" about is the stretch in which the
+//! device did the most. A rate at the device's limit, or a number outstanding that stands still, is
+//! a closed loop: a faster disk would then be asked for more.
+
+use super::{WhatIfArgs, usage};
+use crate::predict::saved;
+use crate::session::VERSION;
+use ::diagnose::{DiagnoseOptions, best_fit, diagnose};
+use anyhow::{Context, anyhow};
+use model::Predictor;
+use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
+use record::{
+    CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedDevice, ObservedLoad,
+    Offered, Profile, WHATIF_SCHEMA, WhatIf,
+};
+use std::path::Path;
+use store::{Store, StoreError};
+
+/// The word that stands for the newest observation, and that for the newest profile.
+const OBSERVED: &str = "observed";
+const LAST: &str = "last";
+/// Latest profiles that are looked at for one that fits.
+const PROFILES_MAX: usize = 200;
+/// From this share of the largest rate on the rate follows the device.
+const AT_LIMIT: f64 = 0.97;
+
+/// A load that was observed, with its profile.
+pub(super) struct Seen {
+    pub(super) observed: ObservedLoad,
+    pub(super) setup: Setup,
+    pub(super) profile: Profile,
+}
+
+/// Profiles that may stand for a device.
+pub(super) struct Profiles {
+    chosen: Option<Profile>,
+    known: Vec<Profile>,
+}
+
+impl Profiles {
+    fn of(&self, device: &ObservedDevice) -> Option<&Profile> {
+        self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
+    }
+}
+
+/// The saved profiles, or the one that was named.
+pub(super) fn profiles(arguments: &WhatIfArgs) -> anyhow::Result<Profiles> {
+    if let Some(id) = &arguments.profile {
+        let chosen = Some(saved(&arguments.keeping, id)?);
+        return Ok(Profiles { chosen, known: Vec::new() });
+    }
+    let Ok(store) = Store::open_existing(&arguments.keeping.file()?) else {
+        return Ok(Profiles { chosen: None, known: Vec::new() });
+    };
+    let rows = store.profiles()?;
+    let latest = rows.iter().skip(rows.len().saturating_sub(PROFILES_MAX));
+    let known = latest.map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
+    Ok(Profiles { chosen: None, known })
+}
+
+/// The observation that the source names; `None` where it names a profile.
+pub(super) fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
+    let source = arguments.source.as_str();
+    let path = Path::new(source);
+    if path.is_file() {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
+        let observations = import::read(&[&bytes], None, &import::Options::default())
+            .with_context(|| format!("{path:?} is no recording"))?;
+        return Ok(observations.into_iter().next());
+    }
+    if source == LAST {
+        return Ok(None);
+    }
+    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    if source == OBSERVED {
+        let rows = store.list::<Observation>()?;
+        let newest = rows.last().ok_or_else(|| {
+            anyhow!("no observation is saved; `halfpower record` makes one, `import` reads one")
+        })?;
+        return Ok(Some(store.document(&newest.id)?));
+    }
+    // What is a profile is one; everything else has to be an observation.
+    match store.profile(source) {
+        Err(StoreError::NotFound { .. }) => Ok(Some(store.document(source)?)),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+/// The diagnosis of every device, each with its profile.
+fn diagnosed(observation: &Observation, profiles: &Profiles) -> Vec<DeviceDiagnosis> {
+    let options = DiagnoseOptions {
+        halfpower_version: VERSION.to_owned(),
+        chosen: profiles.chosen.is_some(),
+        without_series: true,
+    };
+    diagnose(observation, &|device| profiles.of(device), &options).devices
+}
+
+/// The stretch of time in which a device did the most.
+fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
+    device.episodes.iter().max_by(|a, b| a.numbers.iops.total_cmp(&b.numbers.iops))
+}
+
+/// The intervals of an episode.
+fn intervals<'a>(
+    observation: &'a Observation,
+    device: &str,
+    episode: &Episode,
+) -> Vec<&'a Interval> {
+    let time = episode.begin_ns..episode.begin_ns.saturating_add(episode.duration_ns);
+    let inside = |interval: &&Interval| {
+        interval.device == device && time.contains(&interval.begin_ns) && interval.duration_ns > 0
+    };
+    observation.intervals.iter().filter(inside).collect()
+}
+
+/// The load of a device in its busiest stretch.
+fn load<'a>(
+    observation: &Observation,
+    device: &'a DeviceDiagnosis,
+) -> Result<(&'a Episode, Counted), String> {
+    let episode = busiest(device).ok_or("it did nothing")?;
+    let sequential = episode.calibrated.map_or(0.0, |split| split.sequential_share);
+    let intervals = intervals(observation, &device.device, episode);
+    let load = counted(intervals, sequential);
+    let why = "the source does not tell reads from writes and their sizes, or there were none";
+    Ok((episode, load.ok_or(why)?))
+}
+
+/// The load that is asked about.
+pub(super) fn seen(
+    observation: &Observation,
+    profiles: &Profiles,
+    arguments: &WhatIfArgs,
+) -> anyhow::Result<Seen> {
+    let devices = diagnosed(observation, profiles);
+    let rate = |device: &DeviceDiagnosis| busiest(device).map_or(0.0, |one| one.numbers.iops);
+    let device = match &arguments.device {
+        Some(name) => devices.iter().find(|device| device.device == *name),
+        None => devices.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))),
+    };
+    let device = device.ok_or_else(|| {
+        let names: Vec<&str> = devices.iter().map(|device| device.device.as_str()).collect();
+        usage(format!("the observation has no such device; it has {}", names.join(", ")))
+    })?;
+    let known = observation.devices.iter().find(|known| known.name == device.device);
+    let profile = known
+        .and_then(|known| profiles.of(known))
+        .filter(|_| device.profile.value().is_some())
+        .ok_or_else(|| {
+            let why = device.profile.reason().unwrap_or("no profile fits");
+            anyhow!("{}: {why}", device.device)
+        })?;
+    let (episode, load) =
+        load(observation, device).map_err(|why| anyhow!("{}: {why}", device.device))?;
+    let predictor = Predictor::new(profile);
+    let standing = episode
+        .causes
+        .iter()
+        .any(|cause| matches!(cause.code, CauseCode::DepthBeyondKnee | CauseCode::OneAtATime));
+    let max = predictor.max_rate(&load.mix).map_err(|error| anyhow!("{error}"))?.value;
+    let offered = match load.concurrency {
+        Some(present) if standing || load.rate_per_s >= AT_LIMIT * max => {
+            let busy = episode.numbers.utilization.filter(|busy| *busy > 0.0).unwrap_or(1.0);
+            Offered::Depth((present / busy).max(1.0))
+        }
+        _ => Offered::PoissonPerS(load.rate_per_s),
+    };
+    let end = episode.begin_ns.saturating_add(episode.duration_ns);
+    let memory = observation
+        .contexts
+        .iter()
+        .filter(|context| context.begin_ns < end && context.begin_ns >= episode.begin_ns)
+        .filter_map(|context| context.memory_available_bytes)
+        .min();
+    Ok(Seen {
+        observed: ObservedLoad {
+            observation_id: observation.id.clone(),
+            device: device.device.clone(),
+            begin_ns: episode.begin_ns,
+            duration_ns: episode.duration_ns,
+            response_ns: load.response_ns,
+            sequential_traced: episode.calibrated.is_some_and(|split| split.sequential_traced),
+            memory_available_bytes: memory,
+        },
+        setup: Setup::new(load.mix, offered),
+        profile: profile.clone(),
+    })
+}
+
+/// The load of all devices, balanced.
+pub(super) fn balanced(
+    observation: &Observation,
+    profiles: &Profiles,
+    arguments: &WhatIfArgs,
+) -> anyhow::Result<WhatIf> {
+    if arguments.simulate {
+        return Err(usage("--balance is not simulated: a simulated machine has one device"));
+    }
+    let devices = diagnosed(observation, profiles);
+    let (mut models, mut loads, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for device in &devices {
+        let known = observation.devices.iter().find(|known| known.name == device.device);
+        let profile = known.and_then(|known| profiles.of(known));
+        let profile = profile.filter(|_| device.profile.value().is_some());
+        match (profile, load(observation, device)) {
+            (Some(profile), Ok((_, load))) => {
+                models.push(Predictor::new(profile));
+                loads.push((device.device.clone(), load));
+            }
+            (None, _) => {
+                let why = device.profile.reason().unwrap_or("no profile fits");
+                left_out.push(format!("{}: {why}", device.device));
+            }
+            (_, Err(why)) => left_out.push(format!("{}: {why}", device.device)),
+        }
+    }
+    let sides: Vec<BalanceSide<'_>> = loads
+        .iter()
+        .zip(&models)
+        .map(|((name, load), predictor)| BalanceSide {
+            name: name.clone(),
+            predictor,
+            mix: load.mix.clone(),
+            rate: load.rate_per_s,
+        })
+        .collect();
+    let mut found = balance(&sides).map_err(|error| {
+        let reasons = if left_out.is_empty() { String::new() } else { left_out.join("; ") };
+        anyhow!("{error}; {} of {} can take part. {reasons}", sides.len(), devices.len())
+    })?;
+    found.left_out = left_out;
+    Ok(WhatIf {
+        schema: WHATIF_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        profile_id: None,
+        target: None,
+        simulated: false,
+        observed: None,
+        before: None,
+        before_simulated: None,
+        stretched: Vec::new(),
+        cases: Vec::new(),
+        balance: Some(found),
+    })
+}

@@ -1,0 +1,136 @@
+//! `whatif` and `advise`: the arithmetic against the simulator, and the words around it.
+//!
+//! Devices with a known truth are profiled, asked "what if", and simulated as they would then be.
+
+use crate::documents::check_schema;
+use crate::program::{Outcome, halfpower, program, run};
+use record::{Measured, SimulatedState, WhatIf, WhatIfCase};
+use tempfile::TempDir;
+
+struct Profiled {
+    folder: TempDir,
+}
+
+impl Profiled {
+    fn new(device: &str, flags: &str) -> Self {
+        let profiled = Self { folder: tempfile::tempdir().unwrap() };
+        profiled.run(&format!("check sim:{device} {flags} --json")).expect(0);
+        profiled
+    }
+
+    fn run(&self, words: &str) -> Outcome {
+        let database = self.folder.path().join("h.db");
+        halfpower(&format!("{words} --db {}", database.display()))
+    }
+
+    fn whatif(&self, words: &str) -> WhatIf {
+        let ended = self.run(&format!("whatif last {words} --json")).expect(0);
+        check_schema("whatif-1", &ended.stdout);
+        serde_json::from_str(&ended.stdout).unwrap()
+    }
+}
+
+fn simulated(case: &WhatIfCase) -> &SimulatedState {
+    case.simulated.as_ref().and_then(Measured::value).unwrap_or_else(|| panic!("{case:#?}"))
+}
+
+#[track_caller]
+fn agrees(case: &WhatIfCase) {
+    let found = simulated(case);
+    assert!(found.difference_rel.abs() <= 0.1 && found.breaks.is_none(), "{case:#?}");
+}
+
+#[test]
+fn changes_of_a_queue_with_a_known_truth_agree_with_the_simulator() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let found = disk.whatif(
+        "--rate 1200 --read 70% --bs 4k --faster 30% --host-cache 60% --depth 16 --simulate",
+    );
+    let before = found.before_simulated.as_ref().and_then(Measured::value).unwrap();
+    assert!(before.difference_rel.abs() < 0.1, "{before:?}");
+    // Three by themselves, and all of them together.
+    assert_eq!(found.cases.len(), 4);
+    found.cases.iter().for_each(agrees);
+}
+
+#[test]
+fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() {
+    let disk = Profiled::new("atlas10k", "--for-diagnosis --budget 8m");
+    for raid in ["0", "1", "5"] {
+        let words = format!("--rate 60 --read 80% --bs 8k --disks 4 --raid {raid} --simulate");
+        let found = disk.whatif(&words);
+        let case = &found.cases[0];
+        let simulated = simulated(case);
+        println!("RAID {raid}: {:+.1} %", simulated.difference_rel * 100.0);
+        assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
+        if raid == "0" {
+            agrees(case);
+        }
+    }
+    // What the machine room does not have is said, not made up.
+    let found = disk.whatif("--rate 60 --bs 8k --disks 4 --raid 10 --simulate");
+    let why = found.cases[0].simulated.as_ref().and_then(Measured::reason).unwrap();
+    assert!(why.contains("RAID 0, 1 and 5"), "{why}");
+}
+
+#[test]
+fn what_the_flags_say_is_the_load_first_and_then_the_change() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
+    let found = disk.whatif("--bs 4k --depth 1 --depth 8");
+    let (before, case) = (found.before.unwrap(), &found.cases[0]);
+    let after = case.after.value().unwrap();
+    assert!((after.iops.value / before.iops.value - 8.0).abs() < 0.4, "{case:#?}");
+    disk.run("whatif last --rate 100").refuses(2, &["--faster", "--balance"]);
+    disk.run("whatif last --faster 30%").refuses(2, &["--rate"]);
+    disk.run("whatif last --rate 100 --disks 3 --raid 10").refuses(2, &["even number"]);
+    disk.run("whatif last --rate 9000 --faster 10%").refuses(2, &["9000"]);
+    disk.run("whatif last --rate 10 --balance").refuses(2, &["observation"]);
+}
+
+#[test]
+fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let mut command = program();
+    command.args(["diagnose", "--load", "rw=randread rate-iops=1000 arrival=poisson", "--db"]);
+    command.arg(disk.folder.path().join("h.db"));
+    run(command, "sim:mmc,service=4ms --for 20s").expect(0);
+    let ended = disk.run("whatif observed --faster 50% --host-cache 40% --json").expect(0);
+    let found: WhatIf = serde_json::from_str(&ended.stdout).unwrap();
+    let (observed, before) = (found.observed.unwrap(), found.before.unwrap());
+    assert!((before.iops.value / 1000.0 - 1.0).abs() < 0.05, "{before:?}");
+    let counted = observed.response_ns.unwrap();
+    assert!((counted / before.response_ns.value - 1.0).abs() < 0.1, "{counted} {before:?}");
+    let memory = &found.cases[1].evidence;
+    assert!(memory[0].contains("memory"), "{memory:?}");
+}
+
+#[test]
+fn the_page_fits_eighty_columns_and_names_price_and_refutation() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
+    let words = "whatif last --rate 1000 --read 70% --faster 30% --cap 1500 --cache-hit 80% \
+                 --hit-time 100us --simulate";
+    let page = disk.run(words).expect(0).stdout;
+    for line in page.lines() {
+        assert!(line.chars().count() <= 80, "{line:?}");
+    }
+    for word in ["as it is", "30 % faster", "assumes", "price", "refuted by", "not simulated"] {
+        assert!(page.contains(word), "no {word:?} in\n{page}");
+    }
+}
+
+#[test]
+fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    for program in ["postgresql", "mysql", "linux", "io.cost", "scylla", "fio"] {
+        let text = disk.run(&format!("advise --for {program} last")).expect(0).stdout;
+        for line in text.lines().filter(|line| line.starts_with('#')) {
+            assert!(line.chars().count() <= 80, "{line:?}");
+        }
+        let json = disk.run(&format!("advise --for {program} last --json")).expect(0).stdout;
+        check_schema("settings-1", &json);
+    }
+    let text = disk.run("advise --for postgresql last").expect(0).stdout;
+    // Eight servers: the knee is at eight.
+    assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
+    disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
+}

@@ -1,0 +1,489 @@
+//! The programs themselves: what is noted at each event of a request's life.
+//!
+//! A request is known by device, operation and first sector from its start to its completion; a
+//! bio by the same from when it is queued until it gets its request. Events come on whatever
+//! processor; what is in progress is therefore in maps that all share, and only finished figures
+//! go to counts of the processor's own. A program that an interrupt finds another one running is
+//! left out by the kernel; a completion without its request is counted.
+//!
+//! | event | what is done |
+//! |---|---|
+//! | block_bio_queue | notes the time of the bio |
+//! | block_getrq | the wait since then, which is the throttling by rq-qos (io.cost, write-back throttling) and the want of free tags |
+//! | block_io_start (6.5; before it block_getrq) | notes the start of the request, and who |
+//! | block_rq_issue | notes the issue, the last where there are several; compares its sector with the last ends |
+//! | block_rq_complete | counts queue time, device time and size; a part of a request moves its entry on |
+//! | block_bio_frontmerge, block_bio_backmerge, block_rq_merge | moves or forgets entries |
+//!
+//! Throttling by limits of control groups (io.max, blkio.throttle) is before block_bio_queue in the
+//! kernels from 3.x to 6.18 and so in no tracepoint at all.
+
+use super::assembler::{
+    Arithmetic, Assembler, AssemblyError, Helper, Label, Register, When, Width,
+};
+use super::format::{Format, Place};
+use super::layout;
+use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
+
+/// Ends of requests that are remembered for each device, to tell interleaved streams from random
+/// requests.
+pub(super) const STREAMS: usize = 16;
+/// Bytes of the name of a process.
+pub(super) const NAME_BYTES: usize = 16;
+/// Devices that are told apart by comparisons in the program; more of them by a map.
+pub(super) const COMPARED: usize = 24;
+
+/// Bytes of keys and values of the maps.
+pub(super) const KEY_BYTES: usize = 16;
+pub(super) const REQUEST_BYTES: usize = 24;
+pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
+pub(super) const PROCESS_BYTES: usize = 8 + NAME_BYTES;
+
+/// Descriptors of the maps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Maps {
+    /// Device number to slot.
+    pub(super) slots: i32,
+    /// Bio to the time when it was queued.
+    pub(super) queued: i32,
+    /// Request to start, issue, sectors.
+    pub(super) requests: i32,
+    /// Slot to the last ends, and which is to be replaced next.
+    pub(super) ends: i32,
+    /// Slot to counts.
+    pub(super) counts: i32,
+    /// Slot and process to requests and name.
+    pub(super) processes: Option<i32>,
+}
+
+/// What the programs are made for.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) maps: Maps,
+    /// Device numbers as the kernel has them, with the slot of the device.
+    pub(super) devices: Vec<(u32, u32)>,
+}
+
+/// Why an event cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ProgramError {
+    #[error("it has no usable field {0:?}")]
+    Field(&'static str),
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+}
+
+// The stack frame, below its end. Keys are (slot and operation, sector).
+const SECTOR: i16 = -8;
+const KEY: i16 = -16;
+const SECTORS: i16 = -24;
+const ISSUE: i16 = -32;
+const START: i16 = -40;
+/// A second key, or (slot, process).
+const OTHER_SECTOR: i16 = -48;
+const OTHER_KEY: i16 = -56;
+const SLOT: i16 = -64;
+const DEVICE_TIME: i16 = -72;
+const QUEUE_TIME: i16 = -80;
+const PROCESS: i16 = -104;
+
+/// Where the three fields that every event must have are.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    device: Place,
+    sector: Place,
+    operation: i16,
+}
+
+/// A program in the making, and where it ends early.
+struct Program<'a> {
+    plan: &'a Plan,
+    code: Assembler,
+    out: Label,
+}
+
+impl<'a> Program<'a> {
+    /// Leaves with anything but reads and writes of the devices. Then `R6` is the event, `R7` the
+    /// slot, `R8` 0 for reads and 1 for writes, `R9` the time, and the key is on the stack.
+    fn begin(plan: &'a Plan, format: &Format) -> Result<Self, ProgramError> {
+        let places = Places {
+            device: format.number("dev").ok_or(ProgramError::Field("dev"))?,
+            sector: format.number("sector").ok_or(ProgramError::Field("sector"))?,
+            operation: format.array("rwbs", 2).ok_or(ProgramError::Field("rwbs"))?,
+        };
+        let mut code = Assembler::default();
+        let out = code.label();
+        let mut program = Self { plan, code, out };
+        program.code.set(R6, R1);
+        program.find_slot(places.device);
+        program.find_operation(places.operation);
+        let code = &mut program.code;
+        code.set(R1, R7);
+        code.compute(Arithmetic::ShiftLeft, R1, 1);
+        code.compute(Arithmetic::Add, R1, R8);
+        code.store(Width::Eight, R10, KEY, R1);
+        code.load(places.sector.width, R1, R6, places.sector.offset);
+        code.store(Width::Eight, R10, SECTOR, R1);
+        code.call(Helper::Nanoseconds);
+        code.set(R9, R0);
+        Ok(program)
+    }
+
+    fn find_slot(&mut self, device: Place) {
+        let Self { plan, code, out } = self;
+        code.load(device.width, R1, R6, device.offset);
+        if plan.devices.len() > COMPARED {
+            code.store(Width::Four, R10, SLOT, R1);
+            look_up(code, plan.maps.slots, SLOT);
+            code.jump_if(R0, When::Equal, 0, *out);
+            code.load(Width::Four, R7, R0, 0);
+            return;
+        }
+        let found = code.label();
+        for &(number, slot) in &plan.devices {
+            code.set(R7, slot as i32);
+            code.jump_if(R1, When::Equal, number as i32, found);
+        }
+        code.jump(*out);
+        code.bind(found);
+    }
+
+    /// The letter of the operation is the first, or the second behind that of a preceding flush.
+    fn find_operation(&mut self, at: i16) {
+        let Self { code, out, .. } = self;
+        let (plain, read, known) = (code.label(), code.label(), code.label());
+        code.load(Width::One, R1, R6, at);
+        code.jump_if(R1, When::NotEqual, i32::from(b'F'), plain);
+        code.load(Width::One, R1, R6, at + 1);
+        code.bind(plain);
+        code.jump_if(R1, When::Equal, i32::from(b'R'), read);
+        code.set(R8, 1);
+        code.jump_if(R1, When::Equal, i32::from(b'W'), known);
+        code.jump(*out);
+        code.bind(read);
+        code.set(R8, 0);
+        code.bind(known);
+    }
+
+    fn finish(mut self) -> Result<Vec<u64>, ProgramError> {
+        self.code.bind(self.out);
+        self.code.exit();
+        Ok(self.code.finish()?)
+    }
+
+    /// `R0` becomes the device's counts on this processor, or the program ends.
+    fn find_counts(&mut self) {
+        let Self { plan, code, out } = self;
+        code.store(Width::Four, R10, SLOT, R7);
+        look_up(code, plan.maps.counts, SLOT);
+        code.jump_if(R0, When::Equal, 0, *out);
+    }
+
+    /// Notes the start of the request in `R9`, and who.
+    fn note_start(&mut self) {
+        let Self { plan, code, out } = self;
+        code.store(Width::Eight, R10, START, R9);
+        code.store(Width::Eight, R10, ISSUE, 0);
+        code.store(Width::Eight, R10, SECTORS, 0);
+        update(code, plan.maps.requests, KEY, START);
+        let Some(processes) = plan.maps.processes else { return };
+        let (unknown, done) = (code.label(), code.label());
+        code.call(Helper::ProcessAndThread);
+        code.compute(Arithmetic::ShiftRight, R0, 32);
+        code.store(Width::Eight, R10, OTHER_KEY, R7);
+        code.store(Width::Eight, R10, OTHER_SECTOR, R0);
+        look_up(code, processes, OTHER_KEY);
+        code.jump_if(R0, When::Equal, 0, unknown);
+        code.set(R1, 1);
+        code.add_shared(R0, 0, R1);
+        code.jump(done);
+        code.bind(unknown);
+        code.store(Width::Eight, R10, PROCESS, 1);
+        address(code, R1, PROCESS + 8);
+        code.set(R2, NAME_BYTES as i32);
+        code.call(Helper::ProcessName);
+        code.jump_if(R0, When::NotEqual, 0, *out);
+        update(code, processes, OTHER_KEY, PROCESS);
+        code.bind(done);
+    }
+}
+
+/// `register = ` address of a place on the stack.
+fn address(code: &mut Assembler, register: Register, place: i16) {
+    code.set(register, R10);
+    code.compute(Arithmetic::Add, register, i32::from(place));
+}
+
+/// `R0 = ` address of the entry of the key on the stack, or 0.
+fn look_up(code: &mut Assembler, map: i32, key: i16) {
+    code.set_map(R1, map);
+    address(code, R2, key);
+    code.call(Helper::MapLookup);
+}
+
+/// Sets the entry of the key on the stack to the value there.
+fn update(code: &mut Assembler, map: i32, key: i16, value: i16) {
+    code.set_map(R1, map);
+    address(code, R2, key);
+    address(code, R3, value);
+    code.set(R4, 0);
+    code.call(Helper::MapUpdate);
+}
+
+/// Forgets the entry of the key on the stack.
+fn delete(code: &mut Assembler, map: i32, key: i16) {
+    code.set_map(R1, map);
+    address(code, R2, key);
+    code.call(Helper::MapDelete);
+}
+
+/// `*(base + word) += 1`; this processor's own, so no atomic step.
+fn count(code: &mut Assembler, base: Register, word: usize) {
+    let at = (word * 8) as i16;
+    code.load(Width::Eight, R1, base, at);
+    code.compute(Arithmetic::Add, R1, 1);
+    code.store(Width::Eight, base, at, R1);
+}
+
+/// Counts the value in `R1` in the histogram of times or sizes that is at a word of `base`.
+/// Uses `R1` to `R3`.
+fn record(code: &mut Assembler, base: Register, word: usize, largest_shift: u32) {
+    let (fits, skip) = (code.label(), code.label());
+    // Larger values are in the last bucket.
+    let largest = (1_u64 << (largest_shift + 5)) - 1;
+    code.set_wide(R3, largest);
+    code.jump_if(R3, When::AtLeast, R1, fits);
+    code.set(R1, R3);
+    code.bind(fits);
+    code.set(R2, 0);
+    for step in [16, 8, 4, 2, 1] {
+        let small = code.label();
+        code.set(R3, 1 << (layout::SUB_BITS + step));
+        code.jump_if(R3, When::Above, R1, small);
+        code.compute(Arithmetic::ShiftRight, R1, step as i32);
+        code.compute(Arithmetic::Add, R2, step as i32);
+        code.bind(small);
+    }
+    code.compute(Arithmetic::ShiftLeft, R2, layout::SUB_BITS as i32);
+    code.compute(Arithmetic::Add, R1, R2);
+    let last = ((largest_shift << layout::SUB_BITS) + 31) as i32;
+    code.jump_if(R1, When::Above, last, skip);
+    code.compute(Arithmetic::ShiftLeft, R1, 3);
+    code.compute(Arithmetic::Add, R1, base);
+    let at = (word * 8) as i16;
+    code.load(Width::Eight, R2, R1, at);
+    code.compute(Arithmetic::Add, R2, 1);
+    code.store(Width::Eight, R1, at, R2);
+    code.bind(skip);
+}
+
+/// `base += ` words of one operation, for writes: `R8` is 0 or 1. Uses `R1`.
+fn to_operation(code: &mut Assembler, base: Register) {
+    code.set(R1, R8);
+    code.compute(Arithmetic::Multiply, R1, (layout::OP_WORDS * 8) as i32);
+    code.compute(Arithmetic::Add, base, R1);
+}
+
+/// A bio is queued.
+pub(super) fn bio_queue(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let mut program = Program::begin(plan, format)?;
+    program.code.store(Width::Eight, R10, START, R9);
+    update(&mut program.code, plan.maps.queued, KEY, START);
+    program.finish()
+}
+
+/// A bio gets its request; where there is no event of the start of requests, it stands for it.
+pub(super) fn getrq(
+    plan: &Plan,
+    format: &Format,
+    waits: bool,
+    starts: bool,
+) -> Result<Vec<u64>, ProgramError> {
+    let mut program = Program::begin(plan, format)?;
+    if starts {
+        program.note_start();
+    }
+    if waits {
+        let out = program.out;
+        let code = &mut program.code;
+        look_up(code, plan.maps.queued, KEY);
+        code.jump_if(R0, When::Equal, 0, out);
+        code.load(Width::Eight, R1, R0, 0);
+        // Clocks of processors may differ by a hair.
+        code.jump_if(R1, When::Above, R9, out);
+        code.compute(Arithmetic::Subtract, R9, R1);
+        delete(code, plan.maps.queued, KEY);
+        program.find_counts();
+        let code = &mut program.code;
+        code.set(R1, R9);
+        record(code, R0, layout::BEFORE, layout::TIME_SHIFT);
+    }
+    program.finish()
+}
+
+/// A request starts.
+pub(super) fn io_start(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let mut program = Program::begin(plan, format)?;
+    program.note_start();
+    program.finish()
+}
+
+/// A request is handed to the driver.
+pub(super) fn rq_issue(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
+    let mut program = Program::begin(plan, format)?;
+    let out = program.out;
+    let code = &mut program.code;
+    let (unknown, first) = (code.label(), code.label());
+    code.load(length.width, R6, R6, length.offset);
+    code.store(Width::Eight, R10, SECTORS, R6);
+    look_up(code, plan.maps.requests, KEY);
+    code.jump_if(R0, When::Equal, 0, unknown);
+    code.load(Width::Eight, R1, R0, 8);
+    code.store(Width::Eight, R0, 8, R9);
+    code.store(Width::Eight, R0, 16, R6);
+    // It was issued before and put back: counted already.
+    code.jump_if(R1, When::NotEqual, 0, out);
+    code.jump(first);
+    code.bind(unknown);
+    code.store(Width::Eight, R10, START, 0);
+    code.store(Width::Eight, R10, ISSUE, R9);
+    update(code, plan.maps.requests, KEY, START);
+    code.bind(first);
+    // R9 becomes the first sector and R6 the one behind the last.
+    code.load(Width::Eight, R9, R10, SECTOR);
+    code.compute(Arithmetic::Add, R6, R9);
+    code.store(Width::Four, R10, SLOT, R7);
+    look_up(code, plan.maps.ends, SLOT);
+    code.jump_if(R0, When::Equal, 0, out);
+    let (matched, counted) = (code.label(), code.label());
+    let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
+    for (index, &place) in places.iter().enumerate() {
+        code.load(Width::Eight, R1, R0, (index * 8) as i16);
+        code.jump_if(R1, When::Equal, R9, place);
+    }
+    let next = (STREAMS * 8) as i16;
+    code.load(Width::Eight, R1, R0, next);
+    code.set(R2, R1);
+    code.compute(Arithmetic::Add, R2, 1);
+    code.store(Width::Eight, R0, next, R2);
+    code.compute(Arithmetic::And, R1, STREAMS as i32 - 1);
+    code.compute(Arithmetic::ShiftLeft, R1, 3);
+    code.compute(Arithmetic::Add, R0, R1);
+    code.store(Width::Eight, R0, 0, R6);
+    code.set(R9, 0);
+    code.jump(counted);
+    for (index, &place) in places.iter().enumerate() {
+        code.bind(place);
+        code.store(Width::Eight, R0, (index * 8) as i16, R6);
+        code.jump(matched);
+    }
+    code.bind(matched);
+    code.set(R9, 1);
+    code.bind(counted);
+    program.find_counts();
+    let code = &mut program.code;
+    to_operation(code, R0);
+    count(code, R0, layout::ISSUED);
+    code.load(Width::Eight, R1, R0, (layout::SEQUENTIAL * 8) as i16);
+    code.compute(Arithmetic::Add, R1, R9);
+    code.store(Width::Eight, R0, (layout::SEQUENTIAL * 8) as i16, R1);
+    program.finish()
+}
+
+/// A request, or the beginning of one, is done.
+pub(super) fn rq_complete(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
+    let mut program = Program::begin(plan, format)?;
+    let out = program.out;
+    let code = &mut program.code;
+    let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
+    code.load(length.width, R6, R6, length.offset);
+    look_up(code, plan.maps.requests, KEY);
+    code.jump_if(R0, When::Equal, 0, unmatched);
+    code.load(Width::Eight, R1, R0, 0);
+    code.load(Width::Eight, R2, R0, 8);
+    code.load(Width::Eight, R3, R0, 16);
+    code.store(Width::Eight, R10, START, R1);
+    code.store(Width::Eight, R10, ISSUE, R2);
+    code.store(Width::Eight, R10, SECTORS, R3);
+    // Its issue was not seen.
+    code.jump_if(R2, When::Equal, 0, forgotten);
+    code.jump_if(R3, When::Above, R6, partial);
+    code.compute(Arithmetic::Subtract, R9, R2);
+    code.store(Width::Eight, R10, DEVICE_TIME, R9);
+    code.compute(Arithmetic::Subtract, R2, R1);
+    code.store(Width::Eight, R10, QUEUE_TIME, R2);
+    delete(code, plan.maps.requests, KEY);
+    program.find_counts();
+    let code = &mut program.code;
+    to_operation(code, R0);
+    code.load(Width::Eight, R1, R10, DEVICE_TIME);
+    record(code, R0, layout::DEVICE, layout::TIME_SHIFT);
+    code.load(Width::Eight, R1, R10, SECTORS);
+    record(code, R0, layout::SIZE, layout::SIZE_SHIFT);
+    // Its start was not seen.
+    code.load(Width::Eight, R1, R10, START);
+    code.jump_if(R1, When::Equal, 0, out);
+    code.load(Width::Eight, R1, R10, QUEUE_TIME);
+    record(code, R0, layout::QUEUE, layout::TIME_SHIFT);
+    code.jump(out);
+
+    // The kernel now calls the rest of it by its own first sector.
+    code.bind(partial);
+    code.compute(Arithmetic::Subtract, R3, R6);
+    code.store(Width::Eight, R10, SECTORS, R3);
+    delete(code, plan.maps.requests, KEY);
+    code.load(Width::Eight, R1, R10, SECTOR);
+    code.compute(Arithmetic::Add, R1, R6);
+    code.store(Width::Eight, R10, SECTOR, R1);
+    update(code, plan.maps.requests, KEY, START);
+    code.jump(out);
+
+    code.bind(forgotten);
+    delete(code, plan.maps.requests, KEY);
+    code.bind(unmatched);
+    program.find_counts();
+    let code = &mut program.code;
+    to_operation(code, R0);
+    count(code, R0, layout::UNMATCHED);
+    program.finish()
+}
+
+/// A bio went into a request behind its end.
+pub(super) fn bio_backmerge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let mut program = Program::begin(plan, format)?;
+    delete(&mut program.code, plan.maps.queued, KEY);
+    program.finish()
+}
+
+/// A bio went into a request before its beginning, which is known by the bio's sector from now on.
+pub(super) fn bio_frontmerge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
+    let mut program = Program::begin(plan, format)?;
+    let out = program.out;
+    let code = &mut program.code;
+    delete(code, plan.maps.queued, KEY);
+    code.load(length.width, R6, R6, length.offset);
+    code.load(Width::Eight, R1, R10, SECTOR);
+    code.compute(Arithmetic::Add, R1, R6);
+    code.store(Width::Eight, R10, OTHER_SECTOR, R1);
+    code.load(Width::Eight, R1, R10, KEY);
+    code.store(Width::Eight, R10, OTHER_KEY, R1);
+    look_up(code, plan.maps.requests, OTHER_KEY);
+    code.jump_if(R0, When::Equal, 0, out);
+    for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
+        code.load(Width::Eight, R1, R0, (word * 8) as i16);
+        code.store(Width::Eight, R10, place, R1);
+    }
+    delete(code, plan.maps.requests, OTHER_KEY);
+    update(code, plan.maps.requests, KEY, START);
+    program.finish()
+}
+
+/// A request was put behind another one and is none of its own any more.
+pub(super) fn rq_merge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+    let mut program = Program::begin(plan, format)?;
+    delete(&mut program.code, plan.maps.requests, KEY);
+    program.finish()
+}

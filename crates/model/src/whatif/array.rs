@@ -1,0 +1,348 @@
+//! An array of such disks: what becomes of a request, and what it waits for.
+//!
+//! A request touches (b + c - gcd(b, c))/c chunks on average, b its size and the distance of its
+//! possible places, c the chunk; pieces on one disk are one. A small write with parity reads the old
+//! data and the old parity and writes both anew: four requests with one parity, six with two. A
+//! write of a whole stripe reads nothing. Copies take a write each and share the reads.
+//!
+//! *Open loads.* Requests that are spread at random leave each disk a Poisson stream of its share,
+//! so one disk is asked about that. A stage of k pieces ends with the last: with a coefficient of
+//! variation v of the response time, 1 + v (H_k - 1) times the mean, which is exact for exponential
+//! times and for constant ones.
+//!
+//! *Closed loads.* n disks with service rates mu(1), mu(2), … and N pieces among them are a closed
+//! queueing network (Buzen's convolution), exact for exponential times. Shorter tails wait less for
+//! the request in service: the wait is lessened by U (1 - c²)/2 mean spacings per piece, as in
+//! approximate mean value analysis. (Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only
+//! where all requests begin together.)
+
+use super::disk::{Answer, Disk};
+use super::{Array, WhatIfError, joined};
+use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};
+
+/// Error of the even spread, of pieces that wait for each other, and of parity, each as a
+/// logarithm: about what the machine room shows beside the formulae.
+const SPREAD_ERROR: f64 = 0.05;
+const FORK_ERROR: f64 = 0.05;
+const PARITY_ERROR: f64 = 0.10;
+/// More requests in progress than this are the limit itself.
+const MOST: usize = 2_048;
+
+/// An error unless the level can be made of so many disks.
+pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
+    let (fits, takes) = match raid {
+        RaidLevel::Raid0 => (disks >= 2, "at least 2 disks"),
+        RaidLevel::Raid1 => (disks >= 2, "at least 2 disks"),
+        RaidLevel::Raid5 => (disks >= 3, "at least 3 disks"),
+        RaidLevel::Raid6 => (disks >= 4, "at least 4 disks"),
+        RaidLevel::Raid10 => (disks >= 4 && disks % 2 == 0, "an even number of disks from 4 on"),
+    };
+    if fits { Ok(()) } else { Err(WhatIfError::Disks(raid.number(), takes)) }
+}
+
+/// Pieces that go out together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stage {
+    /// What they do.
+    pub(super) op: OpKind,
+    /// Bytes of each.
+    pub(super) bytes: u64,
+    /// How many, on average.
+    pub(super) pieces: f64,
+}
+
+/// The stages of a request.
+pub(super) fn stages(array: &Array, op: OpKind, bytes: u64) -> Vec<Stage> {
+    let (chunk, disks) = (array.chunk_bytes.max(1), f64::from(array.disks));
+    let chunks = (bytes + chunk - gcd(bytes, chunk)) as f64 / chunk as f64;
+    let (width, parity) = match array.raid {
+        RaidLevel::Raid0 => (disks, 0.0),
+        RaidLevel::Raid1 => (1.0, 0.0),
+        RaidLevel::Raid10 => (disks / 2.0, 0.0),
+        RaidLevel::Raid5 => (disks, 1.0),
+        RaidLevel::Raid6 => (disks, 2.0),
+    };
+    let across = chunks.min(width);
+    let each = |pieces: f64| (bytes as f64 / pieces.max(1.0)).ceil() as u64;
+    let stage = |op, pieces: f64, bytes| Stage { op, bytes, pieces };
+    if op == OpKind::Read {
+        return vec![stage(op, across, each(across))];
+    }
+    match array.raid {
+        RaidLevel::Raid0 => vec![stage(op, across, each(across))],
+        RaidLevel::Raid1 => vec![stage(op, disks, bytes)],
+        RaidLevel::Raid10 => vec![stage(op, 2.0 * across, each(across))],
+        RaidLevel::Raid5 | RaidLevel::Raid6 => {
+            let data = disks - parity;
+            let stripe = chunk * data as u64;
+            if bytes % stripe == 0 {
+                return vec![stage(op, disks, each(data))];
+            }
+            let touched = chunks.min(data);
+            let piece = each(touched);
+            // The old data and parity, or the rest of the stripe, whichever is less.
+            let old = (touched + parity).min((data - touched).max(1.0));
+            vec![stage(OpKind::Read, old, piece), stage(op, touched + parity, piece)]
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a.max(1) } else { gcd(b, a % b) }
+}
+
+/// What the disks of an array see of a load.
+struct Parts {
+    /// What one disk is asked for.
+    mix: Mix,
+    /// Requests of one disk for each of the load.
+    per_disk: f64,
+    /// The most pieces that a stage waits for.
+    forks: f64,
+    /// Whether a stage reads for a write.
+    reads_first: bool,
+}
+
+fn parts(array: &Array, mix: &Mix) -> Parts {
+    let (mut classes, mut pieces, mut forks, mut reads_first) = (Vec::new(), 0.0, 1.0_f64, false);
+    for class in &mix.classes {
+        let stages = stages(array, class.op, class.bytes);
+        reads_first |= stages.len() > 1;
+        for stage in stages {
+            let share = class.share * stage.pieces;
+            pieces += share;
+            forks = forks.max(stage.pieces);
+            let locality = match class.locality {
+                // What one stream continues is elsewhere for a stage in between.
+                Locality::Sequential if stage.op != class.op => Locality::Random,
+                locality => locality,
+            };
+            classes.push(MixClass { op: stage.op, locality, bytes: stage.bytes, share });
+        }
+    }
+    let mix = joined(&Mix { classes });
+    Parts { mix, per_disk: pieces / f64::from(array.disks), forks, reads_first }
+}
+
+/// What a stage takes over what a piece takes.
+fn last_of(pieces: f64, scv: f64) -> f64 {
+    1.0 + libm::sqrt(scv) * (harmonic(pieces) - 1.0)
+}
+
+/// H_k, between whole numbers on a straight line.
+fn harmonic(pieces: f64) -> f64 {
+    let whole = pieces.max(1.0).floor();
+    let sum: f64 = (1..=whole as u32).map(|at| 1.0 / f64::from(at)).sum();
+    sum + (pieces.max(1.0) - whole) / (whole + 1.0)
+}
+
+/// What a load sees of an array.
+pub(super) fn ask(
+    disk: &Disk<'_>,
+    array: &Array,
+    mix: &Mix,
+    offered: Offered,
+) -> Result<Answer, WhatIfError> {
+    let parts = parts(array, mix);
+    let fork = if parts.forks > 1.0 { FORK_ERROR * harmonic(parts.forks) } else { 0.0 };
+    let parity = if parts.reads_first { PARITY_ERROR } else { 0.0 };
+    let rel = SPREAD_ERROR.hypot(fork).hypot(parity);
+    match offered {
+        Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
+            // Requests at equal distances, dealt out at random, are nearly independent.
+            let one = disk.ask(&parts.mix, Offered::PoissonPerS(rate * parts.per_disk))?;
+            let of = |op: OpKind| class_mean(array, mix, op, &one);
+            let (read, write) = (of(OpKind::Read), of(OpKind::Write));
+            let share = super::reads(mix);
+            let mean = share * read.unwrap_or(0.0) + (1.0 - share) * write.unwrap_or(0.0);
+            let (read, write) = (read.unwrap_or(mean), write.unwrap_or(mean));
+            Ok(Answer { mean, read, write, rate, rate_rel: 0.0, ..one }.wider(rel))
+        }
+        Offered::Depth(depth) => closed(disk, array, mix, &parts, depth).map(|it| it.wider(rel)),
+    }
+}
+
+/// Mean time of the requests of an operation; `None` without any.
+fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64> {
+    let (mut sum, mut shares) = (0.0, 0.0);
+    for class in mix.classes.iter().filter(|class| class.op == op) {
+        let time: f64 = stages(array, op, class.bytes)
+            .iter()
+            .map(|stage| {
+                let piece = if stage.op == OpKind::Read { one.read } else { one.write };
+                piece * last_of(stage.pieces, one.scv)
+            })
+            .sum();
+        sum += class.share * time;
+        shares += class.share;
+    }
+    (shares > 0.0).then(|| sum / shares)
+}
+
+/// The largest rate of an array, and its error.
+pub(super) fn max(disk: &Disk<'_>, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+    let parts = parts(array, mix);
+    let (one, rel) = disk.max(&parts.mix)?;
+    let parity = if parts.reads_first { PARITY_ERROR } else { 0.0 };
+    Ok((one / parts.per_disk, rel.hypot(SPREAD_ERROR).hypot(parity)))
+}
+
+fn closed(
+    disk: &Disk<'_>,
+    array: &Array,
+    mix: &Mix,
+    parts: &Parts,
+    depth: f64,
+) -> Result<Answer, WhatIfError> {
+    let rates = disk.rates(&parts.mix)?;
+    let disks = array.disks as usize;
+    let scv = disk.predictor.scv_of(&parts.mix).unwrap_or(1.0);
+    let pieces = parts.per_disk * disks as f64;
+    // Stage after stage a request has some pieces under way, and at the end of each fewer.
+    let waits: f64 = mix
+        .classes
+        .iter()
+        .map(|class| {
+            let stages = stages(array, class.op, class.bytes);
+            let sum: f64 = stages.iter().map(|stage| last_of(stage.pieces, scv)).sum();
+            class.share * sum
+        })
+        .sum();
+    let under_way = (depth * pieces / waits).max(1.0);
+    let through = network(&rates, disks, under_way, scv);
+    let rate = through / pieces;
+    let mean = depth * 1e9 / rate;
+    let (_, rel) = disk.max(&parts.mix)?;
+    Ok(Answer {
+        mean,
+        read: mean,
+        write: mean,
+        scv: 1.0,
+        rate,
+        rel,
+        rate_rel: rel.hypot(SPREAD_ERROR),
+        ends: (1.0, 1.0),
+    })
+}
+
+/// Pieces per second of `disks` equal disks with so many pieces among them, chosen at random.
+pub(super) fn network(rates: &[f64], disks: usize, pieces: f64, scv: f64) -> f64 {
+    let Some(&most) = rates.last() else { return 0.0 };
+    let whole = pieces.floor() as usize;
+    if whole >= MOST {
+        return most * disks as f64;
+    }
+    let weights = convolved(rates, disks, whole + 2);
+    let at = |count: usize| by_weights(rates, disks, &weights, count, scv);
+    let (low, high) = (at(whole.max(1)), at(whole + 1));
+    low + (pieces - whole as f64) * (high - low)
+}
+
+/// Normalising constants of 0, 1, … pieces, each times the same unknown factor.
+fn convolved(rates: &[f64], disks: usize, most: usize) -> Vec<f64> {
+    let top = rates.last().copied().unwrap_or(1.0);
+    let mut one = vec![1.0];
+    for count in 1..=most {
+        let rate = rates[count.min(rates.len()) - 1];
+        one.push(one[count - 1] * top / rate);
+    }
+    let mut all = one.clone();
+    for _ in 1..disks {
+        let mut next = vec![0.0; most + 1];
+        for (here, weight) in all.iter().enumerate() {
+            for (there, other) in one.iter().take(most + 1 - here).enumerate() {
+                next[here + there] += weight * other;
+            }
+        }
+        let largest = next.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        next.iter_mut().for_each(|value| *value /= largest);
+        all = next;
+    }
+    all
+}
+
+/// Throughput with so many pieces.
+fn by_weights(rates: &[f64], disks: usize, weights: &[f64], count: usize, scv: f64) -> f64 {
+    let top = rates.last().copied().unwrap_or(0.0);
+    // Each disk is visited alike and weighed by `top`: the ratio is the rate of all of them over it.
+    let exponential = |count: usize| top * disks as f64 * weights[count - 1] / weights[count];
+    let found = exponential(count);
+    let first = rates.first().copied().unwrap_or(top);
+    let response = count as f64 / found;
+    let used = if count > 1 { exponential(count - 1) / (top * disks as f64) } else { 0.0 };
+    let shorter = used * (1.0 - scv.min(1.0)) / 2.0 / top;
+    let response = (response - shorter).max(1.0 / first).max(count as f64 / (top * disks as f64));
+    count as f64 / response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(raid: RaidLevel, disks: u32) -> Array {
+        Array { disks, raid, chunk_bytes: 64 << 10 }
+    }
+
+    fn requests(raid: RaidLevel, op: OpKind, bytes: u64) -> f64 {
+        stages(&of(raid, 4), op, bytes).iter().map(|stage| stage.pieces).sum()
+    }
+
+    #[test]
+    fn a_small_write_costs_one_two_four_or_six_requests() {
+        let write = |raid| requests(raid, OpKind::Write, 4096);
+        assert_eq!(write(RaidLevel::Raid0), 1.0);
+        assert_eq!(write(RaidLevel::Raid10), 2.0);
+        // Four disks: parity and one of three data disks read, or the other two.
+        assert_eq!(stages(&of(RaidLevel::Raid5, 8), OpKind::Write, 4096)[0].pieces, 2.0);
+        assert_eq!(write(RaidLevel::Raid5), 4.0);
+        let six = stages(&of(RaidLevel::Raid6, 8), OpKind::Write, 4096);
+        assert_eq!(six.iter().map(|stage| stage.pieces).sum::<f64>(), 6.0);
+        for raid in [RaidLevel::Raid0, RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid10] {
+            assert_eq!(requests(raid, OpKind::Read, 4096), 1.0);
+        }
+    }
+
+    #[test]
+    fn a_full_stripe_reads_nothing_and_a_request_beyond_a_chunk_is_split() {
+        let full = stages(&of(RaidLevel::Raid5, 4), OpKind::Write, 192 << 10);
+        assert_eq!(full, [Stage { op: OpKind::Write, bytes: 64 << 10, pieces: 4.0 }]);
+        let large = stages(&of(RaidLevel::Raid0, 4), OpKind::Read, 128 << 10);
+        assert_eq!(large, [Stage { op: OpKind::Read, bytes: 64 << 10, pieces: 2.0 }]);
+        // A size that does not divide the chunk crosses its edge now and then.
+        assert!((requests(RaidLevel::Raid0, OpKind::Read, 12 << 10) - 1.125).abs() < 1e-9);
+    }
+
+    #[test]
+    fn four_exponential_servers_with_eight_requests_keep_2_9_busy() {
+        // N mu n / (N + n - 1): the balanced network of the textbook.
+        let busy = network(&[1000.0], 4, 8.0, 1.0) / 1000.0;
+        assert!((busy - 32.0 / 11.0).abs() < 1e-9, "{busy}");
+        // Drives, whose times vary less: about 3.2 (and never more than the disks).
+        let drives = network(&[1000.0], 4, 8.0, 0.2) / 1000.0;
+        assert!((3.1..3.4).contains(&drives), "{drives}");
+        assert!(network(&[1000.0], 4, 500.0, 0.0) <= 4000.0);
+        assert!((network(&[1000.0], 4, 1.0, 1.0) - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_disk_in_a_network_is_its_own_depth_curve() {
+        let rates = [100.0, 190.0, 270.0, 300.0];
+        for (index, rate) in rates.iter().enumerate() {
+            let found = network(&rates, 1, (index + 1) as f64, 1.0);
+            assert!((found / rate - 1.0).abs() < 1e-9, "{index}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_is_exact_for_exponential_and_for_constant_times() {
+        assert!((last_of(4.0, 1.0) - 25.0 / 12.0).abs() < 1e-12);
+        assert!((last_of(4.0, 0.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_level_that_cannot_be_made_of_so_many_disks_is_refused() {
+        assert!(check(3, RaidLevel::Raid10).is_err());
+        assert!(check(2, RaidLevel::Raid5).is_err());
+        assert!(check(4, RaidLevel::Raid6).is_ok());
+    }
+}

@@ -1,0 +1,181 @@
+//! Load moved from full devices to those with room: greedy, and never to anybody's worse.
+//!
+//! How full a device is with parts of several loads is the sum of what each part takes of it: rate
+//! over the largest rate of that mix there. In each step the fullest device gives a hundredth of its
+//! own load to the one that is the least full after taking it, as long as that one stays below what
+//! the giver was. So the fullness of the fullest device never rises, whatever the devices are.
+//!
+//! Rejected: the best division by linear programming. It moves data everywhere for the last per
+//! cent, and moving data is the price.
+
+use super::WhatIfError;
+use crate::predict::{PredictError, Predictor};
+use record::{Balance, BalancedDevice, Estimate, Mix, MixClass, Move, Offered};
+
+/// Parts of a load that are moved one at a time.
+const PARTS: usize = 100;
+/// A step must lower the giver by at least this share of itself to go on.
+const WORTH: f64 = 1e-6;
+/// Moves of less than this share are not worth moving data.
+const LEAST: f64 = 0.02;
+
+/// A device and its load.
+#[derive(Clone, Debug)]
+pub struct BalanceSide<'a> {
+    /// Its name.
+    pub name: String,
+    /// What it can do.
+    pub predictor: &'a Predictor,
+    /// What it is asked for.
+    pub mix: Mix,
+    /// Requests per second.
+    pub rate: f64,
+}
+
+/// Who has how many hundredths of whose load.
+struct Table {
+    /// `parts[of][at]`.
+    parts: Vec<Vec<usize>>,
+    /// Fullness that one hundredth of a load makes at a device.
+    cost: Vec<Vec<f64>>,
+}
+
+impl Table {
+    fn full(&self, at: usize) -> f64 {
+        self.parts
+            .iter()
+            .zip(&self.cost)
+            .map(|(parts, cost)| if parts[at] == 0 { 0.0 } else { parts[at] as f64 * cost[at] })
+            .sum()
+    }
+
+    /// Undoes a move that is not worth the data, unless that would make its owner fuller than any
+    /// device was.
+    fn give_back(&mut self, of: usize, at: usize, fullest: f64) -> bool {
+        let part = self.parts[of][at];
+        if self.full(of) + part as f64 * self.cost[of][of] > fullest {
+            return false;
+        }
+        self.parts[of][of] += part;
+        self.parts[of][at] = 0;
+        true
+    }
+
+    /// The next step, if there is one.
+    fn step(&mut self) -> bool {
+        let count = self.parts.len();
+        let full: Vec<f64> = (0..count).map(|at| self.full(at)).collect();
+        let most = (0..count).max_by(|a, b| full[*a].total_cmp(&full[*b]));
+        let Some(from) = most.filter(|&from| self.parts[from][from] > 0) else { return false };
+        let after = |to: usize| full[to] + self.cost[from][to];
+        let to = (0..count).filter(|&to| to != from).min_by(|a, b| after(*a).total_cmp(&after(*b)));
+        let Some(to) = to.filter(|&to| after(to) < full[from] * (1.0 - WORTH)) else {
+            return false;
+        };
+        self.parts[from][from] -= 1;
+        self.parts[from][to] += 1;
+        true
+    }
+}
+
+/// Moves load between devices.
+///
+/// # Errors
+/// If there are fewer than two devices, or a profile has nothing of a load that is its own.
+pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
+    if sides.len() < 2 {
+        return Err(WhatIfError::NoMatter(
+            "load is balanced between two devices or more".to_owned(),
+        ));
+    }
+    let mut cost = Vec::new();
+    for side in sides {
+        let mut row = Vec::new();
+        for other in sides {
+            let part = side.rate / PARTS as f64;
+            row.push(match other.predictor.max_rate(&side.mix) {
+                Ok(max) => part / max.value,
+                // It cannot be told what this load would be there: it stays away.
+                Err(_) if other.name != side.name => f64::INFINITY,
+                Err(error) => return Err(error.into()),
+            });
+        }
+        cost.push(row);
+    }
+    let parts = (0..sides.len())
+        .map(|of| (0..sides.len()).map(|at| if at == of { PARTS } else { 0 }).collect())
+        .collect();
+    let mut table = Table { parts, cost };
+    let before: Vec<f64> = (0..sides.len()).map(|at| table.full(at)).collect();
+    for _ in 0..PARTS * sides.len() {
+        if !table.step() {
+            break;
+        }
+    }
+    let fullest = before.iter().copied().fold(0.0, f64::max);
+    let mut moves = Vec::new();
+    for (of, side) in sides.iter().enumerate() {
+        for (at, other) in sides.iter().enumerate().filter(|(at, _)| *at != of) {
+            let share = table.parts[of][at] as f64 / PARTS as f64;
+            if share == 0.0 || (share < LEAST && table.give_back(of, at, fullest)) {
+                continue;
+            }
+            moves.push(Move {
+                from: side.name.clone(),
+                to: other.name.clone(),
+                iops: side.rate * share,
+                share,
+            });
+        }
+    }
+    let devices = sides
+        .iter()
+        .enumerate()
+        .map(|(at, side)| {
+            let (mix, rate) = mixed(sides, &table, at);
+            BalancedDevice {
+                device: side.name.clone(),
+                iops_before: side.rate,
+                iops_after: rate,
+                saturation_before: before[at],
+                saturation_after: table.full(at),
+                response_before_ns: response(side.predictor, &side.mix, side.rate),
+                response_after_ns: response(side.predictor, &mix, rate),
+            }
+        })
+        .collect();
+    Ok(Balance {
+        devices,
+        moves,
+        left_out: Vec::new(),
+        assumes: "loads can be divided, a part of one is of the same mix as the whole, and on \
+                  another device it is what the profile of that device says"
+            .to_owned(),
+        price: "moving the data, once; afterwards a failure of either device touches both"
+            .to_owned(),
+        refuted_by: "requests that go mostly to a part of the data that cannot be divided"
+            .to_owned(),
+    })
+}
+
+/// Mean response time; `None` where there is none.
+fn response(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
+    if rate <= 0.0 {
+        return None;
+    }
+    let found: Result<_, PredictError> = predictor.predict(mix, Offered::PoissonPerS(rate));
+    found.ok().map(|prediction| prediction.response_ns)
+}
+
+/// What a device is asked for.
+fn mixed(sides: &[BalanceSide<'_>], table: &Table, at: usize) -> (Mix, f64) {
+    let (mut classes, mut rate): (Vec<MixClass>, f64) = (Vec::new(), 0.0);
+    for (of, side) in sides.iter().enumerate() {
+        let part = side.rate * table.parts[of][at] as f64 / PARTS as f64;
+        rate += part;
+        classes.extend(
+            side.mix.classes.iter().map(|class| MixClass { share: class.share * part, ..*class }),
+        );
+    }
+    (super::joined(&Mix { classes }), rate)
+}

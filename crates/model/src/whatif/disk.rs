@@ -1,0 +1,98 @@
+//! One disk under a part of the load, faster or slower by a factor.
+//!
+//! A disk whose every request takes f times as long is the same queueing system on a clock that runs
+//! f times as slow: at rate X it shows f times the response time of the measured disk at rate f X.
+//! That is exact, for any model and any mix.
+
+use super::WhatIfError;
+use crate::predict::Predictor;
+use record::{Estimate, Mix, Offered};
+
+/// Mean response times of a load, in nanoseconds, and how far they can be off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// Of all requests.
+    pub(super) mean: f64,
+    /// Of the reads, where the model tells; else of all.
+    pub(super) read: f64,
+    /// Of the writes, likewise.
+    pub(super) write: f64,
+    /// Squared coefficient of variation of the response time.
+    pub(super) scv: f64,
+    /// Requests per second.
+    pub(super) rate: f64,
+    /// Half-width of the interval of the times, as a logarithm.
+    pub(super) rel: f64,
+    /// The same of the rate.
+    pub(super) rate_rel: f64,
+    /// Further factors of the lower and the upper end of the times.
+    pub(super) ends: (f64, f64),
+}
+
+impl Answer {
+    /// The same with an error beside.
+    pub(super) fn wider(self, rel: f64) -> Self {
+        Self { rel: self.rel.hypot(rel), ..self }
+    }
+}
+
+/// A disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Disk<'a> {
+    pub(super) predictor: &'a Predictor,
+    pub(super) factor: f64,
+}
+
+impl Disk<'_> {
+    /// What a load sees.
+    pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        let factor = self.factor;
+        let on_its_clock = match offered {
+            Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
+            Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate * factor),
+            Offered::Depth(depth) => Offered::Depth(depth),
+        };
+        let found = self.predictor.predict(mix, on_its_clock)?;
+        let (mean, alone) = (found.response_ns.value, found.unloaded_response_ns.value);
+        let of = |estimate: &Option<Estimate>| {
+            factor * estimate.as_ref().map_or(mean, |estimate| estimate.value)
+        };
+        let wait = (mean - alone).max(0.0);
+        let rho = found.saturation.clamp(0.01, 1.0);
+        // Of a lone request as measured, of the wait as behind one exponential server.
+        let service = self.predictor.scv_of(mix).unwrap_or(1.0);
+        let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;
+        Ok(Answer {
+            mean: factor * mean,
+            read: of(&found.read_response_ns),
+            write: of(&found.write_response_ns),
+            scv: variance / (mean * mean).max(f64::MIN_POSITIVE),
+            rate: found.iops.value / factor,
+            rel: spread(&found.response_ns),
+            rate_rel: spread(&found.iops),
+            ends: (1.0, 1.0),
+        })
+    }
+
+    /// The largest rate, and its error.
+    pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+        let max = self.predictor.max_rate(mix)?;
+        Ok((max.value / self.factor, spread(&max)))
+    }
+
+    /// Rates at depths 1, 2, ….
+    pub(super) fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
+        self.max(mix)?;
+        let rates = self.predictor.rates_of(mix).unwrap_or_default();
+        Ok(rates.into_iter().map(|rate| rate / self.factor).collect())
+    }
+}
+
+/// Half-width of an interval as a logarithm.
+fn spread(estimate: &Estimate) -> f64 {
+    if estimate.value > 0.0 && estimate.high > estimate.value {
+        libm::log(estimate.high / estimate.value)
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,248 @@
+//! What a load would see if something about its device were different.
+//!
+//! A [`Setup`] is a load and what stands between the program and the disk: memory of the host, a
+//! limit, a cache of the device, an array, and the disk itself, faster by a factor. Each change
+//! alters one of these, so that several together are no special case. [`Setup::state`] asks through
+//! the layers: each says what it does with the load and hands the rest to the one below; at the
+//! bottom the [`Predictor`] answers for one disk.
+//!
+//! What a layer assumes widens the interval by what its formula was found to be off in simulation
+//! ([`array`], [`path`]); it is no measurement and is said in words beside the figure.
+//!
+//! Rejected: a formula per change from the load before to the load after. Two changes would then be
+//! two answers that cannot be put together.
+
+mod array;
+mod balance;
+mod disk;
+mod observed;
+mod path;
+mod words;
+
+pub use balance::{BalanceSide, balance};
+pub use observed::{Counted, counted};
+pub use words::{Words, words};
+
+use crate::predict::{PredictError, Predictor};
+use record::{Change, LoadState, Locality, Mix, Offered, OpKind, RaidLevel};
+
+/// Shares below this are none.
+const NONE: f64 = 1e-9;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WhatIfError {
+    /// The model has none.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// A number of disks that the level cannot be made of.
+    #[error("RAID {0} takes {1}")]
+    Disks(u32, &'static str),
+    /// Nothing was measured that could stand for it.
+    #[error("{0}")]
+    NotMeasured(String),
+    /// The change does not apply to this load.
+    #[error("{0}")]
+    NoMatter(String),
+}
+
+/// An array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Array {
+    /// Disks.
+    pub disks: u32,
+    /// How they are bound.
+    pub raid: RaidLevel,
+    /// Bytes that lie together on a disk.
+    pub chunk_bytes: u64,
+}
+
+/// A load and what stands between it and the disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// What the programs ask for.
+    pub mix: Mix,
+    /// How much of it.
+    pub offered: Offered,
+    /// Time of a request of the disk over the measured one.
+    pub time_factor: f64,
+    /// Disks in place of one.
+    pub array: Option<Array>,
+    /// Share of the random reads that a cache serves, and what such a one takes.
+    pub cache: Option<(f64, f64)>,
+    /// Share of the reads that never reach the device.
+    pub host_share: f64,
+    /// Requests per second at most, ahead of the device.
+    pub cap: Option<f64>,
+}
+
+impl Setup {
+    /// A load on the disk as it was measured.
+    #[must_use]
+    pub fn new(mix: Mix, offered: Offered) -> Self {
+        Self {
+            mix,
+            offered,
+            time_factor: 1.0,
+            array: None,
+            cache: None,
+            host_share: 0.0,
+            cap: None,
+        }
+    }
+
+    /// The same with something different.
+    ///
+    /// # Errors
+    /// If the change does not apply to the load, or nothing was measured that it could rest on.
+    pub fn with(&self, change: Change, predictor: &Predictor) -> Result<Self, WhatIfError> {
+        let mut next = self.clone();
+        match change {
+            Change::Faster(share) => next.time_factor *= 1.0 - share,
+            Change::Array { disks, raid, chunk_bytes } => {
+                array::check(disks, raid)?;
+                next.array = Some(Array { disks, raid, chunk_bytes });
+            }
+            Change::CacheHit { share, hit_ns: Some(hit_ns) } => {
+                random_reads(&self.mix)?;
+                next.cache = Some((share, hit_ns));
+            }
+            Change::CacheHit { share, hit_ns: None } => {
+                random_reads(&self.mix)?;
+                if !predictor.knows(OpKind::Read, Locality::Hit) {
+                    return Err(WhatIfError::NotMeasured(
+                        "the profile has no re-reads, which would tell what a cached read takes; \
+                         state it (--hit-time 100us), or measure with `check --for-diagnosis`"
+                            .to_owned(),
+                    ));
+                }
+                next.mix = moved(&self.mix, Locality::Hit, share, Some(OpKind::Read));
+            }
+            Change::HostCache(share) => {
+                if reads(&self.mix) < NONE {
+                    return Err(WhatIfError::NoMatter(
+                        "the load has no reads that memory could serve".to_owned(),
+                    ));
+                }
+                next.host_share = 1.0 - (1.0 - next.host_share) * (1.0 - share);
+            }
+            Change::Sequential(share) => next.mix = more_sequential(&self.mix, share, predictor)?,
+            Change::Depth(depth) => next.offered = Offered::Depth(depth),
+            Change::RequestBytes(bytes) => next = self.resized(bytes),
+            Change::Cap(cap) => next.cap = Some(next.cap.map_or(cap, |was| was.min(cap))),
+        }
+        Ok(next)
+    }
+
+    /// The same bytes per second in requests of another size.
+    fn resized(&self, bytes: u64) -> Self {
+        let mut next = self.clone();
+        let mean: f64 = self.mix.classes.iter().map(|class| class.share * class.bytes as f64).sum();
+        for class in &mut next.mix.classes {
+            class.bytes = bytes;
+        }
+        next.mix = joined(&next.mix);
+        let factor = mean / bytes.max(1) as f64;
+        next.offered = match self.offered {
+            Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
+            Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate * factor),
+            Offered::Depth(depth) => Offered::Depth(depth),
+        };
+        next
+    }
+
+    /// The same without the host's memory, as the device sees it, and the share of the programs'
+    /// requests that reach it.
+    #[must_use]
+    pub fn behind_host(&self) -> (Self, f64) {
+        let (mix, left) = path::behind_host(&self.mix, self.host_share);
+        let offered = path::thinned(self.offered, left);
+        (Self { mix, offered, host_share: 0.0, ..self.clone() }, left)
+    }
+
+    /// What the load sees.
+    ///
+    /// # Errors
+    /// If the profile has nothing of it, or it is more than can be done.
+    pub fn state(&self, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
+        path::state(self, predictor)
+    }
+}
+
+/// Share of reads.
+fn reads(mix: &Mix) -> f64 {
+    mix.classes.iter().filter(|class| class.op == OpKind::Read).map(|class| class.share).sum()
+}
+
+/// An error unless there are random reads.
+fn random_reads(mix: &Mix) -> Result<(), WhatIfError> {
+    let any = mix
+        .classes
+        .iter()
+        .any(|class| class.op == OpKind::Read && class.locality == Locality::Random);
+    if any {
+        return Ok(());
+    }
+    Err(WhatIfError::NoMatter("the load has no random reads that a cache could serve".to_owned()))
+}
+
+/// The mix with a share of its random requests (of one operation, or of both) somewhere else.
+fn moved(mix: &Mix, to: Locality, share: f64, op: Option<OpKind>) -> Mix {
+    let mut classes = Vec::new();
+    for class in &mix.classes {
+        let takes_part = class.locality == Locality::Random && op.is_none_or(|op| op == class.op);
+        let part = if takes_part { share } else { 0.0 };
+        let (mut stays, mut goes) = (*class, *class);
+        stays.share *= 1.0 - part;
+        (goes.locality, goes.share) = (to, class.share * part);
+        classes.extend([stays, goes]);
+    }
+    joined(&Mix { classes })
+}
+
+/// A mix in which a further share of all requests is sequential.
+fn more_sequential(mix: &Mix, share: f64, predictor: &Predictor) -> Result<Mix, WhatIfError> {
+    let random: f64 = mix
+        .classes
+        .iter()
+        .filter(|class| class.locality == Locality::Random)
+        .map(|class| class.share)
+        .sum();
+    if random + NONE < share {
+        return Err(WhatIfError::NoMatter(format!(
+            "only {:.0} % of the requests are random and could become sequential",
+            random * 100.0
+        )));
+    }
+    for class in mix.classes.iter().filter(|class| class.locality == Locality::Random) {
+        if !predictor.knows(class.op, Locality::Sequential) {
+            return Err(WhatIfError::NotMeasured(format!(
+                "the profile has no sequential {}s; `check --for-diagnosis` measures them",
+                class.op.name()
+            )));
+        }
+    }
+    Ok(moved(mix, Locality::Sequential, (share / random).min(1.0), None))
+}
+
+/// Classes of one kind as one, those of no share left out.
+fn joined(mix: &Mix) -> Mix {
+    let mut classes: Vec<record::MixClass> = Vec::new();
+    for class in mix.classes.iter().filter(|class| class.share > NONE) {
+        let same = classes.iter_mut().find(|known| {
+            (known.op, known.locality, known.bytes) == (class.op, class.locality, class.bytes)
+        });
+        match same {
+            Some(known) => known.share += class.share,
+            None => classes.push(*class),
+        }
+    }
+    let sum: f64 = classes.iter().map(|class| class.share).sum();
+    if sum > 0.0 {
+        classes.iter_mut().for_each(|class| class.share /= sum);
+    }
+    Mix { classes }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! What stands ahead of the device: memory of the host, a limit, a cache.
+//!
+//! *The host's cache* serves a share of the reads in no time that a disk would notice. What is left
+//! has more writes in it, which come from the cache in bursts: with Poisson arrivals the queue time
+//! is one of Ca² = 1; bursts as of four writes at once have Ca² = 4. Nobody knows before which it
+//! will be, so the upper end of the interval holds it.
+//!
+//! *A limit* is a server of constant time ahead of the device (M/D/1) where it saves no credit, and
+//! nothing at all where it saves enough: the interval reaches from one to the other.
+//!
+//! *A cache* with a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
+//! A closed loop shares its requests between both, as Little's law has it.
+
+use super::disk::{Answer, Disk};
+use super::{NONE, Setup, WhatIfError, array, joined, reads};
+use crate::predict::{PredictError, Predictor};
+use record::{Estimate, LoadState, Locality, Mix, Offered, OpKind};
+
+/// Squared variation of arrivals in which writes come in bursts.
+const BURST_SCV: f64 = 4.0;
+/// Halvings of the requests that miss a cache.
+const HALVINGS: usize = 50;
+
+/// What the load sees.
+pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
+    let path = Path { setup, disk: Disk { predictor, factor: setup.time_factor } };
+    let found = path.through_host(&setup.mix, setup.offered)?;
+    let (max, max_rel) = path.max()?;
+    let rate = found.rate;
+    let (low, high) = (found.ends.0 / libm::exp(found.rel), found.ends.1 * libm::exp(found.rel));
+    Ok(LoadState {
+        mix: setup.mix.clone(),
+        offered: setup.offered,
+        response_ns: between(found.mean, low, high),
+        iops: around(rate, found.rate_rel),
+        max_iops: around(max, max_rel),
+        saturation: (rate / max).clamp(0.0, 1.0),
+        concurrency: rate * found.mean / 1e9,
+    })
+}
+
+/// An estimate from its ends as factors.
+fn between(value: f64, low: f64, high: f64) -> Estimate {
+    let (low, high) = (value * low, value * high);
+    Estimate { value, low, high, se: (high - low) / 3.92, n: 0 }
+}
+
+fn around(value: f64, rel: f64) -> Estimate {
+    between(value, libm::exp(-rel), libm::exp(rel))
+}
+
+/// The mix behind memory that serves a share of the reads, and its share of the requests.
+pub(super) fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
+    if share < NONE {
+        return (mix.clone(), 1.0);
+    }
+    let mut rest = mix.clone();
+    for class in rest.classes.iter_mut().filter(|class| class.op == OpKind::Read) {
+        class.share *= 1.0 - share;
+    }
+    let left: f64 = rest.classes.iter().map(|class| class.share).sum();
+    (joined(&rest), left)
+}
+
+/// A load at another rate.
+pub(super) fn thinned(offered: Offered, factor: f64) -> Offered {
+    match offered {
+        Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
+        Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate * factor),
+        Offered::Depth(depth) => Offered::Depth(depth),
+    }
+}
+
+struct Path<'a> {
+    setup: &'a Setup,
+    disk: Disk<'a>,
+}
+
+impl Path<'_> {
+    /// The mix behind a cache of stated time, and its share of the requests.
+    fn behind_cache(&self, mix: &Mix) -> (Mix, f64) {
+        let Some((share, _)) = self.setup.cache else { return (mix.clone(), 1.0) };
+        let mut rest = mix.clone();
+        let served = |class: &&mut record::MixClass| {
+            class.op == OpKind::Read && class.locality == Locality::Random
+        };
+        for class in rest.classes.iter_mut().filter(served) {
+            class.share *= 1.0 - share;
+        }
+        let left: f64 = rest.classes.iter().map(|class| class.share).sum();
+        (joined(&rest), left)
+    }
+
+    fn through_host(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        let (rest, left) = behind_host(mix, self.setup.host_share);
+        if left < NONE {
+            return Err(WhatIfError::NoMatter("nothing would be left for the device".to_owned()));
+        }
+        let found = self.through_cap(&rest, thinned(offered, left))?;
+        let mut answer = Answer { mean: found.mean * left, rate: found.rate / left, ..found };
+        let open = !matches!(offered, Offered::Depth(_));
+        if left < 1.0 && open {
+            let writes = 1.0 - reads(&rest);
+            let service = self.disk.predictor.scv_of(&rest).unwrap_or(1.0);
+            let bursts = 1.0 + writes * (BURST_SCV - 1.0);
+            let alone = self.device(&rest, Offered::Depth(1.0))?.mean;
+            let wait = (found.mean - alone).max(0.0);
+            let waits = wait * (bursts + service) / (1.0 + service);
+            answer.ends.1 *= ((alone + waits) / found.mean).max(1.0);
+        }
+        Ok(answer)
+    }
+
+    fn through_cap(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        let Some(cap) = self.setup.cap else { return self.through_cache(mix, offered) };
+        match offered {
+            Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) if rate >= cap => {
+                Err(PredictError::Saturated { rate_per_s: rate, max_per_s: cap }.into())
+            }
+            Offered::PoissonPerS(rate) => {
+                let found = self.through_cache(mix, offered)?;
+                let used = rate / cap;
+                let wait = used / (2.0 * cap * (1.0 - used)) * 1e9;
+                let mean = found.mean + wait;
+                let ends = (found.ends.0 * found.mean / mean, found.ends.1);
+                let (read, write) = (found.read + wait, found.write + wait);
+                Ok(Answer { mean, read, write, ends, ..found })
+            }
+            Offered::ConstantPerS(_) => self.through_cache(mix, offered),
+            Offered::Depth(depth) => {
+                let found = self.through_cache(mix, offered)?;
+                if found.rate <= cap {
+                    return Ok(found);
+                }
+                let mean = depth * 1e9 / cap;
+                Ok(Answer {
+                    mean,
+                    read: mean,
+                    write: mean,
+                    rate: cap,
+                    rel: 0.0,
+                    rate_rel: 0.0,
+                    ..found
+                })
+            }
+        }
+    }
+
+    fn through_cache(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        let Some((_, hit_ns)) = self.setup.cache else { return self.device(mix, offered) };
+        let (misses, left) = self.behind_cache(mix);
+        let hits = 1.0 - left;
+        if left < NONE {
+            let rate = match offered {
+                Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => rate,
+                Offered::Depth(depth) => depth * 1e9 / hit_ns,
+            };
+            return Ok(Answer {
+                mean: hit_ns,
+                read: hit_ns,
+                write: hit_ns,
+                scv: 0.0,
+                rate,
+                rel: 0.0,
+                rate_rel: 0.0,
+                ends: (1.0, 1.0),
+            });
+        }
+        let Offered::Depth(depth) = offered else {
+            let found = self.device(&misses, thinned(offered, left))?;
+            let of_reads = hits / reads(mix).max(NONE);
+            let mean = hits * hit_ns + left * found.mean;
+            let read = of_reads * hit_ns + (1.0 - of_reads) * found.read;
+            return Ok(Answer { mean, read, rate: found.rate / left, ..found });
+        };
+        // So many of the requests outstanding miss that those that hit are the others.
+        let missing = |count: f64| -> Result<Answer, WhatIfError> {
+            let found = self.device(&misses, Offered::Depth(count.max(1.0)))?;
+            Ok(Answer { rate: found.rate * count.min(1.0), ..found })
+        };
+        let (mut low, mut high) = (0.0, depth);
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            let present = middle + missing(middle)?.rate / left * hits * hit_ns / 1e9;
+            if present > depth { high = middle } else { low = middle }
+        }
+        let found = missing(low.max(depth * 1e-6))?;
+        let rate = found.rate / left;
+        let mean = depth * 1e9 / rate;
+        Ok(Answer { mean, read: mean, rate, ..found })
+    }
+
+    fn device(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        match &self.setup.array {
+            Some(array) => array::ask(&self.disk, array, mix, offered),
+            None => self.disk.ask(mix, offered),
+        }
+    }
+
+    /// The largest rate of the programs' requests.
+    fn max(&self) -> Result<(f64, f64), WhatIfError> {
+        let (behind, by_host) = behind_host(&self.setup.mix, self.setup.host_share);
+        let (misses, by_cache) = self.behind_cache(&behind);
+        let device = if by_cache < NONE {
+            (f64::INFINITY, 0.0)
+        } else {
+            let (max, rel) = match &self.setup.array {
+                Some(array) => array::max(&self.disk, array, &misses)?,
+                None => self.disk.max(&misses)?,
+            };
+            (max / by_cache, rel)
+        };
+        let (max, rel) = match self.setup.cap {
+            Some(cap) if cap < device.0 => (cap, 0.0),
+            _ => device,
+        };
+        let max = max / by_host;
+        // Served by a cache alone: as much as is asked for.
+        Ok(if max.is_finite() { (max, rel) } else { (f64::MAX, 0.0) })
+    }
+}

@@ -1,0 +1,192 @@
+//! What a case is: devices, loads, what is known of them, and the truth.
+
+use crate::devices::Device;
+use record::{Strategy, Verdict};
+use workload::Spec;
+
+/// Kinds of cases. Each has an opposite of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A device as profiled, at any load that it bears. Opposite: idle for most of the time.
+    Healthy,
+    /// Slower than profiled. Opposite: as profiled.
+    Slower,
+    /// One program writes all that the device can do. Opposite: it writes little.
+    OneWriter,
+    /// Many requests outstanding, all the time. Opposite: as many as help.
+    DepthAlone,
+    /// A control group's limit that is reached. Opposite: one that is not.
+    GroupLimit,
+    /// A token bucket inside the device. Opposite: a device that is slower at any load.
+    TokenBucket,
+    /// Another program brings the device to its limit. Opposite: it asks for little.
+    Neighbour,
+    /// The page cache writes back. Opposite: a program that waits for the same writes.
+    WriteBack,
+    /// Requests grow. Opposite: as slow without growing.
+    LargerRequests,
+    /// Sequential requests become random ones. Opposite: random ones on a slower drive.
+    TurnsRandom,
+    /// Writes across the blocks of the device. Opposite: on their boundaries.
+    Misaligned,
+    /// Everything stands still again and again. Opposite: it does not.
+    Failing,
+    /// Little load on a bad device. Opposite: much load on a fine one.
+    LightOnBad,
+    /// The program is what limits. Opposite: the same program with many requests outstanding.
+    ApplicationBound,
+    /// One hot disk among others. Opposite: all alike.
+    HotDisk,
+    /// One slow disk among others. Opposite: all as profiled.
+    SlowDisk,
+    /// No profile, or one of another device. Opposite: the right one.
+    NoProfile,
+    /// Too few requests. Opposite: few, and enough.
+    TooLittle,
+    /// Slower than profiled and with many requests outstanding. Opposite: slower and capped.
+    SlowAndDeep,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 19] = [
+        Self::Healthy,
+        Self::Slower,
+        Self::OneWriter,
+        Self::DepthAlone,
+        Self::GroupLimit,
+        Self::TokenBucket,
+        Self::Neighbour,
+        Self::WriteBack,
+        Self::LargerRequests,
+        Self::TurnsRandom,
+        Self::Misaligned,
+        Self::Failing,
+        Self::LightOnBad,
+        Self::ApplicationBound,
+        Self::HotDisk,
+        Self::SlowDisk,
+        Self::NoProfile,
+        Self::TooLittle,
+        Self::SlowAndDeep,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Slower => "slower",
+            Self::OneWriter => "one-writer",
+            Self::DepthAlone => "depth-alone",
+            Self::GroupLimit => "group-limit",
+            Self::TokenBucket => "token-bucket",
+            Self::Neighbour => "neighbour",
+            Self::WriteBack => "write-back",
+            Self::LargerRequests => "larger-requests",
+            Self::TurnsRandom => "turns-random",
+            Self::Misaligned => "misaligned",
+            Self::Failing => "failing",
+            Self::LightOnBad => "light-on-bad",
+            Self::ApplicationBound => "application-bound",
+            Self::HotDisk => "hot-disk",
+            Self::SlowDisk => "slow-disk",
+            Self::NoProfile => "no-profile",
+            Self::TooLittle => "too-little",
+            Self::SlowAndDeep => "slow-and-deep",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A load, before it is built.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The program.
+    pub name: String,
+    /// What it asks for.
+    pub spec: Spec,
+    /// When it comes, in seconds.
+    pub from_s: u64,
+    /// When it goes.
+    pub to_s: u64,
+    /// Limit of its control group, requests per second.
+    pub limit_iops: Option<u64>,
+    /// Whether it is the page cache.
+    pub write_back: bool,
+}
+
+/// Which profile a disk is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileOf {
+    /// Its own, of when it was well.
+    Itself,
+    /// None.
+    Nothing,
+}
+
+/// A disk of a case.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    /// As it was profiled.
+    pub device: Device,
+    /// What stands after `sim:` for the device as it is.
+    pub is: String,
+    /// What is asked of it.
+    pub loads: Vec<Load>,
+    /// Its profile.
+    pub profile: ProfileOf,
+}
+
+/// What the verdict on a stretch of time has to be.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    /// Which disk.
+    pub disk: usize,
+    /// From second.
+    pub from_s: u64,
+    /// To second.
+    pub to_s: u64,
+    /// Right verdicts.
+    pub verdicts: Vec<Verdict>,
+    /// Verdicts that are right where one of the right ones is named as their rival, with the
+    /// confidence "possible": the evidence does not decide.
+    pub undecided: Vec<Verdict>,
+}
+
+/// What the first piece of advice has to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FirstAdvice {
+    /// None at all.
+    Silence,
+    /// One of these.
+    OneOf(Vec<Strategy>),
+}
+
+/// A case with its truth.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What it was drawn from.
+    pub seed: u64,
+    /// Its kind.
+    pub kind: Kind,
+    /// Whether it is the opposite.
+    pub opposite: bool,
+    /// Its disks; advice is looked at for the first one.
+    pub disks: Vec<Disk>,
+    /// How long it is observed.
+    pub seconds: u64,
+    /// Distance of the samples.
+    pub interval_s: u64,
+    /// Whether a tracer runs.
+    pub traced: bool,
+    /// Right verdicts.
+    pub expects: Vec<Expect>,
+    /// Right first advice.
+    pub advice: FirstAdvice,
+}

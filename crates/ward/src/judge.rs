@@ -1,0 +1,121 @@
+//! A diagnosis held against the truth of its case.
+//!
+//! A verdict is right on a stretch of time if right verdicts cover four fifths of it: an edge that
+//! is found a few seconds late is no error, and a wrong verdict on a quarter of the time is. It is
+//! confidently wrong if a wrong one is stated as likely or certain for a fifth of the time and no
+//! right one is named beside it. Who reads "slow or capped" is not misled; who reads "slow" is.
+
+use crate::case::{Case, Expect, FirstAdvice};
+use crate::stage::name;
+use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Strategy, Verdict};
+
+const SECOND: f64 = 1e9;
+/// Share of the time that right verdicts have to cover.
+const COVERED: f64 = 0.8;
+
+/// How a diagnosis did.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// The verdict on most of the stretch that the case is about.
+    pub verdict: Option<Verdict>,
+    /// Whether all stretches of all disks got a right one.
+    pub right: bool,
+    /// Whether some got a wrong one without doubt.
+    pub confidently_wrong: bool,
+    /// Whether "not enough evidence" was said where there was enough.
+    pub gave_up: bool,
+    /// The first advice.
+    pub first: Option<Strategy>,
+    /// Whether it is right.
+    pub advice_right: bool,
+}
+
+/// Holds a diagnosis against its case.
+#[must_use]
+pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
+    let of = |disk: usize| diagnosis.devices.iter().find(|found| found.device == name(disk));
+    let mut score = Score {
+        verdict: None,
+        right: true,
+        confidently_wrong: false,
+        gave_up: false,
+        first: None,
+        advice_right: true,
+    };
+    for (index, expect) in case.expects.iter().enumerate() {
+        let Some(found) = of(expect.disk) else {
+            score.right = false;
+            continue;
+        };
+        let seen = Seen::of(expect, found);
+        if index == 0 {
+            score.verdict = seen.most;
+        }
+        score.right &= seen.right >= COVERED;
+        score.confidently_wrong |= seen.confidently_wrong > 1.0 - COVERED;
+        score.gave_up |= seen.gave_up > 1.0 - COVERED;
+    }
+    score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
+    score.advice_right = match (&case.advice, score.first) {
+        (FirstAdvice::Silence, first) => first.is_none(),
+        (FirstAdvice::OneOf(_), None) => false,
+        (FirstAdvice::OneOf(right), Some(first)) => right.contains(&first),
+    };
+    score
+}
+
+/// Shares of a stretch.
+#[derive(Debug, Default)]
+struct Seen {
+    most: Option<Verdict>,
+    right: f64,
+    confidently_wrong: f64,
+    gave_up: f64,
+}
+
+impl Seen {
+    fn of(expect: &Expect, found: &DeviceDiagnosis) -> Self {
+        let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
+        let mut seen = Self::default();
+        let mut times: Vec<(Verdict, f64)> = Vec::new();
+        for episode in &found.episodes {
+            let begin = episode.begin_ns as f64;
+            let end = begin + episode.duration_ns as f64;
+            let share = (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0);
+            match times.iter_mut().find(|(verdict, _)| *verdict == episode.verdict) {
+                Some((_, time)) => *time += share,
+                None => times.push((episode.verdict, share)),
+            }
+            if is_right(expect, episode) {
+                seen.right += share;
+                continue;
+            }
+            if is_confidently_wrong(expect, episode) {
+                seen.confidently_wrong += share;
+            }
+            if episode.verdict == Verdict::NotEnoughEvidence {
+                seen.gave_up += share;
+            }
+        }
+        let most = times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        seen.most = most.map(|(verdict, _)| verdict);
+        seen
+    }
+}
+
+fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {
+    episode.rivals.iter().any(|rival| expect.verdicts.contains(&rival.verdict))
+}
+
+fn is_right(expect: &Expect, episode: &Episode) -> bool {
+    let undecided = expect.undecided.contains(&episode.verdict)
+        && episode.confidence == Confidence::Possible
+        && names_a_right_one(expect, episode);
+    undecided || expect.verdicts.contains(&episode.verdict)
+}
+
+fn is_confidently_wrong(expect: &Expect, episode: &Episode) -> bool {
+    episode.verdict != Verdict::NotEnoughEvidence
+        && episode.confidence != Confidence::Possible
+        && !names_a_right_one(expect, episode)
+}

@@ -1,0 +1,100 @@
+//! Profiles of the devices as they were when they were well, each made once.
+//!
+//! They are made as a user makes them: by the plan of `check`, in virtual time, from the trials that
+//! it asks for. A slow device gets a longer check.
+
+use crate::WardError;
+use crate::devices::Device;
+use crate::draw::AREA;
+use experiment::{CheckPlan, CheckSettings};
+use model::{Characterise, characterise};
+use record::{EngineName, Profile, Target, TargetKind, Trial};
+use simdisk::SimSpec;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use trial::{Identity, SimRig, conduct};
+
+const SEED: u64 = 1;
+const TARGET_REL: f64 = 0.05;
+
+/// Profiles by the text of their device.
+#[derive(Debug, Default)]
+pub struct Profiles(BTreeMap<String, Profile>);
+
+impl Profiles {
+    /// Makes that of a device, unless it is there.
+    ///
+    /// # Errors
+    /// If the device cannot be simulated.
+    pub fn make(&mut self, device: &Device) -> Result<(), WardError> {
+        let text = device.text();
+        if !self.0.contains_key(&text) {
+            let profile = profiled(device)?;
+            self.0.insert(text, profile);
+        }
+        Ok(())
+    }
+
+    /// That of a device, if it was made.
+    #[must_use]
+    pub fn of(&self, device: &Device) -> Option<&Profile> {
+        self.0.get(&device.text())
+    }
+}
+
+fn profiled(device: &Device) -> Result<Profile, WardError> {
+    let text = device.text();
+    let spec = SimSpec::parse(&text)?;
+    let settings = CheckSettings {
+        area: AREA.min(spec.size()),
+        engine: EngineName::Sim,
+        alignment: 1,
+        budget: device.budget(),
+        write: true,
+        full: false,
+        target_rel: TARGET_REL,
+        seed: SEED,
+    };
+    let target = Target {
+        path: format!("sim:{text}"),
+        kind: TargetKind::Simulated,
+        size_bytes: settings.area,
+        device: None,
+        filesystem: None,
+        extents: None,
+    };
+    let mut rig = SimRig::new(&spec, SEED);
+    let mut plan =
+        CheckPlan::new(settings).ok_or_else(|| WardError::Profile(target.path.clone()))?;
+    let mut trials: Vec<Trial> = Vec::new();
+    while let Some(planned) = plan.next_trial() {
+        let identity = Identity {
+            id: trials.len().to_string(),
+            time: None,
+            halfpower_version: String::new(),
+            targets: vec![target.clone()],
+            environment: None,
+            findings: Vec::new(),
+            scrubbed: None,
+            preconditioning: None,
+        };
+        let (workload, seed) = (&planned.workload, planned.seed);
+        let stop = AtomicBool::new(false);
+        let trial = conduct(&mut rig, workload, seed, identity, &stop, &mut |_| {})?;
+        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
+        trials.push(trial);
+    }
+    Ok(characterise(Characterise {
+        halfpower_version: String::new(),
+        id: text,
+        time: None,
+        seed: SEED,
+        simulated: true,
+        target,
+        environment: None,
+        budget_ns: device.budget(),
+        target_rel: TARGET_REL,
+        trials: &trials,
+        earlier: &[],
+    }))
+}

@@ -1,0 +1,125 @@
+//! A case as it shows: what its devices did, and their profiles of when they were well.
+
+use crate::WardError;
+use crate::case::{Case, Disk, Load, ProfileOf};
+use crate::profiles::Profiles;
+use diagnose::{DiagnoseOptions, diagnose};
+use record::{Diagnosis, Nanos, Observation, ObservedDevice, Profile};
+use simdisk::SimSpec;
+use std::sync::atomic::AtomicBool;
+use trial::{Scene, SceneLoad, observe};
+use workload::derive_seed;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What whoever diagnoses gets.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// The counters.
+    pub observation: Observation,
+    /// Profiles; their target is the name of the device that they are of.
+    pub profiles: Vec<Profile>,
+}
+
+impl Staged {
+    /// The diagnosis of it.
+    #[must_use]
+    pub fn diagnosed(&self) -> Diagnosis {
+        let options = DiagnoseOptions { without_series: true, ..DiagnoseOptions::default() };
+        let of = |device: &ObservedDevice| {
+            self.profiles.iter().find(|profile| profile.target.path == device.name)
+        };
+        diagnose(&self.observation, &of, &options)
+    }
+}
+
+/// Name of a disk of a case: it stays the same whatever becomes of the device.
+pub(crate) fn name(disk: usize) -> String {
+    format!("sim:disk-{disk}")
+}
+
+/// Observes a case and looks its profiles up, making those that are missing.
+///
+/// # Errors
+/// If it cannot be simulated.
+pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, WardError> {
+    for disk in &case.disks {
+        profiles.make(&disk.device)?;
+    }
+    staged(case, profiles)
+}
+
+/// The same with profiles that are there.
+pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, WardError> {
+    let mut observations = Vec::new();
+    let mut fitting = Vec::new();
+    for (index, disk) in case.disks.iter().enumerate() {
+        observations.push(observed(case, index, disk, case.seed)?);
+        if let (ProfileOf::Itself, Some(profile)) = (disk.profile, profiles.of(&disk.device)) {
+            let mut profile = profile.clone();
+            profile.target.path = name(index);
+            fitting.push(profile);
+        }
+    }
+    Ok(Staged { observation: together(observations), profiles: fitting })
+}
+
+/// One disk of a case.
+pub(crate) fn observed(
+    case: &Case,
+    index: usize,
+    disk: &Disk,
+    seed: u64,
+) -> Result<Observation, WardError> {
+    let device = SimSpec::parse(&disk.is)?;
+    let loads = disk
+        .loads
+        .iter()
+        .map(|load| scene_load(load, &device))
+        .collect::<Result<Vec<_>, WardError>>()?;
+    let scene = Scene {
+        device: &device,
+        loads,
+        duration: Nanos(case.seconds * SECOND),
+        interval: Nanos(case.interval_s * SECOND),
+        seed: derive_seed(seed, index as u64 + 1) >> 11,
+        traced: case.traced,
+        steal_share: 0.0,
+    };
+    let mut observation = observe(&scene, "", &AtomicBool::new(false))?;
+    for device in &mut observation.devices {
+        device.name = name(index);
+    }
+    for interval in &mut observation.intervals {
+        interval.device = name(index);
+    }
+    Ok(observation)
+}
+
+fn scene_load(load: &Load, device: &SimSpec) -> Result<SceneLoad, WardError> {
+    Ok(SceneLoad {
+        name: load.name.clone(),
+        workload: load.spec.build(device.size())?,
+        begin: Nanos(load.from_s * SECOND),
+        end: Nanos(load.to_s * SECOND),
+        limit_iops: load.limit_iops,
+        write_back: load.write_back,
+    })
+}
+
+/// Disks of one machine. Its context is that of the busiest moment of any of them.
+fn together(observations: Vec<Observation>) -> Observation {
+    let mut all = observations.into_iter();
+    let mut whole = all.next().unwrap_or_default();
+    for other in all {
+        whole.devices.extend(other.devices);
+        whole.intervals.extend(other.intervals);
+        for (context, another) in whole.contexts.iter_mut().zip(other.contexts) {
+            context.io_some_share =
+                context.io_some_share.zip(another.io_some_share).map(|(one, other)| one.max(other));
+            context.cgroup_limits.extend(another.cgroup_limits);
+        }
+    }
+    whole.intervals.sort_by_key(|interval| interval.begin_ns);
+    whole
+}

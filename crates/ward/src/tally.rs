@@ -1,0 +1,197 @@
+//! Many draws: the confusion matrix and the shares that the goals are about.
+
+use crate::WardError;
+use crate::carry_out::{Outcome, carry_out};
+use crate::case::{Case, Kind};
+use crate::judge::{Score, judge};
+use crate::profiles::Profiles;
+use crate::stage::{name, staged};
+use record::Verdict;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The verdicts as columns.
+const COLUMNS: [(Verdict, &str); 7] = [
+    (Verdict::Healthy, "fine"),
+    (Verdict::NotTheDisk, "spare"),
+    (Verdict::Slow, "slow"),
+    (Verdict::Overloaded, "over"),
+    (Verdict::SlowAndOverloaded, "both"),
+    (Verdict::Capped, "capped"),
+    (Verdict::NotEnoughEvidence, "unkn."),
+];
+const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
+                      overloaded;\nunkn.: not enough evidence. right: verdicts and first advice. \
+                      came: advice that came\ntrue, of that which was carried out.";
+
+/// A case with how it went.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The case.
+    pub case: Case,
+    /// The verdicts and the advice.
+    pub score: Score,
+    /// The advice carried out; `None` where that was not possible.
+    pub outcome: Option<Outcome>,
+}
+
+/// Stages, diagnoses and judges cases, on as many threads as there are processors; results come in
+/// the order of the cases.
+///
+/// # Errors
+/// If a case cannot be simulated.
+pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, WardError> {
+    for disk in cases.iter().flat_map(|case| &case.disks) {
+        profiles.make(&disk.device)?;
+    }
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Result<Drawn, WardError>)>> = Mutex::new(Vec::new());
+    let known = &*profiles;
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((index, case)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    cases.get(index).map(|case| (index, case))
+                } {
+                    let drawn = one(case, known);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, drawn));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, drawn)| drawn).collect()
+}
+
+fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, WardError> {
+    let diagnosis = staged(case, profiles)?.diagnosed();
+    let score = judge(case, &diagnosis);
+    let first = diagnosis.devices.iter().find(|found| found.device == name(0));
+    let outcome = match first.filter(|_| score.advice_right) {
+        Some(found) => carry_out(case, found)?,
+        None => None,
+    };
+    Ok(Drawn { case: case.clone(), score, outcome })
+}
+
+/// Shares over many draws.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Draws.
+    pub draws: usize,
+    /// Draws with right verdicts and the right first advice.
+    pub right: usize,
+    /// Draws with right verdicts.
+    pub verdict_right: usize,
+    /// Draws with a wrong verdict without doubt.
+    pub confidently_wrong: usize,
+    /// Draws in which evidence was called too little and was not.
+    pub gave_up: usize,
+    /// Draws with enough evidence.
+    pub with_evidence: usize,
+    /// Advice that was carried out.
+    pub carried_out: usize,
+    /// Of these, what came within the predicted interval.
+    pub inside: usize,
+    matrix: BTreeMap<(Kind, bool), Row>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    draws: usize,
+    right: usize,
+    verdicts: BTreeMap<Verdict, usize>,
+    carried_out: usize,
+    inside: usize,
+}
+
+impl Tally {
+    /// Of these draws.
+    #[must_use]
+    pub fn of(drawn: &[Drawn]) -> Self {
+        let mut tally = Self::default();
+        for one in drawn {
+            let (case, score) = (&one.case, &one.score);
+            let count = |condition: bool| usize::from(condition);
+            let right = score.right && score.advice_right;
+            let unknown = case
+                .expects
+                .first()
+                .is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
+            tally.draws += 1;
+            tally.right += count(right);
+            tally.verdict_right += count(score.right);
+            tally.confidently_wrong += count(score.confidently_wrong);
+            tally.gave_up += count(score.gave_up);
+            tally.with_evidence += count(!unknown);
+            tally.carried_out += count(one.outcome.is_some());
+            let inside = one.outcome.as_ref().is_some_and(|outcome| outcome.inside);
+            tally.inside += count(inside);
+            let row = tally.matrix.entry((case.kind, case.opposite)).or_default();
+            row.draws += 1;
+            row.right += count(right);
+            row.carried_out += count(one.outcome.is_some());
+            row.inside += count(inside);
+            if let Some(verdict) = score.verdict {
+                *row.verdicts.entry(verdict).or_default() += 1;
+            }
+        }
+        tally
+    }
+
+    /// Whether the goals are reached.
+    #[must_use]
+    pub fn reached(&self) -> bool {
+        let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
+        share(self.right, self.draws, 0.95)
+            && self.confidently_wrong == 0
+            && self.gave_up as f64 <= 0.1 * self.with_evidence as f64
+            && share(self.inside, self.carried_out, 0.9)
+    }
+
+    /// The confusion matrix and the shares, as text of at most 80 columns.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let heads: String = COLUMNS.iter().map(|(_, head)| format!("{head:>7}")).collect();
+        let mut lines = vec![format!("{:18}{heads}{:>6}{:>6}", "kind", "right", "came")];
+        for ((kind, opposite), row) in &self.matrix {
+            let label = if *opposite { "  its opposite" } else { kind.name() };
+            let cells: String = COLUMNS
+                .iter()
+                .map(|(verdict, _)| match row.verdicts.get(verdict) {
+                    Some(count) => format!("{count:>7}"),
+                    None => format!("{:>7}", "·"),
+                })
+                .collect();
+            let right = format!("{}/{}", row.right, row.draws);
+            let came = match row.carried_out {
+                0 => "–".to_owned(),
+                all => format!("{}/{all}", row.inside),
+            };
+            lines.push(format!("{label:18}{cells}{right:>6}{came:>6}"));
+        }
+        lines.push(LEGEND.to_owned());
+        lines.push(String::new());
+        lines.push(self.shares());
+        lines.join("\n")
+    }
+
+    fn shares(&self) -> String {
+        let line = |what: &str, part: usize, of: usize, goal: &str| {
+            let share = 100.0 * part as f64 / of.max(1) as f64;
+            format!("{what:52}{part:>5} of{of:>5}  {share:>5.1} %  {goal}")
+        };
+        [
+            line("right verdict and right first advice", self.right, self.draws, "95"),
+            line("right verdict", self.verdict_right, self.draws, ""),
+            line("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
+            line("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
+            line("advice that came within its interval", self.inside, self.carried_out, "90"),
+        ]
+        .map(|line| line.trim_end().to_owned())
+        .join("\n")
+    }
+}

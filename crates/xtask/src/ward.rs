@@ -1,0 +1,178 @@
+//! The diagnosis against cases with a known truth, drawn from seeds.
+//!
+//! It calls the library in this process: what is judged is a pure function, and a case of a
+//! simulated device takes less time than starting a program would. `--seed` shows one case with its
+//! diagnosis, which is how a failure is looked at.
+
+use crate::arguments::Arguments;
+use anyhow::{Result, bail};
+use serde_json::json;
+use ward::{Case, Drawn, Kind, Profiles, Tally, draw, draw_of, stage};
+
+/// Draws, unless told otherwise, and the first of them.
+const DRAWS: u64 = 500;
+const FIRST: u64 = 1;
+
+/// What to do.
+pub(crate) struct Options {
+    draws: u64,
+    first: u64,
+    kind: Option<Kind>,
+    seed: Option<u64>,
+    json: bool,
+}
+
+impl Options {
+    /// Reads the flags.
+    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
+        let kind = match flags.value::<String>("--kind")? {
+            None => None,
+            Some(name) => match Kind::named(&name) {
+                Some(kind) => Some(kind),
+                None => {
+                    let known = Kind::ALL.map(Kind::name).join(", ");
+                    bail!("no kind {name:?}; known are {known}");
+                }
+            },
+        };
+        Ok(Self {
+            draws: flags.value("--draws")?.unwrap_or(DRAWS),
+            first: flags.value("--first")?.unwrap_or(FIRST),
+            kind,
+            seed: flags.value("--seed")?,
+            json: flags.has("--json"),
+        })
+    }
+
+    fn case(&self, seed: u64) -> Case {
+        self.kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed))
+    }
+}
+
+/// Draws, judges and prints; whether the goals are reached.
+pub(crate) fn run(options: &Options) -> Result<bool> {
+    let mut profiles = Profiles::default();
+    if let Some(seed) = options.seed {
+        return show(&options.case(seed), options.json, &mut profiles);
+    }
+    let seeds = options.first..options.first + options.draws;
+    let cases: Vec<Case> = seeds.map(|seed| options.case(seed)).collect();
+    let drawn = ward::run(&cases, &mut profiles)?;
+    let tally = Tally::of(&drawn);
+    if options.json {
+        for one in &drawn {
+            println!("{}", line(one));
+        }
+        return Ok(tally.reached());
+    }
+    println!("{}", tally.text());
+    for one in drawn.iter().filter(|one| failed(one)) {
+        println!("{}", words(one));
+    }
+    Ok(tally.reached())
+}
+
+fn failed(one: &Drawn) -> bool {
+    let missed = one.outcome.as_ref().is_some_and(|outcome| !outcome.inside);
+    !one.score.right || !one.score.advice_right || missed
+}
+
+/// One draw for a program.
+fn line(one: &Drawn) -> serde_json::Value {
+    let outcome = one.outcome.as_ref().map(|outcome| {
+        json!({
+            "strategy": outcome.strategy.name(),
+            "by_rate": outcome.by_rate,
+            "low": outcome.predicted.low,
+            "high": outcome.predicted.high,
+            "found": outcome.found,
+            "inside": outcome.inside,
+        })
+    });
+    json!({
+        "seed": one.case.seed,
+        "kind": one.case.kind.name(),
+        "opposite": one.case.opposite,
+        "device": one.case.disks.first().map(|disk| disk.is.clone()),
+        "verdict": one.score.verdict.map(record::Verdict::name),
+        "right": one.score.right,
+        "confidently_wrong": one.score.confidently_wrong,
+        "gave_up": one.score.gave_up,
+        "first_advice": one.score.first.map(record::Strategy::name),
+        "advice_right": one.score.advice_right,
+        "carried_out": outcome,
+    })
+}
+
+/// One draw that failed, in words.
+fn words(one: &Drawn) -> String {
+    let score = &one.score;
+    let mut what = Vec::new();
+    if !score.right {
+        let verdict = score.verdict.map_or_else(|| "none".to_owned(), record::Verdict::name);
+        let doubt = if score.confidently_wrong { " without doubt" } else { "" };
+        what.push(format!("verdict {verdict}{doubt}"));
+    }
+    if !score.advice_right {
+        let first = score.first.map_or_else(|| "silence".to_owned(), record::Strategy::name);
+        what.push(format!("first advice {first}"));
+    }
+    if let Some(outcome) = one.outcome.as_ref().filter(|outcome| !outcome.inside) {
+        let unit = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
+        what.push(format!(
+            "{} gave {:.0} {}, not {:.0} to {:.0}",
+            outcome.strategy.name(),
+            outcome.found * unit.1,
+            unit.0,
+            outcome.predicted.low * unit.1,
+            outcome.predicted.high * unit.1
+        ));
+    }
+    let device = one.case.disks.first().map_or("", |disk| disk.is.as_str());
+    let side = if one.case.opposite { ", opposite" } else { "" };
+    format!(
+        "--kind {} --seed {}{side} ({device}): {}",
+        one.case.kind.name(),
+        one.case.seed,
+        what.join("; ")
+    )
+}
+
+/// One case in full.
+fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
+    let staged = stage(case, profiles)?;
+    let diagnosis = staged.diagnosed();
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&diagnosis)?);
+    } else {
+        println!("{case:#?}");
+        for device in &diagnosis.devices {
+            for episode in &device.episodes {
+                println!(
+                    "{} {:.0} s + {:.0} s: {:?} {:?}: {}",
+                    device.device,
+                    episode.begin_ns as f64 / 1e9,
+                    episode.duration_ns as f64 / 1e9,
+                    episode.confidence,
+                    episode.verdict,
+                    episode.claim
+                );
+                for rival in &episode.rivals {
+                    println!("    or {:?}: {}", rival.verdict, rival.because);
+                }
+                for cause in &episode.causes {
+                    println!("    because {:?}: {}", cause.code, cause.claim);
+                }
+            }
+            for remedy in &device.advice {
+                println!("    do {:?} {:?}: {}", remedy.strategy, remedy.gain, remedy.action);
+            }
+        }
+    }
+    let drawn = ward::run(std::slice::from_ref(case), profiles)?;
+    let fine = drawn.iter().all(|one| !failed(one));
+    if !as_json {
+        drawn.iter().for_each(|one| println!("{}", line(one)));
+    }
+    Ok(fine)
+}
