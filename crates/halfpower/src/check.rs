@@ -67,8 +67,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     let plan = Plan::new(arguments.for_diagnosis, settings)
         .ok_or_else(|| UsageError("the target is too small for any request of the matrix; name a larger one, or a larger --size".to_owned()))?;
     let trials = Vec::new();
-    let check =
-        Check { arguments, budget, session, plan, store, unsaved: None, progress, trials };
+    let check = Check { arguments, budget, session, plan, store, unsaved: None, progress, trials };
     check.finish()
 }
 

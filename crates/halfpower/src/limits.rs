@@ -367,7 +367,7 @@ impl Run<'_> {
             session.read_into_cache(Bytes(0), area)?;
         }
         let trial = session.trial(&planned.workload, planned.seed, &mut |_| ())?;
-        if cached && !planned.workload.only_op().is_some_and(|op| op == record::OpKind::Read) {
+        if cached && planned.workload.only_op().is_none_or(|op| op != record::OpKind::Read) {
             // What was written to memory is not to disturb the next trial.
             session.write_back()?;
         }

@@ -35,7 +35,7 @@ pub(crate) struct ObservingArgs {
     /// Length of an interval, at least 10ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
     pub(crate) interval: Nanos,
-    /// Trace single requests at the block layer, too (as root; costs about a microsecond each).
+    /// Trace single requests at the block layer, too (as root; costs a few microseconds each).
     #[arg(long)]
     pub(crate) trace: bool,
     /// Where procfs is mounted; another place than /proc is for containers that see the host's.
@@ -62,11 +62,7 @@ impl ObservingArgs {
         let named = self.devices.clone();
         let selection = Selection { named, partitions: self.all, unused: self.all };
         let sampler = Sampler::new(self.roots(), selection)?;
-        Ok(if self.trace {
-            Source::traced(sampler, &self.roots())
-        } else {
-            Source::plain(sampler)
-        })
+        Ok(if self.trace { Source::traced(sampler, &self.roots()) } else { Source::plain(sampler) })
     }
 }
 

@@ -115,8 +115,9 @@ impl Kind {
             Self::Intervals => {
                 first_line(path).is_ok_and(|line| line.trim_end() == report::intervals_header())
             }
-            Self::Moments => first_line(path)
-                .is_ok_and(|line| line.trim_end() == report::DIAGNOSIS_CSV_HEADER),
+            Self::Moments => {
+                first_line(path).is_ok_and(|line| line.trim_end() == report::DIAGNOSIS_CSV_HEADER)
+            }
             Self::Page | Self::Report => {
                 first_line(path).is_ok_and(|line| line.trim_end() == report::HTML_HEAD)
             }

@@ -172,7 +172,7 @@ fn by_profile(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<Pred
     let mut predictions = Vec::new();
     let advised = predictor.advised();
     if let Some(offered) = offered {
-        predictions.push(predictor.predict(&mix, offered).map_err(not_predicted)?);
+        predictions.push(predictor.predict(&mix, offered).map_err(|error| not_predicted(&error))?);
         let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
         // The calibrated model without a trial behind it is the one before it.
         let known =
@@ -225,7 +225,7 @@ fn accuracies(predictor: &Predictor) -> Vec<ModelAccuracy> {
 }
 
 /// A load that the device cannot carry is a wrong question, not a failure.
-fn not_predicted(error: PredictError) -> anyhow::Error {
+fn not_predicted(error: &PredictError) -> anyhow::Error {
     UsageError(error.to_string()).into()
 }
 
@@ -251,9 +251,9 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
     let (name, sheet) =
         sheet(&text).map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
     let mix = arguments.mix();
-    let alone = sheet.at_rate(&mix, 0.0).map_err(not_predicted)?;
+    let alone = sheet.at_rate(&mix, 0.0).map_err(|error| not_predicted(&error))?;
     let rate = arguments.rate.unwrap_or(LIGHT_SHARE * alone.max_per_s);
-    let answer = sheet.at_rate(&mix, rate).map_err(not_predicted)?;
+    let answer = sheet.at_rate(&mix, rate).map_err(|error| not_predicted(&error))?;
     let [seek_ns, rotation_ns, transfer_ns, overhead_ns] = answer.parts_ns;
     let mut highest = None;
     for objective in &arguments.slo {
@@ -261,7 +261,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
             Objective::MeanNs(most) => Slo::MeanNs(most),
             Objective::P99Ns(most) => Slo::P99Ns(most),
         };
-        let kept = sheet.highest_rate(&mix, slo).map_err(not_predicted)?;
+        let kept = sheet.highest_rate(&mix, slo).map_err(|error| not_predicted(&error))?;
         let rate = kept.utilization * kept.max_per_s;
         highest = Some(highest.map_or(rate, |other: f64| other.min(rate)));
     }

@@ -58,7 +58,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
         .as_deref()
         .map(|path| OutputFile::create(Kind::Document, path, &in_use(arguments)?))
         .transpose()?;
-    let mut recording = Recording::begin(&arguments.keeping, arguments.no_save, source.sampler.host())?;
+    let mut recording =
+        Recording::begin(&arguments.keeping, arguments.no_save, source.sampler.host())?;
     let samples = arguments.length.0.div_ceil(arguments.observing.interval.0);
     let mut progress = Progress::new();
     let begin = Instant::now();

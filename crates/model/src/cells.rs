@@ -170,8 +170,7 @@ fn busy(
     if utilization <= 0.0 {
         return Err("the busy counter, in milliseconds, never moved".to_owned());
     }
-    let services: Vec<f64> =
-        told.iter().map(|(trial, share)| share * 1e9 / rate(trial)).collect();
+    let services: Vec<f64> = told.iter().map(|(trial, share)| share * 1e9 / rate(trial)).collect();
     let requests: Vec<f64> = told.iter().map(|(trial, _)| completed(trial) as f64).collect();
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);

@@ -36,8 +36,8 @@ mod zones;
 
 pub use capability::Capability;
 pub use comparison::{
-    COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind, ComparedMetric, ComparedRow,
-    ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
+    COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,
+    ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{

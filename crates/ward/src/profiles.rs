@@ -11,6 +11,7 @@ use model::{Characterise, characterise};
 use record::{EngineName, Profile, Target, TargetKind, Trial};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::AtomicBool;
 use trial::{Identity, SimRig, conduct};
 
@@ -27,10 +28,8 @@ impl Profiles {
     /// # Errors
     /// If the device cannot be simulated.
     pub fn make(&mut self, device: &Device) -> Result<(), WardError> {
-        let text = device.text();
-        if !self.0.contains_key(&text) {
-            let profile = profiled(device)?;
-            self.0.insert(text, profile);
+        if let Entry::Vacant(place) = self.0.entry(device.text()) {
+            place.insert(profiled(device)?);
         }
         Ok(())
     }

@@ -640,7 +640,7 @@ impl<'a> Asked<'a> {
             self.time(&prediction).scaled(per_now),
             self.rate(&prediction.iops).scaled(1.0 / per_now),
         );
-        let action = format!("read_ahead_kb={} instead of {}.", now * 4 >> 10, now >> 10);
+        let action = format!("read_ahead_kb={} instead of {}.", (now * 4) >> 10, now >> 10);
         let remedy = self.remedy(Strategy::ReadAhead, cause, action);
         let mut remedy = self.with_effect(remedy, effect, true);
         "buffered readers in order; the figures are per request of today's size"

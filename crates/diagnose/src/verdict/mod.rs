@@ -36,6 +36,12 @@ use std::ops::Range;
 use surroundings::Surroundings;
 use tally::Tally;
 
+/// A time and whether a device had much to spare in it.
+type Spare = (Range<u64>, bool);
+
+/// The same of a device with its name.
+type NamedSpare = (String, Vec<Spare>);
+
 /// Neighbouring stretches are one episode where their rates, times and sizes are within this factor
 /// and they have the same verdict.
 const ALIKE: f64 = 1.4;
@@ -87,7 +93,7 @@ pub fn diagnose<'p>(
             devices.push(Subject::new(observation, device, profile_of(device), options));
         }
     }
-    let spare: Vec<(String, Vec<(Range<u64>, bool)>)> =
+    let spare: Vec<NamedSpare> =
         devices.iter().map(|subject| (subject.device.name.clone(), subject.spare())).collect();
     let devices: Vec<DeviceDiagnosis> = devices
         .iter()
@@ -226,7 +232,7 @@ impl<'a> Subject<'a> {
     }
 
     /// All stretches with their verdicts.
-    fn judged(&self, others: &[&(String, Vec<(Range<u64>, bool)>)]) -> Vec<Judged<'_>> {
+    fn judged(&self, others: &[&NamedSpare]) -> Vec<Judged<'_>> {
         let stretches: Vec<Stretch<'_>> =
             self.ranges().into_iter().map(|range| self.stretch(range)).collect();
         let judgements: Vec<Judgement> = stretches.iter().map(Stretch::judge).collect();
@@ -253,7 +259,7 @@ impl<'a> Subject<'a> {
     }
 
     /// When this device had much to spare.
-    fn spare(&self) -> Vec<(Range<u64>, bool)> {
+    fn spare(&self) -> Vec<Spare> {
         let stretches = self.ranges().into_iter().map(|range| self.stretch(range));
         stretches
             .map(|stretch| {
@@ -273,13 +279,9 @@ impl<'a> Subject<'a> {
     }
 
     /// Other devices that had much to spare during all of a stretch.
-    fn spare_elsewhere(
-        &self,
-        stretch: &Stretch<'_>,
-        others: &[&(String, Vec<(Range<u64>, bool)>)],
-    ) -> Vec<String> {
+    fn spare_elsewhere(&self, stretch: &Stretch<'_>, others: &[&NamedSpare]) -> Vec<String> {
         let time = self.time_of(&stretch.range);
-        let free = |parts: &[(Range<u64>, bool)]| {
+        let free = |parts: &[Spare]| {
             let mut touching =
                 parts.iter().filter(|(part, _)| part.start < time.end && time.start < part.end);
             let first = touching.next();
@@ -288,11 +290,7 @@ impl<'a> Subject<'a> {
         others.iter().filter(|(_, parts)| free(parts)).map(|(name, _)| name.clone()).collect()
     }
 
-    fn diagnosis(
-        &self,
-        others: &[&(String, Vec<(Range<u64>, bool)>)],
-        options: &DiagnoseOptions,
-    ) -> DeviceDiagnosis {
+    fn diagnosis(&self, others: &[&NamedSpare], options: &DiagnoseOptions) -> DeviceDiagnosis {
         let judged = self.judged(others);
         let whole = Tally::over(self.intervals.iter().copied());
         let seconds = whole.seconds.max(1e-9);

@@ -1,14 +1,15 @@
 //! Each rule fires on a profile made of synthetic trials, and is silent when one condition changes.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 extern crate halfpower_diagnose as diagnose;
 
 mod advice;
 mod findings;
 mod rules;
+mod staged;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;
-mod staged;
 mod trials;
 mod verdicts;
 

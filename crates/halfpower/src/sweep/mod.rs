@@ -152,7 +152,7 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         pilot::set_rates(&mut experiment.plan, &lines);
     }
     let mut sweep = Sweep::new(arguments, design, experiment, stage, store, progress);
-    sweep.keep(|store, experiment| store.start_experiment(experiment));
+    sweep.keep(Store::start_experiment);
     sweep.run()
 }
 
@@ -462,7 +462,7 @@ impl<'a> Sweep<'a> {
         self.experiment.effects = conclusions.effects;
         self.experiment.findings = findings;
         self.experiment.advice = diagnose::advise_experiment(&self.experiment);
-        self.keep(|store, experiment| store.add_document(experiment));
+        self.keep(Store::add_document);
         let text = if self.arguments.json {
             output::json(&self.experiment)?
         } else {

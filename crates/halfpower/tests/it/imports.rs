@@ -170,7 +170,7 @@ impl Service {
         loop {
             let log = std::fs::read_to_string(&self.log).unwrap();
             let lines = log.lines().filter(|line| line.contains("Listening on"));
-            let said = lines.filter_map(|line| line.split("address=").nth(1)).last();
+            let said = lines.filter_map(|line| line.split("address=").nth(1)).next_back();
             if let Some(address) = said {
                 return address.split_whitespace().next().unwrap().to_owned();
             }

@@ -9,8 +9,11 @@
 //! Sources: `part_round_stats` of Linux 4.16 and 4.20, commit 5b18b5a73760 (5.0) and commit
 //! 99dc422335d8 (6.10) of the kernel.
 
+/// Major and minor version of a kernel.
+type Version = (u32, u32);
+
 /// From and to which version (the latter not included) busy times are in doubt, and why.
-const DOUBTS: [((u32, u32), (u32, u32), &str); 2] = [
+const DOUBTS: [(Version, Version, &str); 2] = [
     (
         (4, 17),
         (5, 0),
@@ -42,7 +45,7 @@ pub(crate) fn of_stack(name: &str, built_of: &[String]) -> String {
 }
 
 /// Major and minor number of a release such as `6.18.44-fc`.
-fn version(release: &str) -> Option<(u32, u32)> {
+fn version(release: &str) -> Option<Version> {
     let mut numbers = release.split(|character: char| !character.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

@@ -43,6 +43,12 @@ const NAMED: usize = 20;
 /// Memory for counts, all processors together.
 const COUNT_BYTES: usize = 256 << 20;
 
+/// Major and minor number of a device.
+type DeviceNumber = (u32, u32);
+
+/// Process, name and requests since the last reading.
+type Processes = Vec<(u32, String, u64)>;
+
 /// Why there is no tracer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TracerError {
@@ -123,7 +129,7 @@ pub struct Tracer {
 /// One disk, and the counts at the last reading.
 #[derive(Debug)]
 struct Followed {
-    number: (u32, u32),
+    number: DeviceNumber,
     counts: Vec<u64>,
     /// Requests that were in progress when the tracer began: their ends have no beginning.
     at_start: u64,
@@ -154,7 +160,7 @@ impl Tracer {
     /// If the privileges, the kernel's support or a device's requests are missing.
     pub fn open(
         roots: &Roots,
-        devices: &[(u32, u32)],
+        devices: &[DeviceNumber],
         per_process: bool,
     ) -> Result<Self, TracerError> {
         if devices.is_empty() {
@@ -270,7 +276,7 @@ impl Tracer {
     ///
     /// # Errors
     /// If the kernel does not give the counts.
-    pub fn read(&mut self) -> Result<Vec<((u32, u32), Traced)>, TracerError> {
+    pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
         let failed = |cause| TracerError::of("reading a BPF map", cause);
         let mut processes = self.read_processes().map_err(failed)?;
         let mut words = Vec::new();
@@ -304,8 +310,8 @@ impl Tracer {
     }
 
     /// Requests per process since the last call, by slot, the most first.
-    fn read_processes(&mut self) -> Result<BTreeMap<u64, Vec<(u32, String, u64)>>, Errno> {
-        let mut found: BTreeMap<u64, Vec<(u32, String, u64)>> = BTreeMap::new();
+    fn read_processes(&mut self) -> Result<BTreeMap<u64, Processes>, Errno> {
+        let mut found: BTreeMap<u64, Processes> = BTreeMap::new();
         let Some(map) = &self.processes else { return Ok(found) };
         let mut known = BTreeMap::new();
         let (mut key, mut words) = (map.next_key(None)?, Vec::new());
@@ -379,7 +385,7 @@ impl MadeMaps {
         })
     }
 
-    fn fill(&self, devices: usize, numbers: &[(u32, u32)]) -> Result<(), Errno> {
+    fn fill(&self, devices: usize, numbers: &[DeviceNumber]) -> Result<(), Errno> {
         for (number, slot) in numbers {
             self.slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
         }
@@ -407,7 +413,7 @@ impl MadeMaps {
 pub fn request_disks<'a>(
     roots: &Roots,
     names: impl IntoIterator<Item = &'a str>,
-) -> Vec<(String, (u32, u32))> {
+) -> Vec<(String, DeviceNumber)> {
     let numbers = |name: &str| {
         let directory = roots.sys.join("class/block").join(name.replace('/', "!"));
         let line = text(&directory.join("dev")).filter(|_| directory.join("mq").exists())?;
@@ -456,12 +462,12 @@ impl Events {
 }
 
 /// A device number as the kernel has it inside.
-fn kernel_number((major, minor): (u32, u32)) -> Option<u32> {
+fn kernel_number((major, minor): DeviceNumber) -> Option<u32> {
     (major < 1 << 11 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 
 /// The numbers under which events of a disk come: its own and its partitions'.
-fn numbers_of(roots: &Roots, device: (u32, u32)) -> Result<Vec<u32>, TracerError> {
+fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerError> {
     let (major, minor) = device;
     let directory = roots.sys.join(format!("dev/block/{major}:{minor}"));
     if !directory.join("mq").exists() {
@@ -481,7 +487,7 @@ fn numbers_of(roots: &Roots, device: (u32, u32)) -> Result<Vec<u32>, TracerError
 }
 
 /// Requests in progress at the device.
-fn in_flight(roots: &Roots, (major, minor): (u32, u32)) -> u64 {
+fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
     let line = text(&roots.sys.join(format!("dev/block/{major}:{minor}/inflight")));
     let line = line.unwrap_or_default();
     line.split_ascii_whitespace().filter_map(|count| count.parse::<u64>().ok()).sum()
@@ -504,7 +510,7 @@ mod tests {
         let roots = Roots::default();
         let all = names(&roots.sys.join("class/block"));
         let disks = request_disks(&roots, all.iter().map(String::as_str));
-        let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
+        let numbers: Vec<DeviceNumber> = disks.iter().map(|&(_, number)| number).collect();
         match Tracer::open(&roots, &numbers, true) {
             Ok(mut tracer) => {
                 let seen = tracer.read().unwrap();

@@ -115,7 +115,7 @@ fn channel(locator: &str) -> Option<String> {
     let begin = upper.find("CHANNEL")?;
     let rest = &upper[begin + "CHANNEL".len()..];
     let rest = rest.trim_start_matches([' ', '_', '-']);
-    let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+    let name: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
     (!name.is_empty()).then(|| format!("{}{name}", &upper[..begin]))
 }
 

@@ -29,9 +29,7 @@ pub use table::mix_of;
 
 use capacity::Capacity;
 use open::OpenTable;
-use record::{
-    Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile,
-};
+use record::{Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile};
 use table::Table;
 
 /// Why nothing can be said of a load.

@@ -31,11 +31,12 @@ const MOST: usize = 2_048;
 /// An error unless the level can be made of so many disks.
 pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
     let (fits, takes) = match raid {
-        RaidLevel::Raid0 => (disks >= 2, "at least 2 disks"),
-        RaidLevel::Raid1 => (disks >= 2, "at least 2 disks"),
+        RaidLevel::Raid0 | RaidLevel::Raid1 => (disks >= 2, "at least 2 disks"),
         RaidLevel::Raid5 => (disks >= 3, "at least 3 disks"),
         RaidLevel::Raid6 => (disks >= 4, "at least 4 disks"),
-        RaidLevel::Raid10 => (disks >= 4 && disks % 2 == 0, "an even number of disks from 4 on"),
+        RaidLevel::Raid10 => {
+            (disks >= 4 && disks.is_multiple_of(2), "an even number of disks from 4 on")
+        }
     };
     if fits { Ok(()) } else { Err(WhatIfError::Disks(raid.number(), takes)) }
 }
@@ -75,7 +76,7 @@ pub(super) fn stages(array: &Array, op: OpKind, bytes: u64) -> Vec<Stage> {
         RaidLevel::Raid5 | RaidLevel::Raid6 => {
             let data = disks - parity;
             let stripe = chunk * data as u64;
-            if bytes % stripe == 0 {
+            if bytes.is_multiple_of(stripe) {
                 return vec![stage(op, disks, each(data))];
             }
             let touched = chunks.min(data);

@@ -96,7 +96,8 @@ fn what_one_visit_of_four_did_not_measure_the_others_tell() {
     late.device_counters = Measured::not("read late");
     late.cpu = Measured::not("read late");
     let four: Vec<Trial> = told.iter().cloned().chain([late.clone()]).collect();
-    let (of_three, of_four) = (&model::aggregate(&told, 0.05)[0], &model::aggregate(&four, 0.05)[0]);
+    let (of_three, of_four) =
+        (&model::aggregate(&told, 0.05)[0], &model::aggregate(&four, 0.05)[0]);
     assert_eq!(of_four.utilization, of_three.utilization);
     assert_eq!(of_four.service_ns, of_three.service_ns);
     assert_eq!(of_four.cpu_us_per_io, of_three.cpu_us_per_io);

@@ -298,7 +298,7 @@ impl Drawing<'_> {
             let (y, left, right) = (self.down(rule.at), frame.left, frame.right);
             // Two lines may lie near each other: their names stand at either end.
             let (x, anchor) =
-                if place % 2 == 0 { (right - 3.0, "end") } else { (left + 3.0, "start") };
+                if place.is_multiple_of(2) { (right - 3.0, "end") } else { (left + 3.0, "start") };
             let _ = writeln!(
                 svg,
                 "<path class=\"half\" d=\"M{left} {y:.1}H{right}\"/><text class=\"half\" x=\"{x}\" \

@@ -77,7 +77,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
             curve.max_depth
         )
     });
-    let finding = sentence(said.collect());
+    let finding = sentence(&said.collect::<Vec<String>>());
     let chart = Chart {
         title: "I/O rate against depth".to_owned(),
         finding,
@@ -137,7 +137,7 @@ fn response_against_rate(profile: &Profile) -> Option<Chart> {
     let points = || series.iter().flat_map(|series| &series.points);
     let chart = Chart {
         title: "Response time against rate".to_owned(),
-        finding: sentence(said),
+        finding: sentence(&said),
         errors: format!("{OVER_VISITS} Of expectations: that of the model. M/M/1 has none."),
         x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), points().map(|point| point.x)),
         y: Axis::decades("mean response time", Some(Unit::Nanos), points().map(|point| point.y)),
@@ -430,7 +430,7 @@ fn visits_over_time(profile: &Profile, trials: &[Trial]) -> Option<Chart> {
 }
 
 /// Clauses as one sentence.
-pub(crate) fn sentence(clauses: Vec<String>) -> String {
+pub(crate) fn sentence(clauses: &[String]) -> String {
     let text = clauses.join("; ");
     match text.is_empty() {
         true => text,

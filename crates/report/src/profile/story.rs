@@ -83,7 +83,7 @@ fn headline(profile: &Profile) -> String {
     let said: Vec<String> = said.collect();
     match said.is_empty() {
         true => "No valid trial: nothing is known of this device.".to_owned(),
-        false => charts::sentence(said),
+        false => charts::sentence(&said),
     }
 }
 

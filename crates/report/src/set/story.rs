@@ -163,7 +163,7 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
         let same = |other: &&ReachedSizes| {
             other.maximum_bytes_per_s.total_cmp(&each.maximum_bytes_per_s).is_eq()
         };
-        match best.iter().position(|other| same(&other)) {
+        match best.iter().position(same) {
             Some(place) if each.half_bytes < best[place].half_bytes => best[place] = each,
             Some(_) => {}
             None => best.push(each),

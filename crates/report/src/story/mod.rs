@@ -16,8 +16,8 @@ pub use markdown::{report_csv, report_csv_header, report_markdown};
 use crate::chart::Chart;
 use crate::{finding, number, profile, set, target, trial};
 use record::{
-    Advice, Comparison, Diagnosis, Environment, Experiment, Finding, LimitsRun, Observation, Profile,
-    Severity, Target, Trial, ZoneMap,
+    Advice, Comparison, Diagnosis, Environment, Experiment, Finding, LimitsRun, Observation,
+    Profile, Severity, Target, Trial, ZoneMap,
 };
 
 /// Trials given one by one, from which on each has no plots of its own.

@@ -60,7 +60,7 @@ fn headline(trial: &Trial) -> String {
         .collect();
     match said.is_empty() {
         true => "Nothing was measured.".to_owned(),
-        false => crate::profile::sentence(said),
+        false => crate::profile::sentence(&said),
     }
 }
 

@@ -73,8 +73,9 @@ impl Canvas {
     }
 
     /// The lines as text, with one more below.
-    pub(super) fn finish(self, last: Vec<Span>, color: bool) -> Vec<String> {
+    pub(super) fn finish(self, last: &[Span], color: bool) -> Vec<String> {
         let width = self.width;
-        self.lines.iter().chain([&last]).map(|line| painted(line, width, color)).collect()
+        let lines = self.lines.iter().map(Vec::as_slice).chain([last]);
+        lines.map(|line| painted(line, width, color)).collect()
     }
 }

@@ -53,6 +53,9 @@ pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
     }
 }
 
+/// A line of the table from depth, rate, response time, tone and remark.
+type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span> + 'a;
+
 /// Where the load is.
 #[derive(Clone, Copy)]
 struct Here {
@@ -62,7 +65,7 @@ struct Here {
 }
 
 impl Here {
-    fn line(self, line: &dyn Fn(String, f64, String, Tone, &str) -> Vec<Span>) -> Vec<Span> {
+    fn line(self, line: &LineOf<'_>) -> Vec<Span> {
         let response = number::time(self.response_ns);
         line(number::digits(self.depth), self.rate, response, Tone::Strong, " you are here")
     }

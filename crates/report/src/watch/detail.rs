@@ -230,7 +230,8 @@ fn operations(screen: &mut Canvas, interval: &Interval) {
 fn past(screen: &mut Canvas, row: &WatchRow) {
     let width = screen.width().saturating_sub(LABEL + SCALE).max(8);
     type Figure = fn(&super::PastMoment) -> Option<f64>;
-    let figures: [(&str, Figure, fn(f64) -> String); 3] = [
+    type Format = fn(f64) -> String;
+    let figures: [(&str, Figure, Format); 3] = [
         ("rate", |moment| moment.per_s, number::per_second),
         ("response", |moment| moment.response_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),

@@ -181,7 +181,7 @@ pub fn watch_screen(
         Some(remark) => Span::new(remark, Tone::Strong),
         None => Span::new(FOOTER, Tone::Faint),
     };
-    screen.finish(vec![footer], color)
+    screen.finish(&[footer], color)
 }
 
 /// The first lines: where, when, how much in all, and the system around the disks.
