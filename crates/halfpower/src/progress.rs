@@ -1,8 +1,10 @@
-//! What is going on, on standard error: a bar on a terminal, a line per phase elsewhere.
+//! What is going on, on standard error: a bar on a terminal, elsewhere a line per phase when it
+//! begins for the first time (trials of several phases may take turns).
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use record::{Nanos, format_bytes};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -17,6 +19,8 @@ const STEPS: u64 = 1_000;
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     phase: String,
+    /// Phases that were said, where there is no bar.
+    said: BTreeSet<String>,
     /// When the present phase began, for the time left.
     since: Instant,
 }
@@ -31,7 +35,7 @@ impl Progress {
             }
             bar
         });
-        Self { bar, phase: String::new(), since: Instant::now() }
+        Self { bar, phase: String::new(), said: BTreeSet::new(), since: Instant::now() }
     }
 
     /// Shows phase, share done (0 to 1) and a remark.
@@ -47,7 +51,9 @@ impl Progress {
                 bar.set_message(report::escape(remark));
                 bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
             }
-            None if changed => output::say(&format!("halfpower: {phase} ...")),
+            None if changed && self.said.insert(phase.to_owned()) => {
+                output::say(&format!("halfpower: {phase} ..."));
+            }
             None => {}
         }
     }

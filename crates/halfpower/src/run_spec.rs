@@ -159,8 +159,8 @@ impl RunArgs {
     }
 
     /// Flags that are about a real machine, and whether they were given.
-    pub(crate) fn real_only(&self) -> [(&'static str, bool); 14] {
-        let (place, results) = (&self.place, &self.results);
+    pub(crate) fn real_only(&self) -> [(&'static str, bool); 13] {
+        let place = &self.place;
         [
             ("--overwrite", self.safety.overwrite),
             ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
@@ -174,7 +174,6 @@ impl RunArgs {
             ("--verify", self.data.verify),
             ("--cpu-upper", self.cpu.cpu_upper),
             ("--cost-fit", self.cpu.cost_fit),
-            ("--trace", results.trace.is_some()),
             ("--io-timeout", self.stop.io_timeout.is_some()),
         ]
     }

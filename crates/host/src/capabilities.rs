@@ -486,7 +486,7 @@ mod tests {
         let names: std::collections::BTreeSet<&str> =
             list.iter().map(|capability| capability.name.as_str()).collect();
         assert_eq!(names.len(), list.len());
-        assert_eq!(list.len(), 19);
+        assert_eq!(list.len(), 20);
         for capability in &list {
             assert_eq!(capability.available, capability.remedy.is_empty(), "{capability:?}");
             assert!(!capability.detail.is_empty(), "{capability:?}");

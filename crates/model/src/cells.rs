@@ -70,7 +70,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let response_within: Vec<Option<f64>> =
         visits.iter().map(|trial| response_interval(trial)).collect();
     let response_ns = ratio_over_visits(&responses, &requests, &response_within);
-    let (utilization, service_ns) = busy(visits, &within, &response_ns)
+    let (utilization, service_ns) = busy(visits, &within)
         .map_or_else(not_busy, |(share, service)| {
             (Measured::Value(share), Measured::Value(service))
         });
@@ -105,13 +105,7 @@ fn of_one_direction(
     direction: impl Fn(&Trial) -> Option<&DirectionResult>,
 ) -> Option<f64> {
     visits.first().filter(|trial| trial.workload.only_op().is_none())?;
-    let pairs = visits.iter().filter_map(|trial| {
-        let direction = direction(trial)?;
-        Some((direction.ios as f64, direction.response_ns.as_ref()?.mean))
-    });
-    let (requests, times) =
-        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
-    (requests > 0.0).then(|| times / requests)
+    mean_response(visits.iter().filter_map(|trial| direction(trial)))
 }
 
 /// The mean of one number over the visits. `within_rel` holds the visits' own 95 % half-widths as
@@ -160,11 +154,7 @@ fn widened(estimate: Estimate, least_rel: f64) -> Estimate {
 /// U and S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, over
 /// all visits; or why the busy counter cannot tell. A lone visit inherits the relative interval of
 /// its rate.
-fn busy(
-    visits: &[&Trial],
-    within_rel: &[Option<f64>],
-    response_ns: &Estimate,
-) -> Result<(f64, Estimate), String> {
+fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate), String> {
     let told = most_visits(visits, busy_share)?;
     let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
     if utilization <= 0.0 {
@@ -174,10 +164,21 @@ fn busy(
     let requests: Vec<f64> = told.iter().map(|(trial, _)| completed(trial) as f64).collect();
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);
-    if alone && service.low > response_ns.value {
+    // Against R of the same visits, over the same window.
+    let response = mean_response(told.iter().flat_map(|(trial, _)| directions(trial)));
+    if alone && response.is_some_and(|mean| service.low > mean) {
         return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
     }
     Ok((utilization, service))
+}
+
+/// Mean response time over the whole windows, weighted by requests; `None` without one.
+fn mean_response<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
+    let pairs = directions
+        .filter_map(|direction| Some((direction.ios as f64, direction.response_ns.as_ref()?.mean)));
+    let (requests, times) =
+        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
+    (requests > 0.0).then(|| times / requests)
 }
 
 /// U and S without a value, for one reason.

@@ -177,6 +177,9 @@ pub struct Experiment {
     /// What to use, as far as the effects tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
-    /// Conclusions.
+    /// What was found of machine and targets before the trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup_findings: Vec<Finding>,
+    /// Conclusions, with those of the setup.
     pub findings: Vec<Finding>,
 }

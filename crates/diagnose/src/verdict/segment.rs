@@ -7,8 +7,9 @@
 //! pieces, and treats all moments alike. What is cut is the logarithm of rate, response time and
 //! size, and the share of reads: a doubling counts the same at any level. The noise that a cut has
 //! to beat is measured from the series itself, as the spread of differences between neighbours and,
-//! because a queue remembers, between means of five: medians of absolute deviations, which a few
-//! changes do not move. The price is twice that of Schwarz (1978).
+//! because a queue remembers, between those two and four apart, from which follow the autocorrelation
+//! and the variance of a long mean (as of an autoregression of first order): medians of absolute
+//! deviations, which a few changes do not move. The price is twice that of Schwarz (1978).
 //!
 //! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges, which are what
 //! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
@@ -20,10 +21,8 @@ use super::tally::Tally;
 const POINTS_MAX: usize = 2_048;
 /// Fewest points of a stretch.
 const STRETCH_MIN: usize = 3;
-/// Neighbours that are averaged for the noise of slow movements, and fewest such means: of a few,
-/// most differences could be changes.
-const BLOCK: usize = 5;
-const BLOCKS_MIN: usize = 12;
+/// Largest autocorrelation that is believed: beyond it, what lasts is a level.
+const KEPT_MAX: f64 = 0.85;
 /// Noise below this is taken to be this: a change of one part in twenty is no other use.
 const NOISE_MIN: f64 = 0.05;
 /// The price of a cut, in units of Schwarz's.
@@ -106,19 +105,30 @@ impl Sums {
 /// Standard deviation of a channel without its changes of level.
 fn noise(values: &[Option<f64>]) -> f64 {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
-    let blocks: Vec<f64> =
-        known.chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
-    let fast = spread_of_differences(&known);
-    let slow = if blocks.len() < BLOCKS_MIN {
-        0.0
-    } else {
-        spread_of_differences(&blocks) * (BLOCK as f64).sqrt()
-    };
-    fast.max(slow).max(NOISE_MIN)
+    let fast = spread_of_differences(&known, 1);
+    // Var(x[t+d] - x[t]) = 2 v (1 - k^d): over that of neighbours it is 1 + k for d = 2 and
+    // (1 + k)(1 + k^2) for d = 4; a mean of n has the variance v (1 + k) / (1 - k) / n.
+    let ratio = |distance| (spread_of_differences(&known, distance) / fast).powi(2);
+    let of_four = |kept: f64| (1.0 + kept) * (1.0 + kept * kept);
+    let kept = [kept(|kept| 1.0 + kept, ratio(2)), kept(of_four, ratio(4))];
+    let kept = f64::midpoint(kept[0], kept[1]);
+    (fast * (1.0 + kept).sqrt() / (1.0 - kept)).max(NOISE_MIN)
 }
 
-fn spread_of_differences(values: &[f64]) -> f64 {
-    let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+/// The autocorrelation from 0 to [`KEPT_MAX`] at which a rising function has a value; 0 for none.
+fn kept(of: impl Fn(f64) -> f64, value: f64) -> f64 {
+    let (mut low, mut high) = (0.0, KEPT_MAX);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        if of(middle) < value { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Standard deviation of independent values whose neighbours at this distance differ so much.
+fn spread_of_differences(values: &[f64], distance: usize) -> f64 {
+    let differences: Vec<f64> =
+        values.windows(distance + 1).map(|window| (window[distance] - window[0]).abs()).collect();
     if differences.len() < 2 {
         return 0.0;
     }

@@ -151,6 +151,7 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         let (lines, _) = lines::lines(&design, &arguments.targets, Some(maxima))?;
         pilot::set_rates(&mut experiment.plan, &lines);
     }
+    experiment.setup_findings = stage.findings();
     let mut sweep = Sweep::new(arguments, design, experiment, stage, store, progress);
     sweep.keep(Store::start_experiment);
     sweep.run()
@@ -275,7 +276,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
     let store = Store::open_existing(&arguments.keeping.file()?)?;
     let newest = (id == LAST).then(|| store.list::<Experiment>()).transpose()?;
     let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
-    let experiment: Experiment = store.document(id)?;
+    let mut experiment: Experiment = store.document(id)?;
     let design = Design::parse(&experiment.design, &experiment.design_text)?;
     let trials = store.trials_of_experiment(&experiment.id)?;
     let targets: Vec<String> =
@@ -291,6 +292,11 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         let workload = precondition.then(|| steady_workload(&opened.ready));
         opened.prepare(experiment.seed, workload.as_ref(), stop, &mut progress)?
     };
+    for finding in stage.findings() {
+        if !experiment.setup_findings.contains(&finding) {
+            experiment.setup_findings.push(finding);
+        }
+    }
     let mut sweep = Sweep::new(arguments, design, experiment, stage, Some(store), progress);
     sweep.trials = trials;
     sweep.run()
@@ -448,7 +454,7 @@ impl<'a> Sweep<'a> {
             return Err(error);
         }
         let conclusions = experiment::conclude(&self.experiment, &self.design, &self.trials);
-        let mut findings = self.stage.findings();
+        let mut findings = self.experiment.setup_findings.clone();
         findings.extend(conclusions.findings);
         let of_trials = diagnose::trial_findings(&self.trials, &findings);
         findings.extend(of_trials);

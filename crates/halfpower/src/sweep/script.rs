@@ -81,14 +81,11 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> S
     words.extend(command.targets.iter().chain(&command.flags).map(String::as_str));
     words.extend(["--seed", &seed]);
     let trace = format!("{}.csv", experiment.design.rsplit('/').next().unwrap_or("sweep"));
-    if !experiment.note.is_empty() && !experiment.simulated {
+    if !experiment.note.is_empty() {
         words.extend(["--trace", &trace, "--comment", &experiment.note]);
     }
     let words: Vec<String> = words.into_iter().map(quoted).collect();
     let mut remarks = Vec::new();
-    if !experiment.note.is_empty() && experiment.simulated {
-        remarks.push(experiment.note.clone());
-    }
     if let Some(preparation) = &planned.preparation {
         remarks.push(format!("the sweep prepares the file: {preparation}"));
     }

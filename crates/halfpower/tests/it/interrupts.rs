@@ -91,7 +91,7 @@ fn an_interrupted_check_that_saves_nothing_prints_what_it_measured_and_says_so()
     let words = "check . --size 64m --budget 5s --no-save --json";
     command.current_dir(folder.path()).args(words.split_whitespace());
     let mut running = Running::start(command);
-    running.wait_for("read depth ...");
+    running.wait_for("repeats ...");
     running.signal("INT");
     let ended = running.end().expect(130);
     assert!(found(&ended.profile().findings, FindingCode::Interrupted));

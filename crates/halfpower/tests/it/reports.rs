@@ -16,7 +16,7 @@ fn with_database(folder: &Path, words: &str) -> Outcome {
 /// A database with a profile of a simulated device and its trials, and a report of it.
 fn reported() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "check sim:mmc,service=1ms,servers=4 --budget 5s").expect(0);
+    with_database(folder.path(), "check sim:mmc,service=1ms,servers=4 --budget 20s").expect(0);
     let page = folder.path().join("report.html");
     let said = with_database(folder.path(), &format!("report last -o {}", page.display()));
     assert!(said.expect(0).stdout.contains("1 document, "));

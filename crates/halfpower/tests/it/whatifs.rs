@@ -64,7 +64,8 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
         println!("RAID {raid}: {:+.1} %", simulated.difference_rel * 100.0);
         assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
         if raid == "0" {
-            agrees(case);
+            // Data of one disk on four: each arm has a quarter of the way.
+            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("shorter ways")));
         }
     }
     // What the machine room does not have is said, not made up.
