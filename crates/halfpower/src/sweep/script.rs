@@ -81,11 +81,17 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> S
     words.extend(command.targets.iter().chain(&command.flags).map(String::as_str));
     words.extend(["--seed", &seed]);
     let trace = format!("{}.csv", experiment.design.rsplit('/').next().unwrap_or("sweep"));
-    if !experiment.note.is_empty() {
+    // A line of the trace has one operation and size, and its comment has no commas.
+    let traced = report::check_trace_workload(&planned.workload).is_ok()
+        && report::check_trace_comment(&experiment.note).is_ok();
+    if !experiment.note.is_empty() && traced {
         words.extend(["--trace", &trace, "--comment", &experiment.note]);
     }
     let words: Vec<String> = words.into_iter().map(quoted).collect();
     let mut remarks = Vec::new();
+    if !experiment.note.is_empty() && !traced {
+        remarks.push(experiment.note.clone());
+    }
     if let Some(preparation) = &planned.preparation {
         remarks.push(format!("the sweep prepares the file: {preparation}"));
     }

@@ -104,7 +104,7 @@ fn a_page_holds_the_answer_the_conditions_and_the_command_and_refers_to_nothing_
     for text in ["Reads up to ", "What was found", "What to do", "Conditions", "SIMULATED device"] {
         assert!(html.contains(text), "{text}");
     }
-    assert!(html.contains("halfpower check sim:mmc,service=1ms,servers=4 --budget 5s --seed 1"));
+    assert!(html.contains("halfpower check sim:mmc,service=1ms,servers=4 --budget 20s --seed 1"));
     for outside in ["http:", "https:", "src=", "url(", "@import", "<link"] {
         assert!(!html.contains(outside), "{outside}");
     }
