@@ -153,7 +153,7 @@ pub struct Misleading {
     /// iostat's `svctm`: utilization over rate.
     pub svctm_ns: Option<f64>,
     /// iostat's `%util`.
-    pub util_percent: Option<f64>,
+    pub iostat_busy_percent: Option<f64>,
 }
 
 /// One interval of a device.

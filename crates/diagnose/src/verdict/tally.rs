@@ -237,7 +237,7 @@ impl Tally {
             disk_time_percent: present.map(|present| (present * 100.0).min(100.0)),
             queue_length: present,
             svctm_ns: self.friedman().map(|split| split.service_ns),
-            util_percent: self.utilization().map(|share| share * 100.0),
+            iostat_busy_percent: self.utilization().map(|share| share * 100.0),
         }
     }
 }

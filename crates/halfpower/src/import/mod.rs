@@ -53,10 +53,10 @@ pub(crate) struct ImportArgs {
     /// When a scrape was made that does not say so itself; once for each, in their order.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     timestamp: Vec<u64>,
-    /// Address of a Prometheus server, http://HOST[:PORT][/PREFIX].
+    /// Address of a Prometheus server, such as `http://HOST:9090/PREFIX`.
     #[arg(long, value_name = "URL", requires = "query_range", conflicts_with = "files")]
     prometheus: Option<String>,
-    /// Span of time to ask the server for: START..END[@STEP], such as now-2h..now@30s.
+    /// Span of time to ask the server for: `START..END` and perhaps `@STEP`, such as `now-2h..now@30s`.
     #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = range)]
     query_range: Option<Range>,
     /// The machine to take, where there are several: Prometheus' label instance.

@@ -1,4 +1,5 @@
-//! The flags of `sweep`.
+//! The flags of `sweep`. What concerns the design is said as `--set AXIS=LEVELS`, in the words of a
+//! design file, instead of by a flag for each axis: a file and a command line then say the same.
 
 use crate::keeping::Keeping;
 use clap::Args;

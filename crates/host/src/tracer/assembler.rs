@@ -101,7 +101,7 @@ impl From<Register> for Operand {
 /// Functions of the kernel, by their numbers in include/uapi/linux/bpf.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub(super) enum Helper {
+pub(super) enum KernelFunction {
     MapLookup = 1,
     MapUpdate = 2,
     MapDelete = 3,
@@ -218,8 +218,8 @@ impl Assembler {
     }
 
     /// Calls the kernel.
-    pub(super) fn call(&mut self, helper: Helper) {
-        self.push(CALL, 0, 0, 0, helper as i32);
+    pub(super) fn call(&mut self, function: KernelFunction) {
+        self.push(CALL, 0, 0, 0, function as i32);
     }
 
     /// Ends the program with 0: the event goes no further.

@@ -19,7 +19,7 @@
 //! kernels from 3.x to 6.18 and so in no tracepoint at all.
 
 use super::assembler::{
-    Arithmetic, Assembler, AssemblyError, Helper, Label, Register, When, Width,
+    Arithmetic, Assembler, AssemblyError, KernelFunction, Label, Register, When, Width,
 };
 use super::format::{Format, Place};
 use super::layout;
@@ -124,7 +124,7 @@ impl<'a> Program<'a> {
         code.store(Width::Eight, R10, KEY, R1);
         code.load(places.sector.width, R1, R6, places.sector.offset);
         code.store(Width::Eight, R10, SECTOR, R1);
-        code.call(Helper::Nanoseconds);
+        code.call(KernelFunction::Nanoseconds);
         code.set(R9, R0);
         Ok(program)
     }
@@ -188,7 +188,7 @@ impl<'a> Program<'a> {
         update(code, plan.maps.requests, KEY, START);
         let Some(processes) = plan.maps.processes else { return };
         let (unknown, done) = (code.label(), code.label());
-        code.call(Helper::ProcessAndThread);
+        code.call(KernelFunction::ProcessAndThread);
         code.compute(Arithmetic::ShiftRight, R0, 32);
         code.store(Width::Eight, R10, OTHER_KEY, R7);
         code.store(Width::Eight, R10, OTHER_SECTOR, R0);
@@ -201,7 +201,7 @@ impl<'a> Program<'a> {
         code.store(Width::Eight, R10, PROCESS, 1);
         address(code, R1, PROCESS + 8);
         code.set(R2, NAME_BYTES as i32);
-        code.call(Helper::ProcessName);
+        code.call(KernelFunction::ProcessName);
         code.jump_if(R0, When::NotEqual, 0, *out);
         update(code, processes, OTHER_KEY, PROCESS);
         code.bind(done);
@@ -218,7 +218,7 @@ fn address(code: &mut Assembler, register: Register, place: i16) {
 fn look_up(code: &mut Assembler, map: i32, key: i16) {
     code.set_map(R1, map);
     address(code, R2, key);
-    code.call(Helper::MapLookup);
+    code.call(KernelFunction::MapLookup);
 }
 
 /// Sets the entry of the key on the stack to the value there.
@@ -227,14 +227,14 @@ fn update(code: &mut Assembler, map: i32, key: i16, value: i16) {
     address(code, R2, key);
     address(code, R3, value);
     code.set(R4, 0);
-    code.call(Helper::MapUpdate);
+    code.call(KernelFunction::MapUpdate);
 }
 
 /// Forgets the entry of the key on the stack.
 fn delete(code: &mut Assembler, map: i32, key: i16) {
     code.set_map(R1, map);
     address(code, R2, key);
-    code.call(Helper::MapDelete);
+    code.call(KernelFunction::MapDelete);
 }
 
 /// `*(base + word) += 1`; this processor's own, so no atomic step.

@@ -13,7 +13,7 @@ pub const DIAGNOSIS_CSV_HEADER: &str = "device,begin_ns,duration_ns,episode,verd
 request_bytes,bytes_per_s,response_ns,read_response_ns,write_response_ns,concurrency,\
 friedman_utilization,friedman_service_ns,friedman_queue_ns,unloaded_ns,expected_ns,expected_low_ns,\
 expected_high_ns,expected_at_rate_ns,calibrated_queue_ns,over_expected,saturation,sequential_share,\
-disk_time_percent,queue_length,svctm_ns,util_percent";
+disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 
 /// All intervals of all devices below their head line.
 #[must_use]
@@ -63,7 +63,7 @@ fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
         moment.misleading.disk_time_percent,
         moment.misleading.queue_length,
         moment.misleading.svctm_ns,
-        moment.misleading.util_percent,
+        moment.misleading.iostat_busy_percent,
     ];
     // Writing to a String cannot fail.
     let _ = write!(

@@ -394,7 +394,7 @@ fn misleading(page: &mut Page, episode: &Episode) {
         ),
         (
             "%util",
-            shown.util_percent.map(|value| format!("{value:.0}")),
+            shown.iostat_busy_percent.map(|value| format!("{value:.0}")),
             "time with any request in progress, however many fit",
         ),
     ];
