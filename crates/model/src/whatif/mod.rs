@@ -7,7 +7,7 @@
 //! bottom the [`Predictor`] answers for one disk.
 //!
 //! What a layer assumes widens the interval by what its formula was found to be off in simulation
-//! ([`array`], [`path`]); it is no measurement and is said in words beside the figure.
+//! (the modules `array` and `path`); it is no measurement and is said in words beside the figure.
 //!
 //! Rejected: a formula per change from the load before to the load after. Two changes would then be
 //! two answers that cannot be put together.
