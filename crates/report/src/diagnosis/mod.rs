@@ -380,22 +380,22 @@ fn misleading(page: &mut Page, episode: &Episode) {
         (
             "% Disk Time",
             shown.disk_time_percent.map(|value| format!("{value:.0}")),
-            "all response times over time, cut at 100: not busy time",
+            "R times rate, cut at 100: no share of time",
         ),
         (
             "queue length",
             shown.queue_length.map(number::digits),
-            "L = X R: those in progress, also those being served",
+            "in progress, also those that are being served",
         ),
         (
             "svctm",
             shown.svctm_ns.map(number::time),
-            "U/X: spacing of completions, not what a request takes",
+            "U/X: spacing of completions, no request's time",
         ),
         (
             "%util",
             shown.iostat_busy_percent.map(|value| format!("{value:.0}")),
-            "time with any request in progress, however many fit",
+            "time with any request, however many would fit",
         ),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {

@@ -19,6 +19,7 @@ mod nops;
 mod null;
 mod sampling;
 mod simulated;
+mod tracer;
 mod truth;
 mod versus;
 
@@ -37,13 +38,14 @@ const SMOKE_PAIRS: usize = 2;
 
 /// What is measured, in order: name, what it is, how.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("null", "what the harness costs per request", null::run),
     ("truth", "whether fast times are true", truth::run),
     ("nops", "full accounting on a real ring", nops::run),
     ("tmpfs", "against fio on a cached file", versus::tmpfs),
     ("zram", "against fio on a RAM block device", versus::zram),
     ("sampling", "what watching 1,000 disks costs", sampling::run),
+    ("tracer", "what following single requests costs", tracer::run),
     ("memory", "the loops of the memory tests against C", memory::run),
     ("simulated", "how fast the simulator steps", simulated::run),
 ];

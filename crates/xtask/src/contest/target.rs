@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use testkit::{Capability, Zram};
+use testkit::{Capability, LoopDevice, Zram};
 
 /// The targets, in the order in which they are run.
 pub(crate) const NAMES: [&str; 4] = ["null", "tmpfs", "zram", "disk"];
@@ -43,6 +43,7 @@ pub(crate) struct Target {
 enum Owner {
     Folder { _folder: TempDir },
     Device { _device: Zram },
+    Loop { _device: LoopDevice },
 }
 
 impl Target {
@@ -55,6 +56,11 @@ impl Target {
             "zram" => match Capability::Zram.missing() {
                 Some(why) => Ok(Err(format!("needs Zram: {why}"))),
                 None => ram_device(size_bytes).map(Ok),
+            },
+            "loop" => match Capability::Loop.missing() {
+                Some(why) => Ok(Err(format!("needs Loop: {why}"))),
+                None if !is_memory(Path::new(MEMORY)) => Ok(Err(format!("{MEMORY} is no tmpfs"))),
+                None => loop_device(size_bytes).map(Ok),
             },
             "null" => pretended().map(Ok),
             _ => on_disk(size_bytes).map(Ok),
@@ -111,6 +117,23 @@ fn ram_device(size_bytes: u64) -> Result<Target> {
         direct: true,
         ram_backed: true,
         _owner: Owner::Device { _device: device },
+    })
+}
+
+/// The block layer of the kernel over memory.
+fn loop_device(size_bytes: u64) -> Result<Target> {
+    let device = LoopDevice::within(Path::new(MEMORY), size_bytes, 512)?;
+    let path = device.path().to_owned();
+    fill(&path, size_bytes)?;
+    Ok(Target {
+        name: "loop",
+        description: "a loop device over a file in memory, O_DIRECT".to_owned(),
+        device_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        path,
+        size_bytes,
+        direct: true,
+        ram_backed: true,
+        _owner: Owner::Loop { _device: device },
     })
 }
 
