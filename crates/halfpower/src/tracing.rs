@@ -3,7 +3,7 @@
 //! Whoever samples gets intervals with or without what the tracer saw: no tracer, for want of
 //! privileges or of support, is a finding and no failure, since the counters answer most questions
 //! without it. The tracer follows the disks that are there at the start; disks that come later have
-//! counters only, which is a finding, too. Rejected: a tracer on each interval anew, which would
+//! counters only. Rejected: a tracer on each interval anew, which would
 //! lose the requests in progress at every edge.
 
 use host::Roots;

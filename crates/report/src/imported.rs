@@ -7,7 +7,7 @@
 
 use crate::page::{Page, Span, Tone};
 use crate::table::{Column, Entry, Table};
-use crate::{Style, finding, number};
+use crate::{Style, finding, number, traced};
 use record::{Figure, Interval, Observation, ObservedDevice};
 
 /// Column at which the values of labelled lines begin.
@@ -33,6 +33,7 @@ pub fn observation_text(observation: &Observation, style: &Style) -> String {
     finding::print_verdict(&mut page, &observation.findings);
     page.blank();
     devices(&mut page, observation);
+    traced::print(&mut page, observation);
     finding::print(&mut page, &observation.findings);
     if !observation.id.is_empty() {
         page.blank();
@@ -202,7 +203,7 @@ fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Entry>) {
 }
 
 /// A name that fits its column.
-fn shortened(name: &str) -> String {
+pub(crate) fn shortened(name: &str) -> String {
     const LONGEST: usize = 16;
     if name.chars().count() <= LONGEST {
         return name.to_owned();

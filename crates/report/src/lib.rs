@@ -35,6 +35,7 @@ mod story;
 mod table;
 mod target;
 mod trace;
+mod traced;
 mod trial;
 mod watch;
 mod whatif;

@@ -1,0 +1,179 @@
+//! What the block-layer tracer saw of single requests, over all of an observation.
+//!
+//! The counters give means; the tracer tells the two parts of a response time apart (in the queue,
+//! in the device) with their distributions. Two percentiles of each stand for them: the usual request
+//! and the one in a hundred that somebody complains about. The document has the histograms.
+
+use crate::imported::shortened;
+use crate::number;
+use crate::page::{Page, Tone};
+use crate::table::{Column, Entry, Table};
+use record::{HistogramSnapshot, Interval, Observation, Traced, TracedOp};
+use std::collections::BTreeMap;
+
+/// Processes that are named.
+const MOST_PROCESSES: usize = 5;
+
+/// The tables; nothing where nothing was traced.
+pub(crate) fn print(page: &mut Page, observation: &Observation) {
+    if observation.intervals.iter().all(|interval| interval.traced.is_none()) {
+        return;
+    }
+    page.heading("Single requests, from the tracer", "");
+    let mut table = Table::new(vec![
+        Column::left(2),
+        Column::left(2),
+        Column::right(2),
+        Column::right(2),
+        Column::right(2),
+        Column::right(2),
+        Column::right(2),
+        Column::right(2),
+    ]);
+    table.groups(vec![("queued".into(), 3, 4), ("at disk".into(), 5, 6)]);
+    table.titles(&["device", "", "requests", "p50", "p99", "p50", "p99", "sequential"]);
+    let (mut lost, mut waits) = (0, HistogramSnapshot::default());
+    for device in &observation.devices {
+        let own: Vec<&Traced> = traced(&observation.intervals, &device.name).collect();
+        lost += own.iter().map(|traced| traced.lost).sum::<u64>();
+        waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
+        let mut name = shortened(&device.name);
+        let ops: [(&str, fn(&Traced) -> &TracedOp); 2] =
+            [("reads", |traced| &traced.read), ("writes", |traced| &traced.write)];
+        for (kind, op) in ops {
+            let ops: Vec<&TracedOp> = own.iter().map(|traced| op(traced)).collect();
+            if let Some(row) = row(&name, kind, &ops) {
+                table.row(row);
+                name.clear();
+            }
+        }
+    }
+    table.print(page);
+    let text = match waits.count() {
+        0 => "before a request was started, none waited for a free tag or for a throttle of the \
+              queue; limits of control groups hold requests where no tracer sees them"
+            .to_owned(),
+        count => format!(
+            "before a request was started, {} waited: half of them up to {}, one in a hundred \
+             longer than {}",
+            number::count(count as f64),
+            percentile(&waits, 0.5),
+            percentile(&waits, 0.99)
+        ),
+    };
+    page.paragraph(2, &text, Tone::Faint);
+    processes(page, &observation.intervals);
+    if lost > 0 {
+        let text = format!("{} requests were lost: the counts are low", number::count(lost as f64));
+        page.paragraph(2, &text, Tone::Plain);
+    }
+    page.blank();
+}
+
+fn traced<'a>(intervals: &'a [Interval], device: &'a str) -> impl Iterator<Item = &'a Traced> {
+    intervals
+        .iter()
+        .filter(move |interval| interval.device == device)
+        .filter_map(|interval| interval.traced.as_ref())
+}
+
+/// One operation of one device over all intervals; `None` without a request.
+fn row(device: &str, kind: &str, ops: &[&TracedOp]) -> Option<Vec<Entry>> {
+    let merged = |histogram: fn(&TracedOp) -> &HistogramSnapshot| {
+        ops.iter().fold(HistogramSnapshot::default(), |sum, op| sum.merged(histogram(op)))
+    };
+    let (queued, inside) = (merged(|op| &op.queue_ns), merged(|op| &op.device_ns));
+    if inside.count() == 0 {
+        return None;
+    }
+    let (sequential, weight) = ops
+        .iter()
+        .filter_map(|op| Some((op.sequential_share?, op.device_ns.count() as f64)))
+        .fold((0.0, 0.0), |(sum, all), (share, weight)| (sum + share * weight, all + weight));
+    let share = match weight > 0.0 {
+        true => number::percent(sequential / weight),
+        false => number::NONE.to_owned(),
+    };
+    Some(vec![
+        Entry::toned(device, Tone::Strong),
+        Entry::text(kind),
+        Entry::text(number::count(inside.count() as f64)),
+        Entry::text(percentile(&queued, 0.5)),
+        Entry::text(percentile(&queued, 0.99)),
+        Entry::text(percentile(&inside, 0.5)),
+        Entry::text(percentile(&inside, 0.99)),
+        Entry::text(share),
+    ])
+}
+
+fn percentile(histogram: &HistogramSnapshot, share: f64) -> String {
+    histogram.percentile(share).map_or_else(|| number::NONE.to_owned(), number::time)
+}
+
+/// Who asked for most, where that was traced.
+fn processes(page: &mut Page, intervals: &[Interval]) {
+    let mut requests: BTreeMap<(u32, &str), u64> = BTreeMap::new();
+    for traced in intervals.iter().filter_map(|interval| interval.traced.as_ref()) {
+        for (process, name, count) in &traced.processes {
+            *requests.entry((*process, name)).or_default() += count;
+        }
+    }
+    let mut rows: Vec<((u32, &str), u64)> = requests.into_iter().collect();
+    rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<String> = rows
+        .iter()
+        .take(MOST_PROCESSES)
+        .map(|((process, name), count)| {
+            format!("{} ({process}) {}", crate::escape(name), number::count(*count as f64))
+        })
+        .collect();
+    if !named.is_empty() {
+        page.paragraph(2, &format!("requests by process: {}", named.join(", ")), Tone::Plain);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Style, observation_text};
+    use record::ObservedDevice;
+
+    fn histogram(values: &[u64]) -> HistogramSnapshot {
+        HistogramSnapshot { buckets: values.iter().map(|value| (*value as u32, 1)).collect() }
+    }
+
+    fn observed(traced: Option<Traced>) -> String {
+        let interval =
+            Interval { device: "sda".into(), duration_ns: 1, traced, ..Interval::default() };
+        let device = ObservedDevice { name: "sda".into(), ..ObservedDevice::default() };
+        let observation = Observation {
+            devices: vec![device],
+            intervals: vec![interval],
+            ..Observation::default()
+        };
+        observation_text(&observation, &Style::default())
+    }
+
+    #[test]
+    fn what_was_traced_is_told_with_both_parts_and_without_a_tracer_nothing_is() {
+        assert!(!observed(None).contains("tracer"));
+        let mut traced = Traced { lost: 3, ..Traced::default() };
+        traced.read = TracedOp {
+            queue_ns: histogram(&[100, 101]),
+            device_ns: histogram(&[300, 301]),
+            sequential_share: Some(0.5),
+            ..TracedOp::default()
+        };
+        traced.processes = vec![(7, "a\u{1b}b".into(), 2)];
+        let text = observed(Some(traced));
+        let row: Vec<&str> =
+            text.lines().find(|line| line.contains("reads")).unwrap().split_whitespace().collect();
+        assert_eq!((row[0], row[1], row[2]), ("sda", "reads", "2"));
+        assert!(row.last() == Some(&"50%") || row.ends_with(&["50", "%"]), "{row:?}");
+        assert!(!text.contains("writes  "), "{text}");
+        assert!(text.contains("3 requests were lost"), "{text}");
+        assert!(text.contains("(7) 2") && !text.contains('\u{1b}'), "{text}");
+        assert!(text.contains("none waited"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
