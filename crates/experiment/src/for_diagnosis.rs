@@ -18,7 +18,7 @@
 use crate::cells::{CURVE_SIZES, check_cells};
 use crate::check::{CheckSettings, Phase, Planned};
 use crate::loads::{Amount, LoadSpec};
-use model::{Predictor, aggregate};
+use model::{Predictor, aggregate, mix_of};
 use record::{Locality, Nanos, OpKind, Trial, Workload};
 use stats::MIN_VISITS;
 use std::collections::VecDeque;
@@ -30,6 +30,9 @@ const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const CURVES_KIB: [u64; 4] = [4, 16, 64, 256];
 /// Those between, at the ends of the curve only.
 const BETWEEN_KIB: [u64; 3] = [8, 32, 128];
+/// Those between that are no powers of two: they lie across the borders of pages and chunks, and
+/// take more of the device than their size says. Where time is short, drawn mixes alone show it.
+const ACROSS_KIB: [u64; 4] = [12, 24, 48, 96];
 /// Depth at the end of such a curve, and of streams.
 const DEEP: u32 = 64;
 /// Depths of sequential streams and of hits.
@@ -40,16 +43,23 @@ const MIX_DEPTHS: [u32; 3] = [1, 8, DEEP];
 const LADDER_GAIN: f64 = 0.02;
 /// Loads of single classes, shares of their capacity in percent.
 const CURVE_LOADS: [u64; 5] = [15, 40, 60, 75, 88];
+/// Sizes of random requests under them, and those under fewer of them where time costs nothing, in
+/// KiB.
+const OPEN_CURVES_KIB: [u64; 2] = [4, 64];
+const OPEN_BETWEEN_KIB: [u64; 3] = [16, 48, 128];
 const FEW_LOADS: [u64; 3] = [20, 60, 85];
 /// Drawn mixes under an open load, where time is short and where it costs nothing, and the range of
 /// their loads in percent.
 const DRAWN: u64 = 24;
-const DRAWN_AT_LEISURE: u64 = 64;
+const DRAWN_AT_LEISURE: u64 = 160;
 const LEISURE: Nanos = Nanos(3_600_000_000_000);
 const DRAWN_LOADS: (u64, u64) = (15, 88);
 /// Requests that a visit should see, and rounds of its depth.
 const CLOSED_REQUESTS: f64 = 4_000.0;
-const OPEN_REQUESTS: f64 = 20_000.0;
+const OPEN_REQUESTS: f64 = 12_000.0;
+/// The same of drawn mixes: many of them seen roughly tell more of what lies between than few seen
+/// well.
+const DRAWN_REQUESTS: f64 = 8_000.0;
 const ROUNDS: f64 = 24.0;
 /// Requests of a first visit, at the rate of the slowest cell so far.
 const FIRST_REQUESTS: f64 = 1_000.0;
@@ -64,6 +74,10 @@ const MIN_VISIT: Nanos = Nanos(50_000_000);
 const FIRST_VISIT: Nanos = Nanos(400_000_000);
 /// Part of a visit that is run before it counts.
 const RAMP_SHARE: u64 = 10;
+/// The same of deep closed loops that write, and the requests that they see: what a drive's buffer
+/// and its spare blocks take at first is not what it can go on to take.
+const FILLING_SHARE: u64 = 4;
+const FILLING_REQUESTS: f64 = 6_000.0;
 /// Visits without a completion after which a cell is given up.
 const MAX_STALLS: u32 = 2;
 
@@ -121,7 +135,7 @@ impl DiagnosisPlan {
             skipped: 0,
             settings,
         };
-        let drawn = if plan.settings.budget >= LEISURE { DRAWN_AT_LEISURE } else { DRAWN };
+        let drawn = if plan.at_leisure() { DRAWN_AT_LEISURE } else { DRAWN };
         for _ in 0..drawn {
             let load = LoadSpec::draw(&mut plan.rng, plan.settings.write);
             let (low, high) = DRAWN_LOADS;
@@ -147,7 +161,7 @@ impl DiagnosisPlan {
                     plan.add(&stream, Amount::Depth(depth), Phase::Size);
                 }
             }
-            for kib in BETWEEN_KIB {
+            for kib in plan.between_kib() {
                 for depth in [1, DEEP] {
                     let load = LoadSpec::pure(op, Locality::Random, kib << 10);
                     plan.add(&load, Amount::Depth(depth), Phase::Depth(op));
@@ -194,7 +208,8 @@ impl DiagnosisPlan {
         }
         self.issued += 1;
         let cell = &self.cells[index];
-        let ramp = Nanos(visit.0 / RAMP_SHARE);
+        let share = if fills_buffers(&cell.workload) { FILLING_SHARE } else { RAMP_SHARE };
+        let ramp = Nanos(visit.0 / share);
         let workload = Workload {
             ramp_ns: ramp,
             runtime_ns: Nanos(visit.0 - ramp.0),
@@ -227,6 +242,17 @@ impl DiagnosisPlan {
 
     fn ops(&self) -> &'static [OpKind] {
         if self.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] }
+    }
+
+    /// Whether time costs nothing.
+    fn at_leisure(&self) -> bool {
+        self.settings.budget >= LEISURE
+    }
+
+    /// Sizes at the ends of the curve only.
+    fn between_kib(&self) -> Vec<u64> {
+        let across = if self.at_leisure() { &ACROSS_KIB[..] } else { &[] };
+        BETWEEN_KIB.iter().chain(across).copied().collect()
     }
 
     /// The index of a cell, which is added if it is new.
@@ -269,6 +295,7 @@ impl DiagnosisPlan {
                 None => {
                     self.stage = Stage::Mixes;
                     self.queue = self.mixes();
+                    self.fill_buffers_last();
                 }
             },
             Stage::Mixes => self.closed_round(2),
@@ -288,10 +315,22 @@ impl DiagnosisPlan {
         }
     }
 
+    /// Runs deep loops that write one after the other, those that write most first: between others a
+    /// drive empties its buffer and collects spare blocks, and what it takes then is more than it
+    /// goes on to take.
+    fn fill_buffers_last(&mut self) {
+        let cells = &self.cells;
+        self.queue.make_contiguous().sort_by_key(|&index| {
+            let workload = &cells[index].workload;
+            fills_buffers(workload).then_some(workload.read_percent)
+        });
+    }
+
     fn closed_round(&mut self, round: usize) {
         self.stage = Stage::ClosedRound(round);
         let closed = self.of_loop(false);
         self.queue = self.shuffled(closed);
+        self.fill_buffers_last();
     }
 
     /// Cells of closed or of open loops that are worth another visit.
@@ -362,15 +401,47 @@ impl DiagnosisPlan {
             ]);
         }
         let mut added = Vec::new();
+        let deeper = self.deeper();
+        if let Some(depth) = deeper.filter(|_| self.at_leisure()) {
+            added.extend(self.ends(depth));
+        }
         for load in &loads {
-            for depth in MIX_DEPTHS {
+            for depth in MIX_DEPTHS.into_iter().chain(deeper) {
                 added.extend(self.add(load, Amount::Depth(depth), Phase::Mixes));
             }
         }
         for (load, _) in self.drawn.clone() {
-            added.extend(self.add(&load, Amount::Depth(DEEP), Phase::Mixes));
+            let depth = deeper.unwrap_or(DEEP);
+            added.extend(self.add(&load, Amount::Depth(depth), Phase::Mixes));
         }
         self.shuffled(added)
+    }
+
+    /// The depth at which the ladders ended, where it lies beyond [`DEEP`]: the largest rate of a mix
+    /// is that of the same queue as the largest rates of its parts.
+    fn deeper(&self) -> Option<u32> {
+        let depths = self.cells.iter().map(|cell| cell.workload.depth);
+        depths.max().filter(|&depth| depth > DEEP)
+    }
+
+    /// What was measured up to [`DEEP`] only, at another depth.
+    fn ends(&mut self, depth: u32) -> Vec<usize> {
+        let mut added = Vec::new();
+        for &op in self.ops() {
+            let random = CURVES_KIB.into_iter().chain(self.between_kib());
+            let loads = random.map(|kib| (Locality::Random, kib << 10)).chain([
+                (Locality::Sequential, 4 << 10),
+                (Locality::Sequential, 64 << 10),
+                (Locality::Sequential, 256 << 10),
+                (Locality::Hit, 4 << 10),
+                (Locality::Hit, 64 << 10),
+            ]);
+            for (locality, bytes) in loads {
+                let load = LoadSpec::pure(op, locality, bytes);
+                added.extend(self.add(&load, Amount::Depth(depth), Phase::Depth(op)));
+            }
+        }
+        added
     }
 
     /// Open loads, at shares of the capacity that the closed loops showed.
@@ -378,9 +449,14 @@ impl DiagnosisPlan {
         let predictor = Predictor::of_cells(&aggregate(&self.closed, self.settings.target_rel));
         let mut wanted: Vec<(LoadSpec, u64)> = Vec::new();
         for &op in self.ops() {
-            for bytes in [4 << 10, 64 << 10] {
-                let load = LoadSpec::pure(op, Locality::Random, bytes);
+            for kib in OPEN_CURVES_KIB {
+                let load = LoadSpec::pure(op, Locality::Random, kib << 10);
                 wanted.extend(CURVE_LOADS.map(|percent| (load.clone(), percent)));
+            }
+            let between = if self.at_leisure() { &OPEN_BETWEEN_KIB[..] } else { &[] };
+            for kib in between {
+                let load = LoadSpec::pure(op, Locality::Random, kib << 10);
+                wanted.extend(FEW_LOADS.map(|percent| (load.clone(), percent)));
             }
             // Sizes whose curves were measured: the share of their capacity is then known.
             for (locality, bytes) in [
@@ -408,9 +484,12 @@ impl DiagnosisPlan {
         let cell = &self.cells[index];
         let budget = self.settings.budget.0 as f64;
         let visits = MIN_VISITS as f64;
+        let pure = mix_of(&cell.workload).is_some_and(|mix| mix.classes.len() == 1);
         let (share, cells, requests) = match cell.workload.rate_iops {
+            None if fills_buffers(&cell.workload) => (CLOSED_SHARE, CLOSED_CELLS, FILLING_REQUESTS),
             None => (CLOSED_SHARE, CLOSED_CELLS, CLOSED_REQUESTS),
-            Some(_) => (OPEN_SHARE, OPEN_CELLS, OPEN_REQUESTS),
+            Some(_) if pure => (OPEN_SHARE, OPEN_CELLS, OPEN_REQUESTS),
+            Some(_) => (OPEN_SHARE, OPEN_CELLS, DRAWN_REQUESTS),
         };
         let longest = (budget * share / (visits * cells)).max(MIN_VISIT.0 as f64);
         let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(|| self.expected(index));
@@ -439,4 +518,9 @@ impl DiagnosisPlan {
         let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
         cell.rates.first().copied().or_else(lowest)
     }
+}
+
+/// Whether a visit must last until buffers are full.
+fn fills_buffers(workload: &Workload) -> bool {
+    workload.rate_iops.is_none() && workload.depth >= DEEP && workload.writes()
 }

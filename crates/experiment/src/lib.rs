@@ -9,6 +9,7 @@
 mod cells;
 mod check;
 mod cost_fit;
+mod crash_loss;
 mod for_diagnosis;
 mod loads;
 mod precondition;

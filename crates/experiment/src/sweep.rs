@@ -13,6 +13,7 @@
 //! and the change is above 3 %, the distance within which the 1997 authors called their repeats
 //! equal ("all the data obtained were quite repeatable (within 3%)").
 
+use crate::crash_loss::crash_loss;
 use libm::{exp, log};
 use record::{
     DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
@@ -108,6 +109,10 @@ impl Visit<'_> {
             EffectMeasure::Throughput => Some(self.bytes_per_s),
             EffectMeasure::Response => Some(self.response_ns),
             EffectMeasure::Cpu => self.cpu_us_per_io,
+            EffectMeasure::Flushed if self.planned.workload.cache.synchronous() => {
+                Some(self.bytes_per_s)
+            }
+            EffectMeasure::Flushed => self.extras.get("flushed_bytes_per_s").copied(),
         };
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
@@ -137,6 +142,7 @@ pub fn conclude(experiment: &Experiment, design: &Design, trials: &[Trial]) -> C
         .collect();
     let mut findings: Vec<Finding> = spread_finding(&cells).into_iter().collect();
     findings.extend(round_finding(design, &cells, &visits));
+    findings.extend(crash_loss(experiment));
     Conclusions {
         reached: reached(&cells, &visits, design),
         effects: design

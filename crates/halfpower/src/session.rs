@@ -163,6 +163,16 @@ impl Session {
         Ok(())
     }
 
+    /// Bytes of the area that were written and are in memory alone; `None` where the kernel does not
+    /// tell.
+    pub(crate) fn unwritten_bytes(&self, workload: &Workload) -> Option<Bytes> {
+        let bytes = self.handles.iter().map(|handle| {
+            let (offset, length) = area_on(workload, &handle.facts);
+            host::unwritten_bytes(&handle.file, offset, length)
+        });
+        bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
+    }
+
     /// Reads the first `bytes` of every target into the page cache.
     pub(crate) fn read_into_cache(&self, start: Bytes, bytes: Bytes) -> std::io::Result<()> {
         let mut buffer = vec![0; 1 << 20];

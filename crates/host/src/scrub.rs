@@ -20,7 +20,7 @@
 use crate::error::HostError;
 use crate::roots::{Roots, text};
 use crate::target::{create_nameless, drop_clean_pages};
-use crate::unsafe_calls::{cached_pages, mapped_pages};
+use crate::unsafe_calls::{cached_pages, mapped_pages, unwritten_pages};
 use record::{Bytes, Scrub, Scrubbed};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::OFlags;
@@ -69,6 +69,14 @@ pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<B
     };
     // The area may begin and end within a page.
     Some(Bytes((pages * page).min(length.0)))
+}
+
+/// Bytes of an area that are in memory alone: a write was told to be done, and the device has not
+/// got it yet. `None` where the kernel does not tell (before Linux 6.5).
+#[must_use]
+pub fn unwritten_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
+    let pages = unwritten_pages(&file, offset.0, length.0).ok()?;
+    Some(Bytes((pages * rustix::param::page_size() as u64).min(length.0)))
 }
 
 /// Whether mincore tells the truth: to others than the owner it says that all pages are there.

@@ -103,3 +103,16 @@ fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
     let text = error.unwrap_err().to_string();
     assert!(text.contains("--scrub dontneed"), "{text}");
 }
+
+#[test]
+fn what_was_written_and_not_flushed_is_counted_and_nothing_after_the_flush() {
+    let Some((file, _)) = cached_file() else { return };
+    let unwritten = || unwritten_bytes(file.as_file(), Bytes(0), Bytes(AREA));
+    // Kernels before 6.5 do not tell.
+    let Some(clean) = unwritten() else { return };
+    assert_eq!(clean, Bytes(0));
+    file.as_file().write_all_at(&[1; 1 << 20], 0).unwrap();
+    assert_eq!(unwritten(), Some(Bytes(1 << 20)));
+    file.as_file().sync_data().unwrap();
+    assert_eq!(unwritten(), Some(Bytes(0)));
+}

@@ -253,6 +253,15 @@ const SYS_CACHESTAT: libc::c_long = 451;
 
 /// Pages of `offset..offset + length` of a file that are in the page cache, by cachestat.
 pub(crate) fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
+    cachestat(file, offset, length).map(|answer| answer.cached)
+}
+
+/// Those of them that wait to be written or are being written.
+pub(crate) fn unwritten_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
+    cachestat(file, offset, length).map(|answer| answer.dirty + answer.writeback)
+}
+
+fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
     let range = CachestatRange { offset, length };
     let mut answer = Cachestat::default();
     // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
@@ -266,10 +275,10 @@ pub(crate) fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<
             0 as libc::c_uint,
         )
     };
-    if outcome == 0 { Ok(answer.cached) } else { Err(last_error()) }
+    if outcome == 0 { Ok(answer) } else { Err(last_error()) }
 }
 
-/// The same by mincore, for `length` bytes from the page at `offset`, which kernels of any age
+/// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of any age
 /// have.
 pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};

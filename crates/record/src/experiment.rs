@@ -94,11 +94,14 @@ pub enum EffectMeasure {
     Response,
     /// Processor time per request (the lower bound).
     Cpu,
+    /// Bytes per second with the time of the flush that makes them durable, which is none where each
+    /// write already was. Of writes that nothing makes durable it is not measured.
+    Flushed,
 }
 
 impl EffectMeasure {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Throughput, Self::Response, Self::Cpu];
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::Response, Self::Cpu, Self::Flushed];
 
     /// The word of a design.
     #[must_use]
@@ -107,6 +110,7 @@ impl EffectMeasure {
             Self::Throughput => "throughput",
             Self::Response => "response",
             Self::Cpu => "cpu",
+            Self::Flushed => "flushed",
         }
     }
 }

@@ -49,6 +49,10 @@ pub enum FindingCode {
     ForeignIo,
     /// Repeats of a combination in the blocks of an experiment lie far apart.
     BlockSpread,
+    /// What a crash could lose in each cache mode that was measured.
+    CrashLoss,
+    /// What files lose because they take whole allocation units.
+    RoundingLoss,
     /// The device saw less traffic than we caused, although the page cache was bypassed.
     DeviceSawLess,
     /// The area holds holes or unwritten extents, which read as zeros without the device.

@@ -11,6 +11,9 @@ use crate::table::{Column, Entry, Table};
 use record::{HistogramSnapshot, Interval, Observation, Traced, TracedOp};
 use std::collections::BTreeMap;
 
+/// One operation of what was traced.
+type OpOf = fn(&Traced) -> &TracedOp;
+
 /// Processes that are named.
 const MOST_PROCESSES: usize = 5;
 
@@ -38,9 +41,9 @@ pub(crate) fn print(page: &mut Page, observation: &Observation) {
         lost += own.iter().map(|traced| traced.lost).sum::<u64>();
         waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
         let mut name = shortened(&device.name);
-        let ops: [(&str, fn(&Traced) -> &TracedOp); 2] =
+        let kinds: [(&str, OpOf); 2] =
             [("reads", |traced| &traced.read), ("writes", |traced| &traced.write)];
-        for (kind, op) in ops {
+        for (kind, op) in kinds {
             let ops: Vec<&TracedOp> = own.iter().map(|traced| op(traced)).collect();
             if let Some(row) = row(&name, kind, &ops) {
                 table.row(row);

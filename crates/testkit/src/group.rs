@@ -13,6 +13,31 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Where the controller is mounted on systems that have it.
 const MOUNT: &str = "/sys/fs/cgroup/blkio";
 
+/// What a group can be held back in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    /// Reads per second.
+    ReadIops,
+    /// Writes per second.
+    WriteIops,
+    /// Bytes read per second.
+    ReadBytes,
+    /// Bytes written per second.
+    WriteBytes,
+}
+
+impl Throttle {
+    /// The file of the group that sets it.
+    fn file(self) -> &'static str {
+        match self {
+            Self::ReadIops => "blkio.throttle.read_iops_device",
+            Self::WriteIops => "blkio.throttle.write_iops_device",
+            Self::ReadBytes => "blkio.throttle.read_bps_device",
+            Self::WriteBytes => "blkio.throttle.write_bps_device",
+        }
+    }
+}
+
 /// A group that throttles, removed when it is dropped.
 #[derive(Debug)]
 pub struct ThrottledGroup {
@@ -41,15 +66,15 @@ impl ThrottledGroup {
         }
     }
 
-    /// Holds reads of a device down to so many requests a second; 0 lets them go.
+    /// Holds requests to a device down to so many a second, or bytes a second; 0 lets them go.
     ///
     /// # Errors
     /// If the device is unknown or the kernel refuses.
-    pub fn limit_reads(&self, device: &Path, per_s: u64) -> Result<()> {
+    pub fn limit(&self, device: &Path, what: Throttle, per_s: u64) -> Result<()> {
         let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?;
         let rule = format!("{} {per_s}", numbers.trim());
-        fs::write(self.folder.join("blkio.throttle.read_iops_device"), rule)
+        fs::write(self.folder.join(what.file()), rule)
     }
 
     /// A command that enters the group and becomes the program that its arguments name.
@@ -75,5 +100,52 @@ impl Drop for ThrottledGroup {
     fn drop(&mut self) {
         let removed = patiently(|| fs::remove_dir(&self.folder));
         report_left_over("control group", &self.folder, removed);
+    }
+}
+
+/// A block device that is written slowly, and whose file system may keep little in memory that is
+/// not written yet, until this is dropped.
+#[derive(Debug)]
+pub struct SlowWrites {
+    numbers: String,
+}
+
+impl SlowWrites {
+    /// Holds all writes to a device down to so many bytes a second, and what waits in memory to be
+    /// written to it to about `dirty_bytes`.
+    ///
+    /// # Errors
+    /// If the device is unknown, or the kernel has no such limit (the second needs Linux 6.2).
+    pub fn on(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Self> {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_owned();
+        // From here on, what was set is taken back.
+        let slow = Self { numbers };
+        let memory = slow.memory();
+        fs::write(memory.join("strict_limit"), "1")?;
+        fs::write(memory.join("max_bytes"), dirty_bytes.to_string())?;
+        slow.limit(bytes_per_s)?;
+        Ok(slow)
+    }
+
+    fn memory(&self) -> PathBuf {
+        Path::new("/sys/class/bdi").join(&self.numbers)
+    }
+
+    /// Write-back is the kernel's, so that its group is the root.
+    fn limit(&self, bytes_per_s: u64) -> Result<()> {
+        let rule = format!("{} {bytes_per_s}", self.numbers);
+        fs::write(Path::new(MOUNT).join("blkio.throttle.write_bps_device"), rule)
+    }
+}
+
+impl Drop for SlowWrites {
+    fn drop(&mut self) {
+        let memory = self.memory();
+        let given_back = self
+            .limit(0)
+            .and_then(|()| fs::write(memory.join("strict_limit"), "0"))
+            .and_then(|()| fs::write(memory.join("max_ratio"), "100"));
+        report_left_over("limit of writes", &memory, given_back);
     }
 }

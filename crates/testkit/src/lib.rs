@@ -20,7 +20,7 @@ mod skip;
 mod state;
 
 pub use device::{LoopDevice, Tmpfs, Zram};
-pub use group::ThrottledGroup;
+pub use group::{SlowWrites, Throttle, ThrottledGroup};
 pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use skip::{SKIP_LOG, TestLock, enter, skip};

@@ -43,7 +43,7 @@ pub use measurement::{
 };
 pub use read_back::{not_read_back, read_back};
 pub use real::{RealRig, ceiling_iops};
-pub use scene::{Scene, SceneLoad, observe};
+pub use scene::{GroupLimit, Scene, SceneLoad, observe};
 pub use threads::Opening;
 pub use virtual_time::SimRig;
 pub use worker::{JobPlan, Step, Worker};

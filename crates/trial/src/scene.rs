@@ -7,7 +7,10 @@
 //!
 //! A limit of a control group holds a request before any disk counter starts. What passes it is a
 //! stream at equal distances, and that is how a limited load is carried out; that it is limited is
-//! told where a real machine tells it, in the context: the group's limit, and tasks that wait.
+//! told where a real machine tells it, in the context: the group's limits, and tasks that wait.
+//! Limits are those of `io.max`: reads and writes apart, requests or bytes. A program that both reads
+//! and writes waits for its writes where these are limited, so that a limit on one of them limits
+//! both in proportion.
 //! Pressure is modelled: some task waits as long as the device is busy or a limit holds it. (A
 //! token bucket of its own ahead of the counters was rejected: it would pass the same stream.)
 
@@ -29,6 +32,49 @@ use workload::derive_seed;
 /// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.
 const STREAMS: usize = 16;
 
+/// A limit of a control group, as in `io.max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupLimit {
+    /// What is limited.
+    pub op: OpKind,
+    /// Whether bytes, not requests.
+    pub bytes: bool,
+    /// Requests or bytes per second.
+    pub per_s: u64,
+}
+
+impl GroupLimit {
+    /// Its key in `io.max`.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        match (self.op, self.bytes) {
+            (OpKind::Read, false) => "riops",
+            (OpKind::Write, false) => "wiops",
+            (OpKind::Read, true) => "rbps",
+            (OpKind::Write, true) => "wbps",
+        }
+    }
+
+    /// The limit of this key and value; `None` for another key.
+    #[must_use]
+    pub fn of(what: &str, per_s: u64) -> Option<Self> {
+        let all = [OpKind::Read, OpKind::Write]
+            .into_iter()
+            .flat_map(|op| [false, true].map(|bytes| Self { op, bytes, per_s }));
+        all.into_iter().find(|limit| limit.what() == what)
+    }
+
+    /// Requests per second of a load that it lets through; `None` where the load has none of that.
+    #[must_use]
+    pub fn lets_through(&self, workload: &Workload) -> Option<u64> {
+        let reads = u64::from(workload.read_percent);
+        let percent = if self.op == OpKind::Read { reads } else { 100 - reads };
+        let size: u64 = workload.bs.iter().map(|size| size.bytes.0 * u64::from(size.percent)).sum();
+        let each = if self.bytes { percent * size } else { percent * 100 };
+        (each > 0).then(|| (self.per_s.saturating_mul(10_000) / each).max(1))
+    }
+}
+
 /// One load of a scene.
 #[derive(Clone, Debug)]
 pub struct SceneLoad {
@@ -40,8 +86,8 @@ pub struct SceneLoad {
     pub begin: Nanos,
     /// When it goes.
     pub end: Nanos,
-    /// The limit of its control group, requests per second.
-    pub limit_iops: Option<u64>,
+    /// The limits of its control group.
+    pub limits: Vec<GroupLimit>,
     /// Whether it is the page cache writing back.
     pub write_back: bool,
 }
@@ -99,7 +145,12 @@ fn identity(scene: &Scene<'_>) -> String {
         .iter()
         .map(|load| {
             let cell = load.workload.cell();
-            let limit = load.limit_iops.unwrap_or(0);
+            let limits: Vec<String> = load
+                .limits
+                .iter()
+                .map(|limit| format!("{}={}", limit.what(), limit.per_s))
+                .collect();
+            let limit = limits.join(",");
             let (begin, end) = (load.begin.0, load.end.0);
             format!("{} {cell} {begin} {end} {limit} {}", load.name, load.write_back)
         })
@@ -119,7 +170,8 @@ fn identity(scene: &Scene<'_>) -> String {
 /// The load as it reaches the device, and whether its limit holds it.
 fn limited(load: &SceneLoad) -> (Workload, bool) {
     let mut workload = load.workload.clone();
-    let Some(limit) = load.limit_iops else { return (workload, false) };
+    let through = load.limits.iter().filter_map(|limit| limit.lets_through(&workload));
+    let Some(limit) = through.min() else { return (workload, false) };
     if workload.arrival != Arrival::Closed && workload.rate_iops.is_some_and(|rate| rate <= limit) {
         return (workload, false);
     }
@@ -389,16 +441,12 @@ impl<'a> Play<'a> {
         let loads = || self.scene.loads.iter().filter(|load| there(load));
         let held = self.scene.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
         let cgroup_limits = loads()
-            .filter_map(|load| {
-                let what = match load.workload.only_op() {
-                    Some(OpKind::Write) => "wiops",
-                    _ => "riops",
-                };
-                Some(CgroupLimit {
+            .flat_map(|load| {
+                load.limits.iter().map(|limit| CgroupLimit {
                     group: load.name.clone(),
-                    what: what.to_owned(),
+                    what: limit.what().to_owned(),
                     major_minor: "0:0".to_owned(),
-                    limit_per_s: load.limit_iops?,
+                    limit_per_s: limit.per_s,
                 })
             })
             .collect();
@@ -445,7 +493,7 @@ mod tests {
             workload: spec.build(Bytes(1 << 30)).unwrap(),
             begin: Nanos(begin * SECOND),
             end: Nanos(end * SECOND),
-            limit_iops: None,
+            limits: Vec::new(),
             write_back: false,
         }
     }
@@ -498,7 +546,7 @@ mod tests {
     #[test]
     fn a_limited_load_shows_its_limit_and_a_fast_device() {
         let mut limited = load(0, 10, |spec| spec.iodepth = 32);
-        limited.limit_iops = Some(200);
+        limited.limits.extend(GroupLimit::of("riops", 200));
         let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
         let interval = &observation.intervals[5];
         assert!((interval.read.per_s.unwrap().value - 200.0).abs() <= 1.0);
@@ -506,6 +554,27 @@ mod tests {
         let context = &observation.contexts[5];
         assert_eq!(context.io_some_share, Some(1.0));
         assert_eq!(context.cgroup_limits[0].limit_per_s, 200);
+    }
+
+    #[test]
+    fn limits_of_bytes_and_of_one_operation_are_kept_in_proportion() {
+        let rate = |what: &str, per_s: u64, read_percent: u8| {
+            let mut limited = load(0, 10, |spec| {
+                spec.iodepth = 32;
+                spec.read_percent = read_percent;
+                *spec = spec.clone().with_bs(64 << 10);
+            });
+            limited.limits.extend(GroupLimit::of(what, per_s));
+            let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
+            let interval = &observation.intervals[5];
+            (interval.read.per_s.unwrap().value, interval.write.per_s.unwrap().value)
+        };
+        let (reads, _) = rate("rbps", 200 << 16, 100);
+        assert!((reads - 200.0).abs() <= 1.0, "{reads}");
+        let (reads, writes) = rate("wiops", 100, 50);
+        assert!((reads + writes - 200.0).abs() <= 1.0 && (writes - 100.0).abs() < 30.0, "{writes}");
+        // A limit on writes is none for a reader.
+        assert!(rate("wiops", 100, 100).0 > 7_000.0);
     }
 
     #[test]

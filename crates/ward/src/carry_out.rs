@@ -100,8 +100,8 @@ fn changed(disk: &Disk, remedy: &Remedy, episode: &Episode) -> Option<Disk> {
             }
         }
         Strategy::RaiseCap => {
-            if after.loads.iter().any(|load| load.limit_iops.is_some()) {
-                after.loads.iter_mut().for_each(|load| load.limit_iops = None);
+            if after.loads.iter().any(|load| !load.limits.is_empty()) {
+                after.loads.iter_mut().for_each(|load| load.limits.clear());
             } else {
                 after.is = disk.device.text();
             }

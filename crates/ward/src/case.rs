@@ -1,7 +1,8 @@
 //! What a case is: devices, loads, what is known of them, and the truth.
 
 use crate::devices::Device;
-use record::{Strategy, Verdict};
+use record::{NoteCode, Strategy, Verdict};
+use trial::GroupLimit;
 use workload::Spec;
 
 /// Kinds of cases. Each has an opposite of its own.
@@ -45,11 +46,14 @@ pub enum Kind {
     TooLittle,
     /// Slower than profiled and with many requests outstanding. Opposite: slower and capped.
     SlowAndDeep,
+    /// Two at once: a slow device and a load that comes, a slow disk beside a hot one, a tenant at
+    /// its limit beside one without. Opposite: one of the two, or neither.
+    Together,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Healthy,
         Self::Slower,
         Self::OneWriter,
@@ -69,6 +73,7 @@ impl Kind {
         Self::NoProfile,
         Self::TooLittle,
         Self::SlowAndDeep,
+        Self::Together,
     ];
 
     /// Its name on the command line.
@@ -94,6 +99,7 @@ impl Kind {
             Self::NoProfile => "no-profile",
             Self::TooLittle => "too-little",
             Self::SlowAndDeep => "slow-and-deep",
+            Self::Together => "together",
         }
     }
 
@@ -115,8 +121,8 @@ pub struct Load {
     pub from_s: u64,
     /// When it goes.
     pub to_s: u64,
-    /// Limit of its control group, requests per second.
-    pub limit_iops: Option<u64>,
+    /// Limits of its control group.
+    pub limits: Vec<GroupLimit>,
     /// Whether it is the page cache.
     pub write_back: bool,
 }
@@ -189,4 +195,6 @@ pub struct Case {
     pub expects: Vec<Expect>,
     /// Right first advice.
     pub advice: FirstAdvice,
+    /// The false friend that has to be named: what looks like trouble and is none.
+    pub friend: Option<NoteCode>,
 }

@@ -10,7 +10,8 @@ use crate::devices::{
     ALL, DRIVES, Device, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, SIZED, STRIPED,
 };
 use crate::dice::Dice;
-use record::{Arrival, Bytes, EngineName, Nanos, Pattern, Strategy, Verdict};
+use record::{Arrival, Bytes, EngineName, Nanos, NoteCode, OpKind, Pattern, Strategy, Verdict};
+use trial::GroupLimit;
 use workload::Spec;
 
 /// The area of every load and every profile.
@@ -63,6 +64,7 @@ pub fn draw_of(kind: Kind, seed: u64) -> Case {
         Kind::NoProfile => no_profile(dice, opposite),
         Kind::TooLittle => too_little(dice, opposite),
         Kind::SlowAndDeep => slow_and_deep(dice, opposite),
+        Kind::Together => together(dice, opposite),
     };
     (case.seed, case.kind, case.opposite) = (seed, kind, opposite);
     case
@@ -85,7 +87,7 @@ fn load(device: Device, name: &str, change: impl FnOnce(&mut Spec)) -> Load {
         spec,
         from_s: 0,
         to_s: device.seconds(),
-        limit_iops: None,
+        limits: Vec::new(),
         write_back: false,
     }
 }
@@ -138,6 +140,7 @@ fn one(
         traced: dice.flip(),
         expects: vec![expect(0, 0, seconds, verdicts)],
         advice,
+        friend: None,
     }
 }
 
@@ -265,21 +268,43 @@ fn depth_alone(dice: &mut Dice, opposite: bool) -> Case {
     one(dice, device, device.text(), loads, &[Verdict::Overloaded], advice)
 }
 
+/// Requests outstanding that reach a rate with certainty: twice as many as are then worked on.
+fn reaches(device: Device, per_s: f64) -> u32 {
+    (2.0 * per_s / device.lone_per_s()).ceil() as u32
+}
+
+/// A limit of this many requests per second of a load of one operation, in requests or in bytes.
+fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
+    let (per_s, bytes) = ((per_s.round() as u64).max(5), dice.flip());
+    let size = load.spec.bs.first().map_or(4096, |size| size.bytes.0);
+    let op = if load.spec.read_percent == 0 { OpKind::Write } else { OpKind::Read };
+    GroupLimit { op, bytes, per_s: if bytes { per_s * size } else { per_s } }
+}
+
+/// A tenant of a control group whose limit holds it, or does not.
+fn tenant(dice: &mut Dice, device: Device, limit: f64, below: Option<f64>) -> Load {
+    let percent = if device.alike() { dice.pick(&[100, 0]) } else { 100 };
+    let mut held = match below {
+        Some(asked) => open(device, "tenant", (asked * limit).max(3.0), percent),
+        None => {
+            let depth = dice.pick(&[8, 16, 32]).max(reaches(device, limit));
+            closed(device, "tenant", depth, percent)
+        }
+    };
+    held.limits = vec![limit_of(dice, &held, limit)];
+    held
+}
+
 fn group_limit(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&ALL);
-    let percent = if device.alike() { dice.pick(&[100, 0]) } else { 100 };
     let limit = dice.between(0.1, 0.6) * device.ease_per_s();
     let asked = dice.between(0.4, 0.8);
-    let (mut held, verdicts, advice) = if opposite {
-        let rate = (asked * limit).max(3.0);
-        let fine = fine(device, rate);
-        (open(device, "tenant", rate, percent), fine, FirstAdvice::Silence)
+    let held = tenant(dice, device, limit, opposite.then_some(asked));
+    let (verdicts, advice) = if opposite {
+        (fine(device, (asked * limit).max(3.0)), FirstAdvice::Silence)
     } else {
-        let depth = dice.pick(&[8, 16, 32]);
-        let load = closed(device, "tenant", depth, percent);
-        (load, vec![Verdict::Capped], one_of(&[Strategy::RaiseCap]))
+        (vec![Verdict::Capped], one_of(&[Strategy::RaiseCap]))
     };
-    held.limit_iops = Some((limit.round() as u64).max(5));
     one(dice, device, device.text(), vec![held], &verdicts, advice)
 }
 
@@ -308,7 +333,12 @@ fn token_bucket(dice: &mut Dice, opposite: bool) -> Case {
         }
         return case;
     }
-    let is = format!("{},iops={}", device.text(), cap.round());
+    let bytes = dice.flip();
+    let is = if bytes {
+        format!("{},throughput={}", device.text(), (cap * 4096.0).round())
+    } else {
+        format!("{},iops={}", device.text(), cap.round())
+    };
     let advice = if seen_below {
         one_of(&[Strategy::RaiseCap])
     } else {
@@ -359,6 +389,7 @@ fn write_back(dice: &mut Dice, opposite: bool) -> Case {
     let mut case = one(dice, device, device.text(), vec![flush], verdicts, advice);
     let third = case.seconds / 3;
     case.expects = vec![expect(0, third, 2 * third, verdicts)];
+    case.friend = (!opposite).then_some(NoteCode::WriteBackBursts);
     case
 }
 
@@ -386,6 +417,7 @@ fn larger_requests(dice: &mut Dice, opposite: bool) -> Case {
     ];
     let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
     case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
+    case.friend = Some(NoteCode::SizesGrew);
     case
 }
 
@@ -404,6 +436,7 @@ fn turns_random(dice: &mut Dice, opposite: bool) -> Case {
     let loads = vec![stream, random];
     let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
     case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
+    case.friend = Some(NoteCode::PatternChanged);
     case
 }
 
@@ -565,7 +598,7 @@ fn slow_and_deep(dice: &mut Dice, opposite: bool) -> Case {
     let mut program = closed(device, "program", depth, percent);
     if opposite {
         let limit = dice.between(0.1, 0.5) * device.ease_per_s() / factor;
-        program.limit_iops = Some((limit.round() as u64).max(5));
+        program.limits = vec![limit_of(dice, &program, limit)];
         let advice = one_of(&[Strategy::RaiseCap]);
         let is = device.slower(factor);
         return one(dice, device, is, vec![program], &[Verdict::Capped], advice);
@@ -573,4 +606,110 @@ fn slow_and_deep(dice: &mut Dice, opposite: bool) -> Case {
     let verdicts = [Verdict::SlowAndOverloaded];
     let advice = one_of(&[Strategy::Restore, Strategy::ShallowerQueue]);
     one(dice, device, device.slower(factor), vec![program], &verdicts, advice)
+}
+
+fn together(dice: &mut Dice, opposite: bool) -> Case {
+    match dice.whole(0, 3) {
+        0 => slow_and_a_neighbour(dice, opposite),
+        1 => slow_and_written_back(dice, opposite),
+        2 => slow_and_hot(dice, opposite),
+        _ => capped_beside_another(dice, opposite),
+    }
+}
+
+/// A service all of the time and something else in the second third, on a slow device or on one as
+/// profiled: verdicts on the middle and around it.
+fn in_the_middle(
+    dice: &mut Dice,
+    (device, is): (Device, String),
+    loads: Vec<Load>,
+    (middle, around): (&[Verdict], &[Verdict]),
+    advice: FirstAdvice,
+) -> Case {
+    let mut case = one(dice, device, is, loads, middle, advice);
+    let third = case.seconds / 3;
+    case.expects = vec![expect(0, third, 2 * third, middle), expect(0, 0, third, around)];
+    case
+}
+
+fn slow_and_a_neighbour(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&QUEUES);
+    let factor = if opposite { 1.0 } else { dice.between(1.6, 3.0) };
+    let (ours, total) = (dice.between(0.05, 0.15), dice.between(0.94, 0.97));
+    let largest = device.largest_per_s() / factor;
+    let percent = reads(dice, device);
+    let loads = vec![
+        open(device, "service", ours * largest, percent),
+        middle(device, open(device, "neighbour", (total - ours) * largest, percent)),
+    ];
+    if opposite {
+        let mut more = MORE.to_vec();
+        more.push(Strategy::MoveNeighbour);
+        let right: (&[Verdict], &[Verdict]) = (&[Verdict::Overloaded], &FINE);
+        return in_the_middle(dice, (device, device.text()), loads, right, one_of(&more));
+    }
+    let right: (&[Verdict], &[Verdict]) = (&[Verdict::SlowAndOverloaded], &[Verdict::Slow]);
+    let advice = one_of(&[Strategy::Restore]);
+    in_the_middle(dice, (device, device.slower(factor)), loads, right, advice)
+}
+
+fn slow_and_written_back(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&QUEUES);
+    let factor = dice.between(1.6, 3.0);
+    let depth = many(dice, device);
+    let rate = (dice.between(0.15, 0.3) * device.ease_per_s() / factor).max(3.0);
+    let mut flush = middle(device, closed(device, "writer", depth, 0));
+    flush.write_back = true;
+    let loads = vec![open(device, "reader", rate, 100), flush];
+    if opposite {
+        // The device is fine: the reader waits behind the writes.
+        let advice = one_of(&[
+            Strategy::ShallowerQueue,
+            Strategy::MoveNeighbour,
+            Strategy::Scheduler,
+            Strategy::DirectIo,
+        ]);
+        let right: (&[Verdict], &[Verdict]) = (&[Verdict::Overloaded], &FINE);
+        return in_the_middle(dice, (device, device.text()), loads, right, advice);
+    }
+    let right: (&[Verdict], &[Verdict]) = (&[Verdict::SlowAndOverloaded], &[Verdict::Slow]);
+    let advice = one_of(&[Strategy::Restore]);
+    in_the_middle(dice, (device, device.slower(factor)), loads, right, advice)
+}
+
+/// One slow disk and another hot one; or the slow one alone.
+fn slow_and_hot(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&QUEUES);
+    let share = dice.between(0.05, 0.25);
+    let mut case = several(dice, device, share, 2);
+    case.disks[0].is = device.slower(dice.between(1.6, 2.5));
+    case.expects[0].verdicts = vec![Verdict::Slow];
+    case.advice = one_of(&[Strategy::Restore]);
+    if !opposite {
+        let depth = many(dice, device);
+        let percent = reads(dice, device);
+        case.disks[1].loads = vec![closed(device, "program", depth, percent)];
+        case.expects[1].verdicts = vec![Verdict::Overloaded];
+    }
+    case
+}
+
+/// A tenant at its limit, or below, and another without one.
+fn capped_beside_another(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&QUEUES);
+    let limit = dice.between(0.1, 0.3) * device.ease_per_s();
+    let (asked, others) = (dice.between(0.3, 0.7), dice.between(0.02, 0.15));
+    let held = tenant(dice, device, limit, opposite.then_some(asked));
+    let free = (others * device.ease_per_s()).max(3.0);
+    let percent = held.spec.read_percent;
+    let loads = vec![held, open(device, "other", free, percent)];
+    let (verdicts, advice) = if opposite {
+        (fine(device, asked * limit + free), FirstAdvice::Silence)
+    } else {
+        (vec![Verdict::Capped], one_of(&[Strategy::RaiseCap]))
+    };
+    let mut case = one(dice, device, device.text(), loads, &verdicts, advice);
+    // Counters of a device do not tell whose requests they count.
+    case.traced = true;
+    case
 }

@@ -102,7 +102,7 @@ fn scene_load(load: &Load, device: &SimSpec) -> Result<SceneLoad, WardError> {
         workload: load.spec.build(device.size())?,
         begin: Nanos(load.from_s * SECOND),
         end: Nanos(load.to_s * SECOND),
-        limit_iops: load.limit_iops,
+        limits: load.limits.clone(),
         write_back: load.write_back,
     })
 }

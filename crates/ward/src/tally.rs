@@ -96,6 +96,8 @@ pub struct Tally {
     pub carried_out: usize,
     /// Of these, what came within the predicted interval.
     pub inside: usize,
+    /// Draws with a false friend, and those in which it was named.
+    pub friends: (usize, usize),
     matrix: BTreeMap<(Kind, bool), Row>,
 }
 
@@ -126,6 +128,8 @@ impl Tally {
             tally.verdict_right += count(score.right);
             tally.confidently_wrong += count(score.confidently_wrong);
             tally.gave_up += count(score.gave_up);
+            tally.friends.0 += count(case.friend.is_some());
+            tally.friends.1 += count(case.friend.is_some() && score.friend_named);
             tally.with_evidence += count(!unknown);
             tally.carried_out += count(one.outcome.is_some());
             let inside = one.outcome.as_ref().is_some_and(|outcome| outcome.inside);
@@ -156,9 +160,16 @@ impl Tally {
     #[must_use]
     pub fn text(&self) -> String {
         let heads: String = COLUMNS.iter().map(|(_, head)| format!("{head:>7}")).collect();
-        let mut lines = vec![format!("{:18}{heads}{:>6}{:>6}", "kind", "right", "came")];
+        let mut lines = vec![format!("{:21}{heads}{:>6}{:>6}", "kind", "right", "came")];
+        let mut named = None;
         for ((kind, opposite), row) in &self.matrix {
-            let label = if *opposite { "  its opposite" } else { kind.name() };
+            // An opposite without its kind's row above it would be nobody's.
+            let label = match (*opposite, named == Some(*kind)) {
+                (false, _) => kind.name().to_owned(),
+                (true, true) => "  its opposite".to_owned(),
+                (true, false) => format!("not {}", kind.name()),
+            };
+            named = Some(*kind);
             let cells: String = COLUMNS
                 .iter()
                 .map(|(verdict, _)| match row.verdicts.get(verdict) {
@@ -171,7 +182,7 @@ impl Tally {
                 0 => "–".to_owned(),
                 all => format!("{}/{all}", row.inside),
             };
-            lines.push(format!("{label:18}{cells}{right:>6}{came:>6}"));
+            lines.push(format!("{label:21}{cells}{right:>6}{came:>6}"));
         }
         lines.push(LEGEND.to_owned());
         lines.push(String::new());
@@ -190,6 +201,7 @@ impl Tally {
             line("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
             line("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             line("advice that came within its interval", self.inside, self.carried_out, "90"),
+            line("false friends that were named", self.friends.1, self.friends.0, ""),
         ]
         .map(|line| line.trim_end().to_owned())
         .join("\n")

@@ -20,6 +20,7 @@ mod place;
 pub mod tidy;
 mod validate;
 mod ward;
+mod ward_real;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -29,15 +30,16 @@ pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
-  bench [--smoke] [--only null|truth|nops|tmpfs|zram|simulated] [--no-keep] [--verbose]
+  bench [--smoke] [--only PART] [--no-keep] [--verbose]
         [--pairs N] [--binary BINARY] [--against BINARY]
                           speed and truth of the harness, with goals
   peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
         [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
                           halfpower against fio, pair by pair
-  validate [--only DEVICE] [--trials N]
+  validate [--only DEVICE] [--trials N] [--seed N]
                           predictions against measurements, over all simulated devices
   ward [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
+  ward --real [--draws ROUNDS] [--first SEED] [--binary BINARY]
                           the diagnosis against cases with a known truth
   burner                  the upper bound of processor cost against a known one";
 
@@ -75,18 +77,23 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }
         "validate" => {
-            let flags = Arguments::read(rest, &[], &["--only", "--trials"])?;
+            let flags = Arguments::read(rest, &[], &["--only", "--trials", "--seed"])?;
             let options = validate::Options {
                 only: flags.value("--only")?,
                 trials: flags.value("--trials")?,
+                seed: flags.value("--seed")?,
             };
             validate::run(&options)
         }
-        "ward" => ward::run(&ward::Options::read(&Arguments::read(
-            rest,
-            &["--json"],
-            &["--draws", "--first", "--kind", "--seed"],
-        )?)?),
+        "ward" => {
+            let values = ["--draws", "--first", "--kind", "--seed", "--binary"];
+            let flags = Arguments::read(rest, &["--json", "--real"], &values)?;
+            if flags.has("--real") {
+                ward_real::run(&flags)
+            } else {
+                ward::run(&ward::Options::read(&flags)?)
+            }
+        }
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(true)

@@ -7,7 +7,9 @@
 use crate::arguments::Arguments;
 use anyhow::{Result, bail};
 use serde_json::json;
-use ward::{Case, Drawn, Kind, Profiles, Tally, draw, draw_of, stage};
+use ward::{
+    Case, Drawn, FirstAdvice, Kind, Load, ProfileOf, Profiles, Tally, draw, draw_of, stage,
+};
 
 /// Draws, unless told otherwise, and the first of them.
 const DRAWS: u64 = 500;
@@ -74,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 
 fn failed(one: &Drawn) -> bool {
     let missed = one.outcome.as_ref().is_some_and(|outcome| !outcome.inside);
-    !one.score.right || !one.score.advice_right || missed
+    !one.score.right || !one.score.advice_right || !one.score.friend_named || missed
 }
 
 /// One draw for a program.
@@ -100,6 +102,7 @@ fn line(one: &Drawn) -> serde_json::Value {
         "gave_up": one.score.gave_up,
         "first_advice": one.score.first.map(record::Strategy::name),
         "advice_right": one.score.advice_right,
+        "friend_named": one.score.friend_named,
         "carried_out": outcome,
     })
 }
@@ -116,6 +119,9 @@ fn words(one: &Drawn) -> String {
     if !score.advice_right {
         let first = score.first.map_or_else(|| "silence".to_owned(), record::Strategy::name);
         what.push(format!("first advice {first}"));
+    }
+    if let Some(friend) = one.case.friend.filter(|_| !score.friend_named) {
+        what.push(format!("{} not named", friend.name()));
     }
     if let Some(outcome) = one.outcome.as_ref().filter(|outcome| !outcome.inside) {
         let unit = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
@@ -138,6 +144,70 @@ fn words(one: &Drawn) -> String {
     )
 }
 
+/// A case in words: what was staged, and what is right.
+fn staged_words(case: &Case) -> String {
+    let side = if case.opposite { ", opposite" } else { "" };
+    let tracer = if case.traced { "with" } else { "without" };
+    let mut lines = vec![format!(
+        "{}{side}: {} s in steps of {} s, {tracer} a tracer",
+        case.kind.name(),
+        case.seconds,
+        case.interval_s
+    )];
+    for (index, disk) in case.disks.iter().enumerate() {
+        let was = disk.device.text();
+        let changed = if disk.is == was { String::new() } else { format!(", profiled as {was}") };
+        let profile = if disk.profile == ProfileOf::Nothing { ", no profile" } else { "" };
+        lines.push(format!("  disk {index}: {}{changed}{profile}", disk.is));
+        lines.extend(disk.loads.iter().map(load_words));
+    }
+    for expect in &case.expects {
+        let verdicts: Vec<String> = expect.verdicts.iter().map(|one| one.name()).collect();
+        lines.push(format!(
+            "  right for disk {}, {} to {} s: {}",
+            expect.disk,
+            expect.from_s,
+            expect.to_s,
+            verdicts.join(" or ")
+        ));
+    }
+    let advice = match &case.advice {
+        FirstAdvice::Silence => "none".to_owned(),
+        FirstAdvice::OneOf(right) => {
+            right.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
+        }
+    };
+    lines.push(format!("  right first advice: {advice}"));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn load_words(load: &Load) -> String {
+    let spec = &load.spec;
+    let asks = match spec.rate_iops {
+        Some(rate) => format!("{rate}/s"),
+        None => format!("{} outstanding", spec.iodepth),
+    };
+    let bytes: Vec<u64> = spec.bs.iter().map(|size| size.bytes.0).collect();
+    let mut words = format!(
+        "    {}, {} to {} s: {asks}, {:?} of {bytes:?} bytes, {} % reads",
+        load.name, load.from_s, load.to_s, spec.pattern, spec.read_percent
+    );
+    if spec.think.0 > 0 {
+        words.push_str(&format!(", thinks {} ns", spec.think.0));
+    }
+    if spec.misalign.0 > 0 {
+        words.push_str(&format!(", {} bytes off", spec.misalign.0));
+    }
+    for limit in &load.limits {
+        words.push_str(&format!(", {}={}", limit.what(), limit.per_s));
+    }
+    if load.write_back {
+        words.push_str(", from the page cache");
+    }
+    words
+}
+
 /// One case in full.
 fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
     let staged = stage(case, profiles)?;
@@ -145,7 +215,7 @@ fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
     if as_json {
         println!("{}", serde_json::to_string_pretty(&diagnosis)?);
     } else {
-        println!("{case:#?}");
+        print!("{}", staged_words(case));
         for device in &diagnosis.devices {
             for episode in &device.episodes {
                 println!(

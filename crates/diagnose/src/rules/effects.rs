@@ -15,7 +15,7 @@ const MATTERS_REL: f64 = 0.03;
 /// An interval within this distance of one says that there is no difference.
 const SAME_REL: f64 = 0.1;
 /// Probability that any effect that a rule looks at is judged wrongly.
-const WRONG: f64 = 0.05;
+pub(super) const WRONG: f64 = 0.05;
 /// Blocks without which nothing is told.
 const MIN_BLOCKS: u32 = 3;
 /// Effects that are quoted.
@@ -87,9 +87,9 @@ impl Rule {
 }
 
 /// An effect that was told.
-struct Told<'a> {
-    effect: &'a ExperimentEffect,
-    sign: Sign,
+pub(super) struct Told<'a> {
+    pub(super) effect: &'a ExperimentEffect,
+    pub(super) sign: Sign,
     low: f64,
     high: f64,
 }
@@ -129,7 +129,7 @@ fn distance(effect: &ExperimentEffect) -> f64 {
 }
 
 /// What an effect says, with the interval that holds for all that the rule looks at.
-fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
+pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
     let ratio = &effect.ratio;
     if ratio.n < MIN_BLOCKS || ratio.low <= 0.0 {
         return None;
@@ -216,7 +216,7 @@ fn because(rule: &Rule, told: &[Told]) -> String {
 }
 
 /// `-12 %`, `+3.1 %`, `4.2 times`.
-fn change(ratio: f64) -> String {
+pub(super) fn change(ratio: f64) -> String {
     if ratio >= 3.0 { crate::words::times(ratio) } else { crate::words::change(1.0, ratio) }
 }
 

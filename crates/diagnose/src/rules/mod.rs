@@ -15,6 +15,7 @@
 //! Some recommendations have no rule, because nothing on today's machines can show them: to use DMA
 //! (all controllers do), and IDE or SCSI by price (`halfpower cost` compares prices of any disks).
 
+mod crossing;
 mod effects;
 mod parts;
 mod table;
@@ -25,7 +26,10 @@ use record::{Advice, Experiment, LimitsRun, ZoneMap};
 #[must_use]
 pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
     let rules = table::RULES.iter().filter_map(|rule| effects::judge(rule, &experiment.effects));
-    rules.chain(parts::outstanding_per_disk(experiment)).collect()
+    rules
+        .chain(parts::outstanding_per_disk(experiment))
+        .chain(crossing::of_stripes(experiment))
+        .collect()
 }
 
 /// All advice that a run of `limits` supports.

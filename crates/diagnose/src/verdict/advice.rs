@@ -4,12 +4,18 @@
 //! would change is predicted by the same models that the verdict rests on, at the rate and the mix
 //! that were seen; where a prediction needs an assumption (how much a cache would serve), the
 //! assumption is stated and the interval spans its range. A device that is slower than its profile
-//! is predicted as its profile times the factor that was found. Advice is ranked by the share of the
-//! time per request that it saves: of the response time, or, where the rate is what grows, of the
-//! time between completions.
+//! is predicted as its profile times the factor that was found.
+//!
+//! Advice is ranked by the share of the time per request that it saves: of the response time, or,
+//! where the rate is what grows, of the time between completions. But first stands what undoes the
+//! cause in the device or above it, then what undoes the cause in the load, and then what makes room
+//! for the load as it is: a faster disk is no answer to a queue that a program keeps up, to a
+//! neighbour that can move, or to a cap, however much it would gain. (Rejected: gain alone. New disks
+//! then come first nearly always, because near saturation everything gains nearly everything.)
 
 use super::causes::sure;
 use super::expected::{Look, Reference};
+use super::judge::{SLOW_FROM, kept_up, partly_kept_up};
 use super::reference_knee;
 use super::{Judged, tally::Tally};
 use crate::words::percent;
@@ -26,12 +32,18 @@ const CACHED: (f64, f64, f64) = (0.3, 0.5, 0.8);
 const DEEPER_MAX: f64 = 32.0;
 /// A prediction is no better than its model: at least this half-width.
 const MODEL_ERROR: f64 = 0.1;
+/// The same at a rate, from a profile without open-loop trials: simulated drives, whose service
+/// times depend on the queue, are up to 15 % off then.
+const OPEN_ERROR: f64 = 0.2;
+/// A lone write may take this much less than the closed loop at depth 1 says, in which it follows
+/// right behind another: the drive's buffer is free for it.
+const LONE_WRITE: f64 = 0.3;
 /// Less than this is no gain.
 const GAIN_MIN: f64 = 0.05;
 /// Request size of larger requests.
 const LARGER_BYTES: u64 = 128 << 10;
 
-/// All advice on a device, by falling gain.
+/// All advice on a device, by what it answers and by falling gain.
 pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Vec<Remedy> {
     let mut all: Vec<Remedy> = Vec::new();
     for (index, one) in judged.iter().enumerate() {
@@ -49,8 +61,40 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Ve
         }
     }
     all.retain(|remedy| remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
-    all.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    let rank = |remedy: &Remedy| answers(remedy.cause);
+    all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(gain(b).total_cmp(&gain(a))));
     all
+}
+
+/// What a strategy against a cause changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Answers {
+    /// What is wrong with the device, or above it.
+    Device,
+    /// What is wrong with the load.
+    Load,
+    /// The room for a load that is too large, or who waits for whom in it.
+    Room,
+}
+
+fn answers(cause: CauseCode) -> Answers {
+    match cause {
+        CauseCode::ServiceSlower
+        | CauseCode::ReadsSlower
+        | CauseCode::WritesSlower
+        | CauseCode::PartialBlocks
+        | CauseCode::CgroupLimit
+        | CauseCode::WaitsAbove
+        | CauseCode::PinnedRate => Answers::Device,
+        CauseCode::DepthBeyondKnee
+        | CauseCode::Bursts
+        | CauseCode::Neighbour
+        | CauseCode::HotDevice
+        | CauseCode::OneAtATime
+        | CauseCode::SmallSequential
+        | CauseCode::SplitRequests => Answers::Load,
+        CauseCode::RateNearMaximum | CauseCode::WritesInFront => Answers::Room,
+    }
 }
 
 fn gain(remedy: &Remedy) -> f64 {
@@ -75,10 +119,14 @@ impl<'a> Asked<'a> {
         let tally = &judged.stretch.tally;
         let best = judged.stretch.best_look();
         let response = tally.response_ns().unwrap_or(0.0);
-        let slow = matches!(judged.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
-        let slower = best
-            .filter(|_| slow)
-            .map_or(1.0, |(look, response)| response / look.expected_ns(false).max(1.0));
+        let ratio =
+            best.map_or(1.0, |(look, response)| response / look.expected_ns(false).max(1.0));
+        let slower = match judged.judgement.verdict {
+            Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
+            // What a limit above the device lets through may be slow as well.
+            Verdict::Capped if judged.judgement.limit.is_some() && ratio >= SLOW_FROM => ratio,
+            _ => 1.0,
+        };
         Self {
             episode,
             judged,
@@ -180,18 +228,32 @@ impl<'a> Asked<'a> {
     /// What the mix would see at a rate, as slow as the device is now.
     fn at_rate(&self, mix: &Mix, rate: f64) -> Option<Estimate> {
         let prediction = self.reference?.at_rate(mix, rate * self.slower)?;
-        Some(self.time(&prediction))
+        Some(self.loosened(&self.time(&prediction), mix))
+    }
+
+    /// A time at a rate with the error that it has where no open-loop trials were made.
+    fn loosened(&self, time: &Estimate, mix: &Mix) -> Estimate {
+        if self.reference.is_some_and(Reference::knows_open_loads) {
+            return *time;
+        }
+        let writes: f64 = mix
+            .classes
+            .iter()
+            .filter(|class| class.op == OpKind::Write)
+            .map(|class| class.share)
+            .sum();
+        let wide = at_least(time, OPEN_ERROR);
+        Estimate {
+            low: wide.low.min(time.value * (1.0 - OPEN_ERROR - LONE_WRITE * writes)),
+            ..wide
+        }
     }
 
     /// What requests would take of the device as profiled, and their rate. Work that arrives by
     /// itself arrives as before and meets a shorter queue; a constant number in progress stays.
     fn as_profiled(&self) -> Option<(Estimate, Estimate)> {
         let look = self.look?;
-        let by_itself = !self.judged.stretch.constant_depth();
-        if by_itself && let Some(prediction) = self.reference?.at_rate(&look.mix, self.iops) {
-            let time = self.reference?.widened(&prediction.response_ns);
-            return Some((at_least(&time, MODEL_ERROR), self.same_rate()));
-        }
+        let stretch = &self.judged.stretch;
         // With the same number in progress the rate rises as the time falls.
         let rate = Estimate {
             value: self.iops * self.slower,
@@ -200,7 +262,20 @@ impl<'a> Asked<'a> {
             se: self.iops * self.slower * MODEL_ERROR / 1.96,
             n: self.tally.intervals,
         };
-        Some((at_least(&look.at_concurrency, MODEL_ERROR), rate))
+        let closed = at_least(&look.at_concurrency, MODEL_ERROR);
+        let prediction = self.reference?.at_rate(&look.mix, self.iops);
+        let Some(prediction) = prediction.filter(|_| !stretch.known.constant) else {
+            return Some((closed, rate));
+        };
+        let time = at_least(&self.reference?.widened(&prediction.response_ns), MODEL_ERROR);
+        let open = self.loosened(&time, &look.mix);
+        if !partly_kept_up(stretch.series) {
+            return Some((open, self.same_rate()));
+        }
+        // Between work that comes by itself and work that is kept up.
+        let between =
+            Estimate { low: open.low.min(closed.low), high: open.high.max(closed.high), ..closed };
+        Some((between, Estimate { low: self.iops, ..rate }))
     }
 
     fn restore(&self, cause: CauseCode) -> Option<Remedy> {
@@ -219,7 +294,7 @@ impl<'a> Asked<'a> {
         };
         let mut remedy = self.remedy(Strategy::Restore, cause, what.to_owned());
         remedy = self.with_effect(remedy, self.effect(after, rate), false);
-        let assumes = if self.judged.stretch.constant_depth() {
+        let assumes = if self.judged.stretch.known.constant {
             "as many requests in progress as now"
         } else {
             "requests that arrive as often as now, by chance"
@@ -244,7 +319,14 @@ impl<'a> Asked<'a> {
             format_count(present)
         );
         let remedy = self.remedy(Strategy::ShallowerQueue, cause, action);
-        let effect = self.effect(self.time(&prediction), self.rate(&prediction.iops));
+        let mut time = self.time(&prediction);
+        if !kept_up(self.judged.stretch.series)
+            && let Ok(with_one) = reference.at_depth(&look.mix, knee + 1.0)
+        {
+            // Others ask as well, of whom one may be in front.
+            time.high = time.high.max(self.time(&with_one).high);
+        }
+        let effect = self.effect(time, self.rate(&prediction.iops));
         let mut remedy = self.with_effect(remedy, effect, false);
         "whoever issues them keeps a fixed number outstanding; work that arrives by itself waits in \
          the program instead"
@@ -280,7 +362,7 @@ impl<'a> Asked<'a> {
     /// The load over `disks` devices like this one; `None` without a prediction.
     fn spread(&self, disks: f64) -> Option<(Estimate, Estimate)> {
         let (reference, look) = (self.reference?, self.look?);
-        if self.judged.stretch.constant_depth() {
+        if self.judged.stretch.known.constant {
             // As many outstanding as now, shared.
             let present = self.tally.concurrency()?;
             let part = reference.at_depth(&look.mix, (present / disks).max(1.0)).ok()?;
@@ -322,7 +404,7 @@ impl<'a> Asked<'a> {
     fn faster(&self, cause: CauseCode) -> Option<Remedy> {
         let look = self.look?;
         let reference = self.reference?;
-        let constant = self.judged.stretch.constant_depth();
+        let constant = self.judged.stretch.known.constant;
         let at = |faster: f64| -> Option<(f64, f64)> {
             let factor = 1.0 - faster;
             if constant {
@@ -381,7 +463,7 @@ impl<'a> Asked<'a> {
     fn cached(&self, cause: CauseCode) -> Option<Remedy> {
         let reads = self.tally.read_share().unwrap_or(0.0);
         let reference = self.reference?;
-        let constant = self.judged.stretch.constant_depth();
+        let constant = self.judged.stretch.known.constant;
         let present = self.tally.concurrency()?;
         let at = |share: f64| -> Option<(f64, f64)> {
             let mix = self.with_hits(share)?;
@@ -423,7 +505,7 @@ impl<'a> Asked<'a> {
     fn host_cache(&self, cause: CauseCode) -> Option<Remedy> {
         let reads = self.tally.read_share().filter(|share| *share >= 0.3)?;
         let memory = self.judged.stretch.around.memory_bytes.filter(|bytes| *bytes > 1e9)?;
-        if self.judged.stretch.constant_depth() {
+        if self.judged.stretch.known.constant {
             return None;
         }
         let at = |share: f64| -> Option<(f64, f64)> {
@@ -477,9 +559,10 @@ impl<'a> Asked<'a> {
             && let Ok(prediction) =
                 reference.at_depth(&look.mix, look.side_by_side().clamp(1.0, DEEPER_MAX))
         {
-            let most = at_least(&prediction.iops, MODEL_ERROR);
+            let likely = self.rate(&prediction.iops);
+            let most = look.max_iops / self.slower * (1.0 + MODEL_ERROR);
             // Nobody knows how much is asked for: anything up to what the device can do.
-            let rate = Estimate { low: self.iops, ..most };
+            let rate = Estimate { low: self.iops, high: likely.high.max(most), ..likely };
             let effect = self.effect(self.time(&prediction), rate);
             remedy = self.with_effect(remedy, effect, true);
         }

@@ -138,7 +138,7 @@ fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
 fn deep(stretch: &Stretch<'_>, look: &Look, reference: Option<&Reference>) -> Option<Cause> {
     let present = stretch.tally.concurrency()?;
     let knee = reference_knee(reference?, look, present)?;
-    let constant = stretch.constant_depth();
+    let constant = stretch.known.constant;
     (constant && present >= DEEP * knee).then(|| {
         cause(
             CauseCode::DepthBeyondKnee,

@@ -13,6 +13,9 @@
 //! of thirty, so several shares of sequential requests are tried, and what each of them expects is
 //! kept: a response time is too long only if it is too long for all that the counters allow. A
 //! tracer's share, where there is one, stands alone.
+//!
+//! How sure a ratio of a time to its expectation is, follows from how it scatters from second to
+//! second, and not from how the time does: under an open load both rise and fall together.
 
 use super::tally::Tally;
 use model::{PredictError, Predictor};
@@ -48,6 +51,11 @@ pub(crate) struct Look {
     pub(crate) bend: f64,
     /// The largest rate.
     pub(crate) max_iops: f64,
+    /// The least time of any request of these operations in the profile.
+    pub(crate) quickest_ns: Option<f64>,
+    /// Half-width of the 95 % interval of the response time over the expectation, as a share, by
+    /// its scatter over the intervals; `None` of fewer than three.
+    pub(crate) scatter_rel: Option<f64>,
     /// What the model stretched.
     pub(crate) stretched: Vec<String>,
 }
@@ -93,6 +101,8 @@ pub(crate) struct Known {
     pub(crate) sequential: Option<f64>,
     /// Whether the busy counter can be believed.
     pub(crate) busy: bool,
+    /// Whether the number in progress stays the same, as in a closed loop.
+    pub(crate) constant: bool,
 }
 
 impl Reference {
@@ -114,13 +124,16 @@ impl Reference {
     pub(crate) fn looks(&self, series: &[Tally], known: Known) -> Result<Vec<Look>, String> {
         let total = Tally::sum(series);
         let alike = alike(series);
+        let groups: Vec<Tally> =
+            alike.iter().map(|members| Tally::sum_of(series, members)).collect();
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
         let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
         for share in shares {
             // One for each operation where the source does not tell them apart.
             for variant in 0..mixes(&total, share).len() {
-                match self.averaged(&total, &alike, share, variant, known.busy) {
+                let place = (share, variant);
+                match self.averaged(series, &total, (&groups, &alike), place, known) {
                     Ok(look) if rate <= ABOVE_MAXIMUM * look.max_iops => looks.push(look),
                     Ok(_) => beyond = true,
                     Err(error) => why = why.or(Some(error)),
@@ -136,22 +149,30 @@ impl Reference {
         Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
     }
 
-    /// One mix over groups of seconds.
+    /// One mix over groups of seconds, given as sums and members.
     fn averaged(
         &self,
+        series: &[Tally],
         total: &Tally,
-        groups: &[Tally],
-        share: f64,
-        variant: usize,
-        busy_known: bool,
+        (groups, members): (&[Tally], &[Vec<usize>]),
+        place: (f64, usize),
+        known: Known,
     ) -> Result<Look, String> {
-        let whole = self.single(total, share, variant, busy_known)?;
-        if groups.len() < 2 {
-            return Ok(whole);
-        }
+        let mut whole = self.single(total, place, known)?;
+        let mut expected = vec![None; series.len()];
         let mut parts = Vec::new();
-        for group in groups.iter().filter(|group| group.all.count() > 0.0) {
-            parts.push((group, self.single(group, share, variant, busy_known)?));
+        for (group, members) in groups.iter().zip(members) {
+            if group.all.count() <= 0.0 {
+                continue;
+            }
+            let look =
+                if groups.len() < 2 { whole.clone() } else { self.single(group, place, known)? };
+            members.iter().for_each(|&at| expected[at] = Some(look.expected_ns(false)));
+            parts.push((group, look));
+        }
+        whole.scatter_rel = scatter(series, &expected);
+        if parts.len() < 2 {
+            return Ok(whole);
         }
         let over = |count: fn(&Tally) -> f64, value: &dyn Fn(&Look) -> Option<f64>| {
             let known = parts.iter().filter_map(|(group, look)| {
@@ -187,11 +208,10 @@ impl Reference {
     fn single(
         &self,
         tally: &Tally,
-        share: f64,
-        variant: usize,
-        busy_known: bool,
+        (share, variant): (f64, usize),
+        known: Known,
     ) -> Result<Look, String> {
-        let busy = tally.utilization().filter(|share| busy_known && *share > 0.0);
+        let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
         let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
         let mut mixes = mixes(tally, share);
@@ -199,14 +219,23 @@ impl Reference {
             return Err("the sizes of the requests are not known".to_owned());
         }
         let mix = mixes.swap_remove(variant);
-        self.look(mix, share, depth, tally.iops()).map_err(|error| error.to_string())
+        self.look(mix, share, depth, tally.iops(), known.constant)
+            .map_err(|error| error.to_string())
     }
 
-    fn look(&self, mix: Mix, share: f64, depth: f64, rate: f64) -> Result<Look, PredictError> {
+    fn look(
+        &self,
+        mix: Mix,
+        share: f64,
+        depth: f64,
+        rate: f64,
+        constant: bool,
+    ) -> Result<Look, PredictError> {
         let closed = self.at_depth(&mix, depth)?;
-        let open = (rate < closed.max_iops.value)
-            .then(|| self.predictor.predict(&mix, Offered::PoissonPerS(rate)).ok())
-            .flatten();
+        let open = (rate < closed.max_iops.value).then(|| self.at_rate(&mix, rate)).flatten();
+        // A number in progress that does not vary does not bend.
+        let bend = open.as_ref().filter(|_| !constant).and_then(|open| self.bend(&mix, open));
+        let quickest = |class: &MixClass| Some(class.share * self.predictor.quickest_ns(class.op)?);
         Ok(Look {
             sequential_share: share,
             unloaded_ns: closed.unloaded_response_ns.value,
@@ -215,7 +244,9 @@ impl Reference {
                 closed.read_response_ns.map(|estimate| estimate.value),
                 closed.write_response_ns.map(|estimate| estimate.value),
             ],
-            bend: open.as_ref().and_then(|open| self.bend(&mix, open)).unwrap_or(1.0),
+            bend: bend.unwrap_or(1.0),
+            quickest_ns: mix.classes.iter().map(quickest).sum(),
+            scatter_rel: None,
             at_rate: open.map(|open| self.widened(&open.response_ns)),
             max_iops: closed.max_iops.value,
             stretched: closed.stretched,
@@ -230,9 +261,20 @@ impl Reference {
         self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
     }
 
-    /// Poisson arrivals at a rate.
+    /// Poisson arrivals at a rate. A profile without open-loop trials is asked by the model that
+    /// knows how much service times vary: with exponential ones a drive would seem to queue twice
+    /// as long as it does.
     pub(crate) fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Option<Prediction> {
-        self.predictor.predict(mix, Offered::PoissonPerS(rate_per_s)).ok()
+        let offered = Offered::PoissonPerS(rate_per_s);
+        if self.knows_open_loads() {
+            return self.predictor.predict(mix, offered).ok();
+        }
+        self.predictor.predict_by(ModelName::MixCapacity, mix, offered).ok()
+    }
+
+    /// Whether the profile holds open-loop trials, by which predictions at a rate were checked.
+    pub(crate) fn knows_open_loads(&self) -> bool {
+        !self.predictor.errors().is_empty()
     }
 
     /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
@@ -291,14 +333,15 @@ pub(crate) fn mixes(tally: &Tally, sequential: f64) -> Vec<Mix> {
     vec![Mix { classes }]
 }
 
-/// Seconds that resemble each other in depth, mix and size, summed up: at most a few dozen groups.
-fn alike(series: &[Tally]) -> Vec<Tally> {
+/// Seconds that resemble each other in depth, mix and size: at most a few dozen groups.
+fn alike(series: &[Tally]) -> Vec<Vec<usize>> {
     let step = |value: Option<f64>, steps: f64| match value {
         Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
         _ => i64::MIN,
     };
-    let mut groups: std::collections::BTreeMap<[i64; 4], Tally> = std::collections::BTreeMap::new();
-    for tally in series {
+    let mut groups: std::collections::BTreeMap<[i64; 4], Vec<usize>> =
+        std::collections::BTreeMap::new();
+    for (at, tally) in series.iter().enumerate() {
         let depth = tally
             .concurrency()
             .zip(tally.utilization())
@@ -309,9 +352,29 @@ fn alike(series: &[Tally]) -> Vec<Tally> {
             step(tally.read.request_bytes().or(tally.all.request_bytes()), 3.0),
             step(tally.write.request_bytes(), 3.0),
         ];
-        groups.entry(key).and_modify(|group| *group = group.plus(tally)).or_insert(*tally);
+        groups.entry(key).or_default().push(at);
     }
     groups.into_values().collect()
+}
+
+/// Half-width of the 95 % interval of all time over all expected time, as a share of it: a
+/// linearised ratio (Cochran 1977, section 6.4).
+fn scatter(series: &[Tally], expected_ns: &[Option<f64>]) -> Option<f64> {
+    let parts: Vec<(f64, f64)> = series
+        .iter()
+        .zip(expected_ns)
+        .filter_map(|(one, expected)| Some((one.all.time_ns?, (*expected)? * one.all.count())))
+        .collect();
+    let (time, expected) =
+        parts.iter().fold((0.0, 0.0), |(time, all), one| (time + one.0, all + one.1));
+    if parts.len() < 3 || time <= 0.0 || expected <= 0.0 {
+        return None;
+    }
+    let ratio = time / expected;
+    let squares: f64 = parts.iter().map(|(t, e)| (t - ratio * e) * (t - ratio * e)).sum();
+    let count = parts.len() as f64;
+    let se = (squares * count / (count - 1.0)).sqrt() / time;
+    Some(stats::student_t_quantile(0.975, count - 1.0) * se)
 }
 
 /// The look whose expectation lies nearest to a response time; of those that are about as near the

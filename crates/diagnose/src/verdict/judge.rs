@@ -19,7 +19,7 @@ use record::{Confidence, DeviceFacts, Evidence, Rival, Verdict, format_count, fo
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
 /// single times vary as much as their mean.
-const REQUESTS_MIN: f64 = 50.0;
+pub(crate) const REQUESTS_MIN: f64 = 50.0;
 /// Coarsest step of a response time, as a share of it.
 const STEP_MAX_REL: f64 = 0.25;
 /// Slow from this many times the expectation on.
@@ -36,6 +36,18 @@ const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
 const NEAR_MAXIMUM: f64 = 0.9;
 /// Below this share of the largest rate there is no load worth the name.
 const MUCH_TO_SPARE: f64 = 0.2;
+/// Between these the other answer is named as well.
+const SPARE_DOUBT: (f64, f64) = (0.17, 0.24);
+/// A number in progress that varies less than this, and less than this share of what arrivals by
+/// chance would make of it, stays the same.
+const CONSTANT_MAX: f64 = 0.1;
+const CONSTANT_CHANCE: f64 = 0.5;
+/// The same where a part may be kept up.
+const PARTLY_CHANCE: f64 = 0.9;
+/// The same where nothing comes by itself.
+const KEPT_UP_CHANCE: f64 = 0.05;
+/// Who keeps some outstanding all the time keeps the device busy.
+const CONSTANT_BUSY: f64 = 0.95;
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 const PRESSURE_BEYOND: f64 = 0.2;
 /// The same where it is the only sign.
@@ -190,24 +202,46 @@ impl Stretch<'_> {
         let ours = |limit: &&record::CgroupLimit| {
             self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
         };
+        let beyond = self.pressure_beyond();
+        // Where tasks wait most of the time for what the device does not do, others may do more
+        // beside a group that is at its limit.
+        let waited_for = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
+        let most = if waited_for { f64::INFINITY } else { AT_LIMIT.1 };
         let reached = |limit: &record::CgroupLimit| {
             let share = rate(&limit.what)? / limit.limit_per_s.max(1) as f64;
-            (AT_LIMIT.0..=AT_LIMIT.1).contains(&share).then_some(share)
+            (AT_LIMIT.0..=most).contains(&share).then_some(share)
         };
-        let limits = self.around.limits.iter().filter(ours);
-        let (limit, share) = limits.filter_map(|limit| Some((limit, reached(limit)?))).next()?;
-        let beyond = self.pressure_beyond();
-        if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() {
+        let near = |share: f64| libm::fabs(libm::log(share));
+        let limits = || self.around.limits.iter().filter(ours);
+        let by_process = || {
+            let found = limits().filter_map(|limit| Some((limit, self.process_at(limit)?)));
+            found.min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
+        };
+        let (limit, share) = limits()
+            .filter_map(|limit| Some((limit, reached(limit)?)))
+            .min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
+            .filter(|(_, share)| *share <= AT_LIMIT.1 || by_process().is_none())
+            .or_else(by_process)?;
+        let total = rate(&limit.what)? / limit.limit_per_s.max(1) as f64;
+        let beside = total > AT_LIMIT.1;
+        if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() && !beside {
             // Nobody waits longer than the device works: the load happens to be that large.
             return None;
         }
         let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
-        let confidence = if demanded { Confidence::Certain } else { Confidence::Likely };
+        let confidence = if demanded && !beside { Confidence::Certain } else { Confidence::Likely };
+        let done = if beside && self.process_at(limit).is_some() {
+            ", and that is what one of the processes does"
+        } else if beside {
+            ", and tasks wait for what the device does not do"
+        } else {
+            ", and that is what is done"
+        };
         let mut judgement = Judgement::new(
             Verdict::Capped,
             confidence,
             format!(
-                "The control group {:?} may do {}/s ({}), and that is what is done.",
+                "The control group {:?} may do {}/s ({}){done}.",
                 limit.group,
                 format_count(limit.limit_per_s as f64),
                 limit.what
@@ -218,6 +252,14 @@ impl Stretch<'_> {
             judgement =
                 judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
         }
+        if beside {
+            judgement.against(rival(
+                Verdict::NotTheDisk,
+                "Others do requests beside the group; how much of the rate is the group's is not \
+                 told.",
+                "The group's own counters (io.stat), or its io.pressure.",
+            ));
+        }
         if !demanded {
             judgement.against(rival(
                 Verdict::NotTheDisk,
@@ -227,6 +269,20 @@ impl Stretch<'_> {
         }
         judgement.limit = Some(limit.clone());
         Some(judgement)
+    }
+
+    /// What a process does over a limit, where that is about the whole of it.
+    fn process_at(&self, limit: &record::CgroupLimit) -> Option<f64> {
+        let op = if limit.what.starts_with('r') { &self.tally.read } else { &self.tally.write };
+        let size = if limit.what.ends_with("bps") { op.request_bytes()? } else { 1.0 };
+        let per_s = |count: f64| count * size / self.tally.seconds.max(1e-9);
+        let processes = &self.around.traced.as_ref()?.processes;
+        let shares = processes
+            .iter()
+            .map(|(_, _, count)| per_s(*count) / limit.limit_per_s.max(1) as f64)
+            .filter(|share| (AT_LIMIT.0..=AT_LIMIT.1).contains(share));
+        let off = |share: &f64| libm::fabs(libm::log(*share));
+        shares.min_by(|a, b| off(a).total_cmp(&off(b)))
     }
 
     /// Share of time that tasks wait for I/O beyond the time that the device is busy.
@@ -312,18 +368,9 @@ impl Stretch<'_> {
         let over = |look: &Look| response / look.expected_ns(by_rate).max(1.0);
         let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
         let most = looks.iter().map(over).fold(0.0, f64::max);
+        let saturation = self.tally.iops() / look.max_iops;
         if most < FIT_FROM {
-            let claim = format!(
-                "Requests take {}, {} of the least that the profile expects: a cache serves them, \
-                 or the profile is of another device.",
-                format_nanos(response),
-                percent(most)
-            );
-            return Judgement::new(Verdict::NotEnoughEvidence, Confidence::Likely, claim).with(
-                "response time over the least expected",
-                most,
-                "share",
-            );
+            return quicker(look, response, most, saturation);
         }
         let measure = Measure {
             look,
@@ -331,8 +378,8 @@ impl Stretch<'_> {
             over: over(look),
             least,
             most,
-            saturation: self.tally.iops() / look.max_iops,
-            error: self.error_rel().hypot(look.error_rel()),
+            saturation,
+            error: look.scatter_rel.unwrap_or_else(|| self.error_rel()).hypot(look.error_rel()),
         };
         let mut judgement = self.conclude(&measure);
         self.rivals_of_place(&mut judgement, &measure);
@@ -347,7 +394,9 @@ impl Stretch<'_> {
         // Too long for every mix that the counters allow, by more than chance allows.
         let beyond = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
         let waits = look.stretch();
-        let overloaded = waits >= WAITS_FROM || saturation >= NEAR_MAXIMUM;
+        // A device that is slower does less: what it does of what it can do now.
+        let of_now = if beyond { saturation * over } else { saturation };
+        let overloaded = waits >= WAITS_FROM || of_now >= NEAR_MAXIMUM;
         let verdict = match (beyond, overloaded) {
             (true, true) => Verdict::SlowAndOverloaded,
             (true, false) => Verdict::Slow,
@@ -386,6 +435,10 @@ impl Stretch<'_> {
                 format!("{} what is expected is near what still counts as such.", times(over)),
                 "A longer observation, or a new profile.",
             ));
+        }
+        let spare = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        if spare && (SPARE_DOUBT.0..SPARE_DOUBT.1).contains(&saturation) {
+            judgement.against(spare_rival(saturation));
         }
         if !beyond && saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
             let other = match (overloaded, saturation < MUCH_TO_SPARE) {
@@ -563,12 +616,93 @@ impl Stretch<'_> {
             "ns",
         )
     }
+}
 
-    /// Whether the number in progress stays the same, as in a closed loop.
-    pub(crate) fn constant_depth(&self) -> bool {
-        let present: Vec<f64> = self.series.iter().filter_map(Tally::concurrency).collect();
-        present.len() >= 4 && moves(&present).is_some_and(|cv| cv < 0.1)
+/// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
+/// come by themselves.
+pub(crate) fn constant_depth(series: &[Tally]) -> bool {
+    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+    busy && depth_moves(series)
+        .is_some_and(|(cv, share)| cv < CONSTANT_MAX && share < CONSTANT_CHANCE)
+}
+
+/// Whether a part of it may be kept up by a program, beside what comes by itself.
+pub(crate) fn partly_kept_up(series: &[Tally]) -> bool {
+    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+    busy && depth_moves(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
+}
+
+/// Whether all of it is kept up by programs that wait for their requests.
+pub(crate) fn kept_up(series: &[Tally]) -> bool {
+    depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
+}
+
+/// How much the number in progress varies, as a share of it and of what it would with Poisson
+/// arrivals: their mean over a time T varies by about sqrt(2 R / (L T)), R being how long requests
+/// are remembered. What a program keeps up varies by less, whatever the device does.
+fn depth_moves(series: &[Tally]) -> Option<(f64, f64)> {
+    let total = Tally::sum(series);
+    let present: Vec<f64> = series.iter().filter_map(Tally::concurrency).collect();
+    if present.len() < 4 {
+        return None;
     }
+    let (response, mean) = (total.response_ns()?, total.concurrency()?);
+    let length_ns = total.seconds * 1e9 / series.len() as f64;
+    let chance = (2.0 * response / (mean * length_ns).max(1.0)).sqrt();
+    let cv = moves(&present)?;
+    Some((cv, cv / chance.max(1e-12)))
+}
+
+/// The answer next to that on a load around a fifth of the largest rate.
+fn spare_rival(saturation: f64) -> Rival {
+    let other = if saturation < MUCH_TO_SPARE { Verdict::Healthy } else { Verdict::NotTheDisk };
+    rival(
+        other,
+        format!(
+            "The rate is {} of the largest; below {} the device has much to spare.",
+            percent(saturation),
+            percent(MUCH_TO_SPARE)
+        ),
+        "What the device could do for another load.",
+    )
+}
+
+/// Requests that are quicker than the profile expects of any place: read-ahead or a cache, as far as
+/// the profile holds requests that were as quick; beyond that it is of another device.
+fn quicker(look: &Look, response: f64, most: f64, saturation: f64) -> Judgement {
+    let takes = format_nanos(response);
+    let served = look.quickest_ns.is_some_and(|least| response >= FIT_FROM * least);
+    if !served {
+        let claim = format!(
+            "Requests take {takes}, {} of the least that the profile expects: a cache serves them, \
+             or the profile is of another device.",
+            percent(most)
+        );
+        return Judgement::new(Verdict::NotEnoughEvidence, Confidence::Likely, claim).with(
+            "response time over the least expected",
+            most,
+            "share",
+        );
+    }
+    let spare = saturation < MUCH_TO_SPARE;
+    let verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
+    let claim = format!(
+        "Requests take {takes}, {} of what the profile expects of requests one behind the other: \
+         read-ahead or a cache of the device serves them. The rate is {} of the largest.",
+        percent(most),
+        percent(saturation)
+    );
+    let mut judgement = Judgement::new(verdict, Confidence::Likely, claim)
+        .with("response time", response, "ns")
+        .with("response time over the least expected", most, "share")
+        .with("quickest request of the profile", look.quickest_ns.unwrap_or(0.0), "ns")
+        .with("rate over the largest of this mix", saturation, "share");
+    judgement.against(rival(
+        Verdict::NotEnoughEvidence,
+        "The profile may be of another, slower device.",
+        "A new profile.",
+    ));
+    judgement
 }
 
 /// A stretch held against its profile.

@@ -45,6 +45,11 @@ type NamedSpare = (String, Vec<Spare>);
 /// Neighbouring stretches are one episode where their rates, times and sizes are within this factor
 /// and they have the same verdict.
 const ALIKE: f64 = 1.4;
+/// Stretches below this length come and go, where they do so this often.
+const RETURNING_MAX: usize = 7;
+const RETURNS_MIN: usize = 3;
+/// The fewest intervals of a stretch whose first one can be left out, and whose last one.
+const BODY_MIN: (usize, usize) = (3, 4);
 /// Less than this many requests per second, and hardly ever busy, is rest.
 const IDLE_IOPS: f64 = 1.0;
 const IDLE_BUSY: f64 = 0.01;
@@ -185,25 +190,44 @@ impl<'a> Subject<'a> {
             reference,
         };
         subject.join();
+        subject.join_returning();
         subject
+    }
+
+    /// What of a range is looked at. A use begins and ends within an interval, and what was asked
+    /// for before the beginning is completed after it, so that the intervals at inner edges tell of
+    /// two uses at once.
+    fn body(&self, range: &Range<usize>) -> Range<usize> {
+        let (mut from, mut to) = (range.start, range.end);
+        if from > 0 && to - from >= BODY_MIN.0 {
+            from += 1;
+        }
+        if to < self.series.len() && to - from >= BODY_MIN.1 {
+            to -= 1;
+        }
+        from..to
     }
 
     /// What is known of a range of intervals.
     fn stretch(&self, range: Range<usize>) -> Stretch<'_> {
-        let intervals = &self.intervals[range.clone()];
-        let tally = Tally::over(intervals.iter().copied());
+        let body = self.body(&range);
+        let intervals = &self.intervals[body.clone()];
+        let series = &self.series[body];
         let around = Surroundings::of(intervals, &self.observation.contexts);
-        let known =
-            Known { sequential: around.sequential(), busy: self.device.busy_doubt.is_none() };
+        let known = Known {
+            sequential: around.sequential(),
+            busy: self.device.busy_doubt.is_none(),
+            constant: judge::constant_depth(series),
+        };
         let looks = match &self.reference {
-            Some(reference) => reference.looks(&self.series[range.clone()], known),
+            Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
         Stretch {
-            series: &self.series[range.clone()],
+            series,
             facts: self.device.facts.as_ref(),
             range,
-            tally,
+            tally: Tally::over(intervals.iter().copied()),
             around,
             looks,
             known,
@@ -229,6 +253,24 @@ impl<'a> Subject<'a> {
                 at += 1;
             }
         }
+    }
+
+    /// Joins short stretches under the same load as their neighbour that differ from it in nothing
+    /// but the response time, where there are several: what comes again and again is one thing that
+    /// goes on.
+    fn join_returning(&mut self) {
+        let ranges = self.ranges();
+        let same = |one: &Range<usize>, other: &Range<usize>| {
+            let short = one.len().min(other.len()) < RETURNING_MAX;
+            short && same_load(&self.stretch(one.clone()).tally, &self.stretch(other.clone()).tally)
+        };
+        let joined: Vec<bool> = ranges.windows(2).map(|pair| same(&pair[0], &pair[1])).collect();
+        if joined.iter().filter(|same| **same).count() < RETURNS_MIN {
+            return;
+        }
+        let mut kept = joined.into_iter();
+        let mut first = true;
+        self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
     /// All stretches with their verdicts.
@@ -332,8 +374,8 @@ impl<'a> Subject<'a> {
         Episode {
             begin_ns: time.start,
             duration_ns: time.end.saturating_sub(time.start),
-            intervals: tally.intervals,
-            share_of_time: tally.seconds / seconds,
+            intervals: u32::try_from(stretch.range.len()).unwrap_or(u32::MAX),
+            share_of_time: time.end.saturating_sub(time.start) as f64 / 1e9 / seconds,
             activity: match (idle, share >= BUSY_SATURATION) {
                 (true, _) => Activity::Idle,
                 (false, true) => Activity::Busy,
@@ -385,24 +427,40 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// How far the means of two stretches may lie apart: those of few requests differ by chance.
+fn apart(one: &Tally, other: &Tally) -> f64 {
+    let fewest = one.all.count().min(other.all.count());
+    if fewest < judge::REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
+}
+
+fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
+    match (one, other) {
+        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= factor,
+        (None, None) => true,
+        (a, b) => a == b,
+    }
+}
+
+/// Whether two stretches have the same load: rate, sizes, reads.
+fn same_load(one: &Tally, other: &Tally) -> bool {
+    let factor = apart(one, other);
+    let shares = one.read_share().zip(other.read_share());
+    near(Some(one.iops()), Some(other.iops()), factor)
+        && near(one.all.request_bytes(), other.all.request_bytes(), factor)
+        && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
+}
+
 /// Whether two neighbouring stretches are one.
 fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
     let idle = |stretch: &Stretch<'_>| stretch.tally.iops() < IDLE_IOPS;
     if idle(one) && idle(other) {
         return true;
     }
-    let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
-        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= ALIKE,
-        (None, None) => true,
-        (a, b) => a == b,
-    };
     let (a, b) = (&one.tally, &other.tally);
-    let shares = a.read_share().zip(b.read_share()).is_none_or(|(a, b)| (a - b).abs() < 0.2);
-    near(Some(a.iops()), Some(b.iops()))
-        && near(a.response_ns(), b.response_ns())
-        && near(a.all.request_bytes(), b.all.request_bytes())
-        && shares
-        && one.judge().verdict == other.judge().verdict
+    let few = a.all.count().min(b.all.count()) < judge::REQUESTS_MIN;
+    same_load(a, b)
+        && near(a.response_ns(), b.response_ns(), apart(a, b))
+        && (few || one.judge().verdict == other.judge().verdict)
 }
 
 /// A rate pinned inside the device: slow and capped look the same, unless the device was as fast as
@@ -419,13 +477,16 @@ fn settle_pinned(judged: &mut [Judged<'_>]) {
                 stretch.tally.iops()
             }
         };
-        let below_and_fast = judged.iter().any(|other| {
-            matches!(other.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk)
-                && rate(&other.stretch) <= BELOW_PIN * pin.per_s
-        });
+        let below: Vec<usize> = (0..judged.len())
+            .filter(|&at| rate(&judged[at].stretch) <= BELOW_PIN * pin.per_s)
+            .filter(|&at| as_behind_a_cap(&judged[at], rate(&judged[at].stretch) / pin.per_s))
+            .collect();
         let above = judged.iter().any(|other| rate(&other.stretch) > 1.05 * pin.per_s);
-        if !below_and_fast || above {
+        if below.is_empty() || above {
             continue;
+        }
+        for at in below {
+            settle_below(&mut judged[at].judgement, &pin);
         }
         let judgement = &mut judged[index].judgement;
         judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
@@ -445,6 +506,50 @@ fn settle_pinned(judged: &mut [Judged<'_>]) {
             "The provider's limit for this volume, or a trial of our own at that depth.",
         ));
     }
+}
+
+/// Whether a stretch at this share of a pinned rate is as fast as a device that is as profiled would
+/// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
+/// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
+/// make the lone request slower.
+fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
+    match judged.judgement.verdict {
+        Verdict::Healthy | Verdict::NotTheDisk => return true,
+        Verdict::Slow | Verdict::SlowAndOverloaded => {}
+        _ => return false,
+    }
+    let (Some((look, response)), true) = (judged.stretch.best_look(), share < 1.0) else {
+        return false;
+    };
+    let distance_ns = share * 1e9 / judged.stretch.tally.iops().max(1e-9);
+    let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
+    response <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
+}
+
+/// Below a cap that another stretch shows, requests wait no longer than it makes them.
+fn settle_below(judgement: &mut Judgement, pin: &pinned::Pin) {
+    if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
+        return;
+    }
+    let slow = judgement.verdict;
+    judgement.verdict = Verdict::Healthy;
+    judgement.confidence = Confidence::Likely;
+    judgement.claim = format!(
+        "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
+         as its profile says.",
+        pin.text()
+    );
+    judgement.rivals.retain(|rival| rival.verdict != Verdict::Healthy);
+    judgement.against(rival(
+        slow,
+        "The device may be slower at this load as well.",
+        "A trial of our own at depth 1.",
+    ));
+    judgement.against(rival(
+        Verdict::Capped,
+        "The cap costs time before it is reached.",
+        "The provider's limit for this volume.",
+    ));
 }
 
 /// Writes of the page cache wait for each other, and nobody for them.

@@ -11,6 +11,10 @@
 //! and the variance of a long mean (as of an autoregression of first order): medians of absolute
 //! deviations, which a few changes do not move. The price is twice that of Schwarz (1978).
 //!
+//! What lasts less than a stretch is no stretch: a value that stands out from the median of its
+//! neighbourhood counts only as far as its noise explains. A disk that freezes for half a second
+//! every three is then one thing that goes on, and not forty things that alternate.
+//!
 //! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges, which are what
 //! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
 //! same answer for many parameters).
@@ -25,6 +29,9 @@ const STRETCH_MIN: usize = 3;
 const KEPT_MAX: f64 = 0.85;
 /// Noise below this is taken to be this: a change of one part in twenty is no other use.
 const NOISE_MIN: f64 = 0.05;
+/// How far around a point its neighbourhood goes, and how much it may stand out, in units of noise.
+const AROUND: usize = STRETCH_MIN - 1;
+const STANDS_OUT: f64 = 3.0;
 /// The price of a cut, in units of Schwarz's.
 const PRICE: f64 = 2.0;
 /// Fewest requests of a point whose response time and size count.
@@ -80,8 +87,9 @@ struct Sums {
 impl Sums {
     fn new(values: &[Option<f64>]) -> Self {
         let noise = noise(values);
+        let values = without_spikes(&without_edges(values, noise), noise);
         let mut sums = Self { count: vec![0.0], sum: vec![0.0], squares: vec![0.0] };
-        for value in values {
+        for value in &values {
             let scaled = value.map(|value| value / noise);
             let add = |list: &mut Vec<f64>, term: f64| list.push(list[list.len() - 1] + term);
             add(&mut sums.count, f64::from(u8::from(scaled.is_some())));
@@ -100,6 +108,44 @@ impl Sums {
         let sum = self.sum[to] - self.sum[from];
         (self.squares[to] - self.squares[from] - sum * sum / count).max(0.0)
     }
+}
+
+/// Values without those of intervals in which one use ended and another began: what lies between its
+/// neighbours, far from both, is taken for the nearer one.
+fn without_edges(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
+    let of = |at: usize| values.get(at).copied().flatten();
+    let settled = |at: usize| {
+        let value = of(at)?;
+        let (Some(before), Some(after)) = (at.checked_sub(1).and_then(of), of(at + 1)) else {
+            return Some(value);
+        };
+        let (down, up) = (value - before, after - value);
+        let far = down.abs().min(up.abs()) > STANDS_OUT * noise;
+        match (far && down * up > 0.0, down.abs() < up.abs()) {
+            (false, _) => Some(value),
+            (true, true) => Some(before),
+            (true, false) => Some(after),
+        }
+    };
+    (0..values.len()).map(settled).collect()
+}
+
+/// Values that are no further from the median of their neighbourhood than noise explains.
+fn without_spikes(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
+    let around = |at: usize| -> Vec<f64> {
+        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(values.len()));
+        values[from..to].iter().flatten().copied().collect()
+    };
+    let held = |(at, value): (usize, &Option<f64>)| {
+        let near = around(at);
+        let value = (*value)?;
+        if near.len() < STRETCH_MIN {
+            return Some(value);
+        }
+        let middle = stats::median(near);
+        Some(value.clamp(middle - STANDS_OUT * noise, middle + STANDS_OUT * noise))
+    };
+    values.iter().enumerate().map(held).collect()
 }
 
 /// Standard deviation of a channel without its changes of level.
@@ -152,7 +198,7 @@ fn cuts(points: &[[Option<f64>; CHANNELS]]) -> Vec<usize> {
     let mut candidates: Vec<usize> = vec![0];
     for to in 1..=count {
         for &from in &candidates {
-            if to - from < STRETCH_MIN && !(from == 0 && to < STRETCH_MIN) {
+            if to - from < STRETCH_MIN && to - from < count {
                 continue;
             }
             let total = least[from] + cost(from, to) + price;
@@ -250,6 +296,34 @@ mod tests {
         series.extend(vec![second(8_000.0, 8e6, 4096.0); 8]);
         series.extend(vec![second(0.0, 0.0, 0.0); 12]);
         assert_eq!(stretches(&series), [0, 10, 18]);
+    }
+
+    #[test]
+    fn spikes_that_return_are_one_stretch() {
+        for every in [3, 4, 5] {
+            let mut normal = Normal(3);
+            let mut series = stretch(&mut normal, 60, 500.0, 0.05, 0.0);
+            for one in series.iter_mut().skip(1).step_by(every) {
+                *one = second(500.0, 100e6, 4096.0);
+            }
+            assert_eq!(stretches(&series), [0], "every {every}");
+        }
+    }
+
+    #[test]
+    fn an_interval_in_which_a_load_ends_belongs_to_one_side() {
+        let mut series = vec![second(6_400.0, 20e6, 4096.0); 10];
+        series.push(second(64.0, 20e6, 4096.0));
+        series.extend(vec![second(0.0, 0.0, 0.0); 10]);
+        let found = stretches(&series);
+        assert!(found == [0, 10] || found == [0, 11], "{found:?}");
+    }
+
+    #[test]
+    fn the_first_second_is_no_stretch_of_its_own() {
+        let mut series = vec![second(500.0, 1e6, 4096.0); 30];
+        series[0] = second(60.0, 9e6, 4096.0);
+        assert_eq!(stretches(&series), [0]);
     }
 
     #[test]

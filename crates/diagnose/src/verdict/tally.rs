@@ -155,6 +155,12 @@ impl Tally {
         }
     }
 
+    /// The sums of some of these.
+    pub(crate) fn sum_of(series: &[Self], members: &[usize]) -> Self {
+        let chosen: Vec<Self> = members.iter().map(|&at| series[at]).collect();
+        Self::sum(&chosen)
+    }
+
     /// Requests per second.
     pub(crate) fn iops(&self) -> f64 {
         if self.seconds > 0.0 { self.all.count() / self.seconds } else { 0.0 }

@@ -194,6 +194,36 @@ fn n_plus_one_outstanding_is_confirmed_refuted_upwards_and_downwards() {
     assert!(advise_experiment(&stripe(1, 2)).is_empty());
 }
 
+/// What the page cache does to reads of three disks, at these sizes.
+fn stripes(ratios: &[(&str, f64, f64)]) -> Vec<ExperimentEffect> {
+    let one = |(size, value, half): &(&str, f64, f64)| {
+        let within = [("disks", "3"), ("rw", "read"), ("bs", *size)];
+        effect(["cache", "buffered", "direct"], &within, ratio(*value, *half))
+    };
+    ratios.iter().map(one).collect()
+}
+
+#[test]
+fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
+    let crossing = |ratios: &[(&str, f64, f64)]| {
+        let all = advice_on(stripes(ratios));
+        all.into_iter().find(|advice| advice.subject == "page cache for reads of 3 striped disks")
+    };
+    let found = crossing(&[("8k", 1.5, 0.01), ("64k", 0.98, 0.5), ("256k", 0.6, 0.01)]).unwrap();
+    assert_eq!(found.use_this, "through it up to 8 KiB, past it from 256 KiB on");
+    assert_eq!(found.against_rule, None);
+    let small = crossing(&[("2k", 1.5, 0.01), ("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]).unwrap();
+    assert!(small.against_rule.unwrap().ends_with("here below that"));
+    let large = crossing(&[("64k", 1.5, 0.01), ("128k", 1.2, 0.01), ("1m", 0.5, 0.01)]).unwrap();
+    assert_eq!(large.use_this, "through it up to 128 KiB, past it from 1 MiB on");
+    assert!(large.against_rule.unwrap().ends_with("here above that"));
+    // Slower everywhere, faster everywhere, the other way round, and not known.
+    assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]), None);
+    assert_eq!(crossing(&[("8k", 1.5, 0.01), ("64k", 1.2, 0.01)]), None);
+    assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 1.5, 0.01)]), None);
+    assert_eq!(crossing(&[("8k", 1.5, 2.0), ("64k", 0.5, 0.01)]), None);
+}
+
 /// A map of bands with these rates, and the loss from the first to the last.
 fn zones(rates: &[f64]) -> ZoneMap {
     let estimate = |rate: f64| Estimate::symmetric(rate, 0.01 * rate, 5);

@@ -76,7 +76,7 @@ pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> SceneL
         workload: spec.build(Bytes(1 << 40)).unwrap(),
         begin: Nanos(from * SECOND),
         end: Nanos(to * SECOND),
-        limit_iops: None,
+        limits: Vec::new(),
         write_back: false,
     }
 }

@@ -8,9 +8,9 @@ use super::DiagnoseArgs;
 use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use clap::Parser;
-use record::{Bytes, EngineName, Nanos};
+use record::{Bytes, EngineName, Nanos, OpKind};
 use simdisk::SimSpec;
-use trial::SceneLoad;
+use trial::{GroupLimit, SceneLoad};
 use workload::Spec;
 
 /// The area of a simulated device where a load names none: that of `check`.
@@ -24,7 +24,7 @@ pub(super) fn load(
     arguments: &DiagnoseArgs,
 ) -> anyhow::Result<SceneLoad> {
     let wrong = |why: String| UsageError(format!("--load {text:?}: {why}"));
-    let (mut from, mut length, mut limit) = (Nanos(0), None, None);
+    let (mut from, mut length, mut limit, mut limits) = (Nanos(0), None, None, Vec::new());
     let (mut name, mut write_back) = (format!("load-{}", index + 1), false);
     let mut words = vec!["halfpower".to_owned(), "run".to_owned(), "sim:mm1".to_owned()];
     for word in text.split_whitespace() {
@@ -39,6 +39,15 @@ pub(super) fn load(
                 let number = value.parse::<u64>().ok().filter(|&number| number > 0);
                 let why = || wrong(format!("limit={value} is no number of requests per second"));
                 limit = Some(number.ok_or_else(why)?);
+            }
+            "riops" | "wiops" => {
+                let number = value.parse::<u64>().ok().filter(|&number| number > 0);
+                let why = || wrong(format!("{key}={value} is no number of requests per second"));
+                limits.extend(GroupLimit::of(key, number.ok_or_else(why)?));
+            }
+            "rbps" | "wbps" => {
+                let bytes = crate::values::bytes(value).map_err(&wrong)?;
+                limits.extend(GroupLimit::of(key, bytes.0.max(1)));
             }
             "name" => value.clone_into(&mut name),
             "write-back" => write_back = value == "yes",
@@ -60,12 +69,15 @@ pub(super) fn load(
     let size = asked.size.unwrap_or(AREA).min(device.size());
     let spec = Spec { engine: EngineName::Sim, size: Some(size), ..asked };
     let workload = spec.build(device.size())?;
-    if limit.is_some() && workload.only_op().is_none() {
-        return Err(wrong("limit= takes a load of reads or of writes alone".to_owned()).into());
+    if let Some(per_s) = limit {
+        let only = workload.only_op();
+        let why = || wrong("limit= takes a load of reads or of writes alone".to_owned());
+        let op: OpKind = only.ok_or_else(why)?;
+        limits.push(GroupLimit { op, bytes: false, per_s });
     }
     let end = length.map_or(arguments.length, |length| from.plus(length));
     if from >= arguments.length || end <= from {
         return Err(wrong("it is never there while the device is observed".to_owned()).into());
     }
-    Ok(SceneLoad { name, workload, begin: from, end, limit_iops: limit, write_back })
+    Ok(SceneLoad { name, workload, begin: from, end, limits, write_back })
 }

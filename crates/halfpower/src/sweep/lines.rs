@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
 /// Flags that have nothing to do on a simulated target, whose file cache begins empty.
 const NOTHING_TO_DO: &str = "scrub";
+/// Why a target cannot be used twice at once.
+const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use gets a \
+                             test file of its own";
 /// What stands for the largest rate of a direction until it is known.
 const UNKNOWN_RATE: u64 = 10_000;
 
@@ -155,21 +158,32 @@ fn line(
 
 /// The targets that a combination uses.
 fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
-    let number = |key: &str| -> Result<Option<usize>, String> {
-        let Some(text) = combination.get(key) else { return Ok(None) };
+    let number = |key: &str, text: &str| -> Result<usize, String> {
         let number: usize =
-            text.parse().map_err(|_| format!("{key} = {text} is no number of targets"))?;
+            text.trim().parse().map_err(|_| format!("{key} = {text} is no number of targets"))?;
         if (1..=targets.len()).contains(&number) {
-            return Ok(Some(number));
+            return Ok(number);
         }
         let are = if targets.len() == 1 { "is 1" } else { "are fewer" };
         Err(format!("it needs {number} targets, and there {are}; name {number}"))
     };
-    match (number("target")?, number("targets")?) {
-        (Some(one), _) => Ok(vec![targets[one - 1].clone()]),
-        (None, Some(many)) => Ok(targets[..many].to_vec()),
-        (None, None) => Ok(targets.to_vec()),
+    if let Some(text) = combination.get("target") {
+        let numbers: Vec<usize> =
+            text.split(',').map(|text| number("target", text)).collect::<Result<_, _>>()?;
+        let chosen: Vec<String> = numbers.iter().map(|one| targets[one - 1].clone()).collect();
+        return if several_on_one(&chosen) { Err(ONE_TEST_FILE.to_owned()) } else { Ok(chosen) };
     }
+    match combination.get("targets") {
+        Some(text) => Ok(targets[..number("targets", text)?].to_vec()),
+        None => Ok(targets.to_vec()),
+    }
+}
+
+/// Whether a target that has one area only is asked for twice.
+fn several_on_one(chosen: &[String]) -> bool {
+    let twice = |(at, target): (usize, &String)| chosen[..at].contains(target);
+    let again = chosen.iter().enumerate().filter(|(at, target)| twice((*at, target)));
+    again.into_iter().any(|(_, target)| !std::path::Path::new(target).is_dir())
 }
 
 /// `--rate-iops` from a rate for each direction, and whether they are shares.

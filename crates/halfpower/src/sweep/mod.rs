@@ -9,6 +9,7 @@ mod args;
 mod arms;
 mod lines;
 mod pilot;
+mod rounding;
 mod script;
 mod stage;
 
@@ -152,6 +153,8 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         pilot::set_rates(&mut experiment.plan, &lines);
     }
     experiment.setup_findings = stage.findings();
+    let of_files = rounding::findings(&design, &experiment.targets);
+    experiment.setup_findings.extend(of_files);
     let mut sweep = Sweep::new(arguments, design, experiment, stage, store, progress);
     sweep.keep(Store::start_experiment);
     sweep.run()

@@ -293,11 +293,17 @@ impl Stage {
         let arm = arm.transpose()?;
         let finish = arm.map(|arm| arm.prepare(session, &planned.workload)).transpose()?;
         let trial = session.trial(&planned.workload, planned.seed, &mut |_| {});
+        let buffered = planned.workload.writes() && !planned.workload.cache.direct();
+        let unwritten = session.unwritten_bytes(&planned.workload).filter(|_| buffered);
         // What was set up is taken down before an error is told.
         let extras = finish.map(|finish| finish(session, trial.as_ref().ok()));
         let trial = trial?;
         let mut extras = extras.transpose()?.unwrap_or_default();
-        if planned.workload.writes() && !planned.workload.cache.direct() {
+        if let Some(unwritten) = unwritten {
+            extras.insert("unwritten_bytes".to_owned(), unwritten.0 as f64);
+        }
+        // Unless that was what the arm measured.
+        if buffered && !extras.contains_key("flush_ms") {
             let begin = Instant::now();
             session.write_back().context("the flush after a trial failed")?;
             extras.insert("flush_ms".to_owned(), begin.elapsed().as_secs_f64() * 1e3);

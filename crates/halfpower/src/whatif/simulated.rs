@@ -60,7 +60,7 @@ pub(super) fn state(
             workload,
             begin: Nanos(0),
             end: duration,
-            limit_iops: None,
+            limits: Vec::new(),
             write_back: false,
         })
         .collect();

@@ -40,6 +40,7 @@ mod simulated_checks;
 mod simulated_machines;
 mod simulated_runs;
 mod simulated_truth;
+mod sweep_machines;
 mod sweep_presets;
 mod sweeps;
 mod traces;

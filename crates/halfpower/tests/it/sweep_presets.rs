@@ -10,7 +10,7 @@ use workload::PRESETS;
 
 /// An experiment that is not kept.
 #[track_caller]
-fn swept(words: &str) -> Experiment {
+pub(crate) fn swept(words: &str) -> Experiment {
     let ended = halfpower(&format!("sweep {words} --json --no-save")).expect(0);
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:#?}"))
 }
@@ -29,7 +29,11 @@ fn effects<'a>(experiment: &'a Experiment, level: &str, at: &str) -> Vec<&'a Exp
 
 /// The only effect of a level there.
 #[track_caller]
-fn effect<'a>(experiment: &'a Experiment, level: &str, at: &str) -> &'a ExperimentEffect {
+pub(crate) fn effect<'a>(
+    experiment: &'a Experiment,
+    level: &str,
+    at: &str,
+) -> &'a ExperimentEffect {
     let found = effects(experiment, level, at);
     assert_eq!(found.len(), 1, "{level} at {at}: {:#?}", experiment.effects);
     found[0]
@@ -171,6 +175,41 @@ fn stripe_finds_what_more_disks_give_and_nothing_where_one_request_waits_for_the
     let alone = swept(&format!("{reads},readahead=off --set iodepth=1"));
     let alone = effect(&alone, "4", "bs 64k");
     assert!(alone.ratio.value < 1.5, "{alone:?}");
+}
+
+#[test]
+fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does_not() {
+    let advice = |kind: &str, op: &str| {
+        let swept = swept(&format!(
+            "stripe sim:st34371w{kind} --set disks=4 --set cache=direct --set bs=64k --set rw={op} \
+             --size 64m --runtime 2s"
+        ));
+        let subject = format!("{op} depth of 4 striped disks");
+        swept.advice.into_iter().find(|advice| advice.subject == subject).unwrap()
+    };
+    // Each write waits for the platter: five of them keep four disks busy.
+    let holds = advice(",wce=off", "write");
+    assert_eq!(
+        (holds.use_this.as_str(), holds.against_rule),
+        ("5 requests of 64 KiB outstanding", None)
+    );
+    // A drive that reads nothing ahead loses a revolution between requests.
+    let more = advice(",readahead=off", "read");
+    assert!(more.against_rule.unwrap().ends_with("takes more"));
+    // One that reads ahead needs fewer.
+    let fewer = advice("", "read");
+    assert!(fewer.against_rule.unwrap().ends_with("takes fewer"));
+}
+
+#[test]
+fn stripe_finds_the_size_from_which_on_the_page_cache_holds_four_disks_back_and_not_one() {
+    let swept = swept("stripe sim:st34371w --set iodepth=3 --set rw=read --set disks=1,4");
+    let crossing = swept.advice.iter().find(|advice| advice.subject.starts_with("page cache for"));
+    let crossing = crossing.unwrap();
+    assert_eq!(crossing.subject, "page cache for reads of 4 striped disks");
+    assert_eq!(crossing.use_this, "through it up to 8 KiB, past it from 64 KiB on");
+    assert_eq!(crossing.against_rule, None, "64 KiB is the size of the paper");
+    assert_eq!(crossing.next_best, "", "one disk is no faster than the copy");
 }
 
 #[test]

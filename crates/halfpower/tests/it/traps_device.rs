@@ -7,7 +7,7 @@ use record::{FindingCode, Severity, Trial};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testkit::{LoopDevice, disk_folder, requires};
+use testkit::{LoopDevice, Throttle, disk_folder, requires};
 
 /// A trial on `target` while another process reads or writes `other`.
 fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
@@ -146,14 +146,14 @@ fn a_device_that_slows_down_in_the_middle_is_told_and_one_that_does_not_is_not()
         let mut running = Running::start(command);
         running.wait_for("measure ...");
         std::thread::sleep(Duration::from_millis(1000));
-        group.limit_reads(device.path(), if slows { 300 } else { 0 }).unwrap();
+        group.limit(device.path(), Throttle::ReadIops, if slows { 300 } else { 0 }).unwrap();
         running.end().expect(0).trial()
     };
     let slowed = run(true);
     assert!(has(&slowed.findings, FindingCode::NotSteady), "{:?}", slowed.result.series);
     assert_silent(&slowed);
     // Its rate must hold still on a machine that does other things, so it may try again.
-    group.limit_reads(device.path(), 0).unwrap();
+    group.limit(device.path(), Throttle::ReadIops, 0).unwrap();
     let steady = (0..5).any(|_| !has(&run(false).findings, FindingCode::NotSteady));
     assert!(steady);
 }

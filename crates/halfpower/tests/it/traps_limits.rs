@@ -6,7 +6,7 @@ use crate::traps::{DEVICE, assert_alone, assert_silent, found, noise, write_file
 use record::{EngineName, FindingCode, Severity, Trial};
 use std::path::Path;
 use std::process::Command;
-use testkit::{LoopDevice, ThrottledGroup, Zram, requires};
+use testkit::{LoopDevice, Throttle, ThrottledGroup, Zram, requires};
 
 #[test]
 fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not() {
@@ -20,13 +20,13 @@ fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not
         run(command, &format!("run {path} --runtime 1s --no-save --json")).expect(0).trial()
     };
     assert_silent(&measure());
-    group.limit_reads(device.path(), 400).unwrap();
+    group.limit(device.path(), Throttle::ReadIops, 400).unwrap();
     let limited = measure();
     assert_alone(&limited, FindingCode::CgroupLimit, Severity::Warning);
     let iops = limited.result.read.unwrap().iops;
     assert!((300.0..=500.0).contains(&iops), "{iops}");
     // Far above what the device does it is worth knowing, and no more.
-    group.limit_reads(device.path(), 50_000_000).unwrap();
+    group.limit(device.path(), Throttle::ReadIops, 50_000_000).unwrap();
     assert_alone(&measure(), FindingCode::CgroupLimit, Severity::Info);
 }
 

@@ -215,7 +215,6 @@ fn a_cost_fit_refuses_what_it_would_not_use() {
         "--until-precision 2%",
         "--keep-warm-up",
         "--interval 1s",
-        "--trace trials.csv",
         "--cpu-upper",
     ] {
         let flag = words.split(' ').next().unwrap();
@@ -239,7 +238,6 @@ fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
         "--verify",
         "--cpu-upper",
         "--cost-fit",
-        "--trace trials.csv",
         "--io-timeout 1s",
     ];
     for words in flags {

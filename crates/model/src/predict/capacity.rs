@@ -16,7 +16,7 @@
 //! regression with the price of least error on trials left out; no trials, no interference. What
 //! the trials show beyond that goes the way of [`super::kriging`].
 
-use super::kriging::{Kriging, PLACES, Place};
+use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
 use super::table::{Table, estimate, mix_of};
 use super::{PredictError, checked};
@@ -85,8 +85,8 @@ impl Capacity {
             });
             errors.sum()
         };
-        let mut chosen =
-            if mixed.is_empty() || off(&shared) <= off(&apart) { shared } else { apart };
+        let shown = !mixed.is_empty() && off(&shared) <= off(&apart);
+        let mut chosen = if shown { shared } else { apart };
         let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
         depths.sort_unstable();
         depths.dedup();
@@ -132,9 +132,10 @@ impl Capacity {
             .filter_map(|class| Some(class.share * table.time_ns(class, deepest)?))
             .sum();
         let bound = apart.max(per_request).max(per_byte);
-        // What the parts lose by being apart, taken off only as far as the depth has come.
+        // What the parts lose by being apart, taken off only as far as the depth has come. A class
+        // alone loses nothing at any depth.
         let reached = (saturated / sum).min(1.0);
-        Some(sum + (bound.min(sum) - sum) * reached)
+        Some(sum - (saturated - bound).max(0.0) * reached)
     }
 
     /// Nanoseconds per request of a mix at depths 1, 2, …, up to a depth.
@@ -224,15 +225,16 @@ impl Capacity {
             best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
         let mut fit = Fitted { depth, coefficients, beyond: None, rms: best.1 };
         // Pure classes are what they are: places where nothing is left.
-        let mut left: Vec<(Place, f64)> =
-            table.classes().map(|class| (place(&Mix { classes: vec![class] }, 0.0), 0.0)).collect();
+        let sample = |mix: &Mix, value| Sample { place: place(mix, 0.0), value, spread: 1.0 };
+        let mut left: Vec<Sample> =
+            table.classes().map(|class| sample(&Mix { classes: vec![class] }, 0.0)).collect();
         let alone = Self { limits: self.limits.clone(), fits: vec![fit.clone()] };
         for one in trials {
             let modelled = alone.time_ns(table, &one.mix, depth)?;
-            left.push((place(&one.mix, 0.0), libm::log(one.time_ns / modelled)));
+            left.push(sample(&one.mix, libm::log(one.time_ns / modelled)));
         }
         let known = left.len() - trials.len();
-        let errors: f64 = left[known..].iter().map(|(_, left)| left * left).sum();
+        let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
         let off = libm::sqrt(errors / trials.len() as f64);
         fit.beyond = Kriging::fit(&left, None);
         if let Some(beyond) = &fit.beyond {
@@ -259,7 +261,9 @@ fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
 }
 
 /// Where a mix under a load lies among others: its shares, the logarithm of its mean size, how much
-/// its sizes differ, and the load.
+/// its sizes differ, the load, and how many of its sizes are no powers of two. Requests lie at
+/// multiples of their size: a power of two never crosses the border of a larger page or chunk, the
+/// others do, and cost the next one too.
 pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
     let mean: f64 = mix.classes.iter().map(|class| class.share * class.bytes as f64).sum();
     let spread: f64 = mix
@@ -274,6 +278,7 @@ pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
         1.5 * share(mix, |class| class.locality == Locality::Hit),
         1.5 * rho,
         libm::sqrt(spread) / 2.0,
+        share(mix, |class| !class.bytes.is_power_of_two()),
     ];
     at
 }

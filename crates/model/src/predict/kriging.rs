@@ -4,22 +4,37 @@
 //! few dozen trials show values. Between them it is interpolated with a kernel exp(-d²/2), far from
 //! them it falls back to nothing, which is the model (kriging; Rasmussen, Williams 2006, chapters 2
 //! and 5.4.2). Length and noise are those of a small grid with the least squared error on trials
-//! left out one by one, which has a closed form; then each coordinate's length is doubled or halved
-//! where that lessens the error, since a response may hang on the reads and not on the sizes. Where
-//! nothing beats the model alone, the model stands alone. Rejected: polynomials in the shares, which grow without bounds where nothing was measured.
+//! left out one by one, which has a closed form; then the noise and each coordinate's length are
+//! doubled or halved as long as that lessens the error, since a response may hang on the reads and
+//! not on the sizes. A value that is uncertain, as near saturation, counts by its spread. Where
+//! nothing beats the model alone, the model stands alone. Rejected: polynomials in the shares, which
+//! grow without bounds where nothing was measured.
 
 /// Coordinates of a load, each over a range of about 1.
 pub(crate) type Place = [f64; PLACES];
 /// Their number.
-pub(crate) const PLACES: usize = 6;
+pub(crate) const PLACES: usize = 7;
 
 /// Lengths over which a load's response changes, and noise as a share of what is there to be shown.
 const LENGTHS: [f64; 4] = [0.35, 0.6, 1.0, 1.7];
 const NOISES: [f64; 3] = [0.02, 0.1, 0.4];
+/// Longest and shortest length, and the rounds in which each is doubled or halved.
+const LONGEST: f64 = 14.0;
+const SHORTEST: f64 = 0.15;
+const ROUNDS: usize = 3;
 /// Fewest trials.
 const MIN_TRIALS: usize = 6;
 /// What is left out is no larger than a factor of e, whatever the trials say.
 const MOST: f64 = 1.0;
+
+/// A value at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) place: Place,
+    pub(crate) value: f64,
+    /// How uncertain it is beside others, as a ratio of standard deviations.
+    pub(crate) spread: f64,
+}
 
 /// Lengths by coordinate, and noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,51 +49,75 @@ pub(crate) struct Kriging {
     scale: Scale,
     places: Vec<Place>,
     weights: Vec<f64>,
-    /// Root mean square of the errors at places that were left out.
+    /// Root mean square of the errors at places that were left out, each over its spread.
     pub(crate) rms: f64,
 }
 
 impl Kriging {
     /// Fits values at places; `scale` where it is known already. `None` where nothing is gained.
-    pub(crate) fn fit(values: &[(Place, f64)], scale: Option<Scale>) -> Option<Self> {
+    pub(crate) fn fit(values: &[Sample], scale: Option<Scale>) -> Option<Self> {
         if values.len() < MIN_TRIALS {
             return None;
         }
         let scales: Vec<Scale> = scale.map_or_else(grid, |known| vec![known]);
         let fitted = scales.into_iter().filter_map(|scale| Self::with(values, scale));
         let mut best = fitted.min_by(|a, b| a.rms.total_cmp(&b.rms))?;
-        if scale.is_none() {
-            for coordinate in 0..PLACES {
+        if scale.is_some() {
+            return Some(best);
+        }
+        for _ in 0..ROUNDS {
+            let before = best.rms;
+            for coordinate in 0..=PLACES {
                 for factor in [2.0, 0.5] {
                     let mut other = best.scale;
-                    other.lengths[coordinate] *= factor;
+                    match other.lengths.get_mut(coordinate) {
+                        Some(length) => *length = (*length * factor).clamp(SHORTEST, LONGEST),
+                        None => other.noise *= factor,
+                    }
                     if let Some(other) =
                         Self::with(values, other).filter(|other| other.rms < best.rms)
                     {
                         best = other;
+                        break;
                     }
                 }
             }
+            if best.rms >= before {
+                break;
+            }
         }
-        let alone = rms(values.iter().map(|(_, value)| *value));
-        (scale.is_some() || best.rms < alone).then_some(best)
+        let alone = rms(values.iter().map(|sample| sample.value / sample.spread));
+        (best.rms < alone).then_some(best)
     }
 
-    fn with(values: &[(Place, f64)], scale: Scale) -> Option<Self> {
-        let places: Vec<Place> = values.iter().map(|(place, _)| *place).collect();
-        let mut matrix: Vec<Vec<f64>> = places
-            .iter()
-            .map(|from| places.iter().map(|to| kernel(from, to, &scale.lengths)).collect())
-            .collect();
-        for (at, line) in matrix.iter_mut().enumerate() {
-            line[at] += scale.noise;
+    fn with(values: &[Sample], scale: Scale) -> Option<Self> {
+        let places: Vec<Place> = values.iter().map(|sample| sample.place).collect();
+        let mut lower: Vec<Vec<f64>> = Vec::with_capacity(values.len());
+        for (at, sample) in values.iter().enumerate() {
+            let near = |other: &Sample| kernel(&sample.place, &other.place, &scale.lengths);
+            let mut line: Vec<f64> = values[..=at].iter().map(near).collect();
+            line[at] += scale.noise * sample.spread * sample.spread;
+            lower.push(line);
         }
-        let inverse = inverted(matrix)?;
-        let weights: Vec<f64> = inverse
+        let inverse = inverse_factor(lower)?;
+        // The inverse is that of the factor, transposed, times itself.
+        let halves: Vec<f64> = inverse
             .iter()
-            .map(|line| line.iter().zip(values).map(|(weight, (_, value))| weight * value).sum())
+            .map(|line| line.iter().zip(values).map(|(part, sample)| part * sample.value).sum())
             .collect();
-        let left_out = weights.iter().enumerate().map(|(at, weight)| weight / inverse[at][at]);
+        let mut weights = vec![0.0; values.len()];
+        let mut diagonal = vec![0.0; values.len()];
+        for (line, half) in inverse.iter().zip(&halves) {
+            for ((part, weight), square) in line.iter().zip(&mut weights).zip(&mut diagonal) {
+                *weight += part * half;
+                *square += part * part;
+            }
+        }
+        let left_out = weights
+            .iter()
+            .zip(&diagonal)
+            .zip(values)
+            .map(|((weight, square), sample)| weight / square / sample.spread);
         let rms = rms(left_out);
         Some(Self { scale, places, weights, rms })
     }
@@ -117,31 +156,39 @@ fn rms(values: impl Iterator<Item = f64>) -> f64 {
     libm::sqrt(sum / f64::max(count, 1.0))
 }
 
-/// The inverse by Gauss and Jordan; the noise on the diagonal keeps pivots away from zero.
-fn inverted(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
-    let size = matrix.len();
-    for (at, line) in matrix.iter_mut().enumerate() {
-        line.extend((0..size).map(|column| f64::from(u8::from(column == at))));
-    }
+/// The inverse of Cholesky's factor of a symmetric matrix, of both of which the lines up to the
+/// diagonal are all; the noise on the diagonal keeps it away from zero.
+fn inverse_factor(mut lower: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let size = lower.len();
     for at in 0..size {
-        let pivot = matrix[at][at];
-        if pivot.abs() < 1e-12 {
+        let (above, rest) = lower.split_at_mut(at);
+        let line = &mut rest[0];
+        for (column, other) in above.iter().enumerate() {
+            let known: f64 = line[..column].iter().zip(other).map(|(a, b)| a * b).sum();
+            line[column] = (line[column] - known) / other[column];
+        }
+        let known: f64 = line[..at].iter().map(|part| part * part).sum();
+        let pivot = line[at] - known;
+        if pivot < 1e-12 {
             return None;
         }
-        for value in &mut matrix[at] {
-            *value /= pivot;
-        }
-        let line = matrix[at].clone();
-        for (other, row) in matrix.iter_mut().enumerate() {
-            let share = row[at];
-            if other != at && share != 0.0 {
-                for (value, above) in row.iter_mut().zip(&line) {
-                    *value -= share * above;
-                }
+        line[at] = libm::sqrt(pivot);
+    }
+    let mut inverse: Vec<Vec<f64>> = Vec::with_capacity(size);
+    for (at, line) in lower.iter().enumerate() {
+        let mut found = vec![0.0; at + 1];
+        for (part, known) in line[..at].iter().zip(&inverse) {
+            for (value, other) in found.iter_mut().zip(known) {
+                *value -= part * other;
             }
         }
+        found[at] = 1.0;
+        for value in &mut found {
+            *value /= line[at];
+        }
+        inverse.push(found);
     }
-    Some(matrix.into_iter().map(|mut line| line.split_off(size)).collect())
+    Some(inverse)
 }
 
 #[cfg(test)]
@@ -149,14 +196,14 @@ mod tests {
     use super::*;
 
     fn place(x: f64, y: f64) -> Place {
-        [x, y, 0.0, 0.0, 0.0, 0.0]
+        [x, y, 0.0, 0.0, 0.0, 0.0, 0.0]
     }
 
-    fn sampled(function: impl Fn(f64, f64) -> f64) -> Vec<(Place, f64)> {
+    fn sampled(function: impl Fn(f64, f64) -> f64) -> Vec<Sample> {
         let steps = || (0..6).map(|step| f64::from(step) / 5.0);
         steps()
             .flat_map(|x| steps().map(move |y| (x, y)))
-            .map(|(x, y)| (place(x, y), function(x, y)))
+            .map(|(x, y)| Sample { place: place(x, y), value: function(x, y), spread: 1.0 })
             .collect()
     }
 
@@ -177,8 +224,8 @@ mod tests {
         // Values that follow from nothing: signs of a fixed sequence of bits.
         let bits = 0b0110_1001_1001_0110_1001_0110_0110_1001_0110u64;
         let mut values = sampled(|_, _| 0.0);
-        for (at, (_, value)) in values.iter_mut().enumerate() {
-            *value = if bits >> at & 1 == 1 { 0.1 } else { -0.1 };
+        for (at, sample) in values.iter_mut().enumerate() {
+            sample.value = if bits >> at & 1 == 1 { 0.1 } else { -0.1 };
         }
         let found = Kriging::fit(&values, None);
         assert!(found.is_none_or(|found| found.at(&place(0.5, 0.5)).abs() < 0.05));

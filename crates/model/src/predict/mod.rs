@@ -156,6 +156,16 @@ impl Predictor {
         self.table.kinds.iter().any(|kind| kind.op == op && kind.locality == locality)
     }
 
+    /// The least time of a lone request of an operation that the profile holds, in nanoseconds, of
+    /// any size and place: what is quicker is another device.
+    #[must_use]
+    pub fn quickest_ns(&self, op: OpKind) -> Option<f64> {
+        let of_op = self.table.kinds.iter().filter(|kind| kind.op == op);
+        let alone = of_op.flat_map(|kind| &kind.rows).filter_map(|row| row.rates.first());
+        let most = alone.copied().fold(0.0, f64::max);
+        (most > 0.0).then(|| 1e9 / most)
+    }
+
     /// Rates of a mix with 1, 2, … requests in progress, never falling; `None` where the profile
     /// has nothing of a class.
     #[must_use]

@@ -23,7 +23,7 @@
 //! says nothing of any other mix.
 
 use super::capacity::{Capacity, place, share};
-use super::kriging::{Kriging, Place, Scale};
+use super::kriging::{Kriging, Sample, Scale};
 use super::table::{Table, mix_of};
 use crate::queueing::birth_death_response;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
@@ -313,13 +313,13 @@ impl OpenTable {
         cells: &[(&OpenCell, f64)],
         scale: Option<Scale>,
     ) -> Option<Kriging> {
-        let values: Vec<(Place, f64)> = cells
+        let values: Vec<Sample> = cells
             .iter()
             .filter_map(|&(cell, rho)| {
                 let measured = cell.of(op)?;
                 let modelled = self.base_of(table, capacity, &cell.mix, rho, op, 1.0)?;
-                let left = libm::log(measured / modelled).clamp(-MOST_BEYOND, MOST_BEYOND);
-                Some((place(&cell.mix, rho), left))
+                let value = libm::log(measured / modelled).clamp(-MOST_BEYOND, MOST_BEYOND);
+                Some(Sample { place: place(&cell.mix, rho), value, spread: spread(rho) })
             })
             .collect();
         Kriging::fit(&values, scale)
@@ -353,6 +353,12 @@ fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Opt
     };
     let share = (at - log(low.bytes)) / (log(high.bytes) - log(low.bytes));
     Some(value(low) + share * (value(high) - value(low)))
+}
+
+/// How uncertain a response time is at a share of saturation: what is not known of the capacity moves
+/// the queue by that over what is left.
+fn spread(rho: f64) -> f64 {
+    1.0 / (1.0 - rho.min(SATURATED))
 }
 
 /// Rows of the trials of one kind.

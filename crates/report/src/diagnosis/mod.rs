@@ -436,7 +436,11 @@ fn advice(page: &mut Page, device: &DeviceDiagnosis, main: &Episode) {
                 "Nothing can be advised without evidence: `halfpower check` makes a profile, a \
                  longer recording or a busier time the rest."
             }
-            _ => "No strategy was found whose gain could be predicted; decide the verdict first.",
+            _ => {
+                "No change was found whose gain this profile can predict. `halfpower check \
+                 --for-diagnosis` measures mixes and open loads as well; `halfpower whatif` \
+                 computes a change that you name."
+            }
         };
         return page.paragraph(2, text, Tone::Plain);
     }

@@ -58,17 +58,22 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
     story.usual_conditions(&experiment.targets, experiment.environment.as_ref(), about);
     story.condition("note", experiment.note.clone());
     let paths: Vec<String> = experiment.targets.iter().map(|target| quoted(&target.path)).collect();
+    // With the design as it was run: the preset of its name has other sizes and times than those that
+    // were set on the command line.
+    let name = experiment.design.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    let file = format!("{name}.toml");
+    let design = if experiment.design_text.is_empty() { &experiment.design } else { &file };
     story.commands.push(format!(
         "halfpower sweep {} {} --seed {}",
-        quoted(&experiment.design),
+        quoted(design),
         paths.join(" "),
         experiment.seed
     ));
     if !experiment.design_text.is_empty() {
-        story.texts.push((
-            "The design, as a file for `halfpower sweep`".to_owned(),
-            experiment.design_text.clone(),
-        ));
+        story
+            .texts
+            .push((format!("The design, to be saved as `{file}`"), experiment.design_text.clone()));
     }
     story
 }

@@ -74,7 +74,7 @@ pub const FLAG_KEYS: [&str; 36] = [
 /// | `prepare` | what is done to the test file before the trial, by name |
 /// | `sim` | keys that are added to a simulated target, as `disks=2,raid=0` |
 /// | `targets` | how many of the targets are used, from the first |
-/// | `target` | which one of the targets is used, from 1 |
+/// | `target` | which one of the targets is used, from 1; `1,1` is a directory twice, with two files |
 /// | `rpm` | revolutions per minute of the disk, for requests per revolution |
 /// | `read-rate`, `write-rate` | arrivals per second of each direction, or their share of what the target can do, as `25%` |
 pub const SPECIAL_KEYS: [&str; 7] =

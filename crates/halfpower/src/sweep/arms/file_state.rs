@@ -2,7 +2,7 @@
 //! there and not in memory.
 //!
 //! The descriptors of the run stay those of the same file, so what is done here to its length and
-//! blocks is what the run finds. Blocks that were never written are read once before the trial: they
+//! blocks is what the run finds. Blocks that were never written are all read before the trial: they
 //! must be zero, whatever lay there on the disk before (the C2 requirement that makes extending a
 //! file dear on some systems).
 
@@ -17,9 +17,6 @@ use workload::Rng;
 
 /// What a file is written with at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// What is read of a hole.
-const PROBE_BYTES: usize = 4096;
-
 /// The state that a file is brought into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
@@ -76,7 +73,7 @@ impl FileState {
     /// Brings one file into the state; whether its hole is zero, where it has one.
     fn bring(self, file: &OwnedFd, length: u64, last_bytes: u64) -> std::io::Result<Option<bool>> {
         let file = File::from(file.try_clone()?);
-        match self {
+        let hole = match self {
             Self::Written | Self::Cold => {
                 write_all(&file, length)?;
                 file.sync_data()?;
@@ -92,19 +89,36 @@ impl FileState {
                 file.set_len(0)?;
                 let flags = rustix::fs::FallocateFlags::empty();
                 rustix::fs::fallocate(file.as_fd(), flags, 0, length)?;
+                length
             }
             Self::LastFirst => {
                 file.set_len(0)?;
                 let last = vec![0x5a; usize::try_from(last_bytes.min(length)).unwrap_or(0)];
-                file.write_all_at(&last, length.saturating_sub(last.len() as u64))?;
+                let hole = length.saturating_sub(last.len() as u64);
+                file.write_all_at(&last, hole)?;
+                hole
             }
-        }
+        };
         file.sync_all()?;
-        let mut probe = vec![1; PROBE_BYTES];
-        file.read_exact_at(&mut probe, (length / 2).saturating_sub(PROBE_BYTES as u64))?;
+        let zero = reads_as_zero(&file, hole)?;
         rustix::fs::fadvise(file.as_fd(), 0, None, rustix::fs::Advice::DontNeed)?;
-        Ok(Some(probe.iter().all(|byte| *byte == 0)))
+        Ok(Some(zero))
     }
+}
+
+/// Whether the first `length` bytes of a file are zeros.
+fn reads_as_zero(file: &File, length: u64) -> std::io::Result<bool> {
+    let mut chunk = vec![1; CHUNK_BYTES];
+    let mut at = 0;
+    while at < length {
+        let part = CHUNK_BYTES.min((length - at) as usize);
+        file.read_exact_at(&mut chunk[..part], at)?;
+        if chunk[..part].iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        at += part as u64;
+    }
+    Ok(true)
 }
 
 /// Writes the whole file with data that does not compress.
@@ -125,4 +139,39 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
         at += part as u64;
     }
     file.set_len(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: u64 = (2 << 20) + 4096;
+
+    #[test]
+    fn one_byte_of_old_data_in_a_hole_is_seen_wherever_it_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(LENGTH).unwrap();
+        assert!(reads_as_zero(&file, LENGTH).unwrap());
+        for at in [0, LENGTH / 2 + 1, LENGTH - 1] {
+            file.write_all_at(&[1], at).unwrap();
+            assert!(!reads_as_zero(&file, LENGTH).unwrap(), "at {at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+    }
+
+    #[test]
+    fn states_with_blocks_that_were_never_written_are_read_and_the_others_have_none() {
+        let fresh = || OwnedFd::from(tempfile::tempfile().unwrap());
+        let brought = |state: FileState| {
+            let file = fresh();
+            // What lay there before must not show.
+            write_all(&File::from(file.try_clone().unwrap()), LENGTH).unwrap();
+            let zero = state.bring(&file, LENGTH, 4096).unwrap();
+            (zero, File::from(file).metadata().unwrap().len())
+        };
+        assert_eq!(brought(FileState::Preallocated), (Some(true), LENGTH));
+        assert_eq!(brought(FileState::LastFirst), (Some(true), LENGTH));
+        assert_eq!(brought(FileState::Append), (None, 0));
+        assert_eq!(brought(FileState::Written), (None, LENGTH));
+    }
 }

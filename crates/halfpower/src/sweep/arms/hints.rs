@@ -31,7 +31,7 @@ impl Hint {
 }
 
 /// Gives a hint to all descriptors of buffered runs.
-fn advise(session: &Session, advice: Advice) -> anyhow::Result<()> {
+pub(super) fn advise(session: &Session, advice: Advice) -> anyhow::Result<()> {
     for file in session.buffered() {
         fadvise(file.as_fd(), 0, None, advice).context("the kernel takes no hint for this file")?;
     }

@@ -7,8 +7,10 @@
 //! an option that truncates somebody's file is none that anybody should be able to type.
 
 mod file_state;
+mod flush;
 mod hints;
 mod processors;
+mod read_ahead;
 mod writeback;
 
 use crate::session::Session;
@@ -42,6 +44,10 @@ const ARMS: &[&dyn Arm] = &[
     &hints::Hint::Normal,
     &hints::Hint::Sequential,
     &hints::Hint::Random,
+    &read_ahead::ReadAhead::None,
+    &read_ahead::ReadAhead::Kib128,
+    &read_ahead::ReadAhead::Kib1024,
+    &flush::Fdatasync,
     &processors::Processors::All,
     &processors::Processors::One,
     &writeback::Writeback,

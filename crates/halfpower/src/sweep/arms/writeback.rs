@@ -1,10 +1,11 @@
 //! The phases of a buffered write load: copied into memory, throttled to the disk, flushed.
 //!
-//! While the trial runs, /proc/meminfo is read for what is dirty or under write; after it, fsync is
-//! timed by its own. The phases come from the intervals of the trial: the first run of intervals at
-//! half or more of the first one's rate is the copy, the rest is throttled. On a disk that is as fast
-//! as the copy there is no second phase, and its share is 0. Rejected: the kernel's own thresholds
-//! (vm.dirty_ratio) as the boundary, which say when it should throttle and not when it did.
+//! While the trial runs, /proc/meminfo is read for what is dirty or under write, and the clock of our
+//! own processor time; after it, the flush is timed by its own. The phases come from the intervals of
+//! the trial: the copy lasts until the rate falls below half of the first interval's for good, the
+//! rest is throttled. On a disk that is as fast as the copy there is no second phase, and its share is
+//! 0. Rejected: the kernel's own thresholds (vm.dirty_ratio) as the boundary, which say when it should
+//! throttle and not when it did.
 
 use super::{Arm, Extras, Finish};
 use crate::session::Session;
@@ -41,29 +42,81 @@ impl Arm for Writeback {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let watcher = thread::spawn(move || {
-            let mut most = 0;
+            let begin = Instant::now();
+            let mut looks = vec![Look::now(begin)];
             while !told.load(Ordering::Relaxed) {
-                most = most.max(dirty_bytes().unwrap_or(0));
                 thread::sleep(LOOK);
+                looks.push(Look::now(begin));
             }
-            most
+            looks
         });
         Ok(Box::new(move |session, trial| {
             over.store(true, Ordering::Relaxed);
-            let most = watcher.join().map_err(|_| anyhow!("watching dirty memory failed"))?;
-            let begin = Instant::now();
+            let looks = watcher.join().map_err(|_| anyhow!("watching dirty memory failed"))?;
+            let (begin, cpu_before) = (Instant::now(), cpu_ms());
             session.write_back()?;
             let flush_ms = begin.elapsed().as_secs_f64() * 1e3;
+            let flush_cpu_ms = cpu_ms() - cpu_before;
             let Some(trial) = trial else { return Ok(Extras::new()) };
-            let mut extras = phases(trial, flush_ms);
+            let most = looks.iter().map(|look| look.dirty_bytes).max().unwrap_or(0);
+            let mut extras = phases(trial, flush_ms, &looks);
             extras.insert("dirty_max_bytes".to_owned(), most as f64);
+            if flush_ms > 0.0 {
+                extras.insert("final_flush_cpu_share".to_owned(), flush_cpu_ms / flush_ms);
+            }
             Ok(extras)
         }))
     }
 }
 
-/// Length and rate of each phase.
-fn phases(trial: &Trial, flush_ms: f64) -> Extras {
+/// What was seen at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// Since the watch began.
+    at_ms: f64,
+    /// Processor time of this program so far.
+    cpu_ms: f64,
+    /// Memory that waited to be written, of all programs.
+    dirty_bytes: u64,
+}
+
+impl Look {
+    fn now(begin: Instant) -> Self {
+        Self {
+            at_ms: begin.elapsed().as_secs_f64() * 1e3,
+            cpu_ms: cpu_ms(),
+            dirty_bytes: dirty_bytes().unwrap_or(0),
+        }
+    }
+}
+
+/// Processor time of this program so far.
+fn cpu_ms() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
+/// Processors that this program kept busy between two moments, as far as they were looked at.
+fn cpu_share(looks: &[Look], from_ms: f64, to_ms: f64) -> Option<f64> {
+    let mut inside = looks.iter().filter(|look| (from_ms..=to_ms).contains(&look.at_ms));
+    let (first, last) = (inside.next()?, inside.next_back()?);
+    Some((last.cpu_ms - first.cpu_ms) / (last.at_ms - first.at_ms).max(1e-9))
+}
+
+/// How many intervals from the first belong to the copy: up to the last that, with its neighbours, is
+/// at half of the first one's rate. A single slow one is a program that waited for a processor.
+fn copied(rates: &[f64]) -> usize {
+    let Some(first) = rates.first() else { return 0 };
+    let around = |at: usize| {
+        let part = &rates[at.saturating_sub(1)..(at + 2).min(rates.len())];
+        part.iter().sum::<f64>() / part.len() as f64
+    };
+    let fast = (1..rates.len()).rev().find(|at| around(*at).min(rates[*at]) >= COPY_SHARE * first);
+    fast.map_or(1, |last| last + 1)
+}
+
+/// Length, rate and processor time of each phase.
+fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
     let intervals: Vec<(f64, f64)> = trial
         .result
         .intervals
@@ -75,8 +128,7 @@ fn phases(trial: &Trial, flush_ms: f64) -> Extras {
         })
         .collect();
     let rate = |(ms, bytes): &(f64, f64)| bytes / ms.max(1e-9);
-    let first = intervals.first().map_or(0.0, rate);
-    let copied = intervals.iter().take_while(|one| rate(one) >= COPY_SHARE * first).count();
+    let copied = copied(&intervals.iter().map(rate).collect::<Vec<f64>>());
     let sum = |part: &[(f64, f64)]| {
         part.iter().fold((0.0, 0.0), |(ms, bytes), one| (ms + one.0, bytes + one.1))
     };
@@ -86,11 +138,19 @@ fn phases(trial: &Trial, flush_ms: f64) -> Extras {
         ("copy_share".to_owned(), copy.0 / total),
         ("throttled_share".to_owned(), throttled.0 / total),
         ("final_flush_share".to_owned(), flush_ms / total),
-        ("final_flush_ms".to_owned(), flush_ms),
+        ("flush_ms".to_owned(), flush_ms),
     ]);
     for (name, (ms, bytes)) in [("copy", copy), ("throttled", throttled)] {
         if ms > 0.0 {
             extras.insert(format!("{name}_bytes_per_s"), bytes / ms * 1e3);
+        }
+    }
+    // The trial ends when the watch does; it begins after its files were opened and scrubbed.
+    let end = looks.last().map_or(0.0, |look| look.at_ms);
+    let (begin, throttle) = (end - copy.0 - throttled.0, end - throttled.0);
+    for (name, from, to) in [("copy", begin, throttle), ("throttled", throttle, end)] {
+        if let Some(share) = cpu_share(looks, from, to) {
+            extras.insert(format!("{name}_cpu_share"), share);
         }
     }
     extras
@@ -104,4 +164,35 @@ fn dirty_bytes() -> Option<u64> {
         line.split_whitespace().nth(1)?.parse::<u64>().ok()
     };
     Some((field("Dirty:")? + field("Writeback:")?) * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_ends_where_the_rate_falls_for_good() {
+        assert_eq!(copied(&[100.0, 98.0, 95.0, 30.0, 31.0, 29.0]), 3);
+        assert_eq!(copied(&[80.0, 30.0, 28.0, 33.0]), 1);
+        assert_eq!(copied(&[100.0; 5]), 5, "a disk as fast as memory has no second phase");
+        assert_eq!(copied(&[100.0, 90.0, 20.0, 95.0, 100.0]), 5, "one that waited for a processor");
+        assert_eq!(copied(&[]), 0);
+    }
+
+    #[test]
+    fn processor_time_is_that_between_the_looks_of_a_phase() {
+        let look = |at_ms: f64, cpu_ms: f64| Look { at_ms, cpu_ms, dirty_bytes: 0 };
+        // Busy for the first 100 ms, then a tenth of it.
+        let looks: Vec<Look> = (0..=20_u32)
+            .map(|step| {
+                let at = f64::from(step) * 10.0;
+                look(at, at.min(100.0) + 0.1 * (at - 100.0).max(0.0))
+            })
+            .collect();
+        let near = |share: Option<f64>, truth: f64| (share.unwrap() - truth).abs() < 1e-9;
+        assert!(near(cpu_share(&looks, 0.0, 100.0), 1.0));
+        assert!(near(cpu_share(&looks, 100.0, 200.0), 0.1));
+        assert_eq!(cpu_share(&looks, 201.0, 300.0), None);
+        assert_eq!(cpu_share(&looks, 95.0, 105.0), None, "one look is no time");
+    }
 }
