@@ -164,7 +164,7 @@ pub(crate) fn try_io_uring() -> Result<(), Errno> {
 /// `struct perf_event_attr` in its first version, which every kernel takes.
 #[repr(C)]
 #[derive(Default)]
-struct PerfEventAttributes {
+pub(crate) struct PerfEventAttributes {
     kind: u32,
     size: u32,
     config: u64,
@@ -175,6 +175,13 @@ struct PerfEventAttributes {
     wakeup_events: u32,
     breakpoint_type: u32,
     config1: u64,
+}
+
+impl PerfEventAttributes {
+    /// An event of a kind, counted as the kernel does unless told otherwise.
+    pub(crate) fn of(kind: u32, config: u64) -> Self {
+        Self { kind, size: size_of::<Self>() as u32, config, ..Self::default() }
+    }
 }
 
 // `PERF_ATTR_SIZE_VER0`.
@@ -193,32 +200,34 @@ const PERF_CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// kernel, on any processor.
 pub(crate) fn open_perf_event(kind: u32, config: u64) -> Result<OwnedFd, Errno> {
     let attributes = PerfEventAttributes {
-        kind,
-        size: size_of::<PerfEventAttributes>() as u32,
-        config,
         read_format: PERF_FORMAT_TIMES,
         flags: PERF_INHERIT | PERF_EXCLUDE_HYPERVISOR,
-        ..PerfEventAttributes::default()
+        ..PerfEventAttributes::of(kind, config)
     };
-    let (this_thread, any_processor, no_group) = (0 as libc::pid_t, -1_i32, -1_i32);
+    let (this_thread, any_processor) = (0, -1);
+    perf_event_open(&attributes, this_thread, any_processor)
+}
+
+/// Opens an event of a process (0: this thread, -1: all) on a processor (-1: any), in no group.
+pub(crate) fn perf_event_open(
+    attributes: &PerfEventAttributes,
+    process: libc::pid_t,
+    processor: i32,
+) -> Result<OwnedFd, Errno> {
+    let no_group = -1_i32;
     // SAFETY: the kernel reads `size` bytes from the live structure and writes at most its size
     // field, and only where the call fails with E2BIG, which a first-version structure cannot.
-    let outcome = unsafe {
-        libc::syscall(
+    // The descriptor is new, and nobody else knows of it.
+    unsafe {
+        own(libc::syscall(
             libc::SYS_perf_event_open,
-            &raw const attributes,
-            this_thread,
-            any_processor,
+            std::ptr::from_ref(attributes),
+            process,
+            processor,
             no_group,
             PERF_CLOSE_ON_EXEC,
-        )
-    };
-    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
-    if descriptor < 0 {
-        return Err(last_error());
+        ))
     }
-    // SAFETY: the call has just made this descriptor, and nobody else knows of it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Gives the calling thread the idle policy: it runs where nobody else wants to.
@@ -295,7 +304,20 @@ pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Resul
     outcome.map(|()| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
 }
 
+/// Takes what a call returned as a new descriptor.
+///
+/// # Safety
+/// The call must have made the descriptor, and nobody else may own it.
+pub(crate) unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
+    if outcome < 0 {
+        return Err(last_error());
+    }
+    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
+    // SAFETY: the caller vouches for it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
 /// `errno` of the call that has just failed.
-fn last_error() -> Errno {
+pub(crate) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

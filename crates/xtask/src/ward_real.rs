@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use testkit::{Capability, LoopDevice, Mounted, Throttle, ThrottledGroup};
+use workload::Rng;
 
 /// Rounds over all cases, unless told otherwise.
 const ROUNDS: u32 = 3;
@@ -278,11 +279,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     println!("{}: {max_reads:.0} random reads of 4 KiB per second", stage.device.path().display());
     let (mut right, mut all, mut wrong) = (0, 0, 0);
     for round in 0..rounds {
-        let mut step = 0;
-        let drawn = cases(max_reads, || {
-            step += 1;
-            share(first + u64::from(round), step)
-        });
+        let mut draws = Rng::new(first + u64::from(round));
+        let drawn = cases(max_reads, || draws.unit());
         for case in drawn {
             let (verdict, certain, advice) = stage.diagnosed(&case)?;
             let verdict_right = case.verdicts.contains(&verdict.as_str());
@@ -307,12 +305,4 @@ fn largest_rate(profile: &Value) -> Option<f64> {
     let rates =
         reads["points"].as_array()?.iter().filter_map(|point| point["iops"]["value"].as_f64());
     rates.reduce(f64::max)
-}
-
-/// A share from 0 to 1 of a round and a step (SplitMix64).
-fn share(seed: u64, step: u64) -> f64 {
-    let mut mixed = (seed << 8 | step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed ^ (mixed >> 31)) as f64 / u64::MAX as f64
 }

@@ -5,7 +5,8 @@
 //! and values are checked against the sizes that their map was made with, since the kernel takes
 //! the length from there.
 
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use crate::unsafe_calls::{PerfEventAttributes, last_error, own, perf_event_open};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::mem::size_of;
 
@@ -81,11 +82,6 @@ const LOG_LEVEL: u32 = 1;
 /// programs that this crate makes are given under both.
 const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
 
-/// The error of the call that has just failed.
-fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
-}
-
 /// # Safety
 /// `attributes` must be what the command takes, and every address in it valid for what the command
 /// reads or writes there.
@@ -96,19 +92,6 @@ unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> Result<libc::c_lon
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>())
     };
     if outcome < 0 { Err(last_error()) } else { Ok(outcome) }
-}
-
-/// Takes what a call returned as a new descriptor.
-///
-/// # Safety
-/// The call must have made the descriptor, and nobody else may own it.
-unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
-    if outcome < 0 {
-        return Err(last_error());
-    }
-    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
-    // SAFETY: the caller vouches for it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 impl Map {
@@ -226,26 +209,8 @@ pub(super) fn load_program(code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
     Err((cause, String::from_utf8_lossy(&log[..end]).into_owned()))
 }
 
-/// `struct perf_event_attr` in its first version, which every kernel takes.
-#[repr(C)]
-#[derive(Default)]
-struct EventAttributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
 /// `PERF_TYPE_TRACEPOINT`.
 const TYPE_TRACEPOINT: u32 = 2;
-/// `PERF_FLAG_FD_CLOEXEC`.
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// `PERF_EVENT_IOC_SET_BPF`, `_IOW('$', 8, __u32)`.
 const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
 /// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
@@ -253,25 +218,10 @@ const ENABLE: libc::c_ulong = 0x2400;
 
 /// Runs a program whenever a tracepoint is passed, on any processor, until the event is dropped.
 pub(super) fn attach(tracepoint: u64, program: impl AsFd) -> Result<OwnedFd, Errno> {
-    let attributes = EventAttributes {
-        kind: TYPE_TRACEPOINT,
-        size: size_of::<EventAttributes>() as u32,
-        config: tracepoint,
-        ..EventAttributes::default()
-    };
+    let attributes = PerfEventAttributes::of(TYPE_TRACEPOINT, tracepoint);
     // A program is run for the whole tracepoint; the processor is only that of the event.
-    let (any_process, first_processor, no_group) = (-1 as libc::pid_t, 0_i32, -1_i32);
-    // SAFETY: the kernel reads `size` bytes from the live structure, and returns a new descriptor.
-    let event = unsafe {
-        own(libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            any_process,
-            first_processor,
-            no_group,
-            CLOSE_ON_EXEC,
-        ))
-    }?;
+    let (any_process, first_processor) = (-1, 0);
+    let event = perf_event_open(&attributes, any_process, first_processor)?;
     let (number, program) = (event.as_raw_fd(), program.as_fd().as_raw_fd());
     // SAFETY: the argument of the first is a descriptor number, the second takes none.
     let outcome =

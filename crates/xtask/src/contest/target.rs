@@ -104,36 +104,37 @@ fn pretended() -> Result<Target> {
 fn ram_device(size_bytes: u64) -> Result<Target> {
     let device = Zram::new(size_bytes).context("cannot make a zram device")?;
     let path = device.path().to_owned();
-    fill(&path, size_bytes)?;
-    Ok(Target {
-        name: "zram",
-        description:
-            "a RAM block device, O_DIRECT; it has no path that does not block, so io_uring \
-                      hands its requests to kernel workers"
-                .to_owned(),
-        device_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        path,
-        size_bytes,
-        direct: true,
-        ram_backed: true,
-        _owner: Owner::Device { _device: device },
-    })
+    let description = "a RAM block device, O_DIRECT; it has no path that does not block, so \
+                       io_uring hands its requests to kernel workers";
+    on_device("zram", description, path, size_bytes, Owner::Device { _device: device })
 }
 
 /// The block layer of the kernel over memory.
 fn loop_device(size_bytes: u64) -> Result<Target> {
     let device = LoopDevice::within(Path::new(MEMORY), size_bytes, 512)?;
     let path = device.path().to_owned();
+    let description = "a loop device over a file in memory, O_DIRECT";
+    on_device("loop", description, path, size_bytes, Owner::Loop { _device: device })
+}
+
+/// A block device in memory, written full.
+fn on_device(
+    name: &'static str,
+    description: &str,
+    path: PathBuf,
+    size_bytes: u64,
+    owner: Owner,
+) -> Result<Target> {
     fill(&path, size_bytes)?;
     Ok(Target {
-        name: "loop",
-        description: "a loop device over a file in memory, O_DIRECT".to_owned(),
+        name,
+        description: description.to_owned(),
         device_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
         path,
         size_bytes,
         direct: true,
         ram_backed: true,
-        _owner: Owner::Loop { _device: device },
+        _owner: owner,
     })
 }
 
