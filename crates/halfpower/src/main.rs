@@ -26,6 +26,7 @@ mod papers;
 mod precondition;
 mod predict;
 mod profile;
+mod profiles;
 mod progress;
 mod record;
 mod recording;

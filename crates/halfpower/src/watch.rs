@@ -13,8 +13,8 @@ mod terminal;
 use crate::keeping::Keeping;
 use crate::observing::ObservingArgs;
 use crate::output::Verdict;
+use ::diagnose::Prepared;
 use clap::{Args, ValueEnum};
-use record::Profile;
 use report::SortBy;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -98,7 +98,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
 const LAST: &str = "last";
 
 /// The profiles that devices can be held against, in order of time, and whether the user chose one.
-fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Profile>, bool)> {
+fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Prepared>, bool)> {
     let path = arguments.keeping.file()?;
     if arguments.profile.is_none() && !path.exists() {
         return Ok((Vec::new(), false));
@@ -107,9 +107,11 @@ fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Profile>, bool)> {
     let rows = store.profiles()?;
     let Some(id) = &arguments.profile else {
         let of_disks = rows.iter().filter(|row| !row.simulated);
-        let found = of_disks.map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
+        let found = of_disks
+            .map(|row| store.profile(&row.id).map(Prepared::new))
+            .collect::<Result<_, _>>()?;
         return Ok((found, false));
     };
     let newest = rows.last().filter(|_| id == LAST).map(|row| &row.id);
-    Ok((vec![store.profile(newest.unwrap_or(id))?], true))
+    Ok((vec![Prepared::new(store.profile(newest.unwrap_or(id))?)], true))
 }

@@ -3,8 +3,8 @@
 use crate::WardError;
 use crate::case::{Case, Disk, Load, ProfileOf};
 use crate::profiles::Profiles;
-use diagnose::{DiagnoseOptions, diagnose};
-use record::{Diagnosis, Nanos, Observation, ObservedDevice, Profile};
+use diagnose::{DiagnoseOptions, Prepared, diagnose};
+use record::{Diagnosis, Nanos, Observation, ObservedDevice};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
 use trial::{Scene, SceneLoad, observe};
@@ -13,12 +13,12 @@ use workload::derive_seed;
 const SECOND: u64 = 1_000_000_000;
 
 /// What whoever diagnoses gets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Staged {
     /// The counters.
     pub observation: Observation,
     /// Profiles; their target is the name of the device that they are of.
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<Prepared>,
 }
 
 impl Staged {
@@ -27,7 +27,7 @@ impl Staged {
     pub fn diagnosed(&self) -> Diagnosis {
         let options = DiagnoseOptions { without_series: true, ..DiagnoseOptions::default() };
         let of = |device: &ObservedDevice| {
-            self.profiles.iter().find(|profile| profile.target.path == device.name)
+            self.profiles.iter().find(|prepared| prepared.profile().target.path == device.name)
         };
         diagnose(&self.observation, &of, &options)
     }
@@ -58,7 +58,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, WardErr
         if let (ProfileOf::Itself, Some(profile)) = (disk.profile, profiles.of(&disk.device)) {
             let mut profile = profile.clone();
             profile.target.path = name(index);
-            fitting.push(profile);
+            fitting.push(Prepared::new(profile));
         }
     }
     Ok(Staged { observation: together(observations), profiles: fitting })

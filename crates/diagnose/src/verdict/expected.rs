@@ -17,11 +17,13 @@
 //! How sure a ratio of a time to its expectation is, follows from how it scatters from second to
 //! second, and not from how the time does: under an open load both rise and fall together.
 
+use super::Prepared;
 use super::tally::Tally;
 use model::{PredictError, Predictor};
 use record::{
-    Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction, Profile,
+    Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction,
 };
+use std::sync::Arc;
 
 /// Shares of sequential requests that are tried.
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
@@ -90,7 +92,7 @@ impl Look {
 /// A device's profile, ready to be asked.
 #[derive(Debug)]
 pub(crate) struct Reference {
-    predictor: Predictor,
+    predictor: Arc<Predictor>,
     level_se_rel: f64,
 }
 
@@ -107,10 +109,10 @@ pub(crate) struct Known {
 
 impl Reference {
     /// Of a profile.
-    pub(crate) fn new(profile: &Profile) -> Self {
+    pub(crate) fn new(prepared: &Prepared) -> Self {
         Self {
-            predictor: Predictor::new(profile),
-            level_se_rel: profile.level_se_rel.unwrap_or(0.0),
+            predictor: Arc::clone(prepared.fitted()),
+            level_se_rel: prepared.profile().level_se_rel.unwrap_or(0.0),
         }
     }
 

@@ -4,6 +4,7 @@
 //! more than a name, the name decides, and the doubt is printed. Facts that contradict each other
 //! exclude a profile, also one that the user chose: its verdicts would be about another device.
 
+use super::Prepared;
 use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile};
 
 /// A size may differ by this share: partitions, units, reserved blocks.
@@ -48,15 +49,14 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
 #[must_use]
 pub fn best_fit<'a>(
     device: &ObservedDevice,
-    profiles: impl IntoIterator<Item = &'a Profile>,
-) -> Option<&'a Profile> {
-    let ranked = profiles
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, profile)| Some((fit(device, profile, false).rank()?, index, profile)));
+    profiles: impl IntoIterator<Item = &'a Prepared>,
+) -> Option<&'a Prepared> {
+    let ranked = profiles.into_iter().enumerate().filter_map(|(index, prepared)| {
+        Some((fit(device, prepared.profile(), false).rank()?, index, prepared))
+    });
     ranked
         .min_by_key(|&(rank, index, _)| (rank, std::cmp::Reverse(index)))
-        .map(|(_, _, profile)| profile)
+        .map(|(_, _, prepared)| prepared)
 }
 
 fn choice(why: &str) -> Fit {

@@ -19,17 +19,19 @@ mod judge;
 mod matching;
 mod notes;
 mod pinned;
+mod prepared;
 mod segment;
 mod surroundings;
 mod tally;
 
 pub use matching::{Fit, best_fit, fit};
+pub use prepared::Prepared;
 
 use expected::{Known, Look, Reference, calibrated, nearest};
 use judge::{Judgement, Stretch, rival};
 use record::{
     Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
-    MatchedProfile, Measured, Moment, Observation, ObservedDevice, Profile, Verdict, VerdictShare,
+    MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
 use std::ops::Range;
@@ -84,7 +86,7 @@ struct Judged<'a> {
 /// Diagnoses every device of an observation that is not a part of another one or built of others.
 pub fn diagnose<'p>(
     observation: &Observation,
-    profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p Profile>,
+    profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p Prepared>,
     options: &DiagnoseOptions,
 ) -> Diagnosis {
     let (mut devices, mut left_out) = (Vec::new(), Vec::new());
@@ -157,7 +159,7 @@ impl<'a> Subject<'a> {
     fn new(
         observation: &'a Observation,
         device: &'a ObservedDevice,
-        profile: Option<&Profile>,
+        prepared: Option<&Prepared>,
         options: &DiagnoseOptions,
     ) -> Self {
         let intervals: Vec<&Interval> = observation
@@ -166,7 +168,7 @@ impl<'a> Subject<'a> {
             .filter(|interval| interval.device == device.name && interval.duration_ns > 0)
             .collect();
         let series: Vec<Tally> = intervals.iter().map(|interval| Tally::of(interval)).collect();
-        let matched = match profile {
+        let matched = match prepared.map(Prepared::profile) {
             None => Measured::not("no profile fits this device; `halfpower check` makes one"),
             Some(profile) => match fit(device, profile, options.chosen) {
                 Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
@@ -179,7 +181,7 @@ impl<'a> Subject<'a> {
                 }),
             },
         };
-        let reference = profile.filter(|_| matched.value().is_some()).map(Reference::new);
+        let reference = prepared.filter(|_| matched.value().is_some()).map(Reference::new);
         let mut subject = Self {
             device,
             begins: segment::stretches(&series),

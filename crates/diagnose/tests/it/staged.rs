@@ -1,10 +1,10 @@
 //! A profile and observations of simulated devices, whose truth is known.
 
-use diagnose::{DiagnoseOptions, diagnose};
+use diagnose::{DiagnoseOptions, Prepared, diagnose};
 use experiment::{CheckPlan, CheckSettings};
 use record::{
-    Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Profile, Strategy,
-    Target, TargetKind, Trial, Verdict,
+    Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
+    TargetKind, Trial, Verdict,
 };
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ const SECOND: u64 = 1_000_000_000;
 const AREA: Bytes = Bytes(2 << 30);
 
 /// What `check` finds of a device in a minute.
-pub(crate) fn profiled(device: &str) -> Profile {
+pub(crate) fn profiled(device: &str) -> Prepared {
     let spec = SimSpec::parse(device).unwrap();
     let area = AREA.min(spec.size());
     let mut rig = SimRig::new(&spec, 1);
@@ -60,7 +60,7 @@ pub(crate) fn profiled(device: &str) -> Profile {
     }
     let mut profile = crate::profile_of(target, &trials);
     profile.simulated = true;
-    profile
+    Prepared::new(profile)
 }
 
 /// One load, and when it is there.
@@ -107,7 +107,7 @@ pub(crate) fn seen(device: &str, loads: Vec<SceneLoad>, traced: bool) -> Observa
 }
 
 /// The diagnosis of the one device.
-pub(crate) fn diagnosed(observation: &Observation, profile: Option<&Profile>) -> DeviceDiagnosis {
+pub(crate) fn diagnosed(observation: &Observation, profile: Option<&Prepared>) -> DeviceDiagnosis {
     let options = DiagnoseOptions { chosen: true, ..DiagnoseOptions::default() };
     let mut diagnosis = diagnose(observation, &|_| profile, &options);
     assert_eq!(diagnosis.devices.len(), 1);

@@ -3,22 +3,22 @@
 use crate::staged::{
     at, closed, diagnosed, first_advice, has_cause, has_rival, load, longest, profiled, reads, seen,
 };
-use diagnose::{DiagnoseOptions, diagnose};
+use diagnose::{DiagnoseOptions, Prepared, diagnose};
 use record::{
     CauseCode, Confidence, Figure, Measured, NoteCode, Observation, ObservedDevice, Pattern,
-    Profile, Strategy, Verdict,
+    Strategy, Verdict,
 };
 use std::sync::LazyLock;
 
 /// Eight servers of 1 ms.
 const EIGHT: &str = "mmc,servers=8,service=1ms";
-static EIGHT_PROFILE: LazyLock<Profile> = LazyLock::new(|| profiled(EIGHT));
+static EIGHT_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
 /// One server of 5 ms.
 const ONE: &str = "mm1,service=5ms";
-static ONE_PROFILE: LazyLock<Profile> = LazyLock::new(|| profiled(ONE));
+static ONE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(ONE));
 /// A disk drive of 1997.
 const DRIVE: &str = "st34371w";
-static DRIVE_PROFILE: LazyLock<Profile> = LazyLock::new(|| profiled(DRIVE));
+static DRIVE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(DRIVE));
 
 #[test]
 fn a_device_that_does_what_its_profile_says_is_not_blamed_at_any_load() {

@@ -11,19 +11,17 @@ mod source;
 use crate::failure::Interruption;
 use crate::keeping::Keeping;
 use crate::output::{self, Kind, OutputFile, Verdict};
-use crate::session::{self, VERSION};
+use crate::profiles::Profiles;
+use crate::session;
 use crate::values::{nanos, percent};
-use ::diagnose::{DiagnoseOptions, best_fit};
 use anyhow::Context;
 use clap::Args;
-use record::{Diagnosis, Nanos, Observation, ObservedDevice, Profile};
+use record::{Diagnosis, Nanos, Observation};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{Store, StoreError};
 
-/// Latest profiles that are looked at for one that fits.
-const PROFILES_MAX: usize = 200;
 /// The word that stands for the newest document.
 const LAST: &str = "last";
 
@@ -86,13 +84,13 @@ pub(crate) fn diagnose(
 ) -> anyhow::Result<Verdict> {
     let csv = arguments.csv.as_deref();
     let csv = csv.map(|path| OutputFile::create(Kind::Moments, path, &[])).transpose()?;
-    let profiles = Profiles::open(arguments)?;
+    let profiles = Profiles::open(arguments.keeping.file(), arguments.profile.as_deref())?;
     let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
     let observed = source::observations(arguments, stop)?;
     let mut text = String::new();
     let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
     for observation in &observed.observations {
-        let diagnosis = profiles.diagnose(observation);
+        let diagnosis = profiles.diagnose(observation, false);
         if let Some(store) = &mut store {
             keep(store, observed.new.then_some(observation), &diagnosis)
                 .context(session::NOT_SAVED)?;
@@ -127,45 +125,4 @@ fn keep(
         store.add_document(observation)?;
     }
     store.add_document(diagnosis)
-}
-
-/// Profiles that may stand for a device.
-struct Profiles {
-    chosen: Option<Profile>,
-    known: Vec<Profile>,
-}
-
-impl Profiles {
-    /// The one that was asked for, or the latest ones of the database, where there is one.
-    fn open(arguments: &DiagnoseArgs) -> anyhow::Result<Self> {
-        let path = arguments.keeping.file();
-        let store = match (&arguments.profile, path) {
-            (Some(_), path) => Some(Store::open_existing(&path?)?),
-            (None, Ok(path)) => Store::open_existing(&path).ok(),
-            (None, Err(_)) => None,
-        };
-        let Some(store) = store else { return Ok(Self { chosen: None, known: Vec::new() }) };
-        if let Some(id) = &arguments.profile {
-            let rows = if id == LAST { store.profiles()? } else { Vec::new() };
-            let id = rows.last().map_or(id, |row| &row.id);
-            return Ok(Self { chosen: Some(store.profile(id)?), known: Vec::new() });
-        }
-        let rows = store.profiles()?;
-        let latest = rows.iter().skip(rows.len().saturating_sub(PROFILES_MAX));
-        let known = latest.map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
-        Ok(Self { chosen: None, known })
-    }
-
-    fn of(&self, device: &ObservedDevice) -> Option<&Profile> {
-        self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
-    }
-
-    fn diagnose(&self, observation: &Observation) -> Diagnosis {
-        let options = DiagnoseOptions {
-            halfpower_version: VERSION.to_owned(),
-            chosen: self.chosen.is_some(),
-            without_series: false,
-        };
-        ::diagnose::diagnose(observation, &|device| self.of(device), &options)
-    }
 }

@@ -7,7 +7,7 @@
 
 use crate::observing::{ObservingArgs, Tick};
 use crate::session::VERSION;
-use diagnose::DiagnoseOptions;
+use diagnose::{DiagnoseOptions, Prepared};
 use record::{
     Context, DeviceDiagnosis, Friedman, Interval, Nanos, Observation, ObservedDevice, Profile,
     format_nanos,
@@ -29,7 +29,7 @@ const STEPS_MIN: f64 = 5.0;
 
 /// What is known of the devices so far.
 pub(super) struct Judge {
-    profiles: Vec<Profile>,
+    profiles: Vec<Prepared>,
     /// Whether the user named the profile.
     chosen: bool,
     mount_points: BTreeMap<String, PathBuf>,
@@ -53,7 +53,7 @@ impl Judge {
     /// Of these profiles, in order of time; `chosen` if the user named the one.
     pub(super) fn new(
         observing: &ObservingArgs,
-        profiles: Vec<Profile>,
+        profiles: Vec<Prepared>,
         chosen: bool,
         host: Option<String>,
     ) -> Self {
@@ -93,7 +93,7 @@ impl Judge {
         if !same {
             let index = profile_of(device, &self.profiles, self.chosen);
             known.profile = Some((Arc::clone(device), index));
-            known.row.profile = index.map(|index| profile_words(&self.profiles[index]));
+            known.row.profile = index.map(|index| profile_words(self.profiles[index].profile()));
             known.row.profile_command = command(device, &self.mount_points);
             known.row.device = Arc::clone(device);
         }
@@ -146,7 +146,7 @@ impl Judge {
         let profile = picked
             .and_then(|name| self.known.get(name))
             .and_then(|known| known.profile.as_ref()?.1)
-            .map(|index| self.profiles[index].clone());
+            .map(|index| self.profiles[index].profile().clone());
         WatchData {
             host: self.host.clone(),
             time: jiff::Timestamp::now().strftime("%H:%M:%S UTC").to_string(),
@@ -162,7 +162,7 @@ impl Judge {
     /// Id of the profile that stands for a device.
     pub(super) fn profile_id(&self, name: &str) -> Option<&str> {
         let index = self.known.get(name)?.profile.as_ref()?.1?;
-        Some(&self.profiles[index].id)
+        Some(&self.profiles[index].profile().id)
     }
 }
 
@@ -182,10 +182,10 @@ fn friedman(interval: &Interval) -> Option<Friedman> {
 }
 
 /// The place of the profile that stands for a device.
-fn profile_of(device: &ObservedDevice, profiles: &[Profile], chosen: bool) -> Option<usize> {
+fn profile_of(device: &ObservedDevice, profiles: &[Prepared], chosen: bool) -> Option<usize> {
     if chosen {
-        let fits = |profile: &Profile| {
-            !matches!(diagnose::fit(device, profile, true), diagnose::Fit::Not(_))
+        let fits = |prepared: &Prepared| {
+            !matches!(diagnose::fit(device, prepared.profile(), true), diagnose::Fit::Not(_))
         };
         return profiles.iter().position(fits);
     }
@@ -215,7 +215,7 @@ fn diagnosis(
     device: &Arc<ObservedDevice>,
     recent: &VecDeque<Interval>,
     contexts: &VecDeque<Context>,
-    profile: &Profile,
+    profile: &Prepared,
     chosen: bool,
 ) -> Option<DeviceDiagnosis> {
     let observation = Observation {

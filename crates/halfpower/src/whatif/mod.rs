@@ -12,6 +12,7 @@ use crate::failure::UsageError;
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::predict::{ArrivalName, depth, rate, saved};
+use crate::profiles::Profiles;
 use crate::session::{self, VERSION};
 use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
 use anyhow::Context;
@@ -173,7 +174,8 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let observation = observed::observation(arguments)?;
     let document = match observation {
         Some(observation) => {
-            let profiles = observed::profiles(arguments)?;
+            let path = arguments.keeping.file()?;
+            let profiles = Profiles::open(Ok(path), arguments.profile.as_deref())?;
             if arguments.balance {
                 let only = arguments.changes(true)?;
                 if !only.is_empty() {

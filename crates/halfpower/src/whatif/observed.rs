@@ -6,15 +6,13 @@
 //! a closed loop: a faster disk would then be asked for more.
 
 use super::{WhatIfArgs, usage};
-use crate::predict::saved;
+use crate::profiles::Profiles;
 use crate::session::VERSION;
-use ::diagnose::{DiagnoseOptions, best_fit, diagnose};
 use anyhow::{Context, anyhow};
-use model::Predictor;
 use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
 use record::{
-    CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedDevice, ObservedLoad,
-    Offered, Profile, WHATIF_SCHEMA, WhatIf,
+    CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedLoad, Offered, Profile,
+    WHATIF_SCHEMA, WhatIf,
 };
 use std::path::Path;
 use store::{Store, StoreError};
@@ -22,8 +20,6 @@ use store::{Store, StoreError};
 /// The word that stands for the newest observation, and that for the newest profile.
 const OBSERVED: &str = "observed";
 const LAST: &str = "last";
-/// Latest profiles that are looked at for one that fits.
-const PROFILES_MAX: usize = 200;
 /// From this share of the largest rate on the rate follows the device.
 const AT_LIMIT: f64 = 0.97;
 
@@ -32,33 +28,6 @@ pub(super) struct Seen {
     pub(super) observed: ObservedLoad,
     pub(super) setup: Setup,
     pub(super) profile: Profile,
-}
-
-/// Profiles that may stand for a device.
-pub(super) struct Profiles {
-    chosen: Option<Profile>,
-    known: Vec<Profile>,
-}
-
-impl Profiles {
-    fn of(&self, device: &ObservedDevice) -> Option<&Profile> {
-        self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
-    }
-}
-
-/// The saved profiles, or the one that was named.
-pub(super) fn profiles(arguments: &WhatIfArgs) -> anyhow::Result<Profiles> {
-    if let Some(id) = &arguments.profile {
-        let chosen = Some(saved(&arguments.keeping, id)?);
-        return Ok(Profiles { chosen, known: Vec::new() });
-    }
-    let Ok(store) = Store::open_existing(&arguments.keeping.file()?) else {
-        return Ok(Profiles { chosen: None, known: Vec::new() });
-    };
-    let rows = store.profiles()?;
-    let latest = rows.iter().skip(rows.len().saturating_sub(PROFILES_MAX));
-    let known = latest.map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
-    Ok(Profiles { chosen: None, known })
 }
 
 /// The observation that the source names; `None` where it names a profile.
@@ -87,16 +56,6 @@ pub(super) fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Obser
         Err(StoreError::NotFound { .. }) => Ok(Some(store.document(source)?)),
         Ok(_) | Err(_) => Ok(None),
     }
-}
-
-/// The diagnosis of every device, each with its profile.
-fn diagnosed(observation: &Observation, profiles: &Profiles) -> Vec<DeviceDiagnosis> {
-    let options = DiagnoseOptions {
-        halfpower_version: VERSION.to_owned(),
-        chosen: profiles.chosen.is_some(),
-        without_series: true,
-    };
-    diagnose(observation, &|device| profiles.of(device), &options).devices
 }
 
 /// The stretch of time in which a device did the most.
@@ -136,7 +95,7 @@ pub(super) fn seen(
     profiles: &Profiles,
     arguments: &WhatIfArgs,
 ) -> anyhow::Result<Seen> {
-    let devices = diagnosed(observation, profiles);
+    let devices = profiles.diagnose(observation, true).devices;
     let rate = |device: &DeviceDiagnosis| busiest(device).map_or(0.0, |one| one.numbers.iops);
     let device = match &arguments.device {
         Some(name) => devices.iter().find(|device| device.device == *name),
@@ -156,7 +115,7 @@ pub(super) fn seen(
         })?;
     let (episode, load) =
         load(observation, device).map_err(|why| anyhow!("{}: {why}", device.device))?;
-    let predictor = Predictor::new(profile);
+    let predictor = profile.predictor();
     let standing = episode
         .causes
         .iter()
@@ -187,7 +146,7 @@ pub(super) fn seen(
             memory_available_bytes: memory,
         },
         setup: Setup::new(load.mix, offered),
-        profile: profile.clone(),
+        profile: profile.profile().clone(),
     })
 }
 
@@ -200,7 +159,7 @@ pub(super) fn balanced(
     if arguments.simulate {
         return Err(usage("--balance is not simulated: a simulated machine has one device"));
     }
-    let devices = diagnosed(observation, profiles);
+    let devices = profiles.diagnose(observation, true).devices;
     let (mut models, mut loads, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for device in &devices {
         let known = observation.devices.iter().find(|known| known.name == device.device);
@@ -208,7 +167,7 @@ pub(super) fn balanced(
         let profile = profile.filter(|_| device.profile.value().is_some());
         match (profile, load(observation, device)) {
             (Some(profile), Ok((_, load))) => {
-                models.push(Predictor::new(profile));
+                models.push(profile.predictor());
                 loads.push((device.device.clone(), load));
             }
             (None, _) => {
@@ -221,7 +180,7 @@ pub(super) fn balanced(
     let sides: Vec<BalanceSide<'_>> = loads
         .iter()
         .zip(&models)
-        .map(|((name, load), predictor)| BalanceSide {
+        .map(|((name, load), &predictor)| BalanceSide {
             name: name.clone(),
             predictor,
             mix: load.mix.clone(),

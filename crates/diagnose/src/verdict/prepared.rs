@@ -1,0 +1,40 @@
+//! A profile with the models that are fitted to it.
+//!
+//! The fit takes up to a third of a second where many mixes were measured, and stays the same as long
+//! as the profile does: whoever diagnoses again and again, as a live screen does each second, keeps
+//! it. It is made when it is first asked for, because most profiles of a database fit no device
+//! that is looked at.
+
+use model::Predictor;
+use record::Profile;
+use std::sync::{Arc, OnceLock};
+
+/// A profile that devices can be held against.
+#[derive(Debug)]
+pub struct Prepared {
+    profile: Profile,
+    predictor: OnceLock<Arc<Predictor>>,
+}
+
+impl Prepared {
+    /// Of a profile; nothing is fitted yet.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self { profile, predictor: OnceLock::new() }
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What is predicted of the device.
+    pub fn predictor(&self) -> &Predictor {
+        self.fitted()
+    }
+
+    pub(crate) fn fitted(&self) -> &Arc<Predictor> {
+        self.predictor.get_or_init(|| Arc::new(Predictor::new(&self.profile)))
+    }
+}
