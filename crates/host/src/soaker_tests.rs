@@ -105,8 +105,9 @@ fn there_is_one_soaker_of_idle_policy_pinned_to_each_processor_and_none_after_th
     tap.record();
     let span = tap.take_span().unwrap();
     assert!(span.length.0 > 0 && span.loops.len() as u32 == soaker.cpus());
-    let calibration = soaker.calibrate(Duration::from_millis(50));
-    assert!(calibration.loops_per_s.iter().all(|&rate| rate > 0.0), "{calibration:?}");
+    // Others may want a processor for the whole of one calibration, but not of a hundred.
+    let counts = |calibration: &Calibration| calibration.loops_per_s.iter().all(|&rate| rate > 0.0);
+    assert!((0..100).any(|_| counts(&soaker.calibrate(Duration::from_millis(50)))));
     drop(soaker);
     // A thread that was joined is listed until the kernel has buried it.
     let patience = std::time::Instant::now() + Duration::from_secs(20);

@@ -62,9 +62,7 @@ pub(crate) fn run() -> Result<bool> {
         step("tests of xtask", test(&["test", "--no-fail-fast", "--package", "xtask"])),
         step("docs", || plain(&mut docs)),
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
-        step("bench smoke", || {
-            Ok((bench::run_released(&["--smoke".to_owned()])?, Totals::default()))
-        }),
+        step("bench smoke", || Ok((bench::run(&bench::Options::smoke_run())?, Totals::default()))),
         step("peers smoke", || Ok((peers::run(&peers::Options::smoke())?, Totals::default()))),
     ];
     Ok(summary(&steps, &read_skips(&skip_log)?, must_have_all()))

@@ -66,7 +66,11 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         "bench" => {
             let (switches, values) = (&bench::Options::SWITCHES, &bench::Options::VALUES);
             let options = bench::Options::read(&Arguments::read(rest, switches, values)?)?;
-            if cfg!(debug_assertions) { bench::run_released(rest) } else { bench::run(&options) }
+            if cfg!(debug_assertions) && !options.smoke() {
+                bench::run_released(rest)
+            } else {
+                bench::run(&options)
+            }
         }
         "peers" => {
             let flags = Arguments::read(rest, &["--smoke"], &peers::Options::VALUES)?;
@@ -106,7 +110,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
 pub(crate) fn tidy_all(bless: bool) -> Result<bool> {
     let root = place::root();
     let mut problems = tidy::check(&root)?;
-    problems.extend(commands::check(&root, &place::release_binary()?, bless)?);
+    problems.extend(commands::check(&root, &place::dev_binary()?, bless)?);
     for problem in &problems {
         println!("{problem}");
     }

@@ -1,4 +1,8 @@
-//! Where the repository and the release binary are.
+//! Where the repository and the built binaries are.
+//!
+//! Figures come from release builds. What only has to run, such as a smoke run or the commands of
+//! the documentation, takes the development build, which the tests have already made: a release
+//! build from nothing takes as long as all tests.
 
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -26,21 +30,29 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Builds the release binary, if it is not there as it should be, and says where it is.
 pub(crate) fn release_binary() -> Result<PathBuf> {
-    release("halfpower")
+    built("halfpower", true)
+}
+
+/// The same of the development build.
+pub(crate) fn dev_binary() -> Result<PathBuf> {
+    built("halfpower", false)
 }
 
 /// The same of this program.
 pub(crate) fn release_xtask() -> Result<PathBuf> {
-    release("xtask")
+    built("xtask", true)
 }
 
-fn release(package: &str) -> Result<PathBuf> {
-    let status = cargo()
-        .args(["build", "--release", "--quiet", "--package", package])
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "the release build of {package} failed");
-    let binary = target_folder().join("release").join(package);
+fn built(package: &str, release: bool) -> Result<PathBuf> {
+    let folder = if release { "release" } else { "debug" };
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--package", package]);
+    if release {
+        build.arg("--release");
+    }
+    let status = build.status().context("cannot run cargo")?;
+    ensure!(status.success(), "the {folder} build of {package} failed");
+    let binary = target_folder().join(folder).join(package);
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }

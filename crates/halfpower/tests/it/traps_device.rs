@@ -122,8 +122,10 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     let file = folder.path().join("data");
     write_file(&file, &noise(64 << 20));
     let graver = |trial: &Trial| -> Vec<_> {
-        // The area is a small part of the disk that the tests run on, and others use it too.
-        let of_the_disk = [FindingCode::CacheSizedArea, FindingCode::ForeignIo];
+        // The area is a small part of the disk that the tests run on, others use it too, and its
+        // cache may be as fast as the program is.
+        let of_the_disk =
+            [FindingCode::CacheSizedArea, FindingCode::ForeignIo, FindingCode::HarnessLimit];
         found(trial).into_iter().filter(|(code, _)| !of_the_disk.contains(code)).collect()
     };
     assert_eq!(graver(&cut_off_during(&file, None, 0)), []);

@@ -159,7 +159,8 @@ fn two_signals_at_once_give_it_back_too() {
 fn keys_show_help_detail_and_another_order() {
     let mut session = watching("");
     session.press("h");
-    session.wait_for("S = U/X");
+    // Words that stand on this page alone: a device's detail has the formula too.
+    session.wait_for("overlap is queue");
     session.press("h");
     session.wait_for("read/s");
     session.press("s");

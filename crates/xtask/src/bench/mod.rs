@@ -66,6 +66,24 @@ impl Options {
     pub(crate) const SWITCHES: [&'static str; 3] = ["--smoke", "--no-keep", "--verbose"];
     pub(crate) const VALUES: [&'static str; 4] = ["--pairs", "--only", "--against", "--binary"];
 
+    /// That everything runs and is understood, whatever the figures.
+    pub(crate) fn smoke_run() -> Self {
+        Self {
+            smoke: true,
+            keep: false,
+            verbose: false,
+            pairs: None,
+            only: None,
+            against: None,
+            binary: None,
+        }
+    }
+
+    /// Whether it is such a run.
+    pub(crate) fn smoke(&self) -> bool {
+        self.smoke
+    }
+
     pub(crate) fn read(flags: &Arguments) -> Result<Self> {
         let pairs = flags.value("--pairs")?;
         ensure!(pairs != Some(0), "--pairs must be at least 1");
@@ -111,9 +129,10 @@ impl Context {
     /// The halfpower to measure, built when it is first asked for.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
-            let _ = self.binary.set(place::release_binary()?);
+            let build = if self.smoke { place::dev_binary } else { place::release_binary };
+            let _ = self.binary.set(build()?);
         }
-        Ok(self.binary.get().context("the release binary was just built")?)
+        Ok(self.binary.get().context("the binary was just built")?)
     }
 }
 
