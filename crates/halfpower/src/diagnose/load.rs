@@ -32,25 +32,31 @@ pub(super) fn load(
             return Err(wrong(format!("'{word}' is not of the form KEY=VALUE")).into());
         };
         let time = || crate::values::nanos(value).map_err(&wrong);
+        let requests = || {
+            let number = value.parse::<u64>().ok().filter(|&number| number > 0);
+            number
+                .ok_or_else(|| wrong(format!("{key}={value} is no number of requests per second")))
+        };
         match key {
             "from" => from = time()?,
             "for" => length = Some(time()?),
-            "limit" => {
-                let number = value.parse::<u64>().ok().filter(|&number| number > 0);
-                let why = || wrong(format!("limit={value} is no number of requests per second"));
-                limit = Some(number.ok_or_else(why)?);
-            }
-            "riops" | "wiops" => {
-                let number = value.parse::<u64>().ok().filter(|&number| number > 0);
-                let why = || wrong(format!("{key}={value} is no number of requests per second"));
-                limits.extend(GroupLimit::of(key, number.ok_or_else(why)?));
-            }
+            "limit" => limit = Some(requests()?),
+            "riops" | "wiops" => limits.extend(GroupLimit::of(key, requests()?)),
             "rbps" | "wbps" => {
                 let bytes = crate::values::bytes(value).map_err(&wrong)?;
-                limits.extend(GroupLimit::of(key, bytes.0.max(1)));
+                if bytes.0 == 0 {
+                    return Err(wrong(format!("{key}={value} lets nothing through")).into());
+                }
+                limits.extend(GroupLimit::of(key, bytes.0));
             }
             "name" => value.clone_into(&mut name),
-            "write-back" => write_back = value == "yes",
+            "write-back" => {
+                write_back = match value {
+                    "yes" => true,
+                    "no" => false,
+                    _ => return Err(wrong(format!("write-back={value}: say yes or no")).into()),
+                }
+            }
             _ => words.push(format!("--{key}={value}")),
         }
     }

@@ -53,6 +53,30 @@ fn a_fine_device_a_slow_one_and_an_overloaded_one_are_told_apart() {
 }
 
 #[test]
+fn a_limit_of_one_kind_holds_what_it_names_and_nothing_else() {
+    let folder = with_profile();
+    let seen = |load: &str| {
+        let found = diagnosis(diagnose(folder.path(), EIGHT, &[load], "--profile last --json"));
+        let rate = longest(&found).numbers.iops;
+        (longest(&found).verdict, rate)
+    };
+    // 1 MB/s are 244 requests of 4 KiB per second.
+    for (load, rate) in [
+        ("rw=randread iodepth=32 riops=1000", 1000.0),
+        ("rw=randwrite iodepth=32 wiops=1000", 1000.0),
+        ("rw=randread iodepth=32 rbps=1000000", 244.1),
+        ("rw=randwrite iodepth=32 wbps=1000000", 244.1),
+    ] {
+        let (verdict, seen) = seen(load);
+        assert_eq!(verdict, Verdict::Capped, "{load}");
+        assert!((seen / rate - 1.0).abs() < 0.02, "{load}: {seen}/s");
+    }
+    for load in ["rw=randread iodepth=32 wiops=1000", "rw=randwrite iodepth=32 rbps=1000000"] {
+        assert_eq!(seen(load).0, Verdict::Overloaded, "{load}");
+    }
+}
+
+#[test]
 fn the_page_gives_the_verdict_first_the_rivals_behind_it_and_fits_eighty_columns() {
     let folder = with_profile();
     let ended = diagnose(folder.path(), EIGHT, &["iodepth=64 from=10s", "rate-iops=200"], "");
@@ -144,6 +168,9 @@ fn mistakes_are_named_with_what_to_use() {
     wrong("depth=4", &["depth"]);
     wrong("iodepth=4 from=1m", &["never there"]);
     wrong("rw=randrw limit=100", &["reads or of writes alone"]);
+    wrong("riops=0", &["riops=0", "requests per second"]);
+    wrong("wbps=0", &["wbps=0", "nothing through"]);
+    wrong("write-back=maybe", &["write-back=maybe", "yes or no"]);
 }
 
 #[test]
