@@ -40,10 +40,6 @@ fn program(text: &str) -> Result<Program, String> {
 pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
     let profile = saved(&arguments.keeping, &arguments.profile)?;
     let document = settings(&profile, arguments.program, VERSION);
-    output::print(&if arguments.json {
-        output::json(&document)?
-    } else {
-        report::settings_text(&document)
-    })?;
+    output::document(arguments.json, &document, || report::settings_text(&document))?;
     Ok(Verdict::Clean)
 }

@@ -256,6 +256,15 @@ fn is_document(path: &Path) -> bool {
     document.is_some_and(|document| document.schema.starts_with("halfpower/"))
 }
 
+/// Prints a document: as JSON where that was asked for, as the page of `text` otherwise.
+pub(crate) fn document(
+    as_json: bool,
+    document: &impl serde::Serialize,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    print(&if as_json { json(document)? } else { text() })
+}
+
 /// A document as JSON, with a line end.
 pub(crate) fn json(document: &impl serde::Serialize) -> anyhow::Result<String> {
     let mut text = serde_json::to_string_pretty(document).context("cannot write JSON")?;

@@ -125,9 +125,7 @@ pub(crate) fn predict(arguments: &PredictArgs) -> anyhow::Result<Verdict> {
         (None, Some(id)) => by_profile(arguments, &saved(&arguments.keeping, id)?)?,
         (None, None) => return Err(UsageError("name a profile, or --spec".to_owned()).into()),
     };
-    output::print(&if arguments.json {
-        output::json(&document)?
-    } else {
+    output::document(arguments.json, &document, || {
         report::prediction_text(&document, &output::style())
     })?;
     Ok(Verdict::Clean)

@@ -116,9 +116,7 @@ pub(crate) fn validate(
     if let Some(store) = &mut validation.store {
         store.add_document(&document).context(session::NOT_SAVED)?;
     }
-    output::print(&if arguments.json {
-        output::json(&document)?
-    } else {
+    output::document(arguments.json, &document, || {
         format!("\n{}", report::validation_text(&document, &output::style()))
     })?;
     Ok(Verdict::of(document.summary.reached != Some(false)))

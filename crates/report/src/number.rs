@@ -15,6 +15,11 @@ pub(crate) const NONE: &str = "–";
 /// magnitude is all that is worth printing.
 const SANE: f64 = 1e15;
 
+/// `format` of what there is.
+pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), format)
+}
+
 /// `format` of a sane value; otherwise text of few columns.
 fn guarded(value: f64, format: impl Fn(f64) -> String) -> String {
     if !value.is_finite() {

@@ -201,9 +201,8 @@ fn models(page: &mut Page, document: &PredictionDocument) {
     table.titles(&["", "response", "queue", "err <70 %", "err ≥70 %", ""]);
     for prediction in &document.predictions {
         let accuracy = document.accuracy.iter().find(|one| one.model == prediction.model);
-        let error = |of: fn(&ModelAccuracy) -> Option<f64>| {
-            accuracy.and_then(of).map_or_else(|| number::NONE.to_owned(), percent)
-        };
+        let error =
+            |of: fn(&ModelAccuracy) -> Option<f64>| number::or_none(accuracy.and_then(of), percent);
         let advised = Some(prediction.model) == document.advised;
         let tone = if advised { Tone::Strong } else { Tone::Plain };
         table.row(vec![
@@ -343,7 +342,7 @@ fn accuracy(page: &mut Page, summary: &ValidationSummary) {
     let mut table =
         Table::new(vec![Column::left(2), Column::right(3), Column::right(3), Column::left(2)]);
     table.titles(&["", "below 70 %", "70 % and above", ""]);
-    let told = |share: Option<f64>| share.map_or_else(|| number::NONE.to_owned(), percent);
+    let told = |share: Option<f64>| number::or_none(share, percent);
     for model in ModelName::ALL {
         let Some(one) = summary.accuracy.iter().find(|one| one.model == model) else { continue };
         let advised = model == summary.advised;

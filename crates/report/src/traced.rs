@@ -110,7 +110,7 @@ fn row(device: &str, kind: &str, ops: &[&TracedOp]) -> Option<Vec<Entry>> {
 }
 
 fn percentile(histogram: &HistogramSnapshot, share: f64) -> String {
-    histogram.percentile(share).map_or_else(|| number::NONE.to_owned(), number::time)
+    number::or_none(histogram.percentile(share), number::time)
 }
 
 /// Who asked for most, where that was traced.

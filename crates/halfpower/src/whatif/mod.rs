@@ -198,9 +198,7 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::
             of_load(arguments, stop, None, &profile, &setup)?
         }
     };
-    output::print(&if arguments.json {
-        output::json(&document)?
-    } else {
+    output::document(arguments.json, &document, || {
         report::whatif_text(&document, &output::style())
     })?;
     Ok(Verdict::Clean)

@@ -199,7 +199,7 @@ fn operations(screen: &mut Canvas, interval: &Interval) {
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
     for (name, op) in all {
         let show = |figure: Option<record::Figure>, format: fn(f64) -> String| {
-            figure.map_or_else(|| number::NONE.to_owned(), |figure| format(figure.value))
+            number::or_none(figure, |figure| format(figure.value))
         };
         let step = op.response_ns.map_or_else(
             || number::NONE.to_owned(),
@@ -279,7 +279,7 @@ fn tracer(screen: &mut Canvas, traced: &Traced) {
 
 fn traced_line(name: &str, op: &TracedOp) -> String {
     let at = |histogram: &record::HistogramSnapshot, share: f64| {
-        histogram.percentile(share).map_or_else(|| number::NONE.to_owned(), number::time)
+        number::or_none(histogram.percentile(share), number::time)
     };
     format!(
         "  {name:<12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>11}",
@@ -288,7 +288,7 @@ fn traced_line(name: &str, op: &TracedOp) -> String {
         at(&op.queue_ns, 0.99),
         at(&op.device_ns, 0.5),
         at(&op.device_ns, 0.99),
-        op.sequential_share.map_or_else(|| number::NONE.to_owned(), number::percent),
+        number::or_none(op.sequential_share, number::percent),
     )
 }
 
