@@ -1,8 +1,9 @@
 //! The simulated series counted by stricter rules, beside the count that decides.
 //!
-//! Three things in the count are choices: that a series of a figure may count although a parameter
+//! Four things in the count are choices: that a series of a figure may count although a parameter
 //! was fitted on another series of it; that curves which cross by less than [`crate::tolerance::TIE`]
-//! keep their order; and that hardware of which no specification is known is not tried. Whoever
+//! keep their order; that hardware of which no specification is known is not tried; and that a
+//! series which its own paper contradicts is nobody's to reproduce. Whoever
 //! would choose otherwise finds the result here and need not recompute it. Rejected: to leave it to
 //! the documentation, where such a number is wrong a day later.
 
@@ -12,6 +13,9 @@ use std::collections::BTreeSet;
 /// How the reasons of series begin that were not tried because nobody says what they were
 /// measured on.
 const NO_SPECIFICATION: &str = "hardware without a specification";
+
+/// And those that what the paper says elsewhere rules out.
+const CONTRADICTED: &str = "contradicted";
 
 /// The counts; `crossing` has the ids of series that change places with another one at all.
 pub(crate) fn readings(rows: &[Row], crossing: &BTreeSet<String>) -> Vec<Reading> {
@@ -30,8 +34,8 @@ pub(crate) fn readings(rows: &[Row], crossing: &BTreeSet<String>) -> Vec<Reading
         }
     };
     let simulated = |row: &Row| row.class == Class::Simulated;
-    let unspecified =
-        |row: &Row| row.class == Class::NotReproducible && row.reason.starts_with(NO_SPECIFICATION);
+    let untried =
+        |row: &Row, why: &str| row.class == Class::NotReproducible && row.reason.starts_with(why);
     vec![
         count(
             "only figures of which no series is fitted",
@@ -41,10 +45,22 @@ pub(crate) fn readings(rows: &[Row], crossing: &BTreeSet<String>) -> Vec<Reading
         count("no crossing of curves allowed, however small", &simulated, &orderly),
         count(
             "hardware without a specification counted as deviating",
-            &|row| simulated(row) || unspecified(row),
+            &|row| simulated(row) || untried(row, NO_SPECIFICATION),
             &|_| true,
         ),
-        count("all three", &|row| (simulated(row) || unspecified(row)) && untouched(row), &orderly),
+        count(
+            "series that their paper contradicts counted as deviating",
+            &|row| simulated(row) || untried(row, CONTRADICTED),
+            &|_| true,
+        ),
+        count(
+            "all four",
+            &|row| {
+                let untried = untried(row, NO_SPECIFICATION) || untried(row, CONTRADICTED);
+                (simulated(row) || untried) && untouched(row)
+            },
+            &orderly,
+        ),
     ]
 }
 
@@ -73,26 +89,33 @@ mod tests {
             deviation_max: None,
             tolerance: String::new(),
             verdict,
-            reason: format!("{NO_SPECIFICATION}: a box"),
+            reason: String::new(),
             method: String::new(),
             runs: Vec::new(),
         }
     }
 
     #[test]
-    fn each_stricter_rule_takes_away_what_it_names_and_all_three_take_all() {
+    fn each_stricter_rule_takes_away_what_it_names_and_all_four_take_all() {
+        let untried = |id: &str, why: &str| Row {
+            reason: format!("{why}: a box"),
+            ..series(id, "2", Class::NotReproducible, Verdict::NotReproducible)
+        };
         let rows = [
             series("a", "1", Class::Fitted, Verdict::Shown),
             series("b", "1", Class::Simulated, Verdict::Reproduced),
             series("c", "2", Class::Simulated, Verdict::Reproduced),
             series("d", "2", Class::Simulated, Verdict::Reproduced),
-            series("e", "2", Class::NotReproducible, Verdict::NotReproducible),
+            untried("e", NO_SPECIFICATION),
+            untried("f", CONTRADICTED),
+            untried("g", CONTRADICTED),
+            untried("h", "a name"),
         ];
         let crossing = BTreeSet::from(["d".to_owned()]);
         let found: Vec<(usize, usize)> = readings(&rows, &crossing)
             .iter()
             .map(|reading| (reading.reproduced, reading.series))
             .collect();
-        assert_eq!(found, [(2, 2), (2, 3), (3, 4), (1, 3)]);
+        assert_eq!(found, [(2, 2), (2, 3), (3, 4), (3, 5), (1, 5)]);
     }
 }

@@ -38,7 +38,7 @@ mod volume;
 
 pub use agenda::Agenda;
 pub use catalogue::{Parameter, Part, Source, parts};
-pub use device::{AnyDevice, Arrival, Conditions, Device, EIO, Ended, HOST_CPU};
+pub use device::{AnyDevice, Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
 pub use engine::{ComponentSample, PhaseSample};
 pub use files::{CallCost, CallCosts, FileLayer, FileSpec, FileState, FileSystem, Want};
 pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};

@@ -1,6 +1,6 @@
 //! Engine, clock and probe of a simulated device: handles to one shared [`Room`].
 
-use crate::device::HOST_CPU;
+use crate::device::{HOST_CPU, PROCESS};
 use crate::room::Room;
 use engine::{
     Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeSample,
@@ -97,13 +97,19 @@ fn host_cpu(components: &[ComponentSample]) -> Option<&ComponentSample> {
     components.iter().find(|component| component.name == HOST_CPU)
 }
 
+/// What of their time is on the account of the measuring process.
+fn charged_ns(host: &ComponentSample) -> u64 {
+    let process = host.phases.iter().find(|phase| phase.name == PROCESS);
+    process.map_or(host.busy_ns, |phase| phase.busy_ns)
+}
+
 impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
         let room = self.room.borrow();
         let components = room.components();
         // What the model says of the host is work of its system: file layer, drivers, interrupts.
         let cpu = host_cpu(&components)
-            .map(|host| CpuSample { system_ns: host.busy_ns, ..CpuSample::default() });
+            .map(|host| CpuSample { system_ns: charged_ns(host), ..CpuSample::default() });
         ProbeSample { at: room.now(), cpu, device: Some(room.counters()), components }
     }
 

@@ -69,9 +69,12 @@ pub(crate) fn components(kept: &Kept<'_>) -> Vec<ComponentUse> {
         .map(|(before, after)| {
             debug_assert_eq!(before.name, after.name, "the same components at every reading");
             let busy_ns = after.busy_ns.saturating_sub(before.busy_ns) as f64;
-            let phases = before.phases.iter().zip(&after.phases).map(|(before, after)| PhaseUse {
-                name: after.name.to_owned(),
-                share: after.busy_ns.saturating_sub(before.busy_ns) as f64 / busy_ns.max(1.0),
+            // By name: a phase that had not happened yet is in no reading of before.
+            let phases = after.phases.iter().map(|phase| {
+                let earlier = before.phases.iter().find(|earlier| earlier.name == phase.name);
+                let earlier_ns = earlier.map_or(0, |earlier| earlier.busy_ns);
+                let phase_ns = phase.busy_ns.saturating_sub(earlier_ns) as f64;
+                PhaseUse { name: phase.name.to_owned(), share: phase_ns / busy_ns.max(1.0) }
             });
             ComponentUse {
                 name: after.name.clone(),

@@ -3,9 +3,12 @@
 //! A segment is a ring: reading on pushes its upper end ahead until it is full of bytes that have
 //! not been sent; sending frees them, and what was sent stays readable until it is overwritten, if
 //! the firmware finds such data at all. Requests may come in any order within the window: what was
-//! sent is remembered as the last few ranges. Rejected: a cache of sectors, which no drive of the kind
-//! has, and which would serve random re-reads that they do not; and to complete a re-read of which a
-//! part is gone (it takes whole revolutions: Riedel 1997, Table 3, 64 KB).
+//! sent is remembered as the last few ranges, and a gap between them keeps its room until what is sent
+//! is half a ring ahead of it, for the request that was overtaken is on its way. Rejected: a cache
+//! of sectors, which no drive of the kind has, and which would serve random re-reads that they do
+//! not; to complete a re-read of which a part is gone (it takes whole revolutions: Riedel 1997,
+//! Table 3, 64 KB); and to free a gap as soon as it is overtaken, by which two readers of one
+//! stream that change places would cost a revolution each time.
 
 /// Ranges that a segment remembers to have sent.
 const REMEMBERED: usize = 8;
@@ -18,8 +21,10 @@ struct Segment {
     /// Byte after the last that has been read; while the head streams into the segment, the byte
     /// at which it stops.
     high: u64,
-    /// Byte after the last that has been sent.
+    /// Up to here the ring is free again: all before it was sent or given up.
     sent: u64,
+    /// Byte after the highest that has been sent.
+    top: u64,
     stamp: u64,
     /// The last ranges that were sent, in a ring.
     ranges: [(u64, u64); REMEMBERED],
@@ -29,7 +34,18 @@ struct Segment {
 impl Segment {
     /// Whether some of a range has been sent.
     fn has_sent(&self, first: u64, end: u64) -> bool {
-        first < self.sent && self.ranges.iter().any(|&(from, to)| first < to && from < end)
+        first < self.top && self.ranges.iter().any(|&(from, to)| first < to && from < end)
+    }
+
+    /// Frees what has been sent: without a gap, but for one that is half a ring behind.
+    fn free(&mut self, bytes: u64) {
+        let mut sent = self.sent.max(self.top.saturating_sub(bytes / 2));
+        while let Some(&(_, to)) =
+            self.ranges.iter().find(|&&(from, to)| (from..to).contains(&sent))
+        {
+            sent = to;
+        }
+        self.sent = sent;
     }
 }
 
@@ -63,7 +79,7 @@ impl Segments {
     /// Whether what was sent from a segment is looked for at `first`: in the last quarter, for
     /// which [`Self::room`] keeps it.
     fn finds_again(&self, segment: &Segment, first: u64) -> bool {
-        self.rereads && first + self.bytes / 4 >= segment.sent
+        self.rereads && first + self.bytes / 4 >= segment.top
     }
 
     /// Length of what was sent last from a segment.
@@ -73,7 +89,7 @@ impl Segments {
         to - from
     }
 
-    /// Byte after the last that was sent from a segment.
+    /// Byte up to which a segment is free again.
     pub(super) fn sent_to(&self, index: usize) -> u64 {
         self.all[index].sent
     }
@@ -90,7 +106,7 @@ impl Segments {
             let oldest = self.all.iter().enumerate().min_by_key(|(_, segment)| segment.stamp);
             let index = oldest.map_or(0, |(index, _)| index);
             self.all[index] =
-                Segment { low: first, high: first, sent: first, ..Segment::default() };
+                Segment { low: first, high: first, sent: first, top: first, ..Segment::default() };
             index
         });
         let segment = &mut self.all[index];
@@ -147,9 +163,10 @@ impl Segments {
     pub(super) fn sent(&mut self, first: u64, end: u64) {
         for segment in &mut self.all {
             if segment.low <= first && end <= segment.high {
-                segment.sent = segment.sent.max(end);
+                segment.top = segment.top.max(end);
                 segment.ranges[segment.next_range] = (first, end);
                 segment.next_range = (segment.next_range + 1) % REMEMBERED;
+                segment.free(self.bytes);
             }
         }
     }
@@ -166,5 +183,43 @@ impl Segments {
                 *segment = Segment { stamp: segment.stamp, ..Segment::default() };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1_024;
+
+    #[test]
+    fn a_gap_keeps_its_room_until_what_is_sent_is_half_a_ring_ahead_of_it() {
+        let mut segments = Segments::new(1, 128 * KIB, false);
+        let (index, _) = segments.begin(0, 16 * KIB);
+        segments.limit(index, 128 * KIB);
+        segments.sent(16 * KIB, 32 * KIB);
+        assert_eq!(segments.sent_to(index), 0, "the first 16 KiB were overtaken");
+        assert!(segments.keeps(index, 128 * KIB, 0, 16 * KIB));
+        segments.sent(32 * KIB, 64 * KIB);
+        assert_eq!(segments.sent_to(index), 0);
+        segments.sent(64 * KIB, 80 * KIB);
+        assert_eq!(
+            segments.sent_to(index),
+            80 * KIB,
+            "given up: 16 KiB were not sent, the rest was"
+        );
+    }
+
+    #[test]
+    fn a_gap_that_is_sent_late_frees_all_that_was_sent_behind_it() {
+        let mut segments = Segments::new(1, 128 * KIB, false);
+        let (index, _) = segments.begin(0, 16 * KIB);
+        segments.limit(index, 128 * KIB);
+        segments.sent(16 * KIB, 32 * KIB);
+        segments.sent(48 * KIB, 64 * KIB);
+        segments.sent(0, 16 * KIB);
+        assert_eq!(segments.sent_to(index), 32 * KIB);
+        segments.sent(32 * KIB, 48 * KIB);
+        assert_eq!(segments.sent_to(index), 64 * KIB);
     }
 }

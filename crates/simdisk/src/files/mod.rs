@@ -137,6 +137,8 @@ pub struct FileLayer {
     deferred: VecDeque<u32>,
     throttled: bool,
     dirty_bytes: u64,
+    /// Bytes written into the cache since the last scan of the lazy writer.
+    made_dirty_bytes: u64,
     /// When the lazy writer looks next.
     tick: Option<Nanos>,
 }
@@ -169,6 +171,7 @@ impl FileLayer {
             deferred: VecDeque::new(),
             throttled: false,
             dirty_bytes: 0,
+            made_dirty_bytes: 0,
             tick: None,
         }
     }
@@ -198,6 +201,7 @@ impl FileLayer {
         self.deferred.clear();
         self.throttled = false;
         self.dirty_bytes = 0;
+        self.made_dirty_bytes = 0;
         self.tick = None;
     }
 
@@ -255,9 +259,7 @@ impl FileLayer {
     /// Does what is due by now.
     pub fn advance(&mut self, now: Nanos, out: &mut Vec<Want>) {
         if self.tick.is_some_and(|tick| tick <= now) {
-            self.tick = None;
-            self.start_pass();
-            self.write_back(now, out);
+            self.scan(now, out);
         }
     }
 

@@ -186,6 +186,9 @@ pub(super) struct Rules {
     pub(super) dirty_background: u64,
     /// The part of the dirty bytes that a pass writes: one in so many.
     pub(super) pass_share: u64,
+    /// The lazy writer looks every period, also while it writes, and keeps up with what becomes dirty
+    /// (NT 4; see `write_back`).
+    pub(super) scans_on: bool,
     /// How long dirty data rests before a pass.
     pub(super) period_ns: u64,
     /// A random write of part of a frame reads the whole frame first (Chung, section 7.1).
@@ -219,6 +222,7 @@ impl FileSpec {
                     dirty_resume: dirty_limit,
                     dirty_background: self.memory_bytes / LINUX_BACKGROUND_SHARE,
                     pass_share: 1,
+                    scans_on: false,
                     period_ns: LINUX_PERIOD_NS,
                     random_write_reads_frame: false,
                     through_in_order: false,
@@ -239,6 +243,7 @@ impl FileSpec {
                     dirty_resume: dirty_limit - dirty_limit / NT_PASS_SHARE,
                     dirty_background: dirty_limit,
                     pass_share: NT_PASS_SHARE,
+                    scans_on: self.system != FileSystem::W2k,
                     period_ns: NT_PERIOD_NS,
                     random_write_reads_frame: true,
                     through_in_order: true,

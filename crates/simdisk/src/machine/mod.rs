@@ -20,7 +20,7 @@ pub(crate) use spec::{KEYS, KINDS};
 
 use crate::agenda::Agenda;
 use crate::bus::{Bus, Lane, PHASES};
-use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU};
+use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU, PROCESS};
 use crate::drive::{Ask, Drive, DriveSpec};
 use crate::files::{FileLayer, Want};
 use crate::host::Processors;
@@ -34,6 +34,10 @@ use workload::Rng;
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
 const SPREAD_PPM: u32 = 2_000;
+
+/// What a call that no disk takes part in takes at least, on an ideal host too: else a program would
+/// make a billion of them a second out of the page cache, and its trial would not end.
+const CALL_NS: u64 = 1_000;
 
 /// How much faster a spindle turns than that of the first disk. No two are alike: platters of the
 /// same speed would keep their angles to each other for a whole run, and an array would show the
@@ -90,6 +94,8 @@ struct Block {
     tag: u32,
     write: bool,
     forced: bool,
+    /// Whether it waited for another one, whose end started it.
+    waited: bool,
     offset: u64,
     bytes: u32,
     plan: Plan,
@@ -106,6 +112,8 @@ pub struct Machine {
     files: FileLayer,
     volume: Volume,
     processors: Processors,
+    /// What of their time is on nobody's account: the system starts what waited by itself.
+    unclaimed_ns: u64,
     /// What works on parity where the host does not.
     engine: Processors,
     ports: Vec<Port>,
@@ -156,6 +164,7 @@ impl Machine {
         Self {
             files: FileLayer::new(&spec.file, volume.size()),
             processors: Processors::new(host.processors),
+            unclaimed_ns: 0,
             engine: Processors::new(1),
             buses: (0..bus_count).map(|_| Bus::new(&spec.bus, contended)).collect(),
             heard: vec![0; bus_count as usize],
@@ -252,7 +261,11 @@ impl Machine {
                 let block = self.blocks.at(number);
                 (block.tag, block.write, block.forced) = (tag, op == OpKind::Write, forced);
                 (block.offset, block.bytes) = (offset, bytes);
-                if self.volume.claim(number, op, offset, bytes) {
+                block.waited = !self.volume.claim(number, op, offset, bytes);
+                if block.waited && self.spec.volume.location == Location::Host {
+                    self.unclaimed_ns += self.spec.file.costs.extra_transfer_ns;
+                }
+                if !self.blocks.at(number).waited {
                     self.begin_block(number);
                 }
             }
@@ -275,6 +288,15 @@ impl Machine {
         let op = if block.write { OpKind::Write } else { OpKind::Read };
         self.volume.plan(op, block.offset, block.bytes, &self.loads, &mut block.plan);
         block.stage = 0;
+        if self.spec.volume.location == Location::Host {
+            // Each piece beyond the first is one more transfer that the host starts.
+            let first = block.plan.stages.first().map_or(0, |stage| stage.end);
+            let more = first.saturating_sub(1) as u64;
+            let work_ns = more * self.spec.file.costs.extra_transfer_ns;
+            self.unclaimed_ns += if block.waited { work_ns } else { 0 };
+            self.processors.take(self.now_ns, work_ns);
+        }
+        let block = self.blocks.at(number);
         if block.write && self.spec.volume.location == Location::Array {
             self.cross(number);
         } else {
@@ -386,8 +408,7 @@ impl Machine {
         }
         self.files.arrive(Nanos(self.now_ns), arrival, &mut wants);
         self.wants = wants;
-        // What a host does takes a nanosecond at least, an ideal one's too.
-        self.satisfy(self.now_ns + 1);
+        self.satisfy(self.now_ns + CALL_NS);
     }
 
     /// Carries out the next event at or before `until`; when that was.
@@ -476,11 +497,14 @@ impl Device for Machine {
         if let Some(remote) = &self.remote {
             remote.uses(&mut uses);
         }
-        uses.push(plain(
-            name.to_owned(),
-            self.processors.count().max(1),
-            self.processors.busy_ns(),
-        ));
+        let units = self.processors.count().max(1);
+        let mut host = plain(name.to_owned(), units, self.processors.busy_ns());
+        if self.spec.volume.raid == Raid::Raid5 {
+            let process_ns = host.busy_ns.saturating_sub(self.unclaimed_ns);
+            let phases = [(PROCESS, process_ns), ("system", self.unclaimed_ns)];
+            host.phases = phases.map(|(name, busy_ns)| PhaseSample { name, busy_ns }).to_vec();
+        }
+        uses.push(host);
         uses.push(plain("memory".to_owned(), 1, self.memory.busy_ns()));
         for (index, pci) in self.pcis.iter().enumerate() {
             uses.push(plain(format!("PCI {index}"), 1, pci.busy_ns()));

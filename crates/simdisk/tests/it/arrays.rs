@@ -54,13 +54,10 @@ fn buffered_reads_reach_the_media_rate_at_every_size_and_collapse_above_64_kib_o
 fn buffered_writes_run_at_the_pace_of_64_kib_written_one_at_a_time() {
     let off = [2.120, 3.676, 3.755, 3.665, 3.900, 4.156, 4.122, 3.926];
     meets("2 write", "st34371w,wce=off", |kib| through_cache(WRITE, kib), &off, 0.40);
-    // The 2 KB point of this series is the same as without the write cache, for which the paper has
-    // no reason; here the write cache helps.
-    let on = [f64::NAN, 7.170, 7.925, 7.081, 7.499, 7.403, 7.501, 7.925];
-    for (&kib, &published) in KIB.iter().zip(&on).skip(1) {
-        let got = through_cache(WRITE, kib).run("st34371w").mib_per_s();
-        near("2 write wce", got, published, 0.15);
-    }
+    // The 2 KB point of this series is the same as without the write cache: the arm goes back and forth
+    // between the pages that are read before and those that are written back.
+    let on = [2.126, 7.170, 7.925, 7.081, 7.499, 7.403, 7.501, 7.925];
+    meets("2 write wce", "st34371w", |kib| through_cache(WRITE, kib), &on, 0.25);
 }
 
 #[test]
@@ -128,6 +125,24 @@ fn parity_costs_the_host_processor_time_and_a_controller_takes_it_over() {
         let (host, array) = (cpu("host", kib), cpu("array", kib));
         assert!(host > 1.5 * array, "{kib} KiB: {host} against {array} ms/MiB");
     }
+}
+
+#[test]
+fn the_start_of_writes_that_wait_for_their_stripe_is_on_nobodys_account() {
+    let target = "st34371w,disks=4,raid=5,wce=off";
+    let charged =
+        |depth| Loop::sequential(WRITE, 2, depth).run(target).phase("host CPU", "process");
+    // Of 112 us for the call, 30 for a second read and 9 for parity, the waiting ones are not
+    // charged the two starts.
+    assert!((charged(1) - 1.0).abs() < 1e-9, "{}", charged(1));
+    assert!((0.56..0.66).contains(&charged(3)), "{}", charged(3));
+}
+
+#[test]
+fn a_call_that_no_disk_takes_part_in_takes_a_microsecond_on_an_ideal_host_too() {
+    let cached = Loop { cache: CacheMode::All, ..Loop::sequential(WRITE, 64, 1) };
+    let rate = cached.run("st34371w,host=ideal").per_s();
+    assert!((0.9e6..1.01e6).contains(&rate), "{rate}");
 }
 
 #[test]

@@ -52,6 +52,25 @@ fn busy_shares_are_those_of_the_window_and_phases_those_of_the_busy_time() {
 }
 
 #[test]
+fn a_phase_that_begins_after_the_first_reading_has_its_share() {
+    // No reading but the first is without the phase, which comes before the other one.
+    let measured = measured(|at| {
+        let mut bus = bus(at * 150_000_000, at * 120_000_000);
+        bus.phases.reverse();
+        if at == 0 {
+            bus.phases.remove(0);
+        }
+        vec![bus]
+    });
+    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let components = document(measured, &workload).result.components;
+    let shares: Vec<(&str, f64)> =
+        components[0].phases.iter().map(|phase| (phase.name.as_str(), phase.share)).collect();
+    assert_eq!(shares.iter().map(|share| share.0).collect::<Vec<_>>(), ["selection", "data"]);
+    assert!((shares[0].1 - 0.2).abs() < 1e-12 && (shares[1].1 - 0.8).abs() < 1e-12, "{shares:?}");
+}
+
+#[test]
 fn the_time_of_the_hosts_processors_is_the_modelled_processor_time() {
     let mut measured = measured(|_| Vec::new());
     let used = |system_ns| Some(CpuSample { system_ns, ..CpuSample::default() });
