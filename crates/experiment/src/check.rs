@@ -14,9 +14,11 @@
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
-use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial, Workload};
+use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, Trial, Workload};
 use stats::{Look, MIN_VISITS, look};
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use trial::{Identity, Rig, TrialError};
 use workload::{Rng, derive_seed};
 
 /// Below this the matrix itself does not fit.
@@ -467,4 +469,34 @@ fn missing_visits(count: usize) -> usize {
         next *= 2;
     }
     next - count
+}
+
+/// Carries a whole plan out, for whoever needs neither progress nor a store: its trials in order,
+/// numbered from 0.
+///
+/// # Errors
+/// If a trial could not be measured.
+pub fn carry_out(
+    rig: &mut dyn Rig,
+    plan: &mut CheckPlan,
+    target: &Target,
+) -> Result<Vec<Trial>, TrialError> {
+    let mut trials: Vec<Trial> = Vec::new();
+    while let Some(planned) = plan.next_trial() {
+        let identity = Identity {
+            id: trials.len().to_string(),
+            time: None,
+            halfpower_version: String::new(),
+            targets: vec![target.clone()],
+            environment: None,
+            findings: Vec::new(),
+            scrubbed: None,
+            preconditioning: None,
+        };
+        let (workload, stop) = (&planned.workload, AtomicBool::new(false));
+        let trial = trial::conduct(rig, workload, planned.seed, identity, &stop, &mut |_| {})?;
+        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
+        trials.push(trial);
+    }
+    Ok(trials)
 }

@@ -17,7 +17,7 @@ mod sweep;
 mod validate;
 
 pub use cells::{CellSpec, check_cells};
-pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned};
+pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned, carry_out};
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};

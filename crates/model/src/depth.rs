@@ -1,4 +1,4 @@
-//! Rate and response time against depth, and where more depth stops paying.
+//! Rate and response time against depth, where more depth stops paying, and how deep is enough.
 //!
 //! The curve of a direction is made of its random cells at the smallest request size that was
 //! measured at two depths or more, with the file-system cache bypassed: small random requests are
@@ -12,6 +12,15 @@
 //! still grew and there is no knee. Rejected: the maximum of X/R ("power"), which has no parameter
 //! that a user could reason about, and curvature of a smoothed curve, which needs more points than
 //! a minute allows.
+//!
+//! The knee is for whoever waits for each request. A curve that creeps behind it may still end far
+//! above (a knee at 8 with 65 % of the rate of depth 128 was seen): where the knee gives less than
+//! four fifths of the largest rate, the smallest depth that does is deep enough ([`enough`]). This is
+//! the one rule of how deep a queue should be: what a check advises and what a diagnosis calls too
+//! deep both come from it, the one with measured rates and the other with those that are predicted
+//! of the mix ([`deep_enough`]). Rejected: a share of the rate alone. At nine tenths, a queue three
+//! times as deep as its knee still counted as well chosen, and at four fifths a curve that grows
+//! with every doubling was cut short.
 
 use crate::size::only_size;
 use record::{CacheMode, Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
@@ -19,6 +28,9 @@ use record::{CacheMode, Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern}
 /// Gain per doubling of depth below which more depth does not pay. At 15 % a doubling multiplies
 /// the response time by 2/1.15 = 1.74 (R = n/X), a poor trade for anyone.
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
+
+/// Share of the largest rate that is enough for throughput.
+const ENOUGH: f64 = 0.8;
 
 /// Fewest depths that make a curve.
 const MIN_POINTS: usize = 2;
@@ -51,7 +63,9 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
         // `max_by` takes the last of equals; from the deep end that is the smallest depth.
         let max = points.iter().rev().max_by(|a, b| a.iops.value.total_cmp(&b.iops.value))?;
         let (max_iops, max_depth) = (max.iops, max.depth);
-        let knee = knee(&points, knee_gain);
+        let rates: Vec<(f64, Estimate)> =
+            points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
+        let knee = knee(&rates, knee_gain).map(|index| points[index].depth);
         (points.len() >= MIN_POINTS).then_some(DepthCurve {
             op,
             bs_bytes,
@@ -84,22 +98,46 @@ fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     points
 }
 
-/// See the module's introduction.
-fn knee(points: &[DepthPoint], knee_gain: f64) -> Option<u32> {
-    let (_, candidates) = points.split_last()?;
+/// The smallest depth that is deep enough, as an index into depths with the rates that they give,
+/// by rising depth: the knee, or a deeper one where that gives too little, or the last where the
+/// rate grew up to there. `None` without depths.
+#[must_use]
+pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
+    let last = rates.len().checked_sub(1)?;
+    let from = knee(rates, knee_gain).unwrap_or(last);
+    Some(enough(rates, from))
+}
+
+/// The first index from `from` on that gives four fifths of the largest of these rates, as far as
+/// their intervals tell, and never less than half of it; they come by rising depth.
+#[must_use]
+pub fn enough(rates: &[(f64, Estimate)], from: usize) -> usize {
+    let most = rates.iter().map(|(_, rate)| rate).max_by(|a, b| a.value.total_cmp(&b.value));
+    let gives = |rate: &Estimate| {
+        most.is_none_or(|most| {
+            let least = most.scaled(ENOUGH);
+            let half = 0.5 * most.value;
+            rate.value >= least.value || (rate.value >= half && !exceeds(&least, rate))
+        })
+    };
+    rates.iter().position(|(_, rate)| gives(rate)).unwrap_or(from).max(from)
+}
+
+/// The index of the knee; see the module's introduction.
+fn knee(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
+    let (_, candidates) = rates.split_last()?;
     candidates
         .iter()
         .enumerate()
-        .find(|(index, from)| points[index + 1..].iter().all(|to| !gains(from, to, knee_gain)))
-        .map(|(_, point)| point.depth)
+        .position(|(index, from)| rates[index + 1..].iter().all(|to| !gains(from, to, knee_gain)))
 }
 
 /// Whether the rate at `to` exceeds that at `from` significantly and by the asked share for each
 /// doubling of depth between them.
-fn gains(from: &DepthPoint, to: &DepthPoint, knee_gain: f64) -> bool {
-    let doublings = libm::log2(f64::from(to.depth) / f64::from(from.depth));
+fn gains(from: &(f64, Estimate), to: &(f64, Estimate), knee_gain: f64) -> bool {
+    let doublings = libm::log2(to.0 / from.0);
     let asked = libm::pow(1.0 + knee_gain, doublings);
-    exceeds(&to.iops, &from.iops) && to.iops.value >= asked * from.iops.value
+    exceeds(&to.1, &from.1) && to.1.value >= asked * from.1.value
 }
 
 /// Whether one estimate is above another by more than the 95 % interval of their difference.

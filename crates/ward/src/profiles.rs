@@ -8,12 +8,11 @@ use crate::devices::Device;
 use crate::draw::AREA;
 use experiment::{CheckPlan, CheckSettings};
 use model::{Characterise, characterise};
-use record::{EngineName, Profile, Target, TargetKind, Trial};
+use record::{EngineName, Profile, Target, TargetKind};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::AtomicBool;
-use trial::{Identity, SimRig, conduct};
+use trial::SimRig;
 
 const SEED: u64 = 1;
 const TARGET_REL: f64 = 0.05;
@@ -65,24 +64,7 @@ fn profiled(device: &Device) -> Result<Profile, WardError> {
     let mut rig = SimRig::new(&spec, SEED);
     let mut plan =
         CheckPlan::new(settings).ok_or_else(|| WardError::Profile(target.path.clone()))?;
-    let mut trials: Vec<Trial> = Vec::new();
-    while let Some(planned) = plan.next_trial() {
-        let identity = Identity {
-            id: trials.len().to_string(),
-            time: None,
-            halfpower_version: String::new(),
-            targets: vec![target.clone()],
-            environment: None,
-            findings: Vec::new(),
-            scrubbed: None,
-            preconditioning: None,
-        };
-        let (workload, seed) = (&planned.workload, planned.seed);
-        let stop = AtomicBool::new(false);
-        let trial = conduct(&mut rig, workload, seed, identity, &stop, &mut |_| {})?;
-        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
-        trials.push(trial);
-    }
+    let trials = experiment::carry_out(&mut rig, &mut plan, &target)?;
     Ok(characterise(Characterise {
         halfpower_version: String::new(),
         id: text,

@@ -156,7 +156,7 @@ fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
 /// A load under way, ended when this is dropped.
 struct Running {
     child: Child,
-    _group: Option<ThrottledGroup>,
+    held: Option<(ThrottledGroup, Throttle, u64)>,
 }
 
 impl Drop for Running {
@@ -196,17 +196,14 @@ impl Stage {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
+    /// A load without its limit, under which its file would take minutes to write.
     fn start(&self, load: &Load) -> Result<Running> {
-        let group = match load.limit {
+        let held = match load.limit {
             None => None,
-            Some((limit, per_s)) => {
-                let group = ThrottledGroup::new()?;
-                group.limit(self.device.path(), limit, per_s)?;
-                Some(group)
-            }
+            Some((limit, per_s)) => Some((ThrottledGroup::new()?, limit, per_s)),
         };
-        let mut command = match &group {
-            Some(group) => {
+        let mut command = match &held {
+            Some((group, ..)) => {
                 let mut command = group.entered();
                 command.arg(&self.binary);
                 command
@@ -217,21 +214,24 @@ impl Stage {
             format!("run . --size {FILE} --direct --runtime {LOADED} --no-save {}", load.words);
         command.args(words.split_whitespace()).current_dir(self.mounted.path());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Running { child: command.spawn()?, _group: group })
+        Ok(Running { child: command.spawn()?, held })
     }
 
     /// Verdict of the longest stretch, whether it was certain, and the strategy advised first.
     fn diagnosed(&self, case: &Case) -> Result<(String, bool, String)> {
         let running: Vec<Running> =
             case.loads.iter().map(|load| self.start(load)).collect::<Result<_>>()?;
-        std::thread::sleep(WARM_UP);
-        // The test files are written first, which takes its time under a limit.
+        // The test files are written first.
         for _ in 0..30 {
             if running.iter().all(|one| is_measuring(one.child.id())) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(500));
         }
+        for (group, limit, per_s) in running.iter().filter_map(|one| one.held.as_ref()) {
+            group.limit(self.device.path(), *limit, *per_s)?;
+        }
+        std::thread::sleep(WARM_UP);
         let found = self.ask(&format!(
             "diagnose {} --for {WATCHED} --profile last",
             self.device.path().display()

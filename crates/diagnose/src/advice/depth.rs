@@ -5,28 +5,27 @@
 //! knee may still end far above it (a knee at 8 with 65 % of the rate of depth 128 was seen), and
 //! for whoever only wants work done the knee alone would then be wrong advice. So where the knee
 //! gives less than 80 % of the largest rate, the smallest depth that does is named beside it, each
-//! for its purpose. Where the knee itself gives 80 %, one depth serves both: by the definition of
-//! the knee, the rest would cost response time nearly in proportion. Rejected: the depth of the
-//! largest rate (on a plateau that is noise, at any depth), and one compromise for both purposes.
+//! for its purpose (`model::enough`, by which a diagnosis calls a queue too deep as well). Where the
+//! knee itself gives 80 %, one depth serves both: by the definition of the knee, the rest would cost
+//! response time nearly in proportion. Rejected: the depth of the largest rate (on a plateau that is
+//! noise, at any depth), and one compromise for both purposes.
 //!
 //! The rule of thumb is two to four deep (Riedel, van Ingen, Gray 1997; Chung and others 2000: "no
 //! gain beyond four"). It is contradicted where the knee lies deeper, and where even two requests
 //! only wait for each other.
 
 use crate::words::{change, percent, rate};
-use record::{Advice, DepthCurve, DepthPoint, format_nanos};
+use record::{Advice, DepthCurve, DepthPoint, Estimate, format_nanos};
 
 /// Depths that the rule of thumb allows.
 const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
 
-/// Share of the largest rate that is enough for throughput.
-const ENOUGH: f64 = 0.8;
-
 pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let at = |depth| curve.points.iter().position(|point| point.depth == depth);
     let quick = at(curve.knee.unwrap_or(curve.points.last()?.depth))?;
-    let least = ENOUGH * curve.max_iops.value;
-    let busy = curve.points.iter().position(|point| point.iops.value >= least)?.max(quick);
+    let rates: Vec<(f64, Estimate)> =
+        curve.points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
+    let busy = model::enough(&rates, quick);
     let (first, last) = (&curve.points[quick], &curve.points[busy]);
     Some(Advice {
         subject: format!("{} depth", curve.op.name()),

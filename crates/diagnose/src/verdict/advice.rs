@@ -15,8 +15,8 @@
 
 use super::causes::sure;
 use super::expected::{Look, Reference};
-use super::judge::{SLOW_FROM, kept_up, partly_kept_up};
-use super::reference_knee;
+use super::judge::SLOW_FROM;
+use super::outstanding::{constant_depth, kept_up, partly_kept_up};
 use super::{Judged, tally::Tally};
 use crate::words::percent;
 use record::{
@@ -264,12 +264,12 @@ impl<'a> Asked<'a> {
         };
         let closed = at_least(&look.at_concurrency, MODEL_ERROR);
         let prediction = self.reference?.at_rate(&look.mix, self.iops);
-        let Some(prediction) = prediction.filter(|_| !stretch.known.constant) else {
+        let Some(prediction) = prediction.filter(|_| !constant_depth(stretch.series)) else {
             return Some((closed, rate));
         };
         let time = at_least(&self.reference?.widened(&prediction.response_ns), MODEL_ERROR);
         let open = self.loosened(&time, &look.mix);
-        if !partly_kept_up(stretch.series) {
+        if !stretch.known.constant && !partly_kept_up(stretch.series) {
             return Some((open, self.same_rate()));
         }
         // Between work that comes by itself and work that is kept up.
@@ -310,8 +310,8 @@ impl<'a> Asked<'a> {
 
     fn shallower(&self, cause: CauseCode) -> Option<Remedy> {
         let (reference, look) = (self.reference?, self.look?);
-        let present = self.tally.concurrency()?;
-        let knee = reference_knee(reference, look, present)?;
+        let deep = self.judged.stretch.deep?;
+        let (present, knee) = (deep.present, deep.enough.depth);
         let prediction = reference.at_depth(&look.mix, knee).ok()?;
         let action = format!(
             "Keep {knee:.0} requests outstanding instead of {}: in the program, or with \
@@ -343,7 +343,7 @@ impl<'a> Asked<'a> {
 
     fn deeper(&self, cause: CauseCode) -> Option<Remedy> {
         let (reference, look) = (self.reference?, self.look?);
-        let depth = reference_knee(reference, look, DEEPER_MAX)?.max(2.0);
+        let depth = reference.deep_enough(look, self.iops, DEEPER_MAX)?.depth.max(2.0);
         let prediction = reference.at_depth(&look.mix, depth).ok()?;
         let action = format!(
             "Keep {depth:.0} requests outstanding instead of one, if they do not depend on each \

@@ -6,8 +6,7 @@
 
 use super::expected::Look;
 use super::judge::{Judgement, Stretch, evidence};
-use super::reference_knee;
-use crate::verdict::expected::Reference;
+use super::outstanding::Upkeep;
 use crate::words::percent;
 use record::{
     Cause, CauseCode, Confidence, Evidence, OpKind, Verdict, format_bytes, format_count,
@@ -17,10 +16,8 @@ use record::{
 /// Slower by operation: one is this much over what is expected, the other not by that much.
 const OP_SLOWER: f64 = 1.3;
 const OP_FINE: f64 = 1.15;
-/// A queue that is at least this many times the depth that gives nearly the same rate.
-const DEEP: f64 = 2.0;
 /// Bursts: busy less than this share of the time, with this much waiting while busy.
-const BURST_BUSY: f64 = 0.6;
+pub(crate) const BURST_BUSY: f64 = 0.6;
 /// Reads behind writes: writes are this share of the work, reads wait this many times their own.
 const WRITES_WORK: f64 = 0.6;
 const READS_WAIT: f64 = 2.5;
@@ -46,12 +43,7 @@ fn cause(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Cause {
 }
 
 /// All causes of a stretch. `spare` names other devices that have much to spare.
-pub(crate) fn causes(
-    stretch: &Stretch<'_>,
-    judgement: &Judgement,
-    reference: Option<&Reference>,
-    spare: &[String],
-) -> Vec<Cause> {
+pub(crate) fn causes(stretch: &Stretch<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
     let mut found = Vec::new();
     match judgement.verdict {
         Verdict::Capped => found.extend(capped(stretch, judgement)),
@@ -70,7 +62,7 @@ pub(crate) fn causes(
                 }
             }
             if overloaded {
-                found.extend(deep(stretch, look, reference));
+                found.extend(deep(stretch));
                 found.extend(near_maximum(stretch, look));
                 found.extend(bursts(stretch, look));
                 found.extend(writes_in_front(stretch, look));
@@ -134,22 +126,31 @@ fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
     cause(code, what.to_owned(), numbers)
 }
 
-/// More outstanding than helps, and always the same number.
-fn deep(stretch: &Stretch<'_>, look: &Look, reference: Option<&Reference>) -> Option<Cause> {
-    let present = stretch.tally.concurrency()?;
-    let knee = reference_knee(reference?, look, present)?;
-    let constant = stretch.known.constant;
-    (constant && present >= DEEP * knee).then(|| {
-        cause(
-            CauseCode::DepthBeyondKnee,
-            format!(
-                "{} requests are outstanding all the time; {knee:.0} would give nearly the same \
-                 rate.",
-                format_count(present)
-            ),
-            vec![evidence("requests in progress", present, ""), evidence("enough", knee, "")],
-        )
-    })
+/// More outstanding than helps, unless they come by themselves.
+fn deep(stretch: &Stretch<'_>) -> Option<Cause> {
+    let deep = stretch.deep.filter(|deep| deep.upkeep != Upkeep::Chance)?;
+    let enough = deep.enough;
+    let all_the_time = if deep.is_kept() { " all the time" } else { "" };
+    let claim = format!(
+        "{} requests are outstanding{all_the_time}; {:.0} would give {} of the rate. {}",
+        format_count(deep.present),
+        enough.depth,
+        percent(enough.rate_share),
+        sentence(&deep.because())
+    );
+    let numbers = vec![
+        evidence("requests in progress", deep.present, ""),
+        evidence("enough", enough.depth, ""),
+        evidence("rate with these over that of now", enough.rate_share, "share"),
+    ];
+    Some(cause(CauseCode::DepthBeyondKnee, claim, numbers))
+}
+
+/// A clause as a sentence.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
 }
 
 fn near_maximum(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {

@@ -31,6 +31,8 @@ const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
 const ABOVE_MAXIMUM: f64 = 1.1;
 /// Expectations whose logarithms differ by less than this explain a time equally well.
 const ABOUT_AS_NEAR: f64 = 0.1;
+/// Share of the rate that was seen that fewer requests outstanding have to keep, by Little's law.
+const LEAST_SHARE: f64 = 0.8;
 /// Smallest share of the requests that makes a class.
 const CLASS_MIN: f64 = 0.002;
 
@@ -94,6 +96,17 @@ impl Look {
 pub(crate) struct Reference {
     predictor: Arc<Predictor>,
     level_se_rel: f64,
+}
+
+/// A number of requests outstanding that is enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Enough {
+    /// How many.
+    pub(crate) depth: f64,
+    /// The rate that they give, as a share of that of the largest number asked about.
+    pub(crate) rate_share: f64,
+    /// By what power of the number the rate still grows there.
+    pub(crate) growth: f64,
 }
 
 /// What the counters leave open about the requests.
@@ -261,6 +274,26 @@ impl Reference {
     pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
         let offered = Offered::Depth(depth.max(1.0));
         self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
+    }
+
+    /// How many requests outstanding are enough for the mix of a look, of at most `most`, by the rule
+    /// of a check ([`model::deep_enough`]). Fewer than are served side by side at four fifths of the rate
+    /// that was seen would not do, whatever a profile that knows little says (the saturation point of
+    /// Denning and Buzen 1978).
+    pub(crate) fn deep_enough(&self, look: &Look, seen_per_s: f64, most: f64) -> Option<Enough> {
+        let least = (LEAST_SHARE * seen_per_s * look.unloaded_ns / 1e9).min(most);
+        let doublings = std::iter::successors(Some(1.0), |depth| Some(2.0 * depth));
+        let asked = doublings.skip_while(|depth| *depth < least).take_while(|depth| *depth < most);
+        let mut rates: Vec<(f64, Estimate)> = Vec::new();
+        for depth in asked.chain([most]) {
+            rates.push((depth, self.at_depth(&look.mix, depth).ok()?.iops));
+        }
+        let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?)?;
+        let at_most = rates.last()?.1.value;
+        let before = rates.len().checked_sub(2).map(|index| &rates[index]);
+        let growth = before
+            .map_or(0.0, |(from, rate)| libm::log(at_most / rate.value) / libm::log(most / from));
+        Some(Enough { depth, rate_share: rate.value / at_most, growth })
     }
 
     /// Poisson arrivals at a rate. A profile without open-loop trials is asked by the model that

@@ -11,7 +11,8 @@
 //! number of milliseconds.
 
 use super::expected::{Known, Look, nearest};
-use super::pinned::{Pin, moves, pinned};
+use super::outstanding::Deep;
+use super::pinned::{Pin, pinned};
 use super::surroundings::Surroundings;
 use super::tally::Tally;
 use crate::words::{percent, times};
@@ -35,19 +36,9 @@ const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
 /// Or where the rate reaches this share of the largest.
 const NEAR_MAXIMUM: f64 = 0.9;
 /// Below this share of the largest rate there is no load worth the name.
-const MUCH_TO_SPARE: f64 = 0.2;
+pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
 /// Between these the other answer is named as well.
 const SPARE_DOUBT: (f64, f64) = (0.17, 0.24);
-/// A number in progress that varies less than this, and less than this share of what arrivals by
-/// chance would make of it, stays the same.
-const CONSTANT_MAX: f64 = 0.1;
-const CONSTANT_CHANCE: f64 = 0.5;
-/// The same where a part may be kept up.
-const PARTLY_CHANCE: f64 = 0.9;
-/// The same where nothing comes by itself.
-const KEPT_UP_CHANCE: f64 = 0.05;
-/// Who keeps some outstanding all the time keeps the device busy.
-const CONSTANT_BUSY: f64 = 0.95;
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 const PRESSURE_BEYOND: f64 = 0.2;
 /// The same where it is the only sign.
@@ -61,6 +52,8 @@ const HELD_TIMES: f64 = 0.5;
 const PLACE_MATTERS: f64 = 1.25;
 /// Steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
+/// A profile that knows a time only to this share is a rival by itself.
+const PROFILE_VAGUE: f64 = 0.35;
 
 /// A stretch of time of one device, with all that is known of it.
 #[derive(Debug)]
@@ -79,6 +72,8 @@ pub(crate) struct Stretch<'a> {
     pub(crate) known: Known,
     /// Facts of the device.
     pub(crate) facts: Option<&'a DeviceFacts>,
+    /// Its queue, where that is deeper than the device can use.
+    pub(crate) deep: Option<Deep>,
 }
 
 /// A verdict with what it rests on.
@@ -187,8 +182,7 @@ impl Stretch<'_> {
 
     /// A control group's limit that is reached.
     fn held_by_a_limit(&self, pin: Option<&Pin>) -> Option<Judgement> {
-        let tally = &self.tally;
-        let rate = |what: &str| {
+        let rate_of = |tally: &Tally, what: &str| {
             let (op, bytes) = match what {
                 "riops" => (&tally.read, false),
                 "wiops" => (&tally.write, false),
@@ -199,6 +193,14 @@ impl Stretch<'_> {
             let sum = if bytes { op.bytes } else { op.requests };
             sum.map(|sum| sum / tally.seconds.max(1e-9))
         };
+        let rate = |what: &str| rate_of(&self.tally, what);
+        // A machine that stalls now and then is at its limit between: half of the time counts.
+        let usual = |what: &str| {
+            let each = self.series.iter().map(|one| rate_of(one, what));
+            let mut rates = each.collect::<Option<Vec<f64>>>()?;
+            rates.sort_by(f64::total_cmp);
+            rates.get(rates.len() / 2).copied()
+        };
         let ours = |limit: &&record::CgroupLimit| {
             self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
         };
@@ -208,7 +210,12 @@ impl Stretch<'_> {
         let waited_for = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
         let most = if waited_for { f64::INFINITY } else { AT_LIMIT.1 };
         let reached = |limit: &record::CgroupLimit| {
-            let share = rate(&limit.what)? / limit.limit_per_s.max(1) as f64;
+            let of_limit = |per_s: f64| per_s / limit.limit_per_s.max(1) as f64;
+            let share = of_limit(rate(&limit.what)?);
+            if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
+                let usually = of_limit(usual(&limit.what)?);
+                return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usually).then_some(usually);
+            }
             (AT_LIMIT.0..=most).contains(&share).then_some(share)
         };
         let near = |share: f64| libm::fabs(libm::log(share));
@@ -369,7 +376,9 @@ impl Stretch<'_> {
         let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
         let most = looks.iter().map(over).fold(0.0, f64::max);
         let saturation = self.tally.iops() / look.max_iops;
-        if most < FIT_FROM {
+        // What the profile does not know by itself, nothing is held against.
+        let known_low = |look: &Look| response < look.at_concurrency.low;
+        if most < FIT_FROM && looks.iter().all(known_low) {
             return quicker(look, response, most, saturation);
         }
         let measure = Measure {
@@ -415,6 +424,7 @@ impl Stretch<'_> {
         if error < 0.1 && (near_one || far) {
             judgement.confidence = Confidence::Certain;
         }
+        let vague = look.error_rel();
         let slow_if_overloaded =
             if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
         let unsure = over >= SLOW_FROM && !beyond;
@@ -426,6 +436,17 @@ impl Stretch<'_> {
                     times(over)
                 ),
                 "A longer observation, or a profile with narrower intervals.",
+            ));
+        }
+        if !beyond && vague >= PROFILE_VAGUE {
+            judgement.against(rival(
+                slow_if_overloaded,
+                format!(
+                    "The profile knows this time only to {} to {}.",
+                    format_nanos(look.at_concurrency.low.max(0.0)),
+                    format_nanos(look.at_concurrency.high)
+                ),
+                "A new profile, made while nothing else runs.",
             ));
         }
         if beyond && over < SLOW_DOUBT.1 {
@@ -578,6 +599,15 @@ impl Stretch<'_> {
                 "The same on a machine without steal.",
             ));
         }
+        if slow && self.around.processors_full() {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(rival(
+                Verdict::NotTheDisk,
+                "The processors were busy all the time, and requests end only when one attends to \
+                 them.",
+                "The same while the processors have time left.",
+            ));
+        }
         let (discards, count) = (self.tally.discards.unwrap_or(0.0), self.tally.all.count());
         if slow && self.tally.times_may_hold_discards && discards > 0.05 * count {
             judgement.confidence = Confidence::Possible;
@@ -616,41 +646,6 @@ impl Stretch<'_> {
             "ns",
         )
     }
-}
-
-/// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
-/// come by themselves.
-pub(crate) fn constant_depth(series: &[Tally]) -> bool {
-    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
-    busy && depth_moves(series)
-        .is_some_and(|(cv, share)| cv < CONSTANT_MAX && share < CONSTANT_CHANCE)
-}
-
-/// Whether a part of it may be kept up by a program, beside what comes by itself.
-pub(crate) fn partly_kept_up(series: &[Tally]) -> bool {
-    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
-    busy && depth_moves(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
-}
-
-/// Whether all of it is kept up by programs that wait for their requests.
-pub(crate) fn kept_up(series: &[Tally]) -> bool {
-    depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
-}
-
-/// How much the number in progress varies, as a share of it and of what it would with Poisson
-/// arrivals: their mean over a time T varies by about sqrt(2 R / (L T)), R being how long requests
-/// are remembered. What a program keeps up varies by less, whatever the device does.
-fn depth_moves(series: &[Tally]) -> Option<(f64, f64)> {
-    let total = Tally::sum(series);
-    let present: Vec<f64> = series.iter().filter_map(Tally::concurrency).collect();
-    if present.len() < 4 {
-        return None;
-    }
-    let (response, mean) = (total.response_ns()?, total.concurrency()?);
-    let length_ns = total.seconds * 1e9 / series.len() as f64;
-    let chance = (2.0 * response / (mean * length_ns).max(1.0)).sqrt();
-    let cv = moves(&present)?;
-    Some((cv, cv / chance.max(1e-12)))
 }
 
 /// The answer next to that on a load around a fifth of the largest rate.

@@ -18,6 +18,7 @@ mod hits;
 mod judge;
 mod matching;
 mod notes;
+mod outstanding;
 mod pinned;
 mod prepared;
 mod segment;
@@ -27,8 +28,9 @@ mod tally;
 pub use matching::{Fit, best_fit, fit};
 pub use prepared::Prepared;
 
-use expected::{Known, Look, Reference, calibrated, nearest};
+use expected::{Known, Reference, calibrated, nearest};
 use judge::{Judgement, Stretch, rival};
+use outstanding::Deep;
 use record::{
     Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
@@ -59,8 +61,6 @@ const IDLE_BUSY: f64 = 0.01;
 const BUSY_SATURATION: f64 = 0.5;
 /// A pinned rate that other stretches stay below by this share, being fast there.
 const BELOW_PIN: f64 = 0.8;
-/// Share of the rate that a smaller queue must keep.
-const NEARLY: f64 = 0.9;
 /// Parallel devices: from this many requests side by side on.
 const PARALLEL: f64 = 1.5;
 
@@ -126,22 +126,6 @@ pub fn diagnose<'p>(
         left_out,
         findings: observation.findings.clone(),
     }
-}
-
-/// The smallest number of requests in progress that gives nearly the rate of `depth` of them.
-fn reference_knee(reference: &Reference, look: &Look, depth: f64) -> Option<f64> {
-    let rate = |depth: f64| {
-        Some(depth / reference.at_depth(&look.mix, depth).ok()?.response_ns.value.max(1.0))
-    };
-    let enough = NEARLY * rate(depth)?;
-    let mut candidate = 1.0;
-    while candidate < depth {
-        if rate(candidate)? >= enough {
-            return Some(candidate);
-        }
-        candidate *= 2.0;
-    }
-    Some(depth)
 }
 
 /// One device with all that is needed to judge it.
@@ -216,24 +200,40 @@ impl<'a> Subject<'a> {
         let intervals = &self.intervals[body.clone()];
         let series = &self.series[body];
         let around = Surroundings::of(intervals, &self.observation.contexts);
-        let known = Known {
+        let mut known = Known {
             sequential: around.sequential(),
             busy: self.device.busy_doubt.is_none(),
-            constant: judge::constant_depth(series),
+            constant: outstanding::constant_depth(series),
         };
-        let looks = match &self.reference {
+        let look = |known: Known| match &self.reference {
             Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
-        Stretch {
+        let mut stretch = Stretch {
             series,
             facts: self.device.facts.as_ref(),
             range,
             tally: Tally::over(intervals.iter().copied()),
+            looks: look(known),
             around,
-            looks,
             known,
+            deep: None,
+        };
+        stretch.deep = self.deep(&stretch);
+        if stretch.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
+            known.constant = true;
+            (stretch.looks, stretch.known) = (look(known), known);
         }
+        stretch
+    }
+
+    /// The queue of a stretch, where it is deeper than the device can use.
+    fn deep(&self, stretch: &Stretch<'_>) -> Option<Deep> {
+        let (reference, (look, _)) = (self.reference.as_ref()?, stretch.best_look()?);
+        let seen_per_s = stretch.tally.iops();
+        let enough = |present| reference.deep_enough(look, seen_per_s, present);
+        let late = stretch.around.processors_full();
+        outstanding::deep(stretch.series, late, enough).filter(|_| stretch.known.busy)
     }
 
     fn ranges(&self) -> Vec<Range<usize>> {
@@ -287,6 +287,7 @@ impl<'a> Subject<'a> {
             .collect();
         settle_pinned(&mut judged);
         settle_write_back(&mut judged);
+        settle_late(&mut judged);
         let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
         for one in &mut judged {
             let certain = one.judgement.confidence == Confidence::Certain;
@@ -296,8 +297,7 @@ impl<'a> Subject<'a> {
                 one.judgement.confidence = Confidence::Likely;
             }
             let spare = self.spare_elsewhere(&one.stretch, others);
-            one.causes =
-                causes::causes(&one.stretch, &one.judgement, self.reference.as_ref(), &spare);
+            one.causes = causes::causes(&one.stretch, &one.judgement, &spare);
         }
         judged
     }
@@ -575,6 +575,39 @@ fn settle_write_back(judged: &mut [Judged<'_>]) {
             Verdict::Overloaded,
             "Somebody may wait for these writes (fsync, or readers in the same queue).",
             "Response times of the program, or the tracer's list of processes.",
+        ));
+    }
+}
+
+/// Bursts of programs that wait for a processor and then ask for all that they are late with.
+fn settle_late(judged: &mut [Judged<'_>]) {
+    for one in judged {
+        let stretch = &one.stretch;
+        let late = one.judgement.verdict == Verdict::Overloaded && stretch.around.processors_full();
+        let (Some((look, response)), true) = (stretch.best_look(), late) else { continue };
+        let saturation = stretch.tally.iops() / look.max_iops;
+        let in_bursts = stretch.known.busy
+            && stretch.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
+        if saturation >= judge::MUCH_TO_SPARE || !in_bursts {
+            continue;
+        }
+        let claim = format!(
+            "The processors have no time left, so that programs ask late and for much at once: \
+             requests wait for each other ({}), as expected, and the rate is only {} of the largest.",
+            record::format_nanos(response),
+            crate::words::percent(saturation)
+        );
+        let idle = stretch.around.idle.unwrap_or(0.0);
+        let judgement = &mut one.judgement;
+        judgement.verdict = Verdict::NotTheDisk;
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = claim;
+        judgement.evidence.push(judge::evidence("processors' time left", idle, "share"));
+        judgement.rivals.retain(|rival| rival.verdict != Verdict::NotTheDisk);
+        judgement.against(rival(
+            Verdict::Overloaded,
+            "The programs may ask in bursts by themselves.",
+            "The same while the processors have time left.",
         ));
     }
 }

@@ -22,6 +22,9 @@ const PLACE_CHANGED: f64 = 0.3;
 /// A device that is busy this share of the time, at no more than this of its largest rate.
 const BUSY: f64 = 0.9;
 const FAR_FROM_FULL: f64 = 0.5;
+/// What is under write-back is what is in progress, from this share of it on: both are seen at other
+/// moments.
+const WRITE_BACK_COVERS: f64 = 0.5;
 /// Writes that are under write-back: share of the requests.
 const ALL_WRITES: f64 = 0.95;
 /// Discards that count, as a share of requests.
@@ -121,11 +124,15 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     })
 }
 
-/// Whether a stretch is the page cache's own writing.
+/// Whether a stretch is the page cache's own writing: what the system has under write-back covers
+/// what is in progress here, and is not that of another disk beside a program's own writes.
 pub(crate) fn is_write_back(judged: &Judged<'_>) -> bool {
-    let writes_only =
-        judged.stretch.tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
-    writes_only && judged.stretch.around.writeback_bytes.is_some_and(|bytes| bytes > 0.0)
+    let tally = &judged.stretch.tally;
+    let writes_only = tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
+    let in_progress = tally.concurrency().zip(tally.write.request_bytes());
+    let written = in_progress.map_or(0.0, |(present, bytes)| present * bytes);
+    let covers = |bytes: f64| bytes > 0.0 && bytes >= WRITE_BACK_COVERS * written;
+    writes_only && judged.stretch.around.writeback_bytes.is_some_and(covers)
 }
 
 fn write_back(judged: &Judged<'_>) -> Option<Note> {

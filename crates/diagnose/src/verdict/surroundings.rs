@@ -6,6 +6,9 @@
 
 use record::{CgroupLimit, Context, Interval, TracedOp, bucket_mid};
 
+/// Share of the processors' time below which nothing of it is left.
+const PROCESSORS_FULL: f64 = 0.05;
+
 /// Context over a stretch of time. `None` is "not known".
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
@@ -13,6 +16,8 @@ pub(crate) struct Surroundings {
     pub(crate) io_some: Option<f64>,
     /// Share of the processors' time that the host took.
     pub(crate) steal: Option<f64>,
+    /// Share of the processors' time that was left.
+    pub(crate) idle: Option<f64>,
     /// Bytes under write-back, on average.
     pub(crate) writeback_bytes: Option<f64>,
     /// Memory that could cache.
@@ -67,11 +72,17 @@ impl Surroundings {
         Self {
             io_some: mean(&|context| context.io_some_share),
             steal: mean(&|context| context.steal_share),
+            idle: mean(&|context| context.idle_share),
             writeback_bytes: mean(&|context| context.writeback_bytes.map(|bytes| bytes as f64)),
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
             limits,
             traced: TracedSums::of(intervals),
         }
+    }
+
+    /// Whether programs had to wait for a processor: less than a twentieth of their time was left.
+    pub(crate) fn processors_full(&self) -> bool {
+        self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
 
     /// Share of sequential requests, where it was traced.

@@ -38,6 +38,8 @@ pub(crate) struct Tally {
     pub(crate) busy_s: Option<f64>,
     /// Sum of concurrency times length, as the source tells it.
     pub(crate) present_s: Option<f64>,
+    /// Requests in progress at its end.
+    pub(crate) in_flight: Option<f64>,
     /// Splits.
     pub(crate) splits: Option<f64>,
     /// Discards.
@@ -119,6 +121,7 @@ impl Tally {
             all,
             busy_s: value(interval.busy_share).map(|share| share.min(1.0) * seconds),
             present_s: value(interval.concurrency).map(|present| present * seconds),
+            in_flight: value(interval.in_flight),
             splits: value(interval.splits_per_s).map(|rate| rate * seconds),
             discards: discards.map(|rate| rate * seconds),
             times_may_hold_discards: apart.time_ns.is_none() && together.time_ns.is_some(),
@@ -149,6 +152,7 @@ impl Tally {
             all: self.all.plus(&other.all),
             busy_s: sum(self.busy_s, other.busy_s),
             present_s: sum(self.present_s, other.present_s),
+            in_flight: other.in_flight,
             splits: sum(self.splits, other.splits),
             discards: sum(self.discards, other.discards),
             times_may_hold_discards: self.times_may_hold_discards || other.times_may_hold_discards,

@@ -5,6 +5,7 @@
 extern crate halfpower_diagnose as diagnose;
 
 mod advice;
+mod busy_machine;
 mod findings;
 mod rules;
 mod staged;

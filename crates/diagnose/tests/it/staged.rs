@@ -4,11 +4,11 @@ use diagnose::{DiagnoseOptions, Prepared, diagnose};
 use experiment::{CheckPlan, CheckSettings};
 use record::{
     Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
-    TargetKind, Trial, Verdict,
+    TargetKind, Verdict,
 };
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{Identity, Scene, SceneLoad, SimRig, observe};
+use trial::{Scene, SceneLoad, SimRig, observe};
 use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
@@ -39,25 +39,7 @@ pub(crate) fn profiled(device: &str) -> Prepared {
         seed: 1,
     })
     .unwrap();
-    let mut trials: Vec<Trial> = Vec::new();
-    while let Some(planned) = plan.next_trial() {
-        let identity = Identity {
-            id: trials.len().to_string(),
-            time: None,
-            halfpower_version: String::new(),
-            targets: vec![target.clone()],
-            environment: None,
-            findings: Vec::new(),
-            scrubbed: None,
-            preconditioning: None,
-        };
-        let stop = AtomicBool::new(false);
-        let trial =
-            trial::conduct(&mut rig, &planned.workload, planned.seed, identity, &stop, &mut |_| {})
-                .unwrap();
-        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
-        trials.push(trial);
-    }
+    let trials = experiment::carry_out(&mut rig, &mut plan, &target).unwrap();
     let mut profile = crate::profile_of(target, &trials);
     profile.simulated = true;
     Prepared::new(profile)

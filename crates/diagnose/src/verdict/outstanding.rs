@@ -1,0 +1,352 @@
+//! Who keeps requests outstanding: programs that wait for their answers, or work that comes by itself.
+//!
+//! A queue that is too deep has two cures. Where a program keeps it up, the program keeps fewer; where
+//! work comes by itself, only a larger device helps. Counters show both as many requests in progress,
+//! and what tells them apart is how that number moves.
+//!
+//! - Work by chance makes the number move: on a device with room by the chance of arrivals alone, and
+//!   in a queue behind a busy device by as much as the queue is long, over the time that it takes to
+//!   drain (the diffusion of M/M/1 near saturation, e.g. Kleinrock 1976, chapter 2). A number that
+//!   moves far less is kept up.
+//! - Seen at single moments the same queue is anywhere between empty and several times its mean; a
+//!   loop is at its ceiling, and again and again at exactly that number.
+//! - A device whose rate moves, as one does whose work is a processor's, changes a queue by at least as
+//!   much as its rate: the work that comes goes on coming. A loop asks less where the device does less.
+//!   This needs no model, and stands where the machine is too busy for the other two.
+//!
+//! A queue whose number moves by what chance would make of it came by itself; where none of these holds
+//! it is not told, and both explanations stand. All compare numbers while the device was busy: a
+//! program that gets its processor late leaves the device idle between, and its loop is a loop still.
+//! Rejected: a fixed share of variation alone. Thirty outstanding on a fast device hardly move within a
+//! second, whoever asks for them, and a loop on a busy machine moves by a tenth.
+
+use super::expected::Enough;
+use super::pinned::moves;
+use super::tally::Tally;
+use crate::words::percent;
+
+/// A number in progress that varies less than this, and less than this share of what arrivals by
+/// chance would make of it, stays the same.
+const CONSTANT_MAX: f64 = 0.1;
+const CONSTANT_CHANCE: f64 = 0.5;
+/// The same where a part may be kept up.
+const PARTLY_CHANCE: f64 = 0.9;
+/// The same where nothing comes by itself.
+const KEPT_UP_CHANCE: f64 = 0.05;
+/// Who keeps some outstanding all the time keeps the device busy.
+const CONSTANT_BUSY: f64 = 0.95;
+/// The same of a program that waits for a processor.
+const LATE_BUSY: f64 = 0.25;
+/// A queue that is at least this many times the depth that is enough: a third of the waiting for a
+/// fifth of the rate at most.
+const DEEP: f64 = 1.5;
+/// The same where it is not told who keeps it up: near its largest rate a device has a queue anyway.
+const DEEP_UNTOLD: f64 = 3.0;
+/// A deep queue is kept up that varies by less than this share of what an open one would; it comes by
+/// itself where it varies by more than the first, and by less than the second, of these times that.
+const QUEUE_KEPT: f64 = 0.3;
+const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
+/// Or by less than this share of the rate's own variation, where that is at least so much.
+const RATE_MOVES: f64 = 0.5;
+const RATE_MOVES_MIN: f64 = 0.02;
+/// A ceiling is the largest number seen at a moment, of at least so many, if so many moments that
+/// found any in progress found that one: the two longest of some open queues that are as long on
+/// average are the same once in thirty times.
+const CEILING_MIN: f64 = 16.0;
+const CEILING_SHARE: f64 = 0.25;
+/// Fewest intervals that a variation is taken from.
+const INTERVALS_MIN: usize = 5;
+
+/// Who keeps a deep queue up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Upkeep {
+    /// Programs: the number varies by this share, where work that comes by itself would make it vary by
+    /// the other.
+    Steady(f64, f64),
+    /// Programs: it varies by the first share, while the rate of the device varies by the second.
+    FollowsRate(f64, f64),
+    /// Programs: at that many moments out of so many it was the same number, and never more.
+    Ceiling(f64, u32, u32),
+    /// It varies as work that comes by itself makes it vary.
+    Chance,
+    /// Neither shows.
+    Untold,
+}
+
+/// A queue that is deeper than the device can use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deep {
+    /// Requests in progress while the device is busy.
+    pub(crate) present: f64,
+    /// What would be enough.
+    pub(crate) enough: Enough,
+    /// Who keeps it up.
+    pub(crate) upkeep: Upkeep,
+}
+
+impl Deep {
+    /// Whether programs keep it up.
+    pub(crate) fn is_kept(&self) -> bool {
+        !matches!(self.upkeep, Upkeep::Chance | Upkeep::Untold)
+    }
+
+    /// How that shows, as a clause.
+    pub(crate) fn because(&self) -> String {
+        match self.upkeep {
+            Upkeep::Steady(moves, chance) => format!(
+                "they vary by {}, those that come by themselves would by {}",
+                percent(moves),
+                percent(chance)
+            ),
+            Upkeep::FollowsRate(moves, rate) => format!(
+                "they vary by {} and the rate by {}, as where a program asks for more only when it is \
+                 answered",
+                percent(moves),
+                percent(rate)
+            ),
+            Upkeep::Ceiling(most, times, of) => {
+                format!("at {times} of {of} moments they were exactly {most:.0}, and never more")
+            }
+            Upkeep::Chance => "they vary as those that come by themselves do".to_owned(),
+            Upkeep::Untold => "whether a program keeps them up or they come by themselves, these \
+                               counters do not tell"
+                .to_owned(),
+        }
+    }
+}
+
+/// The queue of a stretch, if it is deeper than the device can use all the time that it is busy.
+/// `late` says that programs wait for a processor; `enough_of` how many are enough, at most so many.
+pub(crate) fn deep(
+    series: &[Tally],
+    late: bool,
+    enough_of: impl Fn(f64) -> Option<Enough>,
+) -> Option<Deep> {
+    let total = Tally::sum(series);
+    let busy = total.utilization()?;
+    if busy < if late { LATE_BUSY } else { CONSTANT_BUSY } {
+        return None;
+    }
+    let present = total.concurrency()? / busy;
+    if present < DEEP {
+        return None;
+    }
+    let enough = enough_of(present)?;
+    if present < DEEP * enough.depth {
+        return None;
+    }
+    let upkeep = upkeep(series, &total, present, &enough);
+    let told = upkeep != Upkeep::Untold || present >= DEEP_UNTOLD * enough.depth;
+    told.then_some(Deep { present, enough, upkeep })
+}
+
+fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upkeep {
+    let while_busy = |of: fn(&Tally) -> Option<f64>| -> Vec<f64> {
+        let all = series.iter().filter_map(|one| {
+            let busy = one.utilization().filter(|busy| *busy > 0.0)?;
+            Some(of(one)? / busy)
+        });
+        all.collect()
+    };
+    let depths = while_busy(Tally::concurrency);
+    let rates = while_busy(|one| Some(one.iops()));
+    if let Some((moved, share)) = depth_moves(series).filter(|_| constant_depth(series)) {
+        return Upkeep::Steady(moved, moved / share.max(1e-12));
+    }
+    let (Some(moved), Some(rate_moved)) = (moves(&depths), moves(&rates)) else {
+        return Upkeep::Untold;
+    };
+    if depths.len() < INTERVALS_MIN {
+        return Upkeep::Untold;
+    }
+    let busy_s = total.busy_s.unwrap_or(total.seconds);
+    let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
+    let (count, step_s) = (depths.len() as f64, busy_s / depths.len() as f64);
+    let chance = open.moves(step_s, busy_s, count);
+    if moved <= QUEUE_KEPT * chance {
+        return Upkeep::Steady(moved, chance);
+    }
+    let moments: Vec<f64> = series.iter().filter_map(|one| one.in_flight).collect();
+    let at_moments = open.moves(0.0, busy_s, count);
+    let seen = moves(&moments).filter(|_| moments.len() == depths.len());
+    if let Some(seen) = seen.filter(|seen| *seen <= QUEUE_KEPT * at_moments) {
+        return Upkeep::Steady(seen, at_moments);
+    }
+    if let Some(ceiling) = ceiling(&moments).filter(|_| seen.is_some()) {
+        return ceiling;
+    }
+    // Beyond the chance of counts, with room for that of few intervals.
+    let by_chance = 4.0 * count / total.all.count().max(1.0);
+    let device = (rate_moved * rate_moved - by_chance).max(0.0).sqrt();
+    // What comes changes a queue within a step by no more than what is done in a step.
+    let reach = (step_s * open.rate_per_s / present).min(1.0);
+    if device >= RATE_MOVES_MIN && moved <= RATE_MOVES * device * reach {
+        return Upkeep::FollowsRate(moved, rate_moved);
+    }
+    if (QUEUE_CHANCE.0..=QUEUE_CHANCE.1).contains(&(moved / chance.max(1e-12))) {
+        return Upkeep::Chance;
+    }
+    Upkeep::Untold
+}
+
+/// The largest number at a moment, where it comes again.
+fn ceiling(moments: &[f64]) -> Option<Upkeep> {
+    let most = moments.iter().copied().fold(0.0, f64::max);
+    let count = |wanted: fn(f64, f64) -> bool| {
+        moments.iter().filter(|present| wanted(**present, most)).count() as u32
+    };
+    let times = count(|present, most| present >= most);
+    let of = count(|present, _| present > 0.0);
+    let again = times >= 2 && f64::from(times) >= CEILING_SHARE * f64::from(of);
+    (again && most >= CEILING_MIN).then_some(Upkeep::Ceiling(most, times, of))
+}
+
+/// How a queue moves to which work comes by chance.
+struct OpenQueue {
+    present: f64,
+    rate_per_s: f64,
+    /// Of the number in progress.
+    variance: f64,
+    /// Over which it is remembered.
+    memory_s: f64,
+}
+
+impl OpenQueue {
+    /// With this many in progress on average, done at a rate.
+    fn new(present: f64, enough: &Enough, rate_per_s: f64) -> Self {
+        let behind = (present - enough.depth).max(1.0);
+        // A line is as long as its mean, give or take; a device that does more the more there are
+        // holds it back.
+        let pull = enough.growth.max(0.0) / present;
+        let variance = 1.0 / (1.0 / (behind * behind) + pull);
+        Self { present, rate_per_s, variance, memory_s: variance / rate_per_s.max(1e-9) }
+    }
+
+    /// The variation of `count` means over a step of time each, as a share, within a time that may be
+    /// too short to show all of it; of moments where the step is none.
+    fn moves(&self, step_s: f64, whole_s: f64, count: f64) -> f64 {
+        let kept = |time_s: f64| {
+            let x = time_s / self.memory_s;
+            if x < 1e-6 { 1.0 } else { 2.0 / x * (1.0 + libm::expm1(-x) / x) }
+        };
+        let shown = (kept(step_s) - kept(whole_s)).max(0.0) * count / (count - 1.0).max(1.0);
+        (self.variance * shown).sqrt() / self.present
+    }
+}
+
+/// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
+/// come by themselves.
+pub(crate) fn constant_depth(series: &[Tally]) -> bool {
+    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+    busy && depth_moves(series)
+        .is_some_and(|(cv, share)| cv < CONSTANT_MAX && share < CONSTANT_CHANCE)
+}
+
+/// Whether a part of it may be kept up by a program, beside what comes by itself.
+pub(crate) fn partly_kept_up(series: &[Tally]) -> bool {
+    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+    busy && depth_moves(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
+}
+
+/// Whether all of it is kept up by programs that wait for their requests.
+pub(crate) fn kept_up(series: &[Tally]) -> bool {
+    depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
+}
+
+/// How much the number in progress varies, as a share of it and of what it would with Poisson
+/// arrivals: their mean over a time T varies by about sqrt(2 R / (L T)), R being how long requests
+/// are remembered. What a program keeps up varies by less, whatever the device does.
+fn depth_moves(series: &[Tally]) -> Option<(f64, f64)> {
+    let total = Tally::sum(series);
+    let present: Vec<f64> = series.iter().filter_map(Tally::concurrency).collect();
+    if present.len() < 4 {
+        return None;
+    }
+    let (response, mean) = (total.response_ns()?, total.concurrency()?);
+    let length_ns = total.seconds * 1e9 / series.len() as f64;
+    let chance = (2.0 * response / (mean * length_ns).max(1.0)).sqrt();
+    let cv = moves(&present)?;
+    Some((cv, cv / chance.max(1e-12)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::tally::OpTally;
+
+    /// Four of them are enough, and beyond those the rate does not grow.
+    fn four(_: f64) -> Option<Enough> {
+        Some(Enough { depth: 4.0, rate_share: 0.95, growth: 0.0 })
+    }
+
+    /// A second with so many requests done, in progress and in progress at its end, of a device that
+    /// was busy for a share of it.
+    fn second(done: f64, present: f64, at_end: f64, busy: f64) -> Tally {
+        let all = OpTally {
+            requests: Some(done),
+            bytes: Some(done * 4096.0),
+            time_ns: Some(present * 1e9),
+            step_ns: 0.0,
+        };
+        Tally {
+            intervals: 1,
+            seconds: 1.0,
+            all,
+            busy_s: Some(busy),
+            in_flight: Some(at_end),
+            ..Tally::default()
+        }
+    }
+
+    fn upkeep_of(seconds: &[(f64, f64, f64, f64)], late: bool) -> Option<Upkeep> {
+        let of = |&(done, present, at_end, busy): &(f64, f64, f64, f64)| {
+            second(done, present, at_end, busy)
+        };
+        let series: Vec<Tally> = seconds.iter().map(of).collect();
+        Some(deep(&series, late, four)?.upkeep)
+    }
+
+    #[test]
+    fn a_loop_that_wanders_less_than_a_queue_would_is_kept_up() {
+        let wanders = [190.0, 196.0, 184.0, 199.0, 188.0, 193.0, 181.0, 197.0];
+        let seconds = wanders.map(|present| (100_000.0, present, 30.0 + present / 2.0, 1.0));
+        assert!(matches!(upkeep_of(&seconds, false), Some(Upkeep::Steady(..))));
+    }
+
+    #[test]
+    fn a_queue_that_drains_and_fills_came_by_itself() {
+        let wanders = [40.0, 95.0, 260.0, 420.0, 180.0, 60.0, 130.0, 330.0];
+        let seconds = wanders.map(|present| (100_000.0, present, 0.7 * present, 1.0));
+        assert_eq!(upkeep_of(&seconds, false), Some(Upkeep::Chance));
+    }
+
+    #[test]
+    fn a_rate_that_wanders_more_than_what_waits_for_it_is_that_of_a_loop() {
+        let wanders = [1.0, 1.3, 0.8, 1.1, 0.7, 1.25, 0.9, 1.05];
+        let less = |share: f64| 24.0 * (1.0 + 0.2 * (share - 1.0));
+        let seconds = wanders.map(|share| (1e5 * share, less(share), 40.0 * share - 20.0, 1.0));
+        assert!(matches!(upkeep_of(&seconds, false), Some(Upkeep::FollowsRate(..))));
+        let as_much = wanders.map(|share| (1e5 * share, 24.0 * share, 40.0 * share - 20.0, 1.0));
+        assert_eq!(upkeep_of(&as_much, false), Some(Upkeep::Chance));
+    }
+
+    #[test]
+    fn a_number_that_comes_back_to_its_largest_again_and_again_has_a_ceiling() {
+        let moments = [128.0, 3.0, 128.0, 60.0, 0.0, 128.0, 97.0, 128.0];
+        let present = [50.0, 61.0, 34.0, 55.0, 66.0, 28.0, 49.0, 58.0];
+        let seconds: Vec<_> = moments
+            .iter()
+            .zip(present)
+            .map(|(&at_end, present)| (9e4, present, at_end, 0.5))
+            .collect();
+        assert_eq!(upkeep_of(&seconds, true), Some(Upkeep::Ceiling(128.0, 4, 7)));
+        // A device that is idle half of the time has no queue, unless programs wait for processors.
+        assert_eq!(upkeep_of(&seconds, false), None);
+    }
+
+    #[test]
+    fn a_queue_that_is_little_more_than_what_is_enough_is_not_deep() {
+        assert!(upkeep_of(&[(1e5, 6.5, 8.0, 1.0); 8], false).is_some());
+        assert_eq!(upkeep_of(&[(1e5, 5.5, 8.0, 1.0); 8], false), None);
+    }
+}

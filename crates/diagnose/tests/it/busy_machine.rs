@@ -1,0 +1,141 @@
+//! Real machines: queues that are kept up though they wander, processors that have no time left, and
+//! profiles that know little. Each with an opposite that differs in one condition.
+
+use crate::staged::{
+    closed, diagnosed, first_advice, has_cause, has_rival, load, longest, profiled, reads, seen,
+};
+use diagnose::Prepared;
+use record::{
+    CauseCode, Confidence, Figure, Nanos, Observation, OpInterval, OpKind, Strategy, Verdict,
+};
+use std::sync::LazyLock;
+use trial::SceneLoad;
+
+/// Eight servers of 1 ms.
+const EIGHT: &str = "mmc,servers=8,service=1ms";
+static PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
+
+/// With this share of the processors' time left.
+fn idle(mut observation: Observation, share: f64) -> Observation {
+    observation.contexts.iter_mut().for_each(|context| context.idle_share = Some(share));
+    observation
+}
+
+/// As on a machine whose processors are the device: in every other second it does less by a third, and
+/// whoever waits sees that by `slower`.
+fn wandering(mut observation: Observation, slower: f64) -> Observation {
+    let scale = |figure: &mut Option<Figure>, factor: f64| {
+        if let Some(figure) = figure {
+            figure.value *= factor;
+        }
+    };
+    for interval in observation.intervals.iter_mut().step_by(2) {
+        let change = |op: &mut OpInterval| {
+            scale(&mut op.per_s, 2.0 / 3.0);
+            scale(&mut op.bytes_per_s, 2.0 / 3.0);
+            scale(&mut op.response_ns, slower);
+        };
+        [&mut interval.read, &mut interval.write, &mut interval.all].into_iter().for_each(change);
+        scale(&mut interval.concurrency, slower / 1.5);
+        scale(&mut interval.in_flight, slower / 1.5);
+    }
+    observation
+}
+
+#[test]
+fn a_check_and_a_diagnosis_agree_on_how_deep_is_enough() {
+    let curves = &PROFILE.profile().depth_curves;
+    let curve = curves.iter().find(|curve| curve.op == OpKind::Read).unwrap();
+    let knee = curve.points.iter().position(|point| Some(point.depth) == curve.knee).unwrap();
+    let rates: Vec<_> =
+        curve.points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
+    let advised = curve.points[model::enough(&rates, knee)].depth;
+    for depth in [3 * advised, 16 * advised] {
+        let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, depth)], false), Some(&PROFILE));
+        assert_eq!(first_advice(&found), Some(Strategy::ShallowerQueue), "{depth}: {found:#?}");
+        let action = &found.advice[0].action;
+        assert!(action.starts_with(&format!("Keep {advised} requests outstanding")), "{action}");
+    }
+    let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, advised)], false), Some(&PROFILE));
+    assert!(!has_cause(longest(&found), CauseCode::DepthBeyondKnee));
+}
+
+#[test]
+fn a_queue_that_stays_while_the_rate_wanders_is_kept_up_by_a_program() {
+    let deep = || seen(EIGHT, vec![closed(0, 60, 64)], false);
+    // Slower by as much as it does less: as many outstanding as before, but for a twentieth.
+    let found = diagnosed(&wandering(deep(), 1.45), Some(&PROFILE));
+    assert!(has_cause(longest(&found), CauseCode::DepthBeyondKnee), "{:#?}", longest(&found));
+    assert!(found.advice.iter().any(|one| one.strategy == Strategy::ShallowerQueue));
+}
+
+#[test]
+fn more_work_than_the_device_does_is_no_queue_that_a_program_keeps_up() {
+    let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 7_600)], false), Some(&PROFILE));
+    let episode = longest(&found);
+    assert_eq!(episode.verdict, Verdict::Overloaded, "{episode:#?}");
+    assert_ne!(first_advice(&found), Some(Strategy::ShallowerQueue), "{:#?}", found.advice);
+}
+
+/// Sixteen at once, four times a second, and nothing between.
+fn bursts() -> Vec<SceneLoad> {
+    let quarter = 250_000_000;
+    let burst = |at: u64| SceneLoad {
+        name: "bursts".to_owned(),
+        begin: Nanos(at * quarter),
+        end: Nanos(at * quarter + 10_000_000),
+        ..closed(0, 60, 64)
+    };
+    (0..240).map(burst).collect()
+}
+
+#[test]
+fn bursts_of_programs_that_wait_for_a_processor_are_not_the_disks() {
+    let verdict = |left: f64| {
+        let found = diagnosed(&idle(seen(EIGHT, bursts(), false), left), Some(&PROFILE));
+        let episode = longest(&found).clone();
+        (episode.verdict, has_rival(&episode, Verdict::Overloaded))
+    };
+    assert_eq!(verdict(0.01), (Verdict::NotTheDisk, true));
+    assert_eq!(verdict(0.6), (Verdict::Overloaded, false));
+}
+
+#[test]
+fn slowness_without_a_processor_to_spare_may_be_the_processors() {
+    let slow = || seen("mmc,servers=8,service=1500us", vec![reads(0, 60, 1_500)], false);
+    let found = diagnosed(&idle(slow(), 0.01), Some(&PROFILE));
+    let episode = longest(&found);
+    assert_eq!((episode.verdict, episode.confidence), (Verdict::Slow, Confidence::Possible));
+    assert!(has_rival(episode, Verdict::NotTheDisk));
+    let found = diagnosed(&idle(slow(), 0.6), Some(&PROFILE));
+    assert!(!has_rival(longest(&found), Verdict::NotTheDisk), "{:#?}", longest(&found));
+}
+
+#[test]
+fn a_programs_own_writes_are_not_the_page_caches_because_another_disk_is_written_back_to() {
+    let writer = load(0, 60, |spec| {
+        spec.read_percent = 0;
+        spec.iodepth = 64;
+    });
+    let mut observation = seen(EIGHT, vec![writer], false);
+    let mut verdict = |bytes: u64| {
+        for context in &mut observation.contexts {
+            context.writeback_bytes = Some(bytes);
+        }
+        longest(&diagnosed(&observation, Some(&PROFILE))).verdict
+    };
+    assert_eq!(verdict(8 << 10), Verdict::Overloaded);
+    assert_ne!(verdict(64 << 12), Verdict::Overloaded);
+}
+
+#[test]
+fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
+    let seen = seen("mmc,servers=8,service=300us", vec![reads(0, 60, 600)], false);
+    let found = diagnosed(&seen, Some(&PROFILE));
+    assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence, "{:#?}", longest(&found));
+    let vague = record::Profile { level_se_rel: Some(0.5), ..PROFILE.profile().clone() };
+    let found = diagnosed(&seen, Some(&Prepared::new(vague)));
+    let episode = longest(&found);
+    assert_eq!(episode.verdict, Verdict::NotTheDisk, "{episode:#?}");
+    assert!(episode.confidence != Confidence::Certain && has_rival(episode, Verdict::Slow));
+}
