@@ -30,29 +30,27 @@ pub(crate) fn target_folder() -> PathBuf {
 
 /// Builds the release binary, if it is not there as it should be, and says where it is.
 pub(crate) fn release_binary() -> Result<PathBuf> {
-    built("halfpower", true)
+    built("halfpower", &RELEASE, "release")
 }
 
-/// The same of the development build.
+/// The same of the development build, as the tests have it: built alone, a package takes other
+/// features of what it depends on, and all of that is built once more.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
-    built("halfpower", false)
+    built("halfpower", &["test", "--no-run", "--quiet"], "debug")
 }
 
-/// The same of this program.
+/// The release build of this program.
 pub(crate) fn release_xtask() -> Result<PathBuf> {
-    built("xtask", true)
+    built("xtask", &RELEASE, "release")
 }
 
-fn built(package: &str, release: bool) -> Result<PathBuf> {
-    let folder = if release { "release" } else { "debug" };
-    let mut build = cargo();
-    build.args(["build", "--quiet", "--package", package]);
-    if release {
-        build.arg("--release");
-    }
-    let status = build.status().context("cannot run cargo")?;
-    ensure!(status.success(), "the {folder} build of {package} failed");
-    let binary = target_folder().join(folder).join(package);
+const RELEASE: [&str; 6] =
+    ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
+
+fn built(program: &str, words: &[&str], folder: &str) -> Result<PathBuf> {
+    let status = cargo().args(words).status().context("cannot run cargo")?;
+    ensure!(status.success(), "the {folder} build of {program} failed");
+    let binary = target_folder().join(folder).join(program);
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }

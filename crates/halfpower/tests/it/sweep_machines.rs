@@ -122,7 +122,8 @@ fn writeback_finds_the_phase_in_which_writes_wait_for_a_slow_disk_and_none_witho
     );
     let value = |experiment: &Experiment, name: &str| extra(experiment, "bs 64k", name);
     let fast = undisturbed(&words);
-    assert!(value(&fast, "throttled_share") < 0.5, "{:#?}", fast.cells);
+    let unhindered = value(&fast, "throttled_share");
+    assert!(unhindered < 0.5, "{:#?}", fast.cells);
     assert!(value(&fast, "copy_cpu_share") > 0.0);
     // It may keep 8 MB, and writes 30 a second.
     let Ok(_slow) = SlowWrites::on(device.path(), 30_000_000, 8 << 20) else {
@@ -132,7 +133,7 @@ fn writeback_finds_the_phase_in_which_writes_wait_for_a_slow_disk_and_none_witho
     let [copy, throttled, flush] =
         ["copy_share", "throttled_share", "final_flush_share"].map(|name| value(&slow, name));
     assert!((copy + throttled + flush - 1.0).abs() < 1e-9, "{copy} {throttled} {flush}");
-    assert!(throttled > 0.5, "{:#?}", slow.cells);
+    assert!(throttled > 0.2 && throttled > 2.0 * unhindered, "{:#?}", slow.cells);
     let (first, then) = (value(&slow, "copy_bytes_per_s"), value(&slow, "throttled_bytes_per_s"));
     assert!((15e6..60e6).contains(&then) && first > 1.5 * then, "{first} {then}");
     assert!(value(&slow, "dirty_max_bytes") > 0.0);
