@@ -2,7 +2,7 @@
 
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
-use crate::predict::saved;
+use crate::profiles::saved;
 use crate::session::VERSION;
 use ::diagnose::{Program, settings};
 use clap::Args;

@@ -7,7 +7,7 @@
 //! comparison follows from its documents, which are.
 
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
+use crate::keeping::{Keeping, LAST};
 use crate::output::{self, Verdict};
 use crate::session::VERSION;
 use anyhow::{Context, anyhow};
@@ -22,9 +22,6 @@ use serde_json::{Deserializer, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::{Store, StoreError};
-
-/// The word that stands for the newest profile; `last~1` is the one before it.
-const LAST: &str = "last";
 
 /// `halfpower compare`.
 #[derive(Debug, Args)]

@@ -1,8 +1,9 @@
 //! `halfpower cost`: what accesses cost in money, and how many disks fill something.
 
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
+use crate::keeping::{Keeping, LAST};
 use crate::output::{self, Verdict};
+use crate::profiles;
 use crate::session::VERSION;
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
@@ -12,8 +13,6 @@ use clap::Args;
 use record::Bytes;
 use store::Store;
 
-/// The word that stands for the newest profile.
-const LAST: &str = "last";
 /// The currency where the user names none, as the papers'.
 const CURRENCY: &str = "USD";
 
@@ -66,12 +65,7 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
         return Err(UsageError(text.to_owned()).into());
     }
     let store = Store::open_existing(&arguments.keeping.file()?)?;
-    let newest = (arguments.profile == LAST).then(|| store.profiles()).transpose()?;
-    let id = match &newest {
-        Some(rows) => &rows.last().ok_or_else(|| anyhow!("no profile is saved; run check"))?.id,
-        None => &arguments.profile,
-    };
-    let profile = store.profile(id)?;
+    let profile = profiles::named(&store, &arguments.profile)?;
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity = arguments.capacity.or(device).unwrap_or(profile.target.size_bytes);
     let price = arguments.price.map(|amount| Price {
@@ -80,7 +74,7 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
         capacity_bytes: capacity.0,
     });
     let document = cost::price(&profile, price.as_ref(), &arguments.fill, VERSION)
-        .map_err(|lacks| anyhow!("profile {id} has no cost: {lacks}; run check again"))?;
+        .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;
     let text = match arguments.json {
         true => output::json(&document)?,
         false => report::price_text(&document, &output::style()),

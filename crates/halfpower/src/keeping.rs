@@ -1,11 +1,16 @@
-//! Where results are kept: the flag, the variable and the default.
+//! Where results are kept, and how the newest are named: the flag, the variable, the word.
 
+use anyhow::anyhow;
 use clap::Args;
+use record::Observation;
 use std::path::PathBuf;
 use store::{Store, StoreError};
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
+
+/// The word that stands for the newest document of a kind.
+pub(crate) const LAST: &str = "last";
 
 /// Where results are kept.
 #[derive(Debug, Args)]
@@ -29,4 +34,13 @@ impl Keeping {
             None => Store::default_path(),
         }
     }
+}
+
+/// The newest recording.
+pub(crate) fn newest_observation(store: &Store) -> anyhow::Result<Observation> {
+    let rows = store.list::<Observation>()?;
+    let newest = rows.last().ok_or_else(|| {
+        anyhow!("no observation is saved; `halfpower record` makes one, `import` reads one")
+    })?;
+    Ok(store.document(&newest.id)?)
 }

@@ -3,6 +3,7 @@
 use crate::failure::UsageError;
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
+use crate::profiles::saved;
 use crate::session::VERSION;
 use crate::values::{Mix as Sizes, mix, nanos, percent};
 use anyhow::Context;
@@ -15,10 +16,7 @@ use record::{
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use store::Store;
 
-/// The word that stands for the newest profile.
-const LAST: &str = "last";
 /// Reads, where the user says nothing of writes.
 const READ_PERCENT: u8 = 100;
 /// Request size where the user names none.
@@ -129,14 +127,6 @@ pub(crate) fn predict(arguments: &PredictArgs) -> anyhow::Result<Verdict> {
         report::prediction_text(&document, &output::style())
     })?;
     Ok(Verdict::Clean)
-}
-
-/// The saved profile of an id, a beginning of one, or "last".
-pub(crate) fn saved(keeping: &Keeping, id: &str) -> anyhow::Result<Profile> {
-    let store = Store::open_existing(&keeping.file()?)?;
-    let newest = (id == LAST).then(|| store.profiles()).transpose()?;
-    let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
-    Ok(store.profile(id)?)
 }
 
 impl PredictArgs {

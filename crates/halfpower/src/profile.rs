@@ -3,15 +3,13 @@
 use crate::cli::{ProfileAction, ProfileArgs};
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
+use crate::profiles;
 use crate::validate;
 use record::Profile;
 use report::ProfileListRow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
-
-/// The word that stands for the newest profile.
-const LAST: &str = "last";
 
 /// Lists or shows saved profiles.
 pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
@@ -28,9 +26,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
         }
         ProfileAction::Show { id, keeping, json } => {
             let store = open(keeping)?;
-            let newest = (id == LAST).then(|| store.profiles()).transpose()?;
-            let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
-            let profile = store.profile(id)?;
+            let profile = profiles::named(&store, id)?;
             if *json { output::json(&profile)? } else { report::profile_text(&profile, &style) }
         }
     };

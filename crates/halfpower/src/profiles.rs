@@ -1,19 +1,29 @@
-//! The saved profiles that the devices of an observation may be held against.
+//! The saved profiles: the one of a name, and those that devices may be held against.
 //!
 //! Where the user names one, it stands for every device; otherwise the latest ones are looked at for
 //! one that fits. Those of long ago are left out: reading thousands of them takes longer than an
 //! answer may.
 
+use crate::keeping::{Keeping, LAST};
 use crate::session::VERSION;
 use ::diagnose::{DiagnoseOptions, Prepared, best_fit, diagnose};
-use record::{Diagnosis, Observation, ObservedDevice};
+use record::{Diagnosis, Observation, ObservedDevice, Profile};
 use std::path::PathBuf;
 use store::{Store, StoreError};
 
 /// Latest profiles that are looked at for one that fits.
 const MOST: usize = 200;
-/// The word that stands for the newest one.
-const LAST: &str = "last";
+
+/// The profile of an id, a beginning of one, or "last".
+pub(crate) fn named(store: &Store, id: &str) -> anyhow::Result<Profile> {
+    let rows = if id == LAST { store.profiles()? } else { Vec::new() };
+    Ok(store.profile(rows.last().map_or(id, |row| &row.id))?)
+}
+
+/// The same, of the database that the user means.
+pub(crate) fn saved(keeping: &Keeping, id: &str) -> anyhow::Result<Profile> {
+    named(&Store::open_existing(&keeping.file()?)?, id)
+}
 
 /// Profiles that may stand for a device.
 pub(crate) struct Profiles {
@@ -29,9 +39,7 @@ impl Profiles {
     ) -> anyhow::Result<Self> {
         if let Some(id) = id {
             let store = Store::open_existing(&path?)?;
-            let rows = if id == LAST { store.profiles()? } else { Vec::new() };
-            let id = rows.last().map_or(id, |row| &row.id);
-            let chosen = Some(Prepared::new(store.profile(id)?));
+            let chosen = Some(Prepared::new(named(&store, id)?));
             return Ok(Self { chosen, known: Vec::new() });
         }
         let store = path.ok().and_then(|path| Store::open_existing(&path).ok());

@@ -6,7 +6,7 @@
 use crate::failure::{self, Interruption, UsageError};
 use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
-use crate::predict::saved;
+use crate::profiles::saved;
 use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
 use crate::values::nanos;

@@ -13,6 +13,7 @@ mod terminal;
 use crate::keeping::Keeping;
 use crate::observing::ObservingArgs;
 use crate::output::Verdict;
+use crate::profiles;
 use ::diagnose::Prepared;
 use clap::{Args, ValueEnum};
 use report::SortBy;
@@ -94,9 +95,6 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     }
 }
 
-/// The word that stands for the newest profile.
-const LAST: &str = "last";
-
 /// The profiles that devices can be held against, in order of time, and whether the user chose one.
 fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Prepared>, bool)> {
     let path = arguments.keeping.file()?;
@@ -112,6 +110,5 @@ fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Prepared>, bool)> {
             .collect::<Result<_, _>>()?;
         return Ok((found, false));
     };
-    let newest = rows.last().filter(|_| id == LAST).map(|row| &row.id);
-    Ok((vec![Prepared::new(store.profile(newest.unwrap_or(id))?)], true))
+    Ok((vec![Prepared::new(profiles::named(&store, id)?)], true))
 }

@@ -35,6 +35,12 @@ const ENOUGH: f64 = 0.8;
 /// Fewest depths that make a curve.
 const MIN_POINTS: usize = 2;
 
+/// The rate at each depth, as [`enough`] takes them.
+#[must_use]
+pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
+    points.iter().map(|point| (f64::from(point.depth), point.iops)).collect()
+}
+
 /// The curves that the cells hold: at most one per operation, reads first. `knee_gain` is a share,
 /// normally [`DEFAULT_KNEE_GAIN`].
 #[must_use]
@@ -63,9 +69,7 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
         // `max_by` takes the last of equals; from the deep end that is the smallest depth.
         let max = points.iter().rev().max_by(|a, b| a.iops.value.total_cmp(&b.iops.value))?;
         let (max_iops, max_depth) = (max.iops, max.depth);
-        let rates: Vec<(f64, Estimate)> =
-            points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
-        let knee = knee(&rates, knee_gain).map(|index| points[index].depth);
+        let knee = knee(&rates(&points), knee_gain).map(|index| points[index].depth);
         (points.len() >= MIN_POINTS).then_some(DepthCurve {
             op,
             bs_bytes,

@@ -27,7 +27,7 @@ pub mod whatif;
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
 pub use compare::{CompareOptions, Side, SideError, TraceObservation, compare};
-pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough};
+pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,

@@ -39,11 +39,18 @@ pub(crate) fn dev_binary() -> Result<PathBuf> {
     built("halfpower", &["test", "--no-run", "--quiet"], "debug")
 }
 
+/// The one that figures are taken of, or the one that only has to run.
+pub(crate) fn binary(smoke: bool) -> Result<PathBuf> {
+    if smoke { dev_binary() } else { release_binary() }
+}
+
 /// The release build of this program.
 pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }
 
+/// Both programs at once: alone, each takes other features of what it depends on, and the next build
+/// of the other makes all of that anew.
 const RELEASE: [&str; 6] =
     ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
 

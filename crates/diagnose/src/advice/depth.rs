@@ -15,7 +15,7 @@
 //! only wait for each other.
 
 use crate::words::{change, percent, rate};
-use record::{Advice, DepthCurve, DepthPoint, Estimate, format_nanos};
+use record::{Advice, DepthCurve, DepthPoint, format_nanos};
 
 /// Depths that the rule of thumb allows.
 const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
@@ -23,9 +23,7 @@ const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
 pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let at = |depth| curve.points.iter().position(|point| point.depth == depth);
     let quick = at(curve.knee.unwrap_or(curve.points.last()?.depth))?;
-    let rates: Vec<(f64, Estimate)> =
-        curve.points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
-    let busy = model::enough(&rates, quick);
+    let busy = model::enough(&model::rates(&curve.points), quick);
     let (first, last) = (&curve.points[quick], &curve.points[busy]);
     Some(Advice {
         subject: format!("{} depth", curve.op.name()),

@@ -150,7 +150,7 @@ fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upk
     };
     let depths = while_busy(Tally::concurrency);
     let rates = while_busy(|one| Some(one.iops()));
-    if let Some((moved, share)) = depth_moves(series).filter(|_| constant_depth(series)) {
+    if let Some((moved, share)) = moves_of_busy(series).filter(is_constant) {
         return Upkeep::Steady(moved, moved / share.max(1e-12));
     }
     let (Some(moved), Some(rate_moved)) = (moves(&depths), moves(&rates)) else {
@@ -237,20 +237,27 @@ impl OpenQueue {
 /// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
 /// come by themselves.
 pub(crate) fn constant_depth(series: &[Tally]) -> bool {
-    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
-    busy && depth_moves(series)
-        .is_some_and(|(cv, share)| cv < CONSTANT_MAX && share < CONSTANT_CHANCE)
+    moves_of_busy(series).as_ref().is_some_and(is_constant)
+}
+
+fn is_constant(&(cv, share): &(f64, f64)) -> bool {
+    cv < CONSTANT_MAX && share < CONSTANT_CHANCE
 }
 
 /// Whether a part of it may be kept up by a program, beside what comes by itself.
 pub(crate) fn partly_kept_up(series: &[Tally]) -> bool {
-    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
-    busy && depth_moves(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
+    moves_of_busy(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
 }
 
 /// Whether all of it is kept up by programs that wait for their requests.
 pub(crate) fn kept_up(series: &[Tally]) -> bool {
     depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
+}
+
+/// How much the number in progress varies, of a device that was busy all the time, where that is known.
+fn moves_of_busy(series: &[Tally]) -> Option<(f64, f64)> {
+    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+    if busy { depth_moves(series) } else { None }
 }
 
 /// How much the number in progress varies, as a share of it and of what it would with Poisson

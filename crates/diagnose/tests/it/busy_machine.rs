@@ -2,18 +2,14 @@
 //! profiles that know little. Each with an opposite that differs in one condition.
 
 use crate::staged::{
-    closed, diagnosed, first_advice, has_cause, has_rival, load, longest, profiled, reads, seen,
+    EIGHT, EIGHT_PROFILE as PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, load,
+    longest, reads, seen,
 };
 use diagnose::Prepared;
 use record::{
     CauseCode, Confidence, Figure, Nanos, Observation, OpInterval, OpKind, Strategy, Verdict,
 };
-use std::sync::LazyLock;
 use trial::SceneLoad;
-
-/// Eight servers of 1 ms.
-const EIGHT: &str = "mmc,servers=8,service=1ms";
-static PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
 
 /// With this share of the processors' time left.
 fn idle(mut observation: Observation, share: f64) -> Observation {
@@ -47,9 +43,7 @@ fn a_check_and_a_diagnosis_agree_on_how_deep_is_enough() {
     let curves = &PROFILE.profile().depth_curves;
     let curve = curves.iter().find(|curve| curve.op == OpKind::Read).unwrap();
     let knee = curve.points.iter().position(|point| Some(point.depth) == curve.knee).unwrap();
-    let rates: Vec<_> =
-        curve.points.iter().map(|point| (f64::from(point.depth), point.iops)).collect();
-    let advised = curve.points[model::enough(&rates, knee)].depth;
+    let advised = curve.points[model::enough(&model::rates(&curve.points), knee)].depth;
     for depth in [3 * advised, 16 * advised] {
         let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, depth)], false), Some(&PROFILE));
         assert_eq!(first_advice(&found), Some(Strategy::ShallowerQueue), "{depth}: {found:#?}");

@@ -7,6 +7,7 @@ use record::{
     TargetKind, Verdict,
 };
 use simdisk::SimSpec;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use trial::{Scene, SceneLoad, SimRig, observe};
 use workload::Spec;
@@ -14,6 +15,10 @@ use workload::Spec;
 const SECOND: u64 = 1_000_000_000;
 /// The area that is profiled and loaded.
 const AREA: Bytes = Bytes(2 << 30);
+
+/// Eight servers of 1 ms.
+pub(crate) const EIGHT: &str = "mmc,servers=8,service=1ms";
+pub(crate) static EIGHT_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
 
 /// What `check` finds of a device in a minute.
 pub(crate) fn profiled(device: &str) -> Prepared {

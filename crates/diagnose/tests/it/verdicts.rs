@@ -1,7 +1,8 @@
 //! Staged cases, each with an opposite that differs in one condition and has its own verdict.
 
 use crate::staged::{
-    at, closed, diagnosed, first_advice, has_cause, has_rival, load, longest, profiled, reads, seen,
+    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_cause, has_rival, load, longest,
+    profiled, reads, seen,
 };
 use diagnose::{DiagnoseOptions, Prepared, diagnose};
 use record::{
@@ -10,9 +11,6 @@ use record::{
 };
 use std::sync::LazyLock;
 
-/// Eight servers of 1 ms.
-const EIGHT: &str = "mmc,servers=8,service=1ms";
-static EIGHT_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
 /// One server of 5 ms.
 const ONE: &str = "mm1,service=5ms";
 static ONE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(ONE));

@@ -22,9 +22,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{Store, StoreError};
 
-/// The word that stands for the newest document.
-const LAST: &str = "last";
-
 /// `halfpower diagnose`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

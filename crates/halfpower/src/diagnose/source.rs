@@ -4,12 +4,13 @@
 //! regular file that is a recording by its content is read as one; everything else is a device, or a
 //! path on one, and is watched now.
 
-use super::{DiagnoseArgs, LAST, load};
+use super::{DiagnoseArgs, load};
 use crate::failure::UsageError;
+use crate::keeping::{LAST, newest_observation};
 use crate::observing::{ObservingArgs, Pace, Tick};
 use crate::progress::Progress;
 use crate::session::{self, VERSION};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use record::{Finding, FindingCode, Nanos, OBSERVATION_SCHEMA, Observation, Severity};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,11 +96,7 @@ fn recorded(source: &str, arguments: &DiagnoseArgs) -> anyhow::Result<Option<Vec
     let path = Path::new(source);
     if source == LAST {
         let store = Store::open_existing(&arguments.keeping.file()?)?;
-        let rows = store.list::<Observation>()?;
-        let newest = rows.last().ok_or_else(|| {
-            anyhow!("no observation is saved; `halfpower record` makes one, `import` reads one")
-        })?;
-        return Ok(Some(vec![store.document(&newest.id)?]));
+        return Ok(Some(vec![newest_observation(&store)?]));
     }
     let facts = std::fs::metadata(path).ok();
     if facts.as_ref().is_some_and(std::fs::Metadata::is_file) {

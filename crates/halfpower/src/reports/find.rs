@@ -7,7 +7,7 @@
 //! others, the order of the kinds decides.
 
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
+use crate::keeping::{Keeping, LAST};
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use record::{Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial, ZoneMap};
@@ -17,8 +17,6 @@ use serde_json::Value;
 use std::path::Path;
 use store::{Document, Store, StoreError};
 
-/// The word that stands for the newest document.
-const LAST: &str = "last";
 /// How many ids an ambiguous beginning is answered with.
 const CANDIDATES: usize = 5;
 

@@ -16,6 +16,7 @@ mod stage;
 pub(crate) use args::SweepArgs;
 
 use crate::failure::{self, Interruption, UsageError};
+use crate::keeping::LAST;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session;
@@ -33,8 +34,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::{Store, StoreError};
 
-/// The word that stands for the newest experiment.
-const LAST: &str = "last";
 /// Trials after which their own speed tells the time left better than the plan.
 const TRIALS_TO_TELL: usize = 3;
 /// Apart from the other seeds.

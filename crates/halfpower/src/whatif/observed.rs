@@ -6,6 +6,7 @@
 //! a closed loop: a faster disk would then be asked for more.
 
 use super::{WhatIfArgs, usage};
+use crate::keeping::{LAST, newest_observation};
 use crate::profiles::Profiles;
 use crate::session::VERSION;
 use anyhow::{Context, anyhow};
@@ -17,9 +18,8 @@ use record::{
 use std::path::Path;
 use store::{Store, StoreError};
 
-/// The word that stands for the newest observation, and that for the newest profile.
+/// The word that stands for the newest observation.
 const OBSERVED: &str = "observed";
-const LAST: &str = "last";
 /// From this share of the largest rate on the rate follows the device.
 const AT_LIMIT: f64 = 0.97;
 
@@ -45,11 +45,7 @@ pub(super) fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Obser
     }
     let store = Store::open_existing(&arguments.keeping.file()?)?;
     if source == OBSERVED {
-        let rows = store.list::<Observation>()?;
-        let newest = rows.last().ok_or_else(|| {
-            anyhow!("no observation is saved; `halfpower record` makes one, `import` reads one")
-        })?;
-        return Ok(Some(store.document(&newest.id)?));
+        return Ok(Some(newest_observation(&store)?));
     }
     // What is a profile is one; everything else has to be an observation.
     match store.profile(source) {

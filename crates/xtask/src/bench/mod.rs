@@ -66,20 +66,7 @@ impl Options {
     pub(crate) const SWITCHES: [&'static str; 3] = ["--smoke", "--no-keep", "--verbose"];
     pub(crate) const VALUES: [&'static str; 4] = ["--pairs", "--only", "--against", "--binary"];
 
-    /// That everything runs and is understood, whatever the figures.
-    pub(crate) fn smoke_run() -> Self {
-        Self {
-            smoke: true,
-            keep: false,
-            verbose: false,
-            pairs: None,
-            only: None,
-            against: None,
-            binary: None,
-        }
-    }
-
-    /// Whether it is such a run.
+    /// Whether only that everything runs and is understood is asked, whatever the figures.
     pub(crate) fn smoke(&self) -> bool {
         self.smoke
     }
@@ -129,8 +116,7 @@ impl Context {
     /// The halfpower to measure, built when it is first asked for.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
-            let build = if self.smoke { place::dev_binary } else { place::release_binary };
-            let _ = self.binary.set(build()?);
+            let _ = self.binary.set(place::binary(self.smoke)?);
         }
         Ok(self.binary.get().context("the binary was just built")?)
     }

@@ -291,8 +291,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None if options.smoke => crate::place::dev_binary()?,
-        None => crate::place::release_binary()?,
+        None => crate::place::binary(options.smoke)?,
     };
     // Two more on each target prove the gate.
     let comparisons = target::NAMES
