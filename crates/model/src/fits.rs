@@ -114,12 +114,7 @@ pub fn fit_is_poor(fit: &ServiceTimeFit) -> bool {
 /// from two on. Infinite at zero degrees, where nothing can be judged.
 #[must_use]
 pub fn chi_square_limit(degrees_of_freedom: usize) -> f64 {
-    if degrees_of_freedom == 0 {
-        return f64::INFINITY;
-    }
-    let spread = 2.0 / (9.0 * degrees_of_freedom as f64);
-    let root = 1.0 - spread + stats::normal_quantile(1.0 - FALSE_ALARM_SHARE) * spread.sqrt();
-    root * root * root
+    stats::chi_square_per_degree(1.0 - FALSE_ALARM_SHARE, degrees_of_freedom)
 }
 
 /// The line through exactly two points: how Friedman reads his Table 4. It has no interval and

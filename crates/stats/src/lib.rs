@@ -32,7 +32,7 @@ pub use drift::{drift, drift_across};
 pub use histogram::{Histogram, summarise};
 pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
-pub use quantile::{normal_quantile, student_t_quantile};
+pub use quantile::{chi_square_per_degree, normal_quantile, student_t_quantile};
 pub use steady::{Steadiness, steadiness};
 pub use visits::{Look, MIN_VISITS, look, visits_factor, visits_mean, visits_se};
 pub use warm_up::warm_up_cut;

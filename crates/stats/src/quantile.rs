@@ -137,6 +137,19 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     upper_t(1.0 - p, df)
 }
 
+/// Quantile of chi-square over its degrees of freedom, `p` in (0, 1): Wilson and Hilferty 1931, at
+/// most 4 % off at one degree of freedom and 1 % from two on in the upper tail, and too low by up to
+/// a third at five degrees in the lower one. Infinite at no degrees.
+#[must_use]
+pub fn chi_square_per_degree(p: f64, degrees: usize) -> f64 {
+    if degrees == 0 {
+        return f64::INFINITY;
+    }
+    let spread = 2.0 / (9.0 * degrees as f64);
+    let root = (1.0 - spread + normal_quantile(p) * spread.sqrt()).max(0.0);
+    root * root * root
+}
+
 /// The t value with probability `tail` (at most one half) above it.
 fn upper_t(tail: f64, df: f64) -> f64 {
     let z = -normal_quantile(tail);

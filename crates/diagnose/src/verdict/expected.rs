@@ -18,7 +18,7 @@
 //! second, and not from how the time does: under an open load both rise and fall together.
 
 use super::Prepared;
-use super::tally::Tally;
+use super::tally::{Tally, ratio_error};
 use model::{PredictError, Predictor};
 use record::{
     Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction,
@@ -392,24 +392,14 @@ fn alike(series: &[Tally]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Half-width of the 95 % interval of all time over all expected time, as a share of it: a
-/// linearised ratio (Cochran 1977, section 6.4).
+/// Half-width of the 95 % interval of all time over all expected time, as a share of it.
 fn scatter(series: &[Tally], expected_ns: &[Option<f64>]) -> Option<f64> {
     let parts: Vec<(f64, f64)> = series
         .iter()
         .zip(expected_ns)
         .filter_map(|(one, expected)| Some((one.all.time_ns?, (*expected)? * one.all.count())))
         .collect();
-    let (time, expected) =
-        parts.iter().fold((0.0, 0.0), |(time, all), one| (time + one.0, all + one.1));
-    if parts.len() < 3 || time <= 0.0 || expected <= 0.0 {
-        return None;
-    }
-    let ratio = time / expected;
-    let squares: f64 = parts.iter().map(|(t, e)| (t - ratio * e) * (t - ratio * e)).sum();
-    let count = parts.len() as f64;
-    let se = (squares * count / (count - 1.0)).sqrt() / time;
-    Some(stats::student_t_quantile(0.975, count - 1.0) * se)
+    ratio_error(&parts)
 }
 
 /// The look whose expectation lies nearest to a response time; of those that are about as near the

@@ -11,10 +11,11 @@
 //! number of milliseconds.
 
 use super::expected::{Known, Look, nearest};
+use super::held::Held;
 use super::outstanding::Deep;
 use super::pinned::{Pin, pinned};
 use super::surroundings::Surroundings;
-use super::tally::Tally;
+use super::tally::{Tally, ratio_error};
 use crate::words::{percent, times};
 use record::{Confidence, DeviceFacts, Evidence, Rival, Verdict, format_count, format_nanos};
 
@@ -144,23 +145,12 @@ impl Stretch<'_> {
 
     /// Half-width of the 95 % interval of the response time as a share of it.
     pub(crate) fn response_error(&self) -> Option<f64> {
-        let total = self.tally.all.time_ns?;
-        let count = self.tally.all.count();
-        let mean = total / count.max(1.0);
         let parts: Vec<(f64, f64)> = self
             .series
             .iter()
             .filter_map(|one| Some((one.all.time_ns?, one.all.count())))
             .collect();
-        if parts.len() < 3 || mean <= 0.0 {
-            return None;
-        }
-        // Linearised ratio (Cochran 1977, section 6.4).
-        let squares: f64 =
-            parts.iter().map(|(time, n)| (time - mean * n) * (time - mean * n)).sum();
-        let intervals = parts.len() as f64;
-        let se = (squares * intervals / (intervals - 1.0)).sqrt() / total;
-        Some(stats::student_t_quantile(0.975, intervals - 1.0) * se)
+        ratio_error(&parts)
     }
 
     /// The same with a stand-in where the intervals are too few: times that vary as their mean.
@@ -389,6 +379,7 @@ impl Stretch<'_> {
             most,
             saturation,
             error: look.scatter_rel.unwrap_or_else(|| self.error_rel()).hypot(look.error_rel()),
+            held: Held::of(self.series, looks).filter(|_| self.known.busy),
         };
         let mut judgement = self.conclude(&measure);
         self.rivals_of_place(&mut judgement, &measure);
@@ -399,9 +390,12 @@ impl Stretch<'_> {
 
     /// Neither too long nor too short, or too long.
     fn conclude(&self, measure: &Measure) -> Judgement {
-        let Measure { look, response, over, saturation, error, .. } = *measure;
+        let Measure { look, response, over, saturation, error, held, .. } = *measure;
         // Too long for every mix that the counters allow, by more than chance allows.
-        let beyond = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
+        let long = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
+        let holds = held.filter(|held| !long && held.times >= SLOW_FROM);
+        let beyond = long || holds.is_some_and(|held| held.is_sure());
+        let over = holds.filter(|_| beyond).map_or(over, |held| over.max(held.times));
         let waits = look.stretch();
         // A device that is slower does less: what it does of what it can do now.
         let of_now = if beyond { saturation * over } else { saturation };
@@ -414,15 +408,18 @@ impl Stretch<'_> {
             (false, false) => Verdict::Healthy,
         };
         let mut judgement =
-            Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure))
+            Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure, holds))
                 .with("response time", response, "ns")
                 .with("expected at this concurrency", look.at_concurrency.value, "ns")
                 .with("expected of a lone request", look.unloaded_ns, "ns")
                 .with("rate over the largest of this mix", saturation, "share");
         let near_one = over < SLOW_DOUBT.0 && !(WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits);
         let far = !beyond || over >= SLOW_DOUBT.1;
-        if error < 0.1 && (near_one || far) {
+        if error < 0.1 && (near_one || far) && holds.is_none() {
             judgement.confidence = Confidence::Certain;
+        }
+        if let Some(held) = holds {
+            judgement = judgement.with("busy, over what lone requests make", held.times, "");
         }
         let vague = look.error_rel();
         let slow_if_overloaded =
@@ -437,6 +434,9 @@ impl Stretch<'_> {
                 ),
                 "A longer observation, or a profile with narrower intervals.",
             ));
+        }
+        if let Some(held) = holds.filter(|_| !beyond) {
+            judgement.against(rival(slow_if_overloaded, held.sentence(), "A longer observation."));
         }
         if !beyond && vague >= PROFILE_VAGUE {
             judgement.against(rival(
@@ -479,8 +479,12 @@ impl Stretch<'_> {
         judgement
     }
 
-    fn claim(&self, verdict: Verdict, measure: &Measure) -> String {
+    fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<Held>) -> String {
         let Measure { look, response, over, saturation, .. } = *measure;
+        let slow = matches!(verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        if let Some(held) = holds.filter(|_| slow) {
+            return held.sentence();
+        }
         let takes = format_nanos(response);
         let expected = format_nanos(look.expected_ns(self.by_rate()));
         let alone = format_nanos(look.unloaded_ns);
@@ -713,4 +717,6 @@ struct Measure<'a> {
     most: f64,
     saturation: f64,
     error: f64,
+    /// What keeps the device busy, where that is known.
+    held: Option<Held>,
 }

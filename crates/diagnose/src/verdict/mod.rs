@@ -4,8 +4,8 @@
 //! A pure function of an observation and of profiles. The way through, per device: the series is cut
 //! where its use changes ([`segment`]); each stretch is summed up ([`tally`]), put beside what was
 //! known of the system ([`surroundings`]) and held against the profile ([`expected`]); it gets a
-//! verdict by itself ([`judge`]); then the stretches are looked at together, because what a device
-//! did at another hour can exclude an explanation; causes follow ([`causes`]), and advice from the
+//! verdict by itself ([`judge`]); then the stretches are looked at together ([`settle`]), because what a
+//! device did at another hour can exclude an explanation; causes follow ([`causes`]), and advice from the
 //! causes ([`advice`]). False friends are named beside ([`notes`]).
 //!
 //! Rejected: one verdict per observation (an average over a night), a score over many weak signs
@@ -14,6 +14,7 @@
 mod advice;
 mod causes;
 mod expected;
+mod held;
 mod hits;
 mod judge;
 mod matching;
@@ -22,6 +23,7 @@ mod outstanding;
 mod pinned;
 mod prepared;
 mod segment;
+mod settle;
 mod surroundings;
 mod tally;
 
@@ -29,7 +31,7 @@ pub use matching::{Fit, best_fit, fit};
 pub use prepared::Prepared;
 
 use expected::{Known, Reference, calibrated, nearest};
-use judge::{Judgement, Stretch, rival};
+use judge::{Judgement, Stretch};
 use outstanding::Deep;
 use record::{
     Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
@@ -59,8 +61,6 @@ const IDLE_IOPS: f64 = 1.0;
 const IDLE_BUSY: f64 = 0.01;
 /// From this share of the largest rate on an episode is called busy.
 const BUSY_SATURATION: f64 = 0.5;
-/// A pinned rate that other stretches stay below by this share, being fast there.
-const BELOW_PIN: f64 = 0.8;
 /// Parallel devices: from this many requests side by side on.
 const PARALLEL: f64 = 1.5;
 
@@ -285,9 +285,7 @@ impl<'a> Subject<'a> {
             .zip(judgements)
             .map(|(stretch, judgement)| Judged { stretch, judgement, causes: Vec::new() })
             .collect();
-        settle_pinned(&mut judged);
-        settle_write_back(&mut judged);
-        settle_late(&mut judged);
+        settle::together(&mut judged);
         let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
         for one in &mut judged {
             let certain = one.judgement.confidence == Confidence::Certain;
@@ -452,6 +450,12 @@ fn same_load(one: &Tally, other: &Tally) -> bool {
         && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
 }
 
+/// Whether two stretches have the same load and take the same time.
+fn alike_in_time(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
+    let (a, b) = (&one.tally, &other.tally);
+    same_load(a, b) && near(a.response_ns(), b.response_ns(), apart(a, b))
+}
+
 /// Whether two neighbouring stretches are one.
 fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
     let idle = |stretch: &Stretch<'_>| stretch.tally.iops() < IDLE_IOPS;
@@ -460,156 +464,7 @@ fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
     }
     let (a, b) = (&one.tally, &other.tally);
     let few = a.all.count().min(b.all.count()) < judge::REQUESTS_MIN;
-    same_load(a, b)
-        && near(a.response_ns(), b.response_ns(), apart(a, b))
-        && (few || one.judge().verdict == other.judge().verdict)
-}
-
-/// A rate pinned inside the device: slow and capped look the same, unless the device was as fast as
-/// its profile whenever less was asked of it.
-fn settle_pinned(judged: &mut [Judged<'_>]) {
-    for index in 0..judged.len() {
-        let one = &judged[index];
-        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
-        let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
-        let rate = |stretch: &Stretch<'_>| {
-            if pin.bytes {
-                stretch.tally.bytes_per_s().unwrap_or(0.0)
-            } else {
-                stretch.tally.iops()
-            }
-        };
-        let below: Vec<usize> = (0..judged.len())
-            .filter(|&at| rate(&judged[at].stretch) <= BELOW_PIN * pin.per_s)
-            .filter(|&at| as_behind_a_cap(&judged[at], rate(&judged[at].stretch) / pin.per_s))
-            .collect();
-        let above = judged.iter().any(|other| rate(&other.stretch) > 1.05 * pin.per_s);
-        if below.is_empty() || above {
-            continue;
-        }
-        for at in below {
-            settle_below(&mut judged[at].judgement, &pin);
-        }
-        let judgement = &mut judged[index].judgement;
-        judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
-        let slow = judgement.verdict;
-        judgement.verdict = Verdict::Capped;
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = format!(
-            "The {} stays at {} however many requests wait, and below it the device is as fast as \
-             its profile says: a cap inside or below it.",
-            pin.what(),
-            pin.text()
-        );
-        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, "1/s"));
-        judgement.against(rival(
-            slow,
-            "The device may be slower only where many requests wait.",
-            "The provider's limit for this volume, or a trial of our own at that depth.",
-        ));
-    }
-}
-
-/// Whether a stretch at this share of a pinned rate is as fast as a device that is as profiled would
-/// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
-/// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
-/// make the lone request slower.
-fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
-    match judged.judgement.verdict {
-        Verdict::Healthy | Verdict::NotTheDisk => return true,
-        Verdict::Slow | Verdict::SlowAndOverloaded => {}
-        _ => return false,
-    }
-    let (Some((look, response)), true) = (judged.stretch.best_look(), share < 1.0) else {
-        return false;
-    };
-    let distance_ns = share * 1e9 / judged.stretch.tally.iops().max(1e-9);
-    let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
-    response <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
-}
-
-/// Below a cap that another stretch shows, requests wait no longer than it makes them.
-fn settle_below(judgement: &mut Judgement, pin: &pinned::Pin) {
-    if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
-        return;
-    }
-    let slow = judgement.verdict;
-    judgement.verdict = Verdict::Healthy;
-    judgement.confidence = Confidence::Likely;
-    judgement.claim = format!(
-        "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
-         as its profile says.",
-        pin.text()
-    );
-    judgement.rivals.retain(|rival| rival.verdict != Verdict::Healthy);
-    judgement.against(rival(
-        slow,
-        "The device may be slower at this load as well.",
-        "A trial of our own at depth 1.",
-    ));
-    judgement.against(rival(
-        Verdict::Capped,
-        "The cap costs time before it is reached.",
-        "The provider's limit for this volume.",
-    ));
-}
-
-/// Writes of the page cache wait for each other, and nobody for them.
-fn settle_write_back(judged: &mut [Judged<'_>]) {
-    for one in judged {
-        if one.judgement.verdict != Verdict::Overloaded || !notes::is_write_back(one) {
-            continue;
-        }
-        let Some((look, _)) = one.stretch.best_look() else { continue };
-        let spare = one.stretch.tally.iops() < 0.2 * look.max_iops;
-        let claim = format!(
-            "The page cache writes back: its requests wait for each other ({}), as expected.",
-            record::format_nanos(one.stretch.tally.response_ns().unwrap_or(0.0))
-        );
-        let judgement = &mut one.judgement;
-        judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = claim;
-        judgement.rivals.retain(|rival| rival.verdict != judgement.verdict);
-        judgement.against(rival(
-            Verdict::Overloaded,
-            "Somebody may wait for these writes (fsync, or readers in the same queue).",
-            "Response times of the program, or the tracer's list of processes.",
-        ));
-    }
-}
-
-/// Bursts of programs that wait for a processor and then ask for all that they are late with.
-fn settle_late(judged: &mut [Judged<'_>]) {
-    for one in judged {
-        let stretch = &one.stretch;
-        let late = one.judgement.verdict == Verdict::Overloaded && stretch.around.processors_full();
-        let (Some((look, response)), true) = (stretch.best_look(), late) else { continue };
-        let saturation = stretch.tally.iops() / look.max_iops;
-        let in_bursts = stretch.known.busy
-            && stretch.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
-        if saturation >= judge::MUCH_TO_SPARE || !in_bursts {
-            continue;
-        }
-        let claim = format!(
-            "The processors have no time left, so that programs ask late and for much at once: \
-             requests wait for each other ({}), as expected, and the rate is only {} of the largest.",
-            record::format_nanos(response),
-            crate::words::percent(saturation)
-        );
-        let idle = stretch.around.idle.unwrap_or(0.0);
-        let judgement = &mut one.judgement;
-        judgement.verdict = Verdict::NotTheDisk;
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = claim;
-        judgement.evidence.push(judge::evidence("processors' time left", idle, "share"));
-        judgement.rivals.retain(|rival| rival.verdict != Verdict::NotTheDisk);
-        judgement.against(rival(
-            Verdict::Overloaded,
-            "The programs may ask in bursts by themselves.",
-            "The same while the processors have time left.",
-        ));
-    }
+    alike_in_time(one, other) && (few || one.judge().verdict == other.judge().verdict)
 }
 
 /// Verdicts by their share of the time.

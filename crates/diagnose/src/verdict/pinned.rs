@@ -3,8 +3,8 @@
 //! Arrivals and service times that vary make counts that vary: those of a Poisson process by the
 //! square root of their mean. A token bucket, a pacer and a device without any variance make counts
 //! that do not. A rate counts as pinned where its counts vary less than half of what a Poisson
-//! process would, and by less than two in a hundred; which of the three it is, the rate alone does
-//! not tell. First and last interval are left out: a stretch begins and ends within one.
+//! process would, less than one Poisson process in two hundred would in so few intervals, and by
+//! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a stretch begins and ends within one.
 
 use super::tally::Tally;
 use record::{format_count, format_rate};
@@ -17,6 +17,8 @@ const REQUESTS_MIN: f64 = 20.0;
 const VARIATION_MAX: f64 = 0.02;
 /// Variation over that of a Poisson process.
 const POISSON_SHARE_MAX: f64 = 0.5;
+/// How often chance may look pinned.
+const BY_CHANCE: f64 = 0.005;
 
 /// What a rate is pinned to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,10 +64,9 @@ pub(crate) fn pinned(series: &[Tally]) -> Option<Pin> {
     if mean_count < REQUESTS_MIN {
         return None;
     }
-    let poisson = 1.0 / mean_count.sqrt();
-    let still = |values: &[f64]| {
-        moves(values).is_some_and(|cv| cv < VARIATION_MAX && cv < POISSON_SHARE_MAX * poisson)
-    };
+    let by_chance = stats::chi_square_per_degree(BY_CHANCE, inner.len() - 1).sqrt();
+    let most = (POISSON_SHARE_MAX.min(by_chance) / mean_count.sqrt()).min(VARIATION_MAX);
+    let still = |values: &[f64]| moves(values).is_some_and(|cv| cv < most);
     let rates: Vec<f64> = inner.iter().map(Tally::iops).collect();
     if still(&rates) {
         return Some(Pin { per_s: counts / seconds, bytes: false });
@@ -101,6 +102,15 @@ mod tests {
         assert!(!pin.bytes && (pin.per_s - 500.0).abs() < 1.0);
         let chance = [500.0, 478.0, 521.0, 499.0, 530.0, 481.0, 507.0, 516.0, 490.0];
         assert_eq!(pinned(&series(&chance, |_, count| count * 4096.0)), None);
+    }
+
+    #[test]
+    fn what_chance_makes_of_few_intervals_is_not_pinned_though_it_would_be_of_many() {
+        // They vary by 0.45 of what a Poisson process would.
+        let around = [490.0, 512.0, 505.0, 488.0, 508.0, 493.0, 504.0];
+        let of = |count: usize| -> Vec<f64> { around.into_iter().cycle().take(count).collect() };
+        assert_eq!(pinned(&series(&of(9), |_, count| count * 4096.0)), None);
+        assert!(pinned(&series(&of(60), |_, count| count * 4096.0)).is_some());
     }
 
     #[test]

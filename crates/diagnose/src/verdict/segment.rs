@@ -27,6 +27,8 @@ const POINTS_MAX: usize = 2_048;
 const STRETCH_MIN: usize = 3;
 /// Largest autocorrelation that is believed: beyond it, what lasts is a level.
 const KEPT_MAX: f64 = 0.85;
+/// Of so many points half of that: in a short series a few changes of level look like a long memory.
+const KEPT_COUNT: f64 = 20.0;
 /// Noise below this is taken to be this: a change of one part in twenty is no other use.
 const NOISE_MIN: f64 = 0.05;
 /// How far around a point its neighbourhood goes, and how much it may stand out, in units of noise.
@@ -157,7 +159,9 @@ fn noise(values: &[Option<f64>]) -> f64 {
     let ratio = |distance| (spread_of_differences(&known, distance) / fast).powi(2);
     let of_four = |kept: f64| (1.0 + kept) * (1.0 + kept * kept);
     let kept = [kept(|kept| 1.0 + kept, ratio(2)), kept(of_four, ratio(4))];
-    let kept = f64::midpoint(kept[0], kept[1]);
+    let count = known.len() as f64;
+    let believed = KEPT_MAX * count / (count + KEPT_COUNT);
+    let kept = f64::midpoint(kept[0], kept[1]).min(believed);
     (fast * (1.0 + kept).sqrt() / (1.0 - kept)).max(NOISE_MIN)
 }
 

@@ -8,6 +8,9 @@
 
 use record::{Figure, Friedman, Interval, Misleading, Numbers, OpInterval};
 
+/// The longest clock tick of a kernel, in seconds.
+const TICK_S: f64 = 0.01;
+
 /// Completed requests of one operation and what they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct OpTally {
@@ -36,6 +39,9 @@ pub(crate) struct Tally {
     pub(crate) all: OpTally,
     /// Time with a request in progress, in seconds.
     pub(crate) busy_s: Option<f64>,
+    /// The part of that that no coarse clock can have made: a kernel adds a tick where a request
+    /// begins or ends in a new one.
+    pub(crate) surely_busy_s: Option<f64>,
     /// Sum of concurrency times length, as the source tells it.
     pub(crate) present_s: Option<f64>,
     /// Requests in progress at its end.
@@ -113,13 +119,17 @@ impl Tally {
             step_ns: if apart.time_ns.is_some() { apart.step_ns } else { together.step_ns },
         };
         let discards = value(interval.discards_per_s);
+        let busy_s = value(interval.busy_share).map(|share| share.min(1.0) * seconds);
+        let in_steps = interval.busy_share.is_some_and(|figure| figure.resolution > 0.0);
+        let ticks_s = if in_steps { TICK_S * all.count() } else { 0.0 };
         Self {
             intervals: 1,
             seconds,
             read,
             write,
             all,
-            busy_s: value(interval.busy_share).map(|share| share.min(1.0) * seconds),
+            busy_s,
+            surely_busy_s: busy_s.map(|busy| (busy - ticks_s).max(0.0)),
             present_s: value(interval.concurrency).map(|present| present * seconds),
             in_flight: value(interval.in_flight),
             splits: value(interval.splits_per_s).map(|rate| rate * seconds),
@@ -151,6 +161,7 @@ impl Tally {
             write: self.write.plus(&other.write),
             all: self.all.plus(&other.all),
             busy_s: sum(self.busy_s, other.busy_s),
+            surely_busy_s: sum(self.surely_busy_s, other.surely_busy_s),
             present_s: sum(self.present_s, other.present_s),
             in_flight: other.in_flight,
             splits: sum(self.splits, other.splits),
@@ -250,6 +261,20 @@ impl Tally {
             iostat_busy_percent: self.utilization().map(|share| share * 100.0),
         }
     }
+}
+
+/// Half-width of the 95 % interval of all of the first over all of the second, as a share of it: a
+/// linearised ratio (Cochran 1977, section 6.4). `None` of fewer than three.
+pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
+    let (first, second) = parts.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    if parts.len() < 3 || first <= 0.0 || second <= 0.0 {
+        return None;
+    }
+    let ratio = first / second;
+    let squares: f64 = parts.iter().map(|(a, b)| (a - ratio * b) * (a - ratio * b)).sum();
+    let count = parts.len() as f64;
+    let se = (squares * count / (count - 1.0)).sqrt() / first;
+    Some(stats::student_t_quantile(0.975, count - 1.0) * se)
 }
 
 #[cfg(test)]

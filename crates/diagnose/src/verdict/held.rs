@@ -1,0 +1,62 @@
+//! Whether requests hold the device longer than they would one after the other.
+//!
+//! Whatever is asked at the same time, a device that is as profiled is busy no longer than all its
+//! requests would take one by one: while it works it does at least as much as it does for a lone
+//! request (the utilization law with the slowest rate of its curve; Denning and Buzen 1978). That
+//! holds for every way in which requests come, bursts too, which make any response time fit some
+//! number in progress. A device that stands still now and then, as one that retries does, breaks it
+//! though each burst of waiting by itself looks like a queue. Parallel devices hide it: there the bound
+//! is far away, and this says nothing. Rejected: the same from response times, which bursts raise.
+
+use super::expected::Look;
+use super::tally::{Tally, ratio_error};
+use crate::words::{percent, times};
+use record::format_nanos;
+
+/// How long the device was busy for its requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Held {
+    /// Over what they would take one by one.
+    pub(crate) times: f64,
+    /// Half of its 95 % interval, as a share of it.
+    error_rel: f64,
+    /// Share of time that it was busy.
+    busy: f64,
+    /// What a lone request takes.
+    alone_ns: f64,
+}
+
+impl Held {
+    /// Of a stretch and all mixes that its counters allow; `None` without a busy counter or in too few
+    /// intervals.
+    pub(crate) fn of(series: &[Tally], looks: &[Look]) -> Option<Self> {
+        let total = Tally::sum(series);
+        let (busy_s, busy) = (total.surely_busy_s?, total.utilization()?);
+        let present = (total.concurrency()? / busy.max(1e-9)).max(1.0);
+        // A curve that falls does less for many than for one.
+        let each = |look: &Look| look.unloaded_ns.max(look.at_concurrency.value / present);
+        let slowest = looks.iter().max_by(|a, b| each(a).total_cmp(&each(b)))?;
+        let alone_ns = each(slowest);
+        let parts: Vec<(f64, f64)> =
+            series.iter().filter_map(|one| Some((one.surely_busy_s?, one.all.count()))).collect();
+        let error_rel = ratio_error(&parts)?.hypot(slowest.error_rel());
+        let times = busy_s * 1e9 / (total.all.count() * alone_ns).max(1.0);
+        Some(Self { times, error_rel, busy, alone_ns })
+    }
+
+    /// Whether chance does not make as much.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.times * (1.0 - self.error_rel.min(0.9)) > 1.0
+    }
+
+    /// What was found.
+    pub(crate) fn sentence(&self) -> String {
+        format!(
+            "The device is busy {} of the time, {} what its requests would take one after the other at \
+             {} each: it stands still now and then, or takes longer.",
+            percent(self.busy),
+            times(self.times),
+            format_nanos(self.alone_ns)
+        )
+    }
+}

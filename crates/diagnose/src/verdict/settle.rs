@@ -1,0 +1,216 @@
+//! What one stretch of a device tells of the others.
+//!
+//! A verdict on a stretch by itself leaves open what another hour can exclude, or make likely: a cap
+//! would have held at every hour, a fault that comes and goes was there before, bursts are those of
+//! the page cache, and programs that wait for a processor ask late. Rejected: judging the whole at
+//! once, which cannot say in which hour something was wrong.
+
+use super::judge::{Judgement, Stretch, rival};
+use super::pinned::Pin;
+use super::{Judged, alike_in_time, causes, judge, notes, same_load};
+use record::{Confidence, Verdict};
+
+/// A pinned rate that other stretches stay below by this share, being fast there.
+const BELOW_PIN: f64 = 0.8;
+
+/// Everything of this file, in an order in which none needs a later one.
+pub(super) fn together(judged: &mut [Judged<'_>]) {
+    chance_pins(judged);
+    pinned_rates(judged);
+    write_back(judged);
+    late(judged);
+    comes_and_goes(judged);
+}
+
+fn is_slow(one: &Judged<'_>) -> bool {
+    matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded)
+}
+
+/// A slow stretch whose rate stands still beside one that was as slow under the same load while its
+/// rate moved: no cap is needed to explain either.
+fn chance_pins(judged: &mut [Judged<'_>]) {
+    for index in 0..judged.len() {
+        let one = &judged[index];
+        if one.judgement.pin.is_none() || !is_slow(one) {
+            continue;
+        }
+        let moved = judged.iter().any(|other| {
+            is_slow(other)
+                && other.judgement.pin.is_none()
+                && other.stretch.series.len() >= one.stretch.series.len()
+                && alike_in_time(&one.stretch, &other.stretch)
+        });
+        if moved {
+            let judgement = &mut judged[index].judgement;
+            judgement.pin = None;
+            judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
+            judgement.confidence = Confidence::Likely;
+        }
+    }
+}
+
+/// A stretch in which nothing was wrong, beside one under the same load that was slow.
+fn comes_and_goes(judged: &mut [Judged<'_>]) {
+    for index in 0..judged.len() {
+        let one = &judged[index];
+        let unharmed = !is_slow(one)
+            && !matches!(one.judgement.verdict, Verdict::NotEnoughEvidence | Verdict::Capped);
+        let slow = judged.iter().find(|other| {
+            unharmed && is_slow(other) && same_load(&one.stretch.tally, &other.stretch.tally)
+        });
+        let Some(verdict) = slow.map(|other| other.judgement.verdict) else { continue };
+        judged[index].judgement.against(rival(
+            verdict,
+            "Under the same load the device was slow at another time: what makes it so may come and \
+             go.",
+            "The kernel log and SMART of that time, and a longer observation.",
+        ));
+    }
+}
+
+/// A rate pinned inside the device: slow and capped look the same, unless the device was as fast as
+/// its profile whenever less was asked of it.
+fn pinned_rates(judged: &mut [Judged<'_>]) {
+    for index in 0..judged.len() {
+        let one = &judged[index];
+        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
+        let rate = |stretch: &Stretch<'_>| {
+            if pin.bytes {
+                stretch.tally.bytes_per_s().unwrap_or(0.0)
+            } else {
+                stretch.tally.iops()
+            }
+        };
+        let below: Vec<usize> = (0..judged.len())
+            .filter(|&at| rate(&judged[at].stretch) <= BELOW_PIN * pin.per_s)
+            .filter(|&at| as_behind_a_cap(&judged[at], rate(&judged[at].stretch) / pin.per_s))
+            .collect();
+        let above = judged.iter().any(|other| rate(&other.stretch) > 1.05 * pin.per_s);
+        if below.is_empty() || above {
+            continue;
+        }
+        for at in below {
+            below_cap(&mut judged[at].judgement, &pin);
+        }
+        let judgement = &mut judged[index].judgement;
+        judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
+        let slow = judgement.verdict;
+        judgement.verdict = Verdict::Capped;
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = format!(
+            "The {} stays at {} however many requests wait, and below it the device is as fast as \
+             its profile says: a cap inside or below it.",
+            pin.what(),
+            pin.text()
+        );
+        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, "1/s"));
+        judgement.against(rival(
+            slow,
+            "The device may be slower only where many requests wait.",
+            "The provider's limit for this volume, or a trial of our own at that depth.",
+        ));
+    }
+}
+
+/// Whether a stretch at this share of a pinned rate is as fast as a device that is as profiled would
+/// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
+/// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
+/// make the lone request slower.
+fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
+    match judged.judgement.verdict {
+        Verdict::Healthy | Verdict::NotTheDisk => return true,
+        Verdict::Slow | Verdict::SlowAndOverloaded => {}
+        _ => return false,
+    }
+    let (Some((look, response)), true) = (judged.stretch.best_look(), share < 1.0) else {
+        return false;
+    };
+    let distance_ns = share * 1e9 / judged.stretch.tally.iops().max(1e-9);
+    let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
+    response <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
+}
+
+/// Below a cap that another stretch shows, requests wait no longer than it makes them.
+fn below_cap(judgement: &mut Judgement, pin: &Pin) {
+    if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
+        return;
+    }
+    let slow = judgement.verdict;
+    judgement.verdict = Verdict::Healthy;
+    judgement.confidence = Confidence::Likely;
+    judgement.claim = format!(
+        "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
+         as its profile says.",
+        pin.text()
+    );
+    judgement.rivals.retain(|rival| rival.verdict != Verdict::Healthy);
+    judgement.against(rival(
+        slow,
+        "The device may be slower at this load as well.",
+        "A trial of our own at depth 1.",
+    ));
+    judgement.against(rival(
+        Verdict::Capped,
+        "The cap costs time before it is reached.",
+        "The provider's limit for this volume.",
+    ));
+}
+
+/// Writes of the page cache wait for each other, and nobody for them.
+fn write_back(judged: &mut [Judged<'_>]) {
+    for one in judged {
+        if one.judgement.verdict != Verdict::Overloaded || !notes::is_write_back(one) {
+            continue;
+        }
+        let Some((look, _)) = one.stretch.best_look() else { continue };
+        let spare = one.stretch.tally.iops() < 0.2 * look.max_iops;
+        let claim = format!(
+            "The page cache writes back: its requests wait for each other ({}), as expected.",
+            record::format_nanos(one.stretch.tally.response_ns().unwrap_or(0.0))
+        );
+        let judgement = &mut one.judgement;
+        judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = claim;
+        judgement.rivals.retain(|rival| rival.verdict != judgement.verdict);
+        judgement.against(rival(
+            Verdict::Overloaded,
+            "Somebody may wait for these writes (fsync, or readers in the same queue).",
+            "Response times of the program, or the tracer's list of processes.",
+        ));
+    }
+}
+
+/// Bursts of programs that wait for a processor and then ask for all that they are late with.
+fn late(judged: &mut [Judged<'_>]) {
+    for one in judged {
+        let stretch = &one.stretch;
+        let late = one.judgement.verdict == Verdict::Overloaded && stretch.around.processors_full();
+        let (Some((look, response)), true) = (stretch.best_look(), late) else { continue };
+        let saturation = stretch.tally.iops() / look.max_iops;
+        let in_bursts = stretch.known.busy
+            && stretch.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
+        if saturation >= judge::MUCH_TO_SPARE || !in_bursts {
+            continue;
+        }
+        let claim = format!(
+            "The processors have no time left, so that programs ask late and for much at once: \
+             requests wait for each other ({}), as expected, and the rate is only {} of the largest.",
+            record::format_nanos(response),
+            crate::words::percent(saturation)
+        );
+        let idle = stretch.around.idle.unwrap_or(0.0);
+        let judgement = &mut one.judgement;
+        judgement.verdict = Verdict::NotTheDisk;
+        judgement.confidence = Confidence::Likely;
+        judgement.claim = claim;
+        judgement.evidence.push(judge::evidence("processors' time left", idle, "share"));
+        judgement.rivals.retain(|rival| rival.verdict != Verdict::NotTheDisk);
+        judgement.against(rival(
+            Verdict::Overloaded,
+            "The programs may ask in bursts by themselves.",
+            "The same while the processors have time left.",
+        ));
+    }
+}
