@@ -11,7 +11,7 @@ use crate::values::nanos;
 use clap::Args;
 use host::Roots;
 use host::live::{Sampler, Selection};
-use record::{Context, Finding, Interval, Nanos, ObservedDevice};
+use record::{Context, Finding, Interval, Nanos, ObservedDevice, WakeUp};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +77,8 @@ pub(crate) struct Tick {
     pub(crate) devices: Vec<Arc<ObservedDevice>>,
     /// Devices that are not shown.
     pub(crate) hidden: usize,
+    /// How late threads wake up.
+    pub(crate) wake_ups: &'static [WakeUp],
     /// What happened beside the figures, so far.
     pub(crate) findings: Vec<Finding>,
 }
@@ -92,6 +94,7 @@ impl Tick {
             context: sampler.context(),
             devices: sampler.devices(),
             hidden: sampler.hidden(),
+            wake_ups: sampler.wake_ups(),
             findings,
         })
     }

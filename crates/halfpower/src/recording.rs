@@ -65,6 +65,9 @@ impl Recording {
         for interval in &tick.intervals {
             self.add_interval(interval);
         }
+        if self.observation.wake_ups.is_empty() {
+            self.observation.wake_ups = tick.wake_ups.to_vec();
+        }
         self.observation.contexts.push(tick.context.clone());
         for device in &tick.devices {
             self.add_device(device);

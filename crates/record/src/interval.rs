@@ -152,6 +152,16 @@ pub struct Context {
     pub cgroup_limits: Vec<CgroupLimit>,
 }
 
+/// How late a thread of the observed machine runs again after a sleep, which is what a processor takes
+/// to wake up: a request that ends while its processor sleeps ends by that much later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WakeUp {
+    /// How long it slept.
+    pub slept_ns: u64,
+    /// By how much later than asked it ran again: the median of some sleeps.
+    pub late_ns: u64,
+}
+
 /// A device of an observation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedDevice {
@@ -188,6 +198,9 @@ pub struct Observation {
     pub intervals: Vec<Interval>,
     /// The system, in order of time; empty where the source does not tell.
     pub contexts: Vec<Context>,
+    /// How late threads wake up after longer and longer sleeps; empty where it was not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wake_ups: Vec<WakeUp>,
     /// What the source lacks and which conclusion is lost with it, broken lines, resets.
     pub findings: Vec<Finding>,
 }

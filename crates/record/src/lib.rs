@@ -60,7 +60,7 @@ pub use histogram::{
 };
 pub use interval::{
     Context, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
-    Quality, Traced, TracedOp,
+    Quality, Traced, TracedOp, WakeUp,
 };
 pub use limits::{
     Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower,

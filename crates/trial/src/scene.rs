@@ -134,6 +134,7 @@ pub fn observe(
         devices: vec![ObservedDevice { name, ..ObservedDevice::default() }],
         intervals: play.intervals,
         contexts: play.contexts,
+        wake_ups: Vec::new(),
         findings: Vec::new(),
     })
 }

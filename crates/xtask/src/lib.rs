@@ -39,7 +39,7 @@ usage: cargo xtask VERB [flags]
   validate [--only DEVICE] [--trials N] [--seed N]
                           predictions against measurements, over all simulated devices
   ward [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
-  ward --real [--draws ROUNDS] [--first SEED] [--binary BINARY]
+  ward --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
                           the diagnosis against cases with a known truth
   burner                  the upper bound of processor cost against a known one";
 
@@ -91,7 +91,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
         }
         "ward" => {
             let values = ["--draws", "--first", "--kind", "--seed", "--binary"];
-            let flags = Arguments::read(rest, &["--json", "--real"], &values)?;
+            let flags = Arguments::read(rest, &["--json", "--real", "--on-disk"], &values)?;
             if flags.has("--real") {
                 ward_real::run(&flags)
             } else {

@@ -1,5 +1,9 @@
 //! The diagnosis on real devices whose truth is known: a loop device over a file in memory, with a
-//! file system on it, loads that this starts, and limits of control groups.
+//! file system on it, or the disk of the build folder; loads that this starts, and limits of control
+//! groups.
+//!
+//! A loop device over memory is whoever has a processor left, and says little of a disk where others
+//! want them too; a disk may be used by others. Which is the better stage depends on the machine.
 //!
 //! The program is run as a user runs it: `check` makes the profile while nothing else is there,
 //! `run` is the load, `diagnose` watches the counters meanwhile. What a case must be found to be
@@ -24,7 +28,7 @@ const DEVICE_BYTES: u64 = 4 << 30;
 const FILE: &str = "256m";
 /// How long a load is there before it is watched, is watched, and is there at most.
 const WARM_UP: Duration = Duration::from_secs(2);
-const WATCHED: &str = "8s";
+const WATCHED: &str = "20s";
 const LOADED: &str = "60s";
 /// Where memory is a file system.
 const MEMORY: &str = "/dev/shm";
@@ -167,27 +171,54 @@ impl Drop for Running {
     }
 }
 
-/// The device, its file system and the program.
+/// A folder on a device, the device, and the program.
 struct Stage {
     binary: PathBuf,
-    mounted: Mounted,
-    device: LoopDevice,
+    folder: PathBuf,
+    device: PathBuf,
+    /// What goes with the stage: the file system before its device.
+    _held: Held,
     kept: tempfile::TempDir,
 }
 
+/// What a stage stands on.
+#[allow(dead_code, reason = "kept until the stage goes, in this order")]
+enum Held {
+    Loop(Mounted, LoopDevice),
+    Folder(tempfile::TempDir),
+}
+
+/// The whole disk that a folder's file system is on.
+fn disk_of(folder: &Path) -> Result<PathBuf> {
+    let number = nix::sys::stat::stat(folder)?.st_dev;
+    let part = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let (major, minor) = (nix::sys::stat::major(number), nix::sys::stat::minor(number));
+    let facts = host::device_of(&host::Roots::default(), part(major), part(minor))
+        .with_context(|| format!("{} is on no block device", folder.display()))?;
+    Ok(Path::new("/dev").join(facts.disk))
+}
+
 impl Stage {
-    /// With the release binary, or another one that was named.
-    fn new(binary: Option<PathBuf>) -> Result<Self> {
+    /// With the release binary, or another one that was named; on the disk of the build folder, or on
+    /// a loop device.
+    fn new(binary: Option<PathBuf>, on_disk: bool) -> Result<Self> {
         let binary = binary.map_or_else(place::release_binary, Ok)?;
+        let kept = tempfile::tempdir()?;
+        if on_disk {
+            let folder = tempfile::tempdir_in(place::target_folder())?;
+            let (path, device) = (folder.path().to_owned(), disk_of(folder.path())?);
+            return Ok(Self { binary, folder: path, device, _held: Held::Folder(folder), kept });
+        }
         let device = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
         let mounted = Mounted::ext4(device.path())?;
-        Ok(Self { binary, mounted, device, kept: tempfile::tempdir()? })
+        let (folder, path) = (mounted.path().to_owned(), device.path().to_owned());
+        Ok(Self { binary, folder, device: path, _held: Held::Loop(mounted, device), kept })
     }
 
     /// What a command prints as JSON.
     fn ask(&self, words: &str) -> Result<Value> {
         let mut command = Command::new(&self.binary);
-        command.args(words.split_whitespace()).arg("--json").current_dir(self.mounted.path());
+        command.args(words.split_whitespace()).arg("--json").current_dir(&self.folder);
         command.arg("--db").arg(self.kept.path().join("kept.db"));
         let output = command.output().context("cannot run the release binary")?;
         if !matches!(output.status.code(), Some(0 | 1)) {
@@ -212,7 +243,7 @@ impl Stage {
         };
         let words =
             format!("run . --size {FILE} --direct --runtime {LOADED} --no-save {}", load.words);
-        command.args(words.split_whitespace()).current_dir(self.mounted.path());
+        command.args(words.split_whitespace()).current_dir(&self.folder);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(Running { child: command.spawn()?, held })
     }
@@ -229,13 +260,11 @@ impl Stage {
             std::thread::sleep(Duration::from_millis(500));
         }
         for (group, limit, per_s) in running.iter().filter_map(|one| one.held.as_ref()) {
-            group.limit(self.device.path(), *limit, *per_s)?;
+            group.limit(&self.device, *limit, *per_s)?;
         }
         std::thread::sleep(WARM_UP);
-        let found = self.ask(&format!(
-            "diagnose {} --for {WATCHED} --profile last",
-            self.device.path().display()
-        ))?;
+        let found = self
+            .ask(&format!("diagnose {} --for {WATCHED} --profile last", self.device.display()))?;
         drop(running);
         let device = &found["devices"][0];
         let episodes = device["episodes"].as_array().context("no episodes")?;
@@ -272,11 +301,11 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     }
     let rounds: u32 = flags.value("--draws")?.unwrap_or(ROUNDS);
     let first: u64 = flags.value("--first")?.unwrap_or(1);
-    let stage = Stage::new(flags.value("--binary")?)?;
+    let stage = Stage::new(flags.value("--binary")?, flags.has("--on-disk"))?;
     let profile =
         stage.ask(&format!("check . --for-diagnosis --budget 90s --size {FILE} --seed 1"))?;
     let max_reads = largest_rate(&profile).context("the profile has no depth curve of reads")?;
-    println!("{}: {max_reads:.0} random reads of 4 KiB per second", stage.device.path().display());
+    println!("{}: {max_reads:.0} random reads of 4 KiB per second", stage.device.display());
     let (mut right, mut all, mut wrong) = (0, 0, 0);
     for round in 0..rounds {
         let mut draws = Rng::new(first + u64::from(round));

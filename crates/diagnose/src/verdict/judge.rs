@@ -75,6 +75,8 @@ pub(crate) struct Stretch<'a> {
     pub(crate) facts: Option<&'a DeviceFacts>,
     /// Its queue, where that is deeper than the device can use.
     pub(crate) deep: Option<Deep>,
+    /// What processors that sleep between requests add to a response time at most.
+    pub(crate) waking_ns: f64,
 }
 
 /// A verdict with what it rests on.
@@ -362,7 +364,12 @@ impl Stretch<'_> {
             return self.without_profile("the source tells no response times");
         };
         let by_rate = self.by_rate();
-        let over = |look: &Look| response / look.expected_ns(by_rate).max(1.0);
+        // What takes longer than expected may take as much longer as processors take to wake up.
+        let over = |look: &Look| {
+            let expected = look.expected_ns(by_rate).max(1.0);
+            let awake = (response - self.waking_ns).max(expected.min(response));
+            awake / expected
+        };
         let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
         let most = looks.iter().map(over).fold(0.0, f64::max);
         let saturation = self.tally.iops() / look.max_iops;
@@ -374,6 +381,7 @@ impl Stretch<'_> {
         let measure = Measure {
             look,
             response,
+            asleep: response / look.expected_ns(by_rate).max(1.0),
             over: over(look),
             least,
             most,
@@ -433,6 +441,19 @@ impl Stretch<'_> {
                     times(over)
                 ),
                 "A longer observation, or a profile with narrower intervals.",
+            ));
+        }
+        if !beyond && over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
+            judgement = judgement.with("what waking processors add at most", self.waking_ns, "ns");
+            judgement.against(rival(
+                slow_if_overloaded,
+                format!(
+                    "Requests take {} what is expected of processors that are awake; here they sleep \
+                     between requests, and waking up takes {} at most.",
+                    times(measure.asleep),
+                    format_nanos(self.waking_ns)
+                ),
+                "The same while a processor is kept awake.",
             ));
         }
         if let Some(held) = holds.filter(|_| !beyond) {
@@ -709,7 +730,9 @@ fn quicker(look: &Look, response: f64, most: f64, saturation: f64) -> Judgement 
 struct Measure<'a> {
     look: &'a Look,
     response: f64,
-    /// Over the nearest expectation.
+    /// Over the nearest expectation, with what processors take to wake up.
+    asleep: f64,
+    /// The same without it.
     over: f64,
     /// Over the slowest one.
     least: f64,

@@ -26,6 +26,7 @@ mod segment;
 mod settle;
 mod surroundings;
 mod tally;
+mod waking;
 
 pub use matching::{Fit, best_fit, fit};
 pub use prepared::Prepared;
@@ -218,7 +219,9 @@ impl<'a> Subject<'a> {
             around,
             known,
             deep: None,
+            waking_ns: 0.0,
         };
+        stretch.waking_ns = waking::added_ns(&self.observation.wake_ups, &stretch.tally);
         stretch.deep = self.deep(&stretch);
         if stretch.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;

@@ -133,3 +133,25 @@ fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
     assert_eq!(episode.verdict, Verdict::NotTheDisk, "{episode:#?}");
     assert!(episode.confidence != Confidence::Certain && has_rival(episode, Verdict::Slow));
 }
+
+#[test]
+fn what_sleeping_processors_take_to_wake_up_is_not_the_disks() {
+    let verdict = |slower: f64, late_ns: u64| {
+        let mut observation = seen(EIGHT, vec![reads(0, 60, 100)], false);
+        for interval in &mut observation.intervals {
+            for op in [&mut interval.read, &mut interval.write, &mut interval.all] {
+                op.response_ns.iter_mut().for_each(|figure| figure.value *= slower);
+            }
+        }
+        let slept = [100_000, 1_600_000, 10_000_000];
+        let late = [5_000, late_ns, late_ns];
+        let wake_up = |(slept_ns, late_ns)| record::WakeUp { slept_ns, late_ns };
+        observation.wake_ups = slept.into_iter().zip(late).map(wake_up).collect();
+        let found = diagnosed(&observation, Some(&PROFILE));
+        (longest(&found).verdict, has_rival(longest(&found), Verdict::Slow))
+    };
+    assert_eq!(verdict(1.4, 500_000), (Verdict::NotTheDisk, true));
+    assert_eq!(verdict(1.4, 5_000), (Verdict::Slow, false));
+    assert_eq!(verdict(2.5, 500_000), (Verdict::Slow, false));
+    assert_eq!(verdict(1.0, 500_000), (Verdict::NotTheDisk, false));
+}

@@ -141,6 +141,7 @@ fn watch(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Obs
         time: Some(jiff::Timestamp::now().to_string()),
         source: "live".to_owned(),
         host: source.sampler.host(),
+        wake_ups: source.sampler.wake_ups().to_vec(),
         ..Observation::default()
     };
     let samples = arguments.length.0.div_ceil(arguments.interval.0);

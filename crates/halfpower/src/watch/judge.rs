@@ -10,7 +10,7 @@ use crate::session::VERSION;
 use diagnose::{DiagnoseOptions, Prepared};
 use record::{
     Context, DeviceDiagnosis, Friedman, Interval, Nanos, Observation, ObservedDevice, Profile,
-    format_nanos,
+    WakeUp, format_nanos,
 };
 use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -36,6 +36,7 @@ pub(super) struct Judge {
     host: String,
     known: HashMap<String, Known>,
     contexts: VecDeque<Context>,
+    wake_ups: &'static [WakeUp],
     last: Option<Tick>,
 }
 
@@ -64,12 +65,14 @@ impl Judge {
             host: host.unwrap_or_default(),
             known: HashMap::new(),
             contexts: VecDeque::new(),
+            wake_ups: &[],
             last: None,
         }
     }
 
     /// Takes in a sample.
     pub(super) fn add(&mut self, tick: Tick) {
+        self.wake_ups = tick.wake_ups;
         self.contexts.push_back(tick.context.clone());
         while self.contexts.len() > JUDGED_INTERVALS {
             self.contexts.pop_front();
@@ -110,7 +113,8 @@ impl Judge {
         row.friedman = friedman(interval);
         let profile = known.profile.as_ref().and_then(|(_, index)| *index);
         if let Some(profile) = profile.map(|index| &self.profiles[index]) {
-            let found = diagnosis(device, &known.recent, &self.contexts, profile, self.chosen);
+            let around = (&self.contexts, self.wake_ups);
+            let found = diagnosis(device, &known.recent, around, profile, self.chosen);
             if let Some(found) = found {
                 let latest = found.series.last();
                 row.calibrated = latest.and_then(|moment| moment.calibrated);
@@ -214,7 +218,7 @@ fn command(device: &ObservedDevice, mount_points: &BTreeMap<String, PathBuf>) ->
 fn diagnosis(
     device: &Arc<ObservedDevice>,
     recent: &VecDeque<Interval>,
-    contexts: &VecDeque<Context>,
+    (contexts, wake_ups): (&VecDeque<Context>, &[WakeUp]),
     profile: &Prepared,
     chosen: bool,
 ) -> Option<DeviceDiagnosis> {
@@ -223,6 +227,7 @@ fn diagnosis(
         devices: vec![device.as_ref().clone()],
         intervals: recent.iter().cloned().collect(),
         contexts: contexts.iter().cloned().collect(),
+        wake_ups: wake_ups.to_vec(),
         ..Observation::default()
     };
     let options = DiagnoseOptions {

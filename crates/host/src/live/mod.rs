@@ -20,15 +20,17 @@ mod groups;
 mod notes;
 mod step;
 mod topology;
+mod wake;
 
 pub use topology::mount_points;
+pub use wake::wake_ups;
 
 use crate::diskstats::{DiskstatsLine, parse_line};
 use crate::error::HostError;
 use crate::roots::{Roots, number, text};
 use context::ContextReader;
 use notes::Notes;
-use record::{Context, Finding, Interval, ObservedDevice};
+use record::{Context, Finding, Interval, ObservedDevice, WakeUp};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::fs::File;
@@ -67,6 +69,8 @@ pub struct Sampler {
     samples: u64,
     context: ContextReader,
     context_from: Moment,
+    /// Nothing of another machine, whose files are read here.
+    wake_ups: &'static [WakeUp],
     notes: Notes,
 }
 
@@ -128,13 +132,23 @@ impl Sampler {
             samples: 0,
             context: ContextReader::default(),
             context_from: now,
+            wake_ups: &[],
             notes: Notes::default(),
         };
+        if sampler.roots.proc == Roots::default().proc {
+            sampler.wake_ups = wake_ups();
+        }
         sampler.context.read(&sampler.roots, now.to(now));
         sampler.read()?;
         sampler.choose()?;
         sampler.take(now);
         Ok(sampler)
+    }
+
+    /// How late threads of this machine wake up.
+    #[must_use]
+    pub fn wake_ups(&self) -> &'static [WakeUp] {
+        self.wake_ups
     }
 
     /// Reads the counters: what happened since the last sample, of each device that was there at

@@ -1,0 +1,76 @@
+//! What sleeping processors add to response times.
+//!
+//! A request that ends while its processor sleeps ends later by what that takes to wake. How long it
+//! sleeps follows from how long nothing is in progress: between requests that come by chance that
+//! is exponential, and the wake-ups that were measured after sleeps of several lengths are averaged
+//! over it. What a thread takes to run again after the shortest of them is no sleep of the processor
+//! and is taken off. Requests one behind the other, of which profiles are made, find it awake.
+
+use super::tally::Tally;
+use record::WakeUp;
+
+/// Steps of the average over idle times.
+const STEPS: u32 = 64;
+
+/// What a request takes longer, in nanoseconds, where the device is as idle as in this stretch; 0
+/// where nothing was measured.
+pub(crate) fn added_ns(wake_ups: &[WakeUp], tally: &Tally) -> f64 {
+    let (Some(shortest), Some(busy)) = (wake_ups.first(), tally.utilization()) else { return 0.0 };
+    if tally.iops() <= 0.0 {
+        return 0.0;
+    }
+    let idle_ns = (1.0 - busy) * 1e9 / tally.iops();
+    let more = |slept_ns: f64| (late_ns(wake_ups, slept_ns) - shortest.late_ns as f64).max(0.0);
+    // Idle times with equal shares of all requests.
+    let of_share = |step: u32| -libm::log1p(-(f64::from(step) + 0.5) / f64::from(STEPS)) * idle_ns;
+    (0..STEPS).map(|step| more(of_share(step))).sum::<f64>() / f64::from(STEPS) * (1.0 - busy)
+}
+
+/// How late a thread wakes up that slept so long, between those that were measured.
+fn late_ns(wake_ups: &[WakeUp], slept_ns: f64) -> f64 {
+    let after = wake_ups.iter().position(|one| one.slept_ns as f64 >= slept_ns);
+    let at = |index: usize| (wake_ups[index].slept_ns as f64, wake_ups[index].late_ns as f64);
+    match after {
+        None => wake_ups.last().map_or(0.0, |last| last.late_ns as f64),
+        Some(0) => at(0).1,
+        Some(index) => {
+            let ((from, low), (to, high)) = (at(index - 1), at(index));
+            low + (high - low) * (slept_ns - from) / (to - from).max(1.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::tally::OpTally;
+
+    const MEASURED: [WakeUp; 3] = [
+        WakeUp { slept_ns: 100_000, late_ns: 5_000 },
+        WakeUp { slept_ns: 400_000, late_ns: 20_000 },
+        WakeUp { slept_ns: 1_600_000, late_ns: 40_000 },
+    ];
+
+    fn second(requests: f64, busy: f64) -> Tally {
+        let all = OpTally { requests: Some(requests), ..OpTally::default() };
+        Tally { seconds: 1.0, all, busy_s: Some(busy), ..Tally::default() }
+    }
+
+    #[test]
+    fn the_longer_nothing_is_asked_the_later_a_request_ends_and_never_by_more_than_was_measured() {
+        let added = [50_000.0, 5_000.0, 1_600.0, 300.0, 10.0]
+            .map(|rate| added_ns(&MEASURED, &second(rate, rate * 40e-9)));
+        assert!(added.windows(2).all(|pair| pair[0] <= pair[1]), "{added:?}");
+        assert!(added[0] < 100.0 && (34_000.0..35_001.0).contains(&added[4]), "{added:?}");
+        // 0.4 ms asleep at a time, give or take: not far from what was measured there.
+        let at_once = added_ns(&MEASURED, &second(2_500.0, 0.0));
+        assert!((9_000.0..17_000.0).contains(&at_once), "{at_once}");
+    }
+
+    #[test]
+    fn a_busy_device_and_a_machine_that_was_not_measured_add_nothing() {
+        assert_eq!(added_ns(&MEASURED, &second(1_000.0, 1.0)), 0.0);
+        assert_eq!(added_ns(&[], &second(1_000.0, 0.1)), 0.0);
+        assert_eq!(added_ns(&MEASURED, &second(0.0, 0.0)), 0.0);
+    }
+}

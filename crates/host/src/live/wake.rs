@@ -1,0 +1,68 @@
+//! How long the processors of this machine take to wake up.
+//!
+//! A processor without work goes to sleep, the deeper the longer it expects to be idle, and a request
+//! that ends meanwhile is seen only when it has woken. A device that takes 40 us seems to take 60
+//! where it is asked seldom, on virtual machines above all, while a profile made of requests one
+//! behind the other never sees it. The same happens to a thread that sleeps on a timer, so that this is
+//! measured: sleeps of a few lengths, and by how much later than asked they end. The slack that the
+//! kernel allows itself with timers is set to the least meanwhile.
+//!
+//! Rejected: the latencies that the kernel lists for idle states (a virtual machine has none, and
+//! they are bounds), and a constant.
+
+use record::WakeUp;
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+use std::num::NonZeroU64;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Sleeps, in microseconds: together they take some sixty milliseconds.
+const SLEEPS_US: [u64; 5] = [100, 200, 400, 800, 1_600];
+/// How often each.
+const TIMES: usize = 19;
+
+/// How late threads of this machine wake up; measured at the first call.
+#[must_use]
+pub fn wake_ups() -> &'static [WakeUp] {
+    static MEASURED: OnceLock<Vec<WakeUp>> = OnceLock::new();
+    MEASURED.get_or_init(measured)
+}
+
+fn measured() -> Vec<WakeUp> {
+    let before = current_timer_slack().ok();
+    // Without it the figures hold the slack, and are larger by the same at all lengths.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let all = SLEEPS_US.into_iter().map(|us| wake_up(Duration::from_micros(us))).collect();
+    let _ = set_current_timer_slack(before.and_then(NonZeroU64::new));
+    all
+}
+
+fn wake_up(sleep: Duration) -> WakeUp {
+    let mut late: Vec<u64> = (0..TIMES)
+        .map(|_| {
+            let begin = Instant::now();
+            std::thread::sleep(sleep);
+            let late = begin.elapsed().saturating_sub(sleep).as_nanos();
+            u64::try_from(late).unwrap_or(u64::MAX)
+        })
+        .collect();
+    late.sort_unstable();
+    let slept_ns = u64::try_from(sleep.as_nanos()).unwrap_or(u64::MAX);
+    WakeUp { slept_ns, late_ns: late[TIMES / 2] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_of_all_lengths_are_measured_once_and_the_slack_is_as_before() {
+        let before = current_timer_slack().ok();
+        let found = wake_ups();
+        let slept: Vec<u64> = found.iter().map(|one| one.slept_ns / 1_000).collect();
+        assert_eq!(slept, SLEEPS_US);
+        assert!(found.iter().all(|one| one.late_ns > 0), "{found:?}");
+        assert_eq!(wake_ups(), found);
+        assert_eq!(current_timer_slack().ok(), before);
+    }
+}
