@@ -143,7 +143,7 @@ fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
                 load(format!("{writes} --iodepth {deep}")),
             ],
             verdicts: TOO_MUCH,
-            first: &["shallower_queue", "writes_elsewhere", "move_neighbour", "load_balancing"],
+            first: &["shallower_queue", "move_neighbour", "scheduler", "direct_io"],
         },
         Case {
             name: "  its opposite",

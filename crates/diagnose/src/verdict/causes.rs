@@ -21,8 +21,8 @@ pub(crate) const BURST_BUSY: f64 = 0.6;
 /// Reads behind writes: writes are this share of the work, reads wait this many times their own.
 const WRITES_WORK: f64 = 0.6;
 const READS_WAIT: f64 = 2.5;
-/// Fewest reads, as a share of requests, that count as waiting.
-const READS_MIN: f64 = 0.02;
+/// Fewest reads that count as waiting, however few they are among the requests.
+const READS_MIN: f64 = 50.0;
 /// A process with more than this share of the requests, and others with at least that much.
 const NEIGHBOUR_SHARE: f64 = 0.55;
 const OTHERS_SHARE: f64 = 0.02;
@@ -185,9 +185,8 @@ fn writes_in_front(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
     let (reads, writes) = (&stretch.tally.read, &stretch.tally.write);
     let (read_ns, write_ns) = (reads.response_ns()?, writes.response_ns()?);
     let work = writes.time_ns? / stretch.tally.all.time_ns?.max(1.0);
-    let share = stretch.tally.read_share()?;
     let waits = read_ns / look.unloaded_ns.max(1.0);
-    (work >= WRITES_WORK && share >= READS_MIN && waits >= READS_WAIT).then(|| {
+    (work >= WRITES_WORK && reads.count() >= READS_MIN && waits >= READS_WAIT).then(|| {
         cause(
             CauseCode::WritesInFront,
             format!(
