@@ -14,6 +14,7 @@
 //! size depends on the scheduler and the machine).
 
 use anyhow::{Context, Result};
+use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -51,6 +52,13 @@ pub(crate) struct Finished {
     pub(crate) cpu: Duration,
     /// Time of all processors that were not idle meanwhile.
     pub(crate) busy: Duration,
+}
+
+/// The last processor that this process may use: the first one gets most interrupts.
+pub(crate) fn core() -> Result<usize> {
+    let set = sched_getaffinity(Pid::from_raw(0)).context("cannot read the affinity")?;
+    let allowed = |&core: &usize| set.is_set(core).unwrap_or(false);
+    (0..CpuSet::count()).rev().find(allowed).context("no processor is allowed")
 }
 
 /// A command that runs on one processor alone, where one is named.

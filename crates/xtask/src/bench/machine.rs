@@ -38,13 +38,6 @@ pub(super) fn description() -> Value {
     })
 }
 
-/// The last processor that this process may use: the first one gets most interrupts.
-pub(super) fn core() -> Result<usize> {
-    let set = sched_getaffinity(Pid::from_raw(0)).context("cannot read the affinity")?;
-    let allowed = |&core: &usize| set.is_set(core).unwrap_or(false);
-    (0..CpuSet::count()).rev().find(allowed).context("no processor is allowed")
-}
-
 /// The calling thread bound to one processor until this is dropped.
 pub(super) struct Pinned {
     before: CpuSet,
@@ -81,7 +74,7 @@ mod tests {
             (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap()).count()
         };
         let before = count();
-        let pinned = Pinned::to(core().unwrap()).unwrap();
+        let pinned = Pinned::to(crate::child::core().unwrap()).unwrap();
         assert_eq!(count(), 1);
         drop(pinned);
         assert_eq!(count(), before);

@@ -153,7 +153,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         verbose: options.verbose,
         pairs: options.pairs,
         against: options.against.clone(),
-        core: machine::core()?,
+        core: crate::child::core()?,
         binary: options.binary.clone().map_or_else(OnceCell::new, OnceCell::from),
     };
     context.binary()?;
