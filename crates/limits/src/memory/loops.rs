@@ -27,8 +27,7 @@ const STEP_LINES: usize = 8;
 /// The exclusive or of all words. Four chains, so that the loads set the pace and not the sum.
 pub fn read(words: &[AtomicU64]) -> u64 {
     let mut sums = [0_u64; 4];
-    let steps = words.chunks_exact(STEP_WORDS);
-    let rest = steps.remainder();
+    let (steps, rest) = words.as_chunks::<STEP_WORDS>();
     for step in steps {
         for (index, word) in step.iter().enumerate() {
             sums[index % 4] ^= word.load(Ordering::Relaxed);
@@ -42,8 +41,7 @@ pub fn read(words: &[AtomicU64]) -> u64 {
 
 /// Writes `value` to all words.
 pub fn write(words: &[AtomicU64], value: u64) {
-    let steps = words.chunks_exact(STEP_WORDS);
-    let rest = steps.remainder();
+    let (steps, rest) = words.as_chunks::<STEP_WORDS>();
     for step in steps {
         for word in step {
             word.store(value, Ordering::Relaxed);
