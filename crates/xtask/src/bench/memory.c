@@ -43,9 +43,12 @@ int main(int argc, char **argv) {
     int test = argv[1][0];
     size_t bytes = strtoull(argv[2], NULL, 10);
     double length = strtod(argv[3], NULL) / 1e3;
-    uint64_t *from = malloc(bytes), *to = malloc(bytes);
-    if (!from || !to) return 1;
-    memset(from, 1, bytes);
+    /* Where a copy goes is half a page off from where it comes from: at the same place of a page,
+       each load waits for the store that seems to be to its own address. */
+    size_t apart = (bytes + 4095) / 4096 * 4096 + 2048;
+    uint64_t *from = malloc(apart + bytes), *to = (uint64_t *)((char *)from + apart);
+    if (!from) return 1;
+    memset(from, 1, apart);
     memset(to, 2, bytes);
     size_t batch = (4u << 20) / bytes + 1, passes = 0;
     double begin = now(), spent;

@@ -75,13 +75,14 @@ fn contest(
     // `moved` bytes are passed over and `bytes` counted, in pages of this turn's own, as in the peer.
     let ours = |moved: usize| -> Result<f64> {
         let words = limits::memory::buffer(moved / 8);
-        let (from, mut to) = (vec![1_u8; moved], vec![2_u8; moved]);
+        let mut both = vec![1_u8; moved.next_multiple_of(4096) + 2048 + moved];
+        let (from, to) = both.split_at_mut(moved.next_multiple_of(4096) + 2048);
         Ok(rate(bytes, slice, || match test {
             "read" => {
                 black_box(limits::memory::read(&words));
             }
             "write" => limits::memory::write(&words, 3),
-            _ => limits::memory::copy(&from, &mut to),
+            _ => limits::memory::copy(&from[..moved], to),
         }))
     };
     ours(bytes)?;
