@@ -4,9 +4,9 @@
 //! a user would, with a database of its own. Virtual time: the figures of a seed are the same on
 //! every machine; `--seed` draws other services, other mixes for the profile and other loads to
 //! predict, so that nobody needs to trust the ones that the models were made with. The column
-//! "repeat" is the median difference of the two visits to the same light loads. What fails on purpose (`faulty`, of whose trials none counts) or never holds still
-//! (`drifting`, whose truth of an hour ago is not that of now) has nothing to be predicted and is
-//! left out; `--only` takes any device.
+//! "repeat" is the median difference of the two visits to the same light loads. What fails on purpose
+//! (`faulty`, of whose trials none counts) or never holds still (`drifting`, whose truth of an hour
+//! ago is not that of now) has nothing to be predicted and is left out; `--only` takes any device.
 
 use crate::place;
 use anyhow::{Context, Result, bail};

@@ -248,7 +248,8 @@ impl Stage {
         Ok(Running { child: command.spawn()?, held })
     }
 
-    /// Verdict of the longest stretch, whether it was certain, and the strategy advised first.
+    /// Verdict of the longest stretch, whether it was certain, and the strategy advised first for what
+    /// was found so. (A disk that others use too is slow now and then, which is advised upon as well.)
     fn diagnosed(&self, case: &Case) -> Result<(String, bool, String)> {
         let running: Vec<Running> =
             case.loads.iter().map(|load| self.start(load)).collect::<Result<_>>()?;
@@ -273,7 +274,11 @@ impl Stage {
             .max_by_key(|episode| episode["duration_ns"].as_u64())
             .context("nothing was seen")?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let first = device["advice"][0]["strategy"].as_str().unwrap_or("silence");
+        let of =
+            |advice: &Value| &device["episodes"][advice["episode"].as_u64().unwrap_or(0) as usize];
+        let mut advice = device["advice"].as_array().into_iter().flatten();
+        let about_it = advice.find(|advice| of(advice)["verdict"] == longest["verdict"]);
+        let first = about_it.and_then(|advice| advice["strategy"].as_str()).unwrap_or("silence");
         Ok((text(&longest["verdict"]), longest["confidence"] == "certain", first.to_owned()))
     }
 }

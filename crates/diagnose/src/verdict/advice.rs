@@ -10,7 +10,8 @@
 //! where the rate is what grows, of the time between completions. But first stands what undoes the
 //! cause in the device or above it, then what undoes the cause in the load, and then what makes room
 //! for the load as it is: a faster disk is no answer to a queue that a program keeps up, to a
-//! neighbour that can move, or to a cap, however much it would gain. (Rejected: gain alone. New disks
+//! neighbour that can move, or to a cap, however much it would gain. What answers a cause that soon
+//! passed comes after all that answers a lasting one. (Rejected: gain alone. New disks
 //! then come first nearly always, because near saturation everything gains nearly everything.)
 
 use super::causes::sure;
@@ -38,6 +39,9 @@ const OPEN_ERROR: f64 = 0.2;
 /// A lone write may take this much less than the closed loop at depth 1 says, in which it follows
 /// right behind another: the drive's buffer is free for it.
 const LONE_WRITE: f64 = 0.3;
+/// What there was cause for in less than this share of the time of what there was cause for longest
+/// comes last.
+const PASSING: f64 = 0.2;
 /// Less than this is no gain.
 const GAIN_MIN: f64 = 0.05;
 /// Request size of larger requests.
@@ -45,7 +49,7 @@ const LARGER_BYTES: u64 = 128 << 10;
 
 /// All advice on a device, by what it answers and by falling gain.
 pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Vec<Remedy> {
-    let mut all: Vec<Remedy> = Vec::new();
+    let mut all: Vec<(Remedy, f64)> = Vec::new();
     for (index, one) in judged.iter().enumerate() {
         if matches!(one.judgement.verdict, Verdict::NotEnoughEvidence) {
             continue;
@@ -53,17 +57,24 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Ve
         let asked = Asked::new(index as u32, one, reference);
         for remedy in one.causes.iter().flat_map(|cause| asked.remedies(cause.code)) {
             // The same strategy for several episodes is said once, where it gains most.
-            match all.iter_mut().find(|known| known.strategy == remedy.strategy) {
-                Some(known) if gain(known) < gain(&remedy) => *known = remedy,
-                Some(_) => {}
-                None => all.push(remedy),
+            let seconds = one.stretch.tally.seconds;
+            match all.iter_mut().find(|(known, _)| known.strategy == remedy.strategy) {
+                Some((known, time)) => {
+                    *time += seconds;
+                    if gain(known) < gain(&remedy) {
+                        *known = remedy;
+                    }
+                }
+                None => all.push((remedy, seconds)),
             }
         }
     }
-    all.retain(|remedy| remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
-    let rank = |remedy: &Remedy| answers(remedy.cause);
-    all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(gain(b).total_cmp(&gain(a))));
-    all
+    all.retain(|(remedy, _)| remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
+    let longest = all.iter().map(|(_, seconds)| *seconds).fold(0.0, f64::max);
+    let rank =
+        |(remedy, seconds): &(Remedy, f64)| (*seconds < PASSING * longest, answers(remedy.cause));
+    all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(gain(&b.0).total_cmp(&gain(&a.0))));
+    all.into_iter().map(|(remedy, _)| remedy).collect()
 }
 
 /// What a strategy against a cause changes.

@@ -89,3 +89,25 @@ fn a_rate_that_stands_still_by_chance_is_no_cap_where_it_was_as_slow_while_it_mo
     assert!(capped(0), "a rate that never moves may be a cap");
     assert!(!capped(40));
 }
+
+#[test]
+fn what_soon_passed_is_advised_upon_after_what_lasts() {
+    let slow_for = |seconds: usize| {
+        let mut observation = seen(EIGHT, vec![closed(0, 60, 64)], false);
+        for interval in observation.intervals.iter_mut().skip(20).take(seconds) {
+            for op in [&mut interval.read, &mut interval.all] {
+                for figure in [&mut op.per_s, &mut op.bytes_per_s] {
+                    figure.iter_mut().for_each(|figure| figure.value /= 4.0);
+                }
+                op.response_ns.iter_mut().for_each(|figure| figure.value *= 4.0);
+            }
+        }
+        diagnosed(&observation, Some(&EIGHT_PROFILE))
+    };
+    let brief = slow_for(6);
+    assert_eq!(at(&brief, 23).verdict, Verdict::SlowAndOverloaded, "{:#?}", brief.episodes);
+    assert_eq!(first_advice(&brief), Some(Strategy::ShallowerQueue));
+    let strategies: Vec<_> = brief.advice.iter().map(|one| one.strategy).collect();
+    assert!(strategies.contains(&Strategy::Restore), "{strategies:?}");
+    assert_eq!(first_advice(&slow_for(30)), Some(Strategy::Restore));
+}

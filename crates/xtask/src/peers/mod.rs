@@ -251,8 +251,7 @@ impl Bout {
         Ok((half(sides.0, &a)?, half(sides.1, &b)?))
     }
 
-    /// Runs pairs until both rate and response time are decided or `enough` says so, or no more
-    /// are allowed, or the time is over.
+    /// Runs pairs until `enough` says so, no more are allowed, or the time is over.
     fn compare(
         &self,
         sides: (Side, Side),
@@ -266,7 +265,7 @@ impl Bout {
             pairs.push(self.pair(sides, pairs.len() % 2 == 1, options.runtime)?);
             if LOOKS.contains(&pairs.len()) {
                 let line = Line::new(&pairs);
-                if line.decided() || enough(&line) {
+                if enough(&line) {
                     break;
                 }
             }
@@ -351,12 +350,9 @@ fn compare_on(
         if index == 0 {
             good &= proof(&bout, options, budget)?;
         }
-        let line = bout.compare(
-            (Side::Fio, Side::Halfpower),
-            options,
-            budget.next(),
-            Line::agrees_or_leads,
-        )?;
+        let line = bout.compare((Side::Fio, Side::Halfpower), options, budget.next(), |line| {
+            line.says_all() || line.decided() && !line.agrees_or_leads()
+        })?;
         println!("{}", line.row(&load.label()));
         for finding in &notes.findings {
             println!("    halfpower says: {finding}");
@@ -390,11 +386,10 @@ fn own_bounds(bout: &Bout, runtime: Duration) -> String {
 
 /// Shows what the gate makes of nothing and of a real fault.
 fn proof(bout: &Bout, options: &Options, budget: &mut Budget) -> Result<bool> {
-    let never = |_: &Line| false;
-    let same = bout.compare((Side::Fio, Side::Fio), options, budget.next(), never)?;
+    let same = bout.compare((Side::Fio, Side::Fio), options, budget.next(), Line::decided)?;
     println!("{}", same.row("A/A: fio, fio"));
     let sides = (Side::Halfpower, Side::HalfpowerSlowed);
-    let slowed = bout.compare(sides, options, budget.next(), never)?;
+    let slowed = bout.compare(sides, options, budget.next(), Line::decided)?;
     println!("{}", slowed.row("planted: a tenth stopped"));
     let works =
         same.iops.verdict() != Verdict::Different && slowed.iops.verdict() != Verdict::Equivalent;

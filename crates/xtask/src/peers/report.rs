@@ -33,6 +33,12 @@ impl Line {
         not_behind(&self.iops, true) && not_behind(&self.response, false)
     }
 
+    /// Whether more pairs would change nothing of what halfpower is judged by, processor time too.
+    pub(super) fn says_all(&self) -> bool {
+        let costs = [&self.cpu, &self.busy];
+        self.agrees_or_leads() && costs.into_iter().all(|cost| not_above(cost) != "undecided")
+    }
+
     pub(super) fn heading() -> String {
         format!(
             "{:<27} {:>5}  {:>8} {:>8}  {:<32} {:<32} {:>6} {:>6}  {:<32} {:>6} {:>6}  {}",
@@ -120,6 +126,18 @@ mod tests {
         assert!(!line(1.0, 1.2, 1.0, 0.01).agrees_or_leads());
         assert!(!line(0.9, 1.0, 1.0, 0.01).agrees_or_leads());
         assert!(!line(1.0, 1.05, 1.0, 0.01).agrees_or_leads(), "not sure enough");
+    }
+
+    #[test]
+    fn pairs_go_on_until_processor_time_is_decided_too() {
+        assert!(
+            !line(1.3, 0.8, 0.9, 0.01).says_all(),
+            "the whole machine's time is as good as one"
+        );
+        let less = Ratio { value: 0.9, low: 0.88, high: 0.92 };
+        assert!(Line { busy: less, ..line(1.3, 0.8, 0.9, 0.01) }.says_all());
+        assert!(!Line { busy: less, ..line(1.3, 0.8, 0.99, 0.05) }.says_all());
+        assert!(!Line { busy: less, ..line(1.0, 1.2, 0.9, 0.01) }.says_all());
     }
 
     #[test]
