@@ -20,14 +20,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
 /// Words of a step of the unrolled loops: enough for the loop around them to cost next to nothing.
-const STEP_WORDS: usize = 32;
+/// With 32 loads in a step the compiler sums in another order, and the loop was 4 to 9 % slower
+/// than the same of C; with 16 the two are even. For stores 32 is the better by 2 %.
+pub(crate) const READ_STEP_WORDS: usize = 16;
+/// The same of stores.
+pub(crate) const WRITE_STEP_WORDS: usize = 32;
 /// Lines of a step of the loops that touch one word of each.
 const STEP_LINES: usize = 8;
 
 /// The exclusive or of all words. Four chains, so that the loads set the pace and not the sum.
 pub fn read(words: &[AtomicU64]) -> u64 {
     let mut sums = [0_u64; 4];
-    let (steps, rest) = words.as_chunks::<STEP_WORDS>();
+    let (steps, rest) = words.as_chunks::<READ_STEP_WORDS>();
     for step in steps {
         for (index, word) in step.iter().enumerate() {
             sums[index % 4] ^= word.load(Ordering::Relaxed);
@@ -41,7 +45,7 @@ pub fn read(words: &[AtomicU64]) -> u64 {
 
 /// Writes `value` to all words.
 pub fn write(words: &[AtomicU64], value: u64) {
-    let (steps, rest) = words.as_chunks::<STEP_WORDS>();
+    let (steps, rest) = words.as_chunks::<WRITE_STEP_WORDS>();
     for step in steps {
         for word in step {
             word.store(value, Ordering::Relaxed);
@@ -78,9 +82,9 @@ pub fn copy(from: &[u8], to: &mut [u8]) {
     black_box(&mut *to);
 }
 
-/// The steps of [`read`] and [`write`] without an access.
-pub(crate) fn null_words(words: &[AtomicU64]) {
-    for _step in words.chunks_exact(STEP_WORDS) {
+/// The steps of [`read`] or [`write`] without an access.
+pub(crate) fn null_words<const STEP_WORDS: usize>(words: &[AtomicU64]) {
+    for _step in words.as_chunks::<STEP_WORDS>().0 {
         black_box(());
     }
 }

@@ -5,7 +5,10 @@
 //! passes, a few MiB apart, so that it costs nothing even in the nearest cache. Threads start
 //! together behind a barrier and each is timed by itself; their rates add up.
 
-use super::loops::{buffer, copy, null_lines, null_words, read, read_lines, write, write_lines};
+use super::loops::{
+    READ_STEP_WORDS, WRITE_STEP_WORDS, buffer, copy, null_lines, null_words, read, read_lines,
+    write, write_lines,
+};
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
 use host::Roots;
 use record::{Bytes, MemoryRow, MemoryTest, MemoryTests};
@@ -176,9 +179,12 @@ impl Stage {
     fn words(&self, job: &Job, length: Duration, mark: u64) -> Result<Visit, MemoryError> {
         let count = job.bytes as usize / WORD_BYTES;
         let parts = self.words.chunks_exact(count).take(job.threads as usize);
-        let lines = matches!(job.test, MemoryTest::LineRead | MemoryTest::LineWrite);
         let visits = together(parts, |part, ready| {
-            let null = || if lines { null_lines(part) } else { null_words(part) };
+            let null = || match job.test {
+                MemoryTest::LineRead | MemoryTest::LineWrite => null_lines(part),
+                MemoryTest::Write => null_words::<WRITE_STEP_WORDS>(part),
+                _ => null_words::<READ_STEP_WORDS>(part),
+            };
             timed(job.bytes, length, ready, null, || match job.test {
                 MemoryTest::Write => write(part, mark),
                 MemoryTest::LineWrite => write_lines(part, mark),

@@ -26,8 +26,8 @@ const TESTS: [&str; 3] = ["read", "write", "copy"];
 const BUFFERS: [(&str, usize); 3] =
     [("8 KiB", 8 << 10), ("128 KiB", 128 << 10), ("10 MiB", 10 << 20)];
 /// Turns a side, and the length of one.
-const PAIRS: usize = 15;
-const SLICE: Duration = Duration::from_millis(100);
+const PAIRS: usize = 31;
+const SLICE: Duration = Duration::from_millis(50);
 /// The clock is read once per so many bytes.
 const BATCH_BYTES: usize = 4 << 20;
 /// Each side is within a tenth of the other.
@@ -77,13 +77,13 @@ fn contest(
         let words = limits::memory::buffer(moved / 8);
         let mut both = vec![1_u8; moved.next_multiple_of(4096) + 2048 + moved];
         let (from, to) = both.split_at_mut(moved.next_multiple_of(4096) + 2048);
-        Ok(rate(bytes, slice, || match test {
-            "read" => {
+        Ok(match test {
+            "read" => rate(bytes, slice, || {
                 black_box(limits::memory::read(&words));
-            }
-            "write" => limits::memory::write(&words, 3),
-            _ => limits::memory::copy(&from[..moved], to),
-        }))
+            }),
+            "write" => rate(bytes, slice, || limits::memory::write(&words, 3)),
+            _ => rate(bytes, slice, || limits::memory::copy(&from[..moved], to)),
+        })
     };
     ours(bytes)?;
     let count = context.pairs(PAIRS);

@@ -3,9 +3,9 @@
 //!
 //! At depth 128 the rate and the processor time per request, against the fastest settings that fio
 //! has here (found by trying, see [`crate::contest::fio::best`]); at depth 1 the mean response
-//! time. The sides take turns in slices of a second (ABBA), twenty a side, each slice a process of
-//! its own as a user starts it, all bound to one processor. Kernel workers are bound by nobody:
-//! the same for both.
+//! time. The sides take turns in slices of half a second (ABBA), twenty seconds a side, each slice
+//! a process of its own as a user starts it, all bound to one processor. Kernel workers are bound
+//! by nobody: the same for both.
 //!
 //! Processor time is judged by what the kernel charges to each child, its workers included.
 //! The time that the whole machine was busy stands beside it: it would show work that one of the
@@ -22,15 +22,16 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Slices a side; twenty of a second each.
-const PAIRS: usize = 20;
-const PROOF_PAIRS: usize = 9;
-const SLICE: Duration = Duration::from_secs(1);
+/// Slices a side: twenty seconds in all. Where a kernel worker comes to sit differs between
+/// processes and hardly within one, so that more and shorter slices say more.
+const PAIRS: usize = 40;
+const PROOF_PAIRS: usize = 18;
+const SLICE: Duration = Duration::from_millis(500);
 const SMOKE_SLICE: Duration = Duration::from_millis(100);
+/// The planted fault burns the length of a slice over this.
+const BURNT: u32 = 5;
 /// Runs from which the cost of start and end is taken.
 const SHORT_RUNS: u32 = 5;
-/// The part of a slice's length that the planted fault burns.
-const BURNT: f64 = 0.1;
 
 const DEEP: Load = Load { via: Via::IoUring, rw: "randread", bs: "4k", iodepth: 128 };
 
@@ -148,9 +149,9 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
         .collect();
     let iops = |outcome: &Outcome| outcome.iops;
     let rate_proof = bout.proof(Plant::Stopped(FIFTH), "a fifth of the time stopped", iops)?;
-    let burns = Plant::Burns(bout.slice().mul_f64(BURNT));
+    let burns = Plant::Burns(bout.slice() / BURNT);
     let charged = |outcome: &Outcome| outcome.cpu_us_per_io(&shorts.1, 1);
-    let cpu_proof = bout.proof(burns, "a tenth of the slice burnt", charged)?;
+    let cpu_proof = bout.proof(burns, "a fifth of the slice burnt", charged)?;
     let cost = |cost: &f64| *cost;
     let busy_ratio = ratio_of(&busy, cost);
     let side = |values: &[(f64, f64)]| {
