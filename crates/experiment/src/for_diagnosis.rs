@@ -10,7 +10,7 @@
 //! Everything is visited three times, at moments that lie apart. Closed loops come first, since the
 //! rates of the open ones follow from them. A visit lasts as long as it takes to see its requests,
 //! but no longer than its share of the budget: on a real disk the budget decides, in virtual time
-//! the requests do.
+//! the requests do. What a real disk's budget then has left goes into further rounds of both.
 //!
 //! Rejected: measuring every mix that may be asked for (there are too many), and rates as absolute
 //! numbers (half of a slow disk's capacity is nothing to a fast one).
@@ -300,15 +300,17 @@ impl DiagnosisPlan {
             },
             Stage::Mixes => self.closed_round(2),
             Stage::ClosedRound(round) if round < MIN_VISITS => self.closed_round(round + 1),
-            Stage::ClosedRound(_) => {
+            Stage::ClosedRound(MIN_VISITS) => {
                 self.stage = Stage::OpenRound(1);
                 let open = self.open_loads();
                 self.queue = self.shuffled(open);
             }
-            Stage::OpenRound(round) if round < MIN_VISITS => {
-                self.stage = Stage::OpenRound(round + 1);
-                let open: Vec<usize> = self.of_loop(true);
-                self.queue = self.shuffled(open);
+            Stage::ClosedRound(round) => self.open_round(round),
+            Stage::OpenRound(round) if round < MIN_VISITS => self.open_round(round + 1),
+            // What is left of the time goes into further rounds: the level of a shared disk wanders,
+            // and visits at more moments are what an average over it is made of.
+            Stage::OpenRound(round) if !self.at_leisure() && !self.of_loop(false).is_empty() => {
+                self.closed_round(round + 1);
             }
             Stage::OpenRound(_) => self.stage = Stage::Done,
             Stage::Done => {}
@@ -331,6 +333,12 @@ impl DiagnosisPlan {
         let closed = self.of_loop(false);
         self.queue = self.shuffled(closed);
         self.fill_buffers_last();
+    }
+
+    fn open_round(&mut self, round: usize) {
+        self.stage = Stage::OpenRound(round);
+        let open = self.of_loop(true);
+        self.queue = self.shuffled(open);
     }
 
     /// Cells of closed or of open loops that are worth another visit.
