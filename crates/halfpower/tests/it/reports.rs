@@ -199,6 +199,30 @@ fn a_plot_is_drawn_as_png_by_an_installed_browser() {
 }
 
 #[test]
+fn what_memory_took_is_not_called_the_most_of_a_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |cache: &str, bs: &str| {
+        let words = "run sim:st34371w --rw write --runtime 2s --size 64m --no-save --json";
+        let said = halfpower(&format!("{words} --cache {cache} --bs {bs}")).expect(0);
+        let file = folder.path().join(format!("{cache}-{bs}.json"));
+        std::fs::write(&file, said.stdout).unwrap();
+        file.display().to_string()
+    };
+    let headline = |trials: [String; 2]| {
+        let said = halfpower(&format!("report {} --md", trials.join(" "))).expect(0).stdout;
+        let line = said.lines().find(|line| line.contains("The most throughput"));
+        line.unwrap_or_else(|| panic!("no headline in {said}")).to_owned()
+    };
+    let both = headline([written("all", "64k"), written("device", "4k")]);
+    assert!(both.contains("past the page cache is"), "{both}");
+    assert!(both.contains("With memory in between,"), "{both}");
+    let alone = headline([written("all", "64k"), written("all", "4k")]);
+    assert!(alone.contains("as memory took or gave it"), "{alone}");
+    let device = headline([written("device", "64k"), written("device", "4k")]);
+    assert!(!device.contains("memory") && !device.contains("page cache"), "{device}");
+}
+
+#[test]
 fn what_cannot_be_reported_is_refused_with_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
     with_database(folder.path(), "report last --md")

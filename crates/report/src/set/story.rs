@@ -1,11 +1,11 @@
 //! What a report says of an experiment, or of several trials together.
 
-use super::{Set, Visit, arrange, charts, course, op_word, rate_interval};
+use super::{Set, SetCell, Visit, arrange, charts, course, op_word, rate_interval};
 use crate::chart::Chart;
 use crate::story::{Action, Sheet, Story, quoted};
 use crate::trial::{self, total_iops};
 use crate::{number, target};
-use record::{Experiment, ReachedSizes, Target, Trial, format_bytes};
+use record::{CacheMode, Experiment, FindingCode, ReachedSizes, Target, Trial, format_bytes};
 use std::collections::BTreeMap;
 
 /// Trials whose course is drawn.
@@ -125,20 +125,43 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
 
 /// Headline and plots of a set.
 fn told(story: &mut Story, set: &Set<'_>) {
-    let axes: Vec<usize> = (0..set.axes.len()).collect();
-    let by_rate =
-        set.cells.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
-    if let Some(best) = by_rate {
-        let rate = number::with_interval(&best.bytes_per_s, number::rate);
-        let name = arrange::name(set, best, &axes);
-        let at = if name.is_empty() { op_word(best.workload).to_owned() } else { name };
-        story.headline = format!("The most throughput is {rate}: {at}.");
-    } else {
-        story.headline = "No trial has a result.".to_owned();
-    }
+    story.headline = headline(set);
     let (charts, left_out) = charts::charts(set);
     story.charts.extend(charts);
     story.left_out.extend(left_out);
+}
+
+/// The most throughput. What memory took or gave is told apart: nobody's disk does that.
+fn headline(set: &Set<'_>) -> String {
+    let axes: Vec<usize> = (0..set.axes.len()).collect();
+    let most = |memory: Option<bool>| {
+        let cells =
+            set.cells.iter().filter(|cell| memory.is_none_or(|memory| of_memory(cell) == memory));
+        let best = cells.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+        let rate = number::with_interval(&best.bytes_per_s, number::rate);
+        let name = arrange::name(set, best, &axes);
+        let at = if name.is_empty() { op_word(best.workload).to_owned() } else { name };
+        Some((best.bytes_per_s.value, format!("{rate}: {at}")))
+    };
+    match (most(None), most(Some(false)), most(Some(true))) {
+        (_, Some((device, past)), Some((memory, through))) if memory > device => format!(
+            "The most throughput past the page cache is {past}. With memory in between, {through}."
+        ),
+        (Some((_, most)), None, _) => {
+            format!("The most throughput is {most}, as memory took or gave it.")
+        }
+        (Some((_, most)), _, _) => format!("The most throughput is {most}."),
+        (None, _, _) => "No trial has a result.".to_owned(),
+    }
+}
+
+/// Whether requests ended in memory: buffered writes, and reads that the page cache served.
+fn of_memory(cell: &SetCell<'_>) -> bool {
+    let served = |trial: &&Trial| {
+        trial.findings.iter().any(|finding| finding.code == FindingCode::PageCacheServed)
+    };
+    let written = cell.workload.cache == CacheMode::All && cell.workload.read_percent < 100;
+    written || cell.trials.iter().any(served)
 }
 
 /// The sizes to use: for each group of levels those of the depth that takes the smallest.
