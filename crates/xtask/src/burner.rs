@@ -263,10 +263,6 @@ fn loop_worker(soaker: &Soaker, calibration: &Calibration) -> Result<bool> {
             return Ok(true);
         }
     };
-    if let Ok(v) = std::env::var("AFF") {
-        let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
-        std::fs::write(format!("/sys/block/{name}/queue/rq_affinity"), v)?;
-    }
     let file =
         File::options().write(true).custom_flags(OFlag::O_EXCL.bits()).open(device.path())?;
     let blocks = (0..BLOCKS)
