@@ -21,6 +21,8 @@ const CONDITIONS: usize = 24;
 const NAMED: usize = 4;
 /// A ratio from which a factor is easier to read than a percentage.
 const FACTOR: f64 = 3.0;
+/// An interval that reaches so many times to either side is not written out.
+const UNBOUNDED: f64 = 1_000.0;
 /// Columns of the names of conditions.
 const NAMES: usize = 20;
 
@@ -344,11 +346,18 @@ fn change(ratio: f64) -> String {
     format!("{} %", if nothing { "0" } else { &text })
 }
 
-/// `-14 to -6 %`.
 fn interval(row: &ComparedRow) -> String {
-    let (Some(low), Some(high)) = (row.ratio_low, row.ratio_high) else {
-        return number::NONE.to_owned();
-    };
+    match (row.ratio_low, row.ratio_high) {
+        (Some(low), Some(high)) => between(low, high),
+        _ => number::NONE.to_owned(),
+    }
+}
+
+/// `-14 to -6 %`; what may lie a thousand times off to either side says nothing by its digits.
+fn between(low: f64, high: f64) -> String {
+    if low < UNBOUNDED.recip() && high > UNBOUNDED {
+        return "not bounded".to_owned();
+    }
     if low >= FACTOR || high >= FACTOR || !high.is_finite() {
         return format!("x {} to {}", number::digits(low), number::digits(high));
     }
@@ -364,5 +373,11 @@ mod tests {
     fn changes_have_their_sign_and_large_ones_are_factors() {
         let written = [0.9, 1.004, 0.99999, 1.12, 2.999, 4.2, f64::NAN].map(change);
         assert_eq!(written, ["-10 %", "+0.4 %", "0 %", "+12 %", "+200 %", "x 4.20", "–"]);
+    }
+    #[test]
+    fn an_interval_is_written_out_where_its_ends_say_something() {
+        assert_eq!(between(0.86, 0.94), "-14 to -6.0 %");
+        assert_eq!(between(0.5, 4.2), "x 0.500 to 4.20");
+        assert_eq!(between(1e-8, 8.6e13), "not bounded");
     }
 }
