@@ -14,7 +14,7 @@ use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-const PAIRS: usize = 31;
+const PAIRS: usize = 15;
 
 /// What is counted against real time.
 #[derive(Clone, Copy)]
@@ -37,56 +37,56 @@ const LOADS: [Load; 12] = [
     Load {
         name: "simulated requests, queue device",
         words: QUEUE,
-        seconds: 5_000,
+        seconds: 10_000,
         per: Per::Requests,
         goal: Goal::AtLeast(2e6),
     },
     Load {
         name: "simulated requests, queue device, 64 jobs",
         words: "sim:mmc,servers=64,service=5ms --numjobs 64",
-        seconds: 50,
+        seconds: 100,
         per: Per::Requests,
         goal: Goal::AtLeast(2e6),
     },
     Load {
         name: "simulated requests, drive model, random, depth 8",
         words: "sim:st34371w --rw randread --bs 8k --iodepth 8",
-        seconds: 2_500,
+        seconds: 5_000,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, drive model, random, depth 1",
         words: "sim:st34371w --rw randread --bs 8k --iodepth 1",
-        seconds: 5_000,
+        seconds: 10_000,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, drive model, random, depth 32",
         words: "sim:st34371w --rw randread --bs 8k --iodepth 32",
-        seconds: 1_500,
+        seconds: 3_000,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, drive model, sequential, depth 1",
         words: "sim:st34371w --rw read --bs 8k --iodepth 1",
-        seconds: 250,
+        seconds: 500,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, drive model, sequential, depth 8",
         words: "sim:st34371w --rw read --bs 8k --iodepth 8",
-        seconds: 250,
+        seconds: 500,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, drive model, sequential, depth 32",
         words: "sim:st34371w --rw read --bs 8k --iodepth 32",
-        seconds: 250,
+        seconds: 500,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
@@ -94,21 +94,21 @@ const LOADS: [Load; 12] = [
         // One request is several commands here, so that it has no goal of its own.
         name: "simulated requests, array of six drives with parity, three reads to two writes",
         words: "sim:atlas10k,disks=6,raid=5,buses=2 --rw randrw --rwmixread 60 --bs 8k --iodepth 16",
-        seconds: 250,
+        seconds: 500,
         per: Per::Requests,
         goal: Goal::Shown,
     },
     Load {
         name: "simulated requests, flash model, steady random overwriting",
         words: "sim:nvme-ssd,size=4g,preconditioned=random --rw randwrite --iodepth 64",
-        seconds: 5,
+        seconds: 10,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
     Load {
         name: "simulated requests, flash model",
         words: "sim:nvme-ssd --rw randread --iodepth 64",
-        seconds: 5,
+        seconds: 10,
         per: Per::Requests,
         goal: Goal::AtLeast(5e5),
     },
