@@ -10,7 +10,8 @@
 //! Everything is visited three times, at moments that lie apart. Closed loops come first, since the
 //! rates of the open ones follow from them. A visit lasts as long as it takes to see its requests,
 //! but no longer than its share of the budget: on a real disk the budget decides, in virtual time
-//! the requests do. What a real disk's budget then has left goes into further rounds of both.
+//! the requests do. What the budget then has left, short of a leisurely one, goes into further
+//! rounds of both.
 //!
 //! Rejected: measuring every mix that may be asked for (there are too many), and rates as absolute
 //! numbers (half of a slow disk's capacity is nothing to a fast one).
@@ -201,7 +202,9 @@ impl DiagnosisPlan {
         let index = self.queue.pop_front()?;
         let visit = self.visit_time(index);
         if self.spent.plus(visit) > self.settings.budget && self.stage != Stage::Closed {
-            self.skipped += self.cells.iter().filter(|cell| cell.rates.is_empty()).count();
+            // What was tried and given up did not lack time.
+            let untried = |cell: &&Known| cell.rates.is_empty() && cell.stalls == 0;
+            self.skipped += self.cells.iter().filter(untried).count();
             self.stage = Stage::Done;
             self.queue.clear();
             return None;

@@ -374,6 +374,7 @@ mod tests {
         let written = [0.9, 1.004, 0.99999, 1.12, 2.999, 4.2, f64::NAN].map(change);
         assert_eq!(written, ["-10 %", "+0.4 %", "0 %", "+12 %", "+200 %", "x 4.20", "–"]);
     }
+
     #[test]
     fn an_interval_is_written_out_where_its_ends_say_something() {
         assert_eq!(between(0.86, 0.94), "-14 to -6.0 %");

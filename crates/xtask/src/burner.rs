@@ -9,10 +9,10 @@
 //!
 //! The second part is work of the kernel: a loop device over a file in memory is zeroed, which its
 //! worker does. The truth is the processor time that the kernel itself charges to its workers, by
-//! their schedstat. One call zeroes the whole device: with a read at a time the processors change
-//! hands twenty thousand times a second, and what the kernel spends on that and on completing
-//! requests in interrupts, charged to whoever was running, is missing from that truth (4 to 10 % of
-//! a processor here, which soakers see).
+//! their schedstat. One call zeroes the whole device: with reads one at a time of 64 KiB the
+//! processors change hands some 87,000 times a second, and a tenth of a processor that the soakers
+//! see is missing from that truth; with reads of 1 MiB, 20,000 times and half as much. What the
+//! kernel spends there is charged to whoever was running.
 //!
 //! A machine that is not quiet has no truth to offer: the run says so and skips, which is neither
 //! passed nor failed. Each gate shows first what it finds without a burner (A/A) and that a

@@ -80,7 +80,7 @@ fn a_capped_volume_does_not_queue_below_its_cap() {
 
 #[test]
 fn a_prediction_answers_a_rate_a_depth_and_a_target() {
-    // In half as much, a cell of one request at a time sees 240 of them: 7 % by chance alone.
+    // In 8 minutes a cell of one request at a time sees 240 of them: 7 % by chance alone.
     let folder = profiled("mmc,service=4ms", "20m");
     // A median error of 5 % is the goal; one load of a short profile may be off by twice that.
     let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.1;

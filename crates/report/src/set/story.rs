@@ -134,24 +134,23 @@ fn told(story: &mut Story, set: &Set<'_>) {
 /// The most throughput. What memory took or gave is told apart: nobody's disk does that.
 fn headline(set: &Set<'_>) -> String {
     let axes: Vec<usize> = (0..set.axes.len()).collect();
-    let most = |memory: Option<bool>| {
-        let cells =
-            set.cells.iter().filter(|cell| memory.is_none_or(|memory| of_memory(cell) == memory));
+    let most = |memory: bool| {
+        let cells = set.cells.iter().filter(|cell| of_memory(cell) == memory);
         let best = cells.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
         let rate = number::with_interval(&best.bytes_per_s, number::rate);
         let name = arrange::name(set, best, &axes);
         let at = if name.is_empty() { op_word(best.workload).to_owned() } else { name };
         Some((best.bytes_per_s.value, format!("{rate}: {at}")))
     };
-    match (most(None), most(Some(false)), most(Some(true))) {
-        (_, Some((device, past)), Some((memory, through))) if memory > device => format!(
+    match (most(false), most(true)) {
+        (Some((device, past)), Some((memory, through))) if memory > device => format!(
             "The most throughput past the page cache is {past}. With memory in between, {through}."
         ),
-        (Some((_, most)), None, _) => {
+        (Some((_, most)), _) => format!("The most throughput is {most}."),
+        (None, Some((_, most))) => {
             format!("The most throughput is {most}, as memory took or gave it.")
         }
-        (Some((_, most)), _, _) => format!("The most throughput is {most}."),
-        (None, _, _) => "No trial has a result.".to_owned(),
+        (None, None) => "No trial has a result.".to_owned(),
     }
 }
 
