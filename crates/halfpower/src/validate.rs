@@ -2,6 +2,11 @@
 //!
 //! What is predicted is printed before anything is measured, so that nobody, the program included,
 //! can fit the one to the other.
+//!
+//! A profile lies minutes back by then, and a shared device moves in minutes. What visits to a load
+//! differ by shows that only if as much time lies between them: so all loads are visited, then their
+//! largest rates, then all of that again. And a few of the profile's own loads are measured again,
+//! which parts what the device did from what the models get wrong. A simulated device begins anew.
 
 use crate::failure::{self, Interruption, UsageError};
 use crate::keeping::Keeping;
@@ -15,8 +20,9 @@ use clap::Args;
 use experiment::{Amount, LoadSpec, ValidationCase, validation_cases};
 use model::{LOADED, Predictor};
 use record::{
-    Bytes, CacheMode, EngineName, Foretold, ModelAccuracy, ModelName, Nanos, Offered, Profile,
-    Severity, Trial, VALIDATION_SCHEMA, Validation, ValidationSummary, ValidationTrial, Workload,
+    Arrival, Bytes, CacheMode, Cell, EngineName, Estimate, Foretold, ModelAccuracy, ModelName,
+    Nanos, Offered, Profile, Severity, SinceProfile, Trial, VALIDATION_SCHEMA, Validation,
+    ValidationSummary, ValidationTrial, Workload,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +37,13 @@ const REQUESTS: f64 = 40_000.0;
 const CLOSED_SHARE: f64 = 0.25;
 /// Visits to each load.
 const VISITS: usize = 2;
+/// Parts of a visit's time that one to a largest rate takes, and one to a load of the profile.
+const CLOSED_PART: u64 = 2;
+const AGAIN_PART: u64 = 8;
+/// Most loads of the profile that are measured again, of open and of closed loops each.
+const AGAIN: usize = 12;
+/// Shallowest queue of closed loops that are.
+const AGAIN_DEPTH: u32 = 64;
 /// Part of a visit that is run before it counts.
 const RAMP_SHARE: u64 = 10;
 /// Largest request of a draw: a target must hold one.
@@ -87,6 +100,7 @@ pub(crate) fn validate(
     let deepest = profile.cells.iter().map(|cell| cell.workload.depth).max().unwrap_or(1);
     let mut validation = Run {
         arguments,
+        again: if profile.simulated { Vec::new() } else { again(&profile, &predictor) },
         predictor,
         area,
         seed,
@@ -159,6 +173,7 @@ struct Run<'a> {
     area: Bytes,
     seed: u64,
     deepest: u32,
+    again: Vec<Again>,
     session: Option<Session>,
     store: Option<Store>,
     spent: Nanos,
@@ -185,73 +200,114 @@ impl Run<'_> {
             measured_p99_ns: Vec::new(),
             repeat_rel: None,
             max_iops,
-            measured_max_iops: None,
+            measured_max_iops: Vec::new(),
             trial_ids: Vec::new(),
             left_out: Vec::new(),
         };
         Some((case.load.clone(), trial))
     }
 
-    /// Measures each load twice, all of them before any again, then the largest rates.
+    /// Measures everything twice, all of it before any again.
     fn measure(
         &mut self,
         trials: &mut [(LoadSpec, ValidationTrial)],
         progress: &mut Progress,
     ) -> anyhow::Result<()> {
-        for visit in 0..=VISITS {
-            for (at, (load, trial)) in trials.iter_mut().enumerate() {
-                let open = visit < VISITS;
-                let (amount, rate) = if open {
-                    (Amount::Poisson(trial.rate_per_s as u64), trial.rate_per_s)
-                } else {
-                    (Amount::Depth(self.deepest), trial.max_iops.value / CLOSED_SHARE)
-                };
-                let seed = workload::derive_seed(self.seed, (visit * 10_000 + at) as u64) >> 11;
-                let measured = self.trial(load, amount, rate, seed, progress)?;
-                trial.trial_ids.push(measured.id.clone());
-                if !model::counts(&measured) {
-                    let reason = why_not(&measured);
-                    if !trial.left_out.contains(&reason) {
-                        trial.left_out.push(reason);
-                    }
-                } else if open {
-                    trial.measured_ns.extend(mean_ns(&measured));
-                    trial.measured_p99_ns.extend(p99_ns(&measured));
-                } else {
-                    let directions = measured.result.read.iter().chain(&measured.result.write);
-                    trial.measured_max_iops = Some(directions.map(|one| one.iops).sum());
+        for visit in 0..VISITS {
+            for open in [true, false] {
+                for (at, (load, trial)) in trials.iter_mut().enumerate() {
+                    let round = visit * 2 + usize::from(!open);
+                    let seed = workload::derive_seed(self.seed, (round * 10_000 + at) as u64) >> 11;
+                    self.visit(load, trial, open, seed, progress)?;
                 }
             }
+            self.visit_again(visit, progress)?;
         }
         for (_, trial) in trials {
-            if let [first, second, ..] = trial.measured_ns[..] {
-                trial.repeat_rel = Some((first - second).abs() / f64::midpoint(first, second));
+            trial.repeat_rel = distance(&trial.measured_ns);
+        }
+        Ok(())
+    }
+
+    /// One visit to a load, or to its largest rate.
+    fn visit(
+        &mut self,
+        load: &LoadSpec,
+        trial: &mut ValidationTrial,
+        open: bool,
+        seed: u64,
+        progress: &mut Progress,
+    ) -> anyhow::Result<()> {
+        let (amount, rate, part) = if open {
+            (Amount::Poisson(trial.rate_per_s as u64), trial.rate_per_s, 1)
+        } else {
+            (Amount::Depth(self.deepest), trial.max_iops.value / CLOSED_SHARE, CLOSED_PART)
+        };
+        let session = self.session.as_ref().context("no target is open")?;
+        let workload = load.workload(amount, self.area, session.engine, session.alignment())?;
+        let virtual_time = Nanos((REQUESTS / rate * 1e9) as u64);
+        let whole = match (self.arguments.runtime, session.is_simulated()) {
+            (Some(asked), _) => asked,
+            (None, true) => virtual_time,
+            (None, false) => RUNTIME,
+        };
+        let measured = self.trial(&workload, whole, part, seed, progress)?;
+        trial.trial_ids.push(measured.id.clone());
+        if !model::counts(&measured) {
+            let reason = why_not(&measured);
+            if !trial.left_out.contains(&reason) {
+                trial.left_out.push(reason);
+            }
+        } else if open {
+            trial.measured_ns.extend(mean_ns(&measured));
+            trial.measured_p99_ns.extend(p99_ns(&measured));
+        } else {
+            trial.measured_max_iops.push(rate_per_s(&measured));
+        }
+        Ok(())
+    }
+
+    /// One visit to each of the profile's own loads.
+    fn visit_again(&mut self, visit: usize, progress: &mut Progress) -> anyhow::Result<()> {
+        let whole = self.arguments.runtime.unwrap_or(RUNTIME);
+        for at in 0..self.again.len() {
+            let round = 2 * VISITS + visit;
+            let seed = workload::derive_seed(self.seed, (round * 10_000 + at) as u64) >> 11;
+            let workload = self.again[at].workload.clone();
+            let measured = self.trial(&workload, whole, AGAIN_PART, seed, progress)?;
+            let again = &mut self.again[at];
+            again.trial_ids.push(measured.id.clone());
+            if model::counts(&measured) {
+                let open = workload.rate_iops.is_some();
+                again.now.extend(if open {
+                    mean_ns(&measured)
+                } else {
+                    Some(rate_per_s(&measured))
+                });
             }
         }
         Ok(())
     }
 
+    /// One visit, of a part of the whole time that one to a load takes.
     fn trial(
         &mut self,
-        load: &LoadSpec,
-        amount: Amount,
-        rate_per_s: f64,
+        workload: &Workload,
+        whole: Nanos,
+        part: u64,
         seed: u64,
         progress: &mut Progress,
     ) -> anyhow::Result<Trial> {
         let session = self.session.as_mut().context("no target is open")?;
-        let engine = session.engine;
-        let built = load.workload(amount, self.area, engine, session.alignment());
-        let virtual_time = Nanos((REQUESTS / rate_per_s * 1e9) as u64);
-        let time = self.arguments.runtime.unwrap_or(match session.is_simulated() {
-            true => virtual_time,
-            false => RUNTIME,
-        });
+        let time = Nanos(whole.0 / part);
         let ramp_ns = Nanos(time.0 / RAMP_SHARE);
-        let workload = Workload { runtime_ns: time, ramp_ns, ..built? };
+        let workload = Workload { runtime_ns: time, ramp_ns, ..workload.clone() };
         let what = session::describe(&workload);
-        let count = self.arguments.trials as u64 * (VISITS as u64 + 1);
-        let budget = Nanos(time.plus(ramp_ns).0.saturating_mul(count));
+        // In eighths of a visit to a load.
+        let loads = u64::from(self.arguments.trials) * (AGAIN_PART + AGAIN_PART / CLOSED_PART);
+        let visits = (loads + self.again.len() as u64) * VISITS as u64;
+        let each = (whole.0 + whole.0 / RAMP_SHARE) / AGAIN_PART;
+        let budget = Nanos(each.saturating_mul(visits));
         progress.measuring("validation", &what, self.spent, budget);
         let trial = session.trial(&workload, seed, &mut |_| ());
         let trial = trial.map_err(|error| match failure::is_interrupted(&error) {
@@ -272,6 +328,7 @@ impl Run<'_> {
             || (String::new(), None),
             |session| session.identity(&format!("validation {} {}", profile.id, trials.len())),
         );
+        let since_profile = (!profile.simulated).then(|| since(&self.again));
         Validation {
             schema: VALIDATION_SCHEMA.to_owned(),
             halfpower_version: session::VERSION.to_owned(),
@@ -283,11 +340,84 @@ impl Run<'_> {
             target: profile.target.clone(),
             environment: self.session.as_ref().and_then(|session| session.environment.clone()),
             measured_ns: self.spent,
-            summary: summary(self.predictor.advised(), &trials, profile.simulated),
+            summary: summary(
+                self.predictor.advised(),
+                &trials,
+                since_profile.as_ref(),
+                profile.simulated,
+            ),
             trials,
+            since_profile,
             findings: Vec::new(),
         }
     }
+}
+
+/// A load of the profile that is measured again.
+struct Again {
+    workload: Workload,
+    /// Mean response time of an open loop, rate of a closed one, then and now.
+    then: f64,
+    now: Vec<f64>,
+    trial_ids: Vec<String>,
+}
+
+/// Those of a profile: light open loads and deep closed loops, evenly spread over what it has.
+fn again(profile: &Profile, predictor: &Predictor) -> Vec<Again> {
+    let all = || profile.cells.iter().chain(&profile.mixes);
+    let light = |cell: &&Cell| {
+        let mix = model::mix_of(&cell.workload);
+        let max = mix.and_then(|mix| predictor.max_rate(&mix).ok());
+        let rate = cell.workload.rate_iops.filter(|_| cell.workload.arrival == Arrival::Poisson);
+        max.zip(rate).is_some_and(|(max, rate)| (rate as f64) < LOADED * max.value)
+    };
+    let deep = |cell: &&Cell| {
+        cell.workload.arrival == Arrival::Closed && cell.workload.depth >= AGAIN_DEPTH
+    };
+    let again = |cell: &Cell, then: f64| Again {
+        workload: cell.workload.clone(),
+        then,
+        now: Vec::new(),
+        trial_ids: Vec::new(),
+    };
+    let open: Vec<&Cell> = all().filter(light).collect();
+    let closed: Vec<&Cell> = all().filter(deep).collect();
+    let open = spread(&open).map(|cell| again(cell, cell.response_ns.value));
+    open.chain(spread(&closed).map(|cell| again(cell, cell.iops.value))).collect()
+}
+
+/// At most [`AGAIN`] of these, evenly spread.
+fn spread<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+    let count = cells.len().min(AGAIN);
+    (0..count).map(move |at| cells[at * cells.len() / count]).collect::<Vec<_>>().into_iter()
+}
+
+/// What they come to.
+fn since(again: &[Again]) -> SinceProfile {
+    let ratio = |open: bool| {
+        let of_loop = again.iter().filter(|one| one.workload.rate_iops.is_some() == open);
+        let ratios = of_loop.filter(|one| !one.now.is_empty()).map(|one| {
+            let now = one.now.iter().sum::<f64>() / one.now.len() as f64;
+            now / one.then
+        });
+        stats::median_interval(ratios.collect())
+    };
+    SinceProfile {
+        response_ratio: ratio(true),
+        iops_ratio: ratio(false),
+        trial_ids: again.iter().flat_map(|one| one.trial_ids.clone()).collect(),
+    }
+}
+
+/// What the first two visits differ by, over their mean.
+fn distance(visits: &[f64]) -> Option<f64> {
+    let [first, second, ..] = visits else { return None };
+    Some((first - second).abs() / f64::midpoint(*first, *second))
+}
+
+/// Requests per second of both directions.
+fn rate_per_s(trial: &Trial) -> f64 {
+    trial.result.read.iter().chain(&trial.result.write).map(|one| one.iops).sum()
 }
 
 /// Mean response time of all requests.
@@ -316,24 +446,25 @@ fn why_not(trial: &Trial) -> String {
 }
 
 /// What the loads come to.
-fn summary(advised: ModelName, trials: &[ValidationTrial], simulated: bool) -> ValidationSummary {
-    let loaded = |trial: &ValidationTrial| {
-        trial.rate_per_s / trial.measured_max_iops.unwrap_or(trial.max_iops.value) >= LOADED
-    };
-    let measured = |trial: &ValidationTrial| {
-        let count = trial.measured_ns.len() as f64;
-        (count > 0.0).then(|| trial.measured_ns.iter().sum::<f64>() / count)
-    };
-    let error = |trial: &ValidationTrial, model: ModelName| {
+fn summary(
+    advised: ModelName,
+    trials: &[ValidationTrial],
+    since: Option<&SinceProfile>,
+    simulated: bool,
+) -> ValidationSummary {
+    let loaded = |trial: &ValidationTrial| trial.share_of_largest() >= LOADED;
+    // `level` is what the device has moved by.
+    let error = |trial: &ValidationTrial, model: ModelName, level: f64| {
         let foretold = trial.foretold.iter().find(|one| one.model == model)?.response_ns?;
-        Some((foretold / measured(trial)? - 1.0).abs())
+        Some((level * foretold / trial.response_ns()? - 1.0).abs())
     };
     let median = |values: Vec<f64>| (!values.is_empty()).then(|| stats::median(values));
     let of_loads = |heavy: bool| trials.iter().filter(move |trial| loaded(trial) == heavy);
     let accuracy: Vec<ModelAccuracy> = ModelName::ALL
         .into_iter()
         .map(|model| {
-            let errors = |heavy| of_loads(heavy).filter_map(|trial| error(trial, model)).collect();
+            let errors =
+                |heavy| of_loads(heavy).filter_map(|trial| error(trial, model, 1.0)).collect();
             let light: Vec<f64> = errors(false);
             ModelAccuracy {
                 model,
@@ -345,20 +476,43 @@ fn summary(advised: ModelName, trials: &[ValidationTrial], simulated: bool) -> V
         .collect();
     let repeat = |heavy| median(of_loads(heavy).filter_map(|trial| trial.repeat_rel).collect());
     let repeat_rel: Option<f64> = repeat(false);
-    let max_errors = trials
-        .iter()
-        .filter_map(|trial| Some((trial.max_iops.value / trial.measured_max_iops? - 1.0).abs()));
-    let max_iops_rel = median(max_errors.collect());
+    let max_rel = |level: f64| {
+        let error = |trial: &ValidationTrial| {
+            Some((level * trial.max_iops.value / trial.largest_per_s()? - 1.0).abs())
+        };
+        median(trials.iter().filter_map(error).collect())
+    };
+    let max_iops_rel = max_rel(1.0);
+    let response_rel = |level: f64| {
+        median(of_loads(false).filter_map(|trial| error(trial, advised, level)).collect())
+    };
+    let of_rates = since.and_then(|since| since.iops_ratio);
+    let of_responses = since.and_then(|since| since.response_ratio);
+    // Beyond what chance explains.
+    let moved = |ratio: Option<Estimate>| {
+        ratio.filter(|ratio| !(ratio.low..=ratio.high).contains(&1.0)).map(|ratio| ratio.value)
+    };
     let repeatable = REPEAT_FACTOR * repeat_rel.unwrap_or(0.0);
     let goal_rel =
         if simulated { SIMULATED_GOAL.max(repeatable) } else { REAL_GOAL.max(repeatable) };
     let mine = accuracy.iter().find(|one| one.model == advised);
-    let enough = mine.filter(|one| one.trials as usize >= MIN_LOADS).and_then(|one| one.median_rel);
+    let enough = mine.is_some_and(|one| one.trials as usize >= MIN_LOADS);
+    let reached = |response: Option<f64>, max: Option<f64>| {
+        let both = response.filter(|_| enough).zip(max);
+        both.map(|(response, max)| response <= goal_rel && max <= MAX_RATE_GOAL)
+    };
+    let level = (moved(of_responses), moved(of_rates));
+    let reached_but_for_level = match level {
+        (None, None) => None,
+        (responses, rates) => {
+            reached(response_rel(responses.unwrap_or(1.0)), max_rel(rates.unwrap_or(1.0)))
+        }
+    };
     let within: Vec<bool> = trials
         .iter()
         .filter_map(|trial| {
             let interval = &trial.prediction.as_ref()?.response_ns;
-            Some((interval.low..=interval.high).contains(&measured(trial)?))
+            Some((interval.low..=interval.high).contains(&trial.response_ns()?))
         })
         .collect();
     ValidationSummary {
@@ -366,11 +520,15 @@ fn summary(advised: ModelName, trials: &[ValidationTrial], simulated: bool) -> V
         repeat_rel,
         loaded_repeat_rel: repeat(true),
         max_iops_rel,
+        max_iops_repeat_rel: median(
+            trials.iter().filter_map(|trial| distance(&trial.measured_max_iops)).collect(),
+        ),
         goal_rel,
         max_iops_goal_rel: MAX_RATE_GOAL,
-        reached: enough
-            .zip(max_iops_rel)
-            .map(|(error, max)| error <= goal_rel && max <= MAX_RATE_GOAL),
+        max_iops_now_rel: of_rates.and_then(|ratio| max_rel(ratio.value)),
+        response_now_rel: of_responses.and_then(|ratio| response_rel(ratio.value)),
+        reached: reached(response_rel(1.0), max_iops_rel),
+        reached_but_for_level,
         within_interval: (!within.is_empty())
             .then(|| within.iter().filter(|inside| **inside).count() as f64 / within.len() as f64),
         accuracy,

@@ -26,7 +26,9 @@
 //! time of requests that were alone, there is no S and no U.
 
 use crate::visit::{Visit, completed, directions, settled};
-use record::{Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, Trial};
+use record::{
+    Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, MedianVisit, Trial,
+};
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
 const MOST: f64 = 0.75;
@@ -88,6 +90,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         response_ns,
         read_response_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
         write_response_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
+        median_visit: median_visit(visits),
         histogram: visits
             .iter()
             .flat_map(|trial| directions(trial))
@@ -106,6 +109,26 @@ fn of_one_direction(
 ) -> Option<f64> {
     visits.first().filter(|trial| trial.workload.only_op().is_none())?;
     mean_response(visits.iter().filter_map(|trial| direction(trial)))
+}
+
+/// What the middle one of an open loop's visits saw, over their whole windows.
+fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
+    let first = visits.first()?;
+    if first.workload.arrival == Arrival::Closed || visits.len() < stats::MIN_VISITS {
+        return None;
+    }
+    let middle = |of: &dyn Fn(&Trial) -> Option<f64>| -> Option<f64> {
+        let means: Vec<f64> = visits.iter().filter_map(|trial| of(trial)).collect();
+        (!means.is_empty()).then(|| stats::median(means))
+    };
+    let mixed = first.workload.only_op().is_none();
+    Some(MedianVisit {
+        response_ns: middle(&|trial| mean_response(directions(trial)))?,
+        read_response_ns: middle(&|trial| mean_response(trial.result.read.iter()))
+            .filter(|_| mixed),
+        write_response_ns: middle(&|trial| mean_response(trial.result.write.iter()))
+            .filter(|_| mixed),
+    })
 }
 
 /// The mean of one number over the visits. `within_rel` holds the visits' own 95 % half-widths as

@@ -70,12 +70,13 @@ pub use limits::{
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
 pub use prediction::{
     Foretold, ModelAccuracy, Objective, ObjectiveAnswer, PREDICTION_SCHEMA, PredictionDocument,
-    SheetPrediction, VALIDATION_SCHEMA, Validation, ValidationSummary, ValidationTrial,
+    SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation, ValidationSummary,
+    ValidationTrial,
 };
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
-    Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, PROFILE_SCHEMA, Profile,
-    SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
+    Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, MedianVisit,
+    PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use schema::{

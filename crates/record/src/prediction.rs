@@ -131,12 +131,36 @@ pub struct ValidationTrial {
     pub repeat_rel: Option<f64>,
     /// Largest rate predicted.
     pub max_iops: Estimate,
-    /// Largest rate measured, in a closed loop; null where it was not.
-    pub measured_max_iops: Option<f64>,
+    /// Largest rates measured in a closed loop, one per visit.
+    pub measured_max_iops: Vec<f64>,
     /// The trials.
     pub trial_ids: Vec<String>,
     /// Why visits do not count, each once.
     pub left_out: Vec<String>,
+}
+
+impl ValidationTrial {
+    /// Mean response time over the visits; `None` without one that counts.
+    #[must_use]
+    pub fn response_ns(&self) -> Option<f64> {
+        mean(&self.measured_ns)
+    }
+
+    /// Largest rate over the visits, likewise.
+    #[must_use]
+    pub fn largest_per_s(&self) -> Option<f64> {
+        mean(&self.measured_max_iops)
+    }
+
+    /// The rate as a share of the largest one that was measured, else of the predicted one.
+    #[must_use]
+    pub fn share_of_largest(&self) -> f64 {
+        self.rate_per_s / self.largest_per_s().unwrap_or(self.max_iops.value)
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// What a validation comes to, and what was to be reached.
@@ -152,14 +176,36 @@ pub struct ValidationSummary {
     pub loaded_repeat_rel: Option<f64>,
     /// Median absolute error of the largest rate.
     pub max_iops_rel: Option<f64>,
+    /// The same of the predictions times what the profile's own largest rates have moved by: the
+    /// error of the models alone; null where that was not measured.
+    pub max_iops_now_rel: Option<f64>,
+    /// Likewise the advised model's error below 70 %, times what response times have moved by.
+    pub response_now_rel: Option<f64>,
+    /// Median of what visits to one largest rate differ by.
+    pub max_iops_repeat_rel: Option<f64>,
     /// Goal for the advised model below 70 %.
     pub goal_rel: f64,
     /// Goal for the largest rate.
     pub max_iops_goal_rel: f64,
     /// Whether both are reached; null where one could not be told.
     pub reached: Option<bool>,
+    /// Whether they are but for what the device itself has moved by since it was profiled, in largest
+    /// rates, response times or both; null where that was not measured, or is nothing beyond its error.
+    pub reached_but_for_level: Option<bool>,
     /// Share of the loads whose measured mean lies within the predicted interval.
     pub within_interval: Option<f64>,
+}
+
+/// What a profile's own loads show when they are measured again: how far the device has moved since.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SinceProfile {
+    /// Mean response times under open loads below 70 % of the largest rate, now over then: the median
+    /// over the loads, with the interval of that; null where too few were measured.
+    pub response_ratio: Option<Estimate>,
+    /// The same of rates in closed loops at the deepest queues.
+    pub iops_ratio: Option<Estimate>,
+    /// The trials.
+    pub trial_ids: Vec<String>,
 }
 
 /// A profile held against loads that are no part of it.
@@ -187,6 +233,8 @@ pub struct Validation {
     pub measured_ns: Nanos,
     /// The loads, in the order in which they were drawn.
     pub trials: Vec<ValidationTrial>,
+    /// How far the device itself has moved; null on a simulated target, whose time begins anew.
+    pub since_profile: Option<SinceProfile>,
     /// What it comes to.
     pub summary: ValidationSummary,
     /// Conclusions.

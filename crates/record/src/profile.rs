@@ -92,6 +92,10 @@ pub struct Cell {
     /// That of the writes alone, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_response_ns: Option<f64>,
+    /// Medians over the visits of an open loop, which what one of them met by chance does not move;
+    /// absent in closed loops and of fewer than three visits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_visit: Option<MedianVisit>,
     /// Response times of all visits, warm-up included.
     pub histogram: HistogramSnapshot,
     /// Share of time with a request in progress at the device (its own counter), 0 to 1.
@@ -103,6 +107,19 @@ pub struct Cell {
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.
     pub precise: bool,
+}
+
+/// Medians over the visits of their mean response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MedianVisit {
+    /// Of all requests.
+    pub response_ns: f64,
+    /// Of the reads alone; absent where there are only reads or only writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_response_ns: Option<f64>,
+    /// Of the writes alone, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_response_ns: Option<f64>,
 }
 
 /// `y = slope x + intercept` through the response time at depth 1 against request size.

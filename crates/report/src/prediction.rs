@@ -11,8 +11,8 @@ use crate::table::{Column, Entry, Table};
 use crate::{Style, finding, number};
 use record::{
     Estimate, Locality, Mix, ModelAccuracy, ModelName, Objective, Offered, OpKind, Prediction,
-    PredictionDocument, SheetPrediction, Validation, ValidationSummary, ValidationTrial,
-    format_bytes,
+    PredictionDocument, SheetPrediction, SinceProfile, Validation, ValidationSummary,
+    ValidationTrial, format_bytes,
 };
 
 /// Column at which the values of labelled lines begin.
@@ -305,11 +305,15 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     );
     line("response", &response);
     let rate = format!(
-        "median error {}, goal {}",
+        "median error {}, goal {}; the same loads repeat to {}",
         told(summary.max_iops_rel),
-        percent(summary.max_iops_goal_rel)
+        percent(summary.max_iops_goal_rel),
+        told(summary.max_iops_repeat_rel)
     );
     line("largest rate", &rate);
+    if let Some(since) = &validation.since_profile {
+        line("since then", &since_text(since, summary));
+    }
     if let Some(within) = summary.within_interval {
         line(
             "intervals",
@@ -318,10 +322,17 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     }
     line(
         "goal",
-        match summary.reached {
-            Some(true) => "reached",
-            Some(false) => "NOT reached",
-            None => "cannot be told: too few loads were measured",
+        match (summary.reached, summary.reached_but_for_level) {
+            (Some(true), _) => "reached",
+            (Some(false), Some(true)) => {
+                "NOT reached, because the device itself has moved since it was profiled: held against \
+                 what it does now, the models reach it"
+            }
+            (Some(false), Some(false)) => {
+                "NOT reached; the device itself has moved since it was profiled, which is not all of it"
+            }
+            (Some(false), None) => "NOT reached",
+            (None, _) => "cannot be told: too few loads were measured",
         },
     );
     accuracy(&mut page, summary);
@@ -334,6 +345,29 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     page.labelled("  conditions", VALUES, &conditions);
     page.labelled("  validation", VALUES, &validation.id);
     page.finish()
+}
+
+/// How far the device itself has moved since it was profiled.
+fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
+    let ratio = |estimate: &Option<Estimate>| {
+        estimate.as_ref().map_or_else(
+            || "not measured".to_owned(),
+            |one| {
+                let digits = number::digits;
+                format!("x {} ({} to {})", digits(one.value), digits(one.low), digits(one.high))
+            },
+        )
+    };
+    let mut text = format!(
+        "the profile's own loads, measured again: response times {}, largest rates {}",
+        ratio(&since.response_ratio),
+        ratio(&since.iops_ratio)
+    );
+    if let (Some(response), Some(rate)) = (summary.response_now_rel, summary.max_iops_now_rel) {
+        let (response, rate) = (percent(response), percent(rate));
+        text.push_str(&format!("; held against these, the errors are {response} and {rate}"));
+    }
+    text
 }
 
 /// Errors of all models.
@@ -364,7 +398,10 @@ fn accuracy(page: &mut Page, summary: &ValidationSummary) {
 
 /// Load by load.
 fn measured(page: &mut Page, validation: &Validation) {
-    page.heading("Loads", "measured twice each, in an open loop; largest rate in a closed one");
+    page.heading(
+        "Loads",
+        "measured twice each, in an open loop; so are the largest rates, in closed ones",
+    );
     let mut table = Table::new(vec![
         Column::left(2),
         Column::right(1),
@@ -375,23 +412,20 @@ fn measured(page: &mut Page, validation: &Validation) {
     ]);
     table.titles(&["load", "of max", "measured", "repeat", "error", "max err"]);
     for trial in &validation.trials {
-        let mean = (!trial.measured_ns.is_empty())
-            .then(|| trial.measured_ns.iter().sum::<f64>() / trial.measured_ns.len() as f64);
+        let mean = trial.response_ns();
         let signed = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
         let none = || number::NONE.to_owned();
         let error = mean.zip(trial.prediction.as_ref());
         table.row(vec![
             Entry::text(load_text(&trial.mix)),
-            Entry::text(whole(
-                trial.rate_per_s / trial.measured_max_iops.unwrap_or(trial.max_iops.value),
-            )),
+            Entry::text(whole(trial.share_of_largest())),
             Entry::text(mean.map_or_else(none, number::time)),
             Entry::toned(trial.repeat_rel.map_or_else(none, percent), Tone::Faint),
             Entry::text(
                 error.map_or_else(none, |(mean, one)| signed(one.response_ns.value / mean)),
             ),
             Entry::text(
-                trial.measured_max_iops.map_or_else(none, |max| signed(trial.max_iops.value / max)),
+                trial.largest_per_s().map_or_else(none, |max| signed(trial.max_iops.value / max)),
             ),
         ]);
     }

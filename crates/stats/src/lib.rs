@@ -21,6 +21,7 @@ mod drift;
 mod histogram;
 mod known;
 mod line;
+mod median;
 mod quantile;
 mod steady;
 mod visits;
@@ -32,6 +33,7 @@ pub use drift::{drift, drift_across};
 pub use histogram::{Histogram, summarise};
 pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
+pub use median::{median, median_interval};
 pub use quantile::{chi_square_per_degree, normal_quantile, student_t_quantile};
 pub use steady::{Steadiness, steadiness};
 pub use visits::{Look, MIN_VISITS, look, visits_factor, visits_mean, visits_se};
@@ -43,18 +45,6 @@ pub(crate) const UPPER_95: f64 = 0.975;
 /// Arithmetic mean; NaN of nothing.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The middle value, or the mean of the two in the middle; NaN of nothing.
-#[must_use]
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[half],
-        _ => f64::midpoint(values[half - 1], values[half]),
-    }
 }
 
 /// Sum of squared distances from `centre`.

@@ -34,6 +34,7 @@ fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell
         response_ns: exact(f64::from(depth) / iops * 1e9),
         read_response_ns: None,
         write_response_ns: None,
+        median_visit: None,
         histogram: HistogramSnapshot::default(),
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),

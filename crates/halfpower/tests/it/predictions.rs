@@ -7,6 +7,7 @@ use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower};
 use record::{Estimate, ModelName, PredictionDocument, Validation};
 use std::path::Path;
+use testkit::{disk_folder, requires};
 
 /// A folder with the profile of a device.
 fn profiled(device: &str, budget: &str) -> tempfile::TempDir {
@@ -76,6 +77,39 @@ fn eight_servers_are_predicted_and_a_single_queue_is_far_off() {
 fn a_capped_volume_does_not_queue_below_its_cap() {
     let validation = check_goal("capped", "6m");
     assert_eq!(validation.summary.advised, ModelName::Calibrated);
+}
+
+#[test]
+fn a_real_target_is_visited_twice_and_the_profiles_own_loads_again() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let database = folder.path().join("h.db");
+    let words = "--for-diagnosis --budget 12s --size 64m --json";
+    let ended = on(&database, &format!("check {} {words}", folder.path().display()));
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
+    let ended = on(&database, "profile validate last --trials 4 --runtime 240ms --json");
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
+    check_schema("validation-1", &ended.stdout);
+    let validation: Validation = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(!validation.trials.is_empty());
+    for trial in &validation.trials {
+        assert_eq!(trial.trial_ids.len(), 4, "{trial:#?}");
+        if trial.left_out.is_empty() {
+            assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 2));
+        }
+    }
+    let since = validation.since_profile.unwrap();
+    assert!(since.trial_ids.len() >= 12, "{since:#?}");
+    let rates = since.iops_ratio.unwrap();
+    assert!(rates.low <= rates.value && rates.value <= rates.high && rates.low > 0.0, "{rates:?}");
+    assert!(rates.n >= 6, "{rates:?}");
+    assert!(validation.summary.max_iops_now_rel.is_some());
+    // The test file is gone, the results are kept.
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap()).collect();
+    assert!(
+        left.iter().all(|one| one.file_name().to_string_lossy().starts_with("h.db")),
+        "{left:?}"
+    );
 }
 
 #[test]

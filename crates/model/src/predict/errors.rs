@@ -30,6 +30,8 @@ pub struct OpenTrial {
     pub saturation: f64,
     /// Measured mean response time.
     pub response_ns: f64,
+    /// The same with the stalls of the device spread evenly over the profile.
+    pub(super) evened_ns: f64,
     /// Predicted ones.
     pub predicted: Vec<(ModelName, f64)>,
     /// Predicted over measured 99th percentile, where there are both.
@@ -47,6 +49,10 @@ pub struct ModelError {
     pub loaded_median_rel: f64,
     /// Trials behind the first.
     pub trials: usize,
+    /// By what models are ranked: the median over all trials of the error times what is left up to
+    /// saturation, by which what is not known of the capacity moves a queue; of trials with the
+    /// stalls of the device spread evenly, which say nothing of a model.
+    score: f64,
 }
 
 /// Errors, the best model first, and the trials.
@@ -71,7 +77,7 @@ pub(super) fn held_out(
     let mut errors: Vec<ModelError> =
         ModelName::ALL.into_iter().filter_map(|model| error(model, &trials)).collect();
     // Stable: of equals the simpler one.
-    errors.sort_by(|a, b| a.score().total_cmp(&b.score()));
+    errors.sort_by(|a, b| a.score.total_cmp(&b.score));
     (errors, trials)
 }
 
@@ -88,7 +94,8 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
         mix: one.mix.clone(),
         rate_per_s: one.rate_per_s,
         saturation,
-        response_ns: one.response_ns,
+        response_ns: one.measured_ns,
+        evened_ns: one.response_ns,
         predicted,
         p99_ratio: p99.map(|(predicted, measured)| predicted / measured),
     })
@@ -98,31 +105,33 @@ impl OpenTrial {
     /// Predicted over measured, by a model.
     #[must_use]
     pub fn ratio(&self, model: ModelName) -> Option<f64> {
-        let predicted = self.predicted.iter().find(|(name, _)| *name == model)?.1;
-        Some(predicted / self.response_ns)
+        Some(self.predicted_ns(model)? / self.response_ns)
+    }
+
+    fn predicted_ns(&self, model: ModelName) -> Option<f64> {
+        Some(self.predicted.iter().find(|(name, _)| *name == model)?.1)
     }
 }
 
 fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
+    let off = |trial: &OpenTrial, measured_ns: f64| {
+        Some((trial.predicted_ns(model)? / measured_ns - 1.0).abs())
+    };
     let of = |loaded: bool| -> Vec<f64> {
         let of_load = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
-        of_load.filter_map(|trial| Some((trial.ratio(model)? - 1.0).abs())).collect()
+        of_load.filter_map(|trial| off(trial, trial.response_ns)).collect()
     };
     let light = of(false);
+    let scored = trials
+        .iter()
+        .filter_map(|trial| Some(off(trial, trial.evened_ns)? * (1.0 - trial.saturation).max(0.0)));
     (light.len() >= MIN_TRIALS).then(|| ModelError {
         model,
         trials: light.len(),
         median_rel: stats::median(light),
         loaded_median_rel: stats::median(of(true)),
+        score: stats::median(scored.collect()),
     })
-}
-
-impl ModelError {
-    /// By what models are ranked: the light loads, and a quarter of the heavy ones, which are noisier.
-    fn score(&self) -> f64 {
-        let loaded = if self.loaded_median_rel.is_finite() { self.loaded_median_rel } else { 0.0 };
-        self.median_rel + loaded / 4.0
-    }
 }
 
 /// The model of the least error. One server's models are shown and never advised by: on a device

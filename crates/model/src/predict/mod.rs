@@ -15,6 +15,7 @@ mod answer;
 mod capacity;
 mod describe;
 mod errors;
+mod evened;
 mod kriging;
 mod open;
 mod regress;

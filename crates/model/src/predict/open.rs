@@ -23,6 +23,7 @@
 //! says nothing of any other mix.
 
 use super::capacity::{Capacity, place, share};
+use super::evened::Evened;
 use super::kriging::{Kriging, Sample, Scale};
 use super::table::{Table, mix_of};
 use crate::queueing::birth_death_response;
@@ -71,6 +72,9 @@ struct OpenRows {
 pub(crate) struct OpenCell {
     pub(crate) mix: Mix,
     pub(crate) rate_per_s: f64,
+    /// Mean of what was measured.
+    pub(crate) measured_ns: f64,
+    /// Means with the stalls of the device spread evenly: what models are fitted to.
     pub(crate) response_ns: f64,
     pub(crate) read_ns: Option<f64>,
     pub(crate) write_ns: Option<f64>,
@@ -103,18 +107,21 @@ impl OpenCell {
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
-        let open = |cell: &&Cell| cell.workload.arrival == Arrival::Poisson;
+        let open = || cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
+        let evened = Evened::of(open());
         let read = |cell: &Cell| {
+            let (response_ns, read_ns, write_ns) = evened.means(cell);
             Some(Self {
                 mix: mix_of(&cell.workload)?,
                 rate_per_s: cell.workload.rate_iops? as f64,
-                response_ns: cell.response_ns.value,
-                read_ns: cell.read_response_ns,
-                write_ns: cell.write_response_ns,
+                measured_ns: cell.response_ns.value,
+                response_ns,
+                read_ns,
+                write_ns,
                 histogram: cell.histogram.clone(),
             })
         };
-        cells.iter().filter(open).filter_map(read).collect()
+        open().filter_map(read).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use record::{
 };
 
 /// A cell of reads at a depth or, where there is a rate, in an open loop.
-fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, response_ns: f64) -> Cell {
+pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, response_ns: f64) -> Cell {
     let workload = Workload {
         pattern: Pattern::Random,
         bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
@@ -32,6 +32,7 @@ fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, response_ns: f64) 
         response_ns: exact(response_ns),
         read_response_ns: None,
         write_response_ns: None,
+        median_visit: None,
         // Constant times: no variance.
         histogram: HistogramSnapshot {
             buckets: vec![(bucket_index(response_ns as u64) as u32, 10_000)],

@@ -43,6 +43,7 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
         response_ns: exact(response_ns),
         read_response_ns: None,
         write_response_ns: None,
+        median_visit: None,
         histogram: HistogramSnapshot { buckets },
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),

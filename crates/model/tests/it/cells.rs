@@ -193,3 +193,28 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
     // At depth 1 in each of two: requests wait for each other.
     assert!(with(2, 1.0).service_ns.value().is_some());
 }
+
+#[test]
+fn the_median_visit_of_an_open_loop_stands_beside_the_mean_and_a_closed_one_has_none() {
+    let open = record::Workload {
+        arrival: record::Arrival::Poisson,
+        rate_iops: Some(1000),
+        ..random_read()
+    };
+    let slow_by = |times: f64| {
+        let mut trial = trial(&open, 1000.0);
+        let response = trial.result.read.as_mut().unwrap().response_ns.as_mut().unwrap();
+        response.mean *= times;
+        trial
+    };
+    let trials: Vec<Trial> = [1.0, 1.1, 0.9, 30.0, 1.0].map(slow_by).into();
+    let alone = 1e6;
+    let cells = model::aggregate(&trials, 0.05);
+    assert!((cells[0].response_ns.value / alone - 6.8).abs() < 1e-6, "{:?}", cells[0].response_ns);
+    let middle = cells[0].median_visit.unwrap();
+    assert!((middle.response_ns / alone - 1.0).abs() < 1e-6, "{middle:?}");
+    // Reads alone have nothing to be parted into.
+    assert_eq!((middle.read_response_ns, middle.write_response_ns), (None, None));
+    assert!(model::aggregate(&trials[..2], 0.05)[0].median_visit.is_none());
+    assert!(model::aggregate(&visits(&random_read(), 1000.0), 0.05)[0].median_visit.is_none());
+}

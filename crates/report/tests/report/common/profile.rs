@@ -109,6 +109,7 @@ fn cell(op: OpKind, device: Direction, pattern: Pattern, bytes: u64, depth: u32)
         response_ns: device.estimate(response),
         read_response_ns: None,
         write_response_ns: None,
+        median_visit: None,
         histogram: histogram(response),
         utilization: Measured::Value(utilization),
         service_ns: Measured::Value(device.estimate(utilization / iops * 1e9)),
