@@ -33,15 +33,16 @@ use store::Store;
 const RUNTIME: Nanos = Nanos(8_000_000_000);
 /// Requests of a visit in virtual time.
 const REQUESTS: f64 = 40_000.0;
-/// Part of them that a closed loop needs.
-const CLOSED_SHARE: f64 = 0.25;
+/// Part of them that a closed loop needs, before it is parted.
+const CLOSED_SHARE: f64 = 0.5;
 /// Visits to each load.
 const VISITS: usize = 2;
-/// Parts of a visit's time that one to a largest rate takes, and one to a load of the profile.
+/// Part of a visit's time that one to a largest rate takes.
 const CLOSED_PART: u64 = 2;
-const AGAIN_PART: u64 = 8;
 /// Most loads of the profile that are measured again, of open and of closed loops each.
 const AGAIN: usize = 12;
+/// Visits to each of them in each round.
+const AGAIN_VISITS: usize = 2;
 /// Shallowest queue of closed loops that are.
 const AGAIN_DEPTH: u32 = 64;
 /// Part of a visit that is run before it counts.
@@ -66,7 +67,8 @@ pub(crate) struct ValidateArgs {
     /// Loads that are drawn; each is measured twice.
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
-    /// Measured time of each visit [default: 8s; on a simulated target 40,000 requests].
+    /// Measured time of each visit to a load; one to its largest rate takes half
+    /// [default: 8s; on a simulated target 40,000 requests].
     #[arg(long, value_name = "TIME", value_parser = nanos)]
     runtime: Option<Nanos>,
     /// Seed of the loads [default: from the time; 2 for a simulated target].
@@ -108,6 +110,7 @@ pub(crate) fn validate(
         session: None,
         store: None,
         spent: Nanos(0),
+        budget: Nanos(0),
     };
     let cases = validation_cases(seed, arguments.trials as usize, write);
     let mut trials: Vec<(LoadSpec, ValidationTrial)> =
@@ -177,6 +180,7 @@ struct Run<'a> {
     session: Option<Session>,
     store: Option<Store>,
     spent: Nanos,
+    budget: Nanos,
 }
 
 impl Run<'_> {
@@ -213,6 +217,7 @@ impl Run<'_> {
         trials: &mut [(LoadSpec, ValidationTrial)],
         progress: &mut Progress,
     ) -> anyhow::Result<()> {
+        self.budget = self.whole_time(trials);
         for visit in 0..VISITS {
             for open in [true, false] {
                 for (at, (load, trial)) in trials.iter_mut().enumerate() {
@@ -245,13 +250,10 @@ impl Run<'_> {
         };
         let session = self.session.as_ref().context("no target is open")?;
         let workload = load.workload(amount, self.area, session.engine, session.alignment())?;
-        let virtual_time = Nanos((REQUESTS / rate * 1e9) as u64);
-        let whole = match (self.arguments.runtime, session.is_simulated()) {
-            (Some(asked), _) => asked,
-            (None, true) => virtual_time,
-            (None, false) => RUNTIME,
-        };
-        let measured = self.trial(&workload, whole, part, seed, progress)?;
+        let runtime_ns = Nanos(self.time(rate).0 / part);
+        let ramp_ns = Nanos(runtime_ns.0 / RAMP_SHARE);
+        let workload = Workload { runtime_ns, ramp_ns, ..workload };
+        let measured = self.trial(&workload, seed, progress)?;
         trial.trial_ids.push(measured.id.clone());
         if !model::counts(&measured) {
             let reason = why_not(&measured);
@@ -267,60 +269,71 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One visit to each of the profile's own loads.
-    fn visit_again(&mut self, visit: usize, progress: &mut Progress) -> anyhow::Result<()> {
-        let whole = self.arguments.runtime.unwrap_or(RUNTIME);
-        for at in 0..self.again.len() {
-            let round = 2 * VISITS + visit;
-            let seed = workload::derive_seed(self.seed, (round * 10_000 + at) as u64) >> 11;
-            let workload = self.again[at].workload.clone();
-            let measured = self.trial(&workload, whole, AGAIN_PART, seed, progress)?;
-            let again = &mut self.again[at];
-            again.trial_ids.push(measured.id.clone());
-            if model::counts(&measured) {
-                let open = workload.rate_iops.is_some();
-                again.now.extend(if open {
-                    mean_ns(&measured)
-                } else {
-                    Some(rate_per_s(&measured))
-                });
+    /// Some visits to each of the profile's own loads, each as it was made for the profile.
+    fn visit_again(&mut self, round: usize, progress: &mut Progress) -> anyhow::Result<()> {
+        for visit in 0..AGAIN_VISITS {
+            for at in 0..self.again.len() {
+                let stream = 2 * VISITS + round * AGAIN_VISITS + visit;
+                let seed = workload::derive_seed(self.seed, (stream * 10_000 + at) as u64) >> 11;
+                let workload = self.again[at].workload.clone();
+                let measured = self.trial(&workload, seed, progress)?;
+                let again = &mut self.again[at];
+                again.trial_ids.push(measured.id.clone());
+                if model::counts(&measured) {
+                    again.now.extend(match workload.arrival {
+                        Arrival::Closed => Some(rate_per_s(&measured)),
+                        _ => mean_ns(&measured),
+                    });
+                }
             }
         }
         Ok(())
     }
 
-    /// One visit, of a part of the whole time that one to a load takes.
     fn trial(
         &mut self,
         workload: &Workload,
-        whole: Nanos,
-        part: u64,
         seed: u64,
         progress: &mut Progress,
     ) -> anyhow::Result<Trial> {
         let session = self.session.as_mut().context("no target is open")?;
-        let time = Nanos(whole.0 / part);
-        let ramp_ns = Nanos(time.0 / RAMP_SHARE);
-        let workload = Workload { runtime_ns: time, ramp_ns, ..workload.clone() };
-        let what = session::describe(&workload);
-        // In eighths of a visit to a load.
-        let loads = u64::from(self.arguments.trials) * (AGAIN_PART + AGAIN_PART / CLOSED_PART);
-        let visits = (loads + self.again.len() as u64) * VISITS as u64;
-        let each = (whole.0 + whole.0 / RAMP_SHARE) / AGAIN_PART;
-        let budget = Nanos(each.saturating_mul(visits));
-        progress.measuring("validation", &what, self.spent, budget);
-        let trial = session.trial(&workload, seed, &mut |_| ());
+        progress.measuring("validation", &session::describe(workload), self.spent, self.budget);
+        let trial = session.trial(workload, seed, &mut |_| ());
         let trial = trial.map_err(|error| match failure::is_interrupted(&error) {
             true => {
                 Interruption("the validation was not finished, nothing is kept".to_owned()).into()
             }
             false => error,
         })?;
-        self.spent = self.spent.plus(time).plus(ramp_ns);
+        self.spent = self.spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
         if let Some(store) = &mut self.store {
             store.add_trial(&trial).context(session::NOT_SAVED)?;
         }
         Ok(trial)
+    }
+
+    /// What all visits to these loads take.
+    fn whole_time(&self, trials: &[(LoadSpec, ValidationTrial)]) -> Nanos {
+        let open = |(_, trial): &(LoadSpec, ValidationTrial)| self.time(trial.rate_per_s);
+        let closed = |(_, trial): &(LoadSpec, ValidationTrial)| {
+            Nanos(self.time(trial.max_iops.value / CLOSED_SHARE).0 / CLOSED_PART)
+        };
+        let loads: u64 = trials.iter().map(|one| open(one).0 + closed(one).0).sum();
+        let again = self
+            .again
+            .iter()
+            .map(|one| one.workload.runtime_ns.plus(one.workload.ramp_ns).0 * AGAIN_VISITS as u64);
+        Nanos((loads + loads / RAMP_SHARE + again.sum::<u64>()) * VISITS as u64)
+    }
+
+    /// Measured time of a visit to a load of this rate.
+    fn time(&self, rate_per_s: f64) -> Nanos {
+        let simulated = self.session.as_ref().is_some_and(Session::is_simulated);
+        match (self.arguments.runtime, simulated) {
+            (Some(asked), _) => asked,
+            (None, true) => Nanos((REQUESTS / rate_per_s * 1e9) as u64),
+            (None, false) => RUNTIME,
+        }
     }
 
     fn document(&self, profile: &Profile, trials: Vec<ValidationTrial>) -> Validation {
@@ -355,14 +368,38 @@ impl Run<'_> {
 
 /// A load of the profile that is measured again.
 struct Again {
+    /// As it was visited last for the profile, warm-up and length included: a buffer takes more at
+    /// first than later.
     workload: Workload,
-    /// Mean response time of an open loop, rate of a closed one, then and now.
+    /// Median visit of an open loop (which no stall moves), mean rate of a closed one.
     then: f64,
+    /// Mean response time or rate by visit.
     now: Vec<f64>,
     trial_ids: Vec<String>,
 }
 
-/// Those of a profile: light open loads and deep closed loops, evenly spread over what it has.
+impl Again {
+    fn new(cell: &Cell) -> Self {
+        let then = match (cell.workload.arrival, &cell.median_visit) {
+            (Arrival::Closed, _) => cell.iops.value,
+            (_, Some(middle)) => middle.response_ns,
+            (_, None) => cell.response_ns.value,
+        };
+        Self { workload: cell.workload.clone(), then, now: Vec::new(), trial_ids: Vec::new() }
+    }
+
+    /// Now over then.
+    fn ratio(&self) -> Option<f64> {
+        let now = match self.workload.arrival {
+            Arrival::Closed => self.now.iter().sum::<f64>() / self.now.len() as f64,
+            _ => stats::median(self.now.clone()),
+        };
+        Some(now / self.then).filter(|ratio| ratio.is_finite())
+    }
+}
+
+/// Those of a profile: light open loads and deep closed loops, evenly spread over what it has; the
+/// loops that write come last, one after the other, as they did for the profile.
 fn again(profile: &Profile, predictor: &Predictor) -> Vec<Again> {
     let all = || profile.cells.iter().chain(&profile.mixes);
     let light = |cell: &&Cell| {
@@ -374,37 +411,30 @@ fn again(profile: &Profile, predictor: &Predictor) -> Vec<Again> {
     let deep = |cell: &&Cell| {
         cell.workload.arrival == Arrival::Closed && cell.workload.depth >= AGAIN_DEPTH
     };
-    let again = |cell: &Cell, then: f64| Again {
-        workload: cell.workload.clone(),
-        then,
-        now: Vec::new(),
-        trial_ids: Vec::new(),
-    };
-    let open: Vec<&Cell> = all().filter(light).collect();
-    let closed: Vec<&Cell> = all().filter(deep).collect();
-    let open = spread(&open).map(|cell| again(cell, cell.response_ns.value));
-    open.chain(spread(&closed).map(|cell| again(cell, cell.iops.value))).collect()
+    let mut chosen = spread(all().filter(light));
+    let mut closed = spread(all().filter(deep));
+    closed.sort_by_key(|cell| cell.workload.writes());
+    chosen.extend(closed);
+    chosen.into_iter().map(Again::new).collect()
 }
 
 /// At most [`AGAIN`] of these, evenly spread.
-fn spread<'a>(cells: &[&'a Cell]) -> impl Iterator<Item = &'a Cell> {
+fn spread<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<&'a Cell> {
+    let cells: Vec<&Cell> = cells.collect();
     let count = cells.len().min(AGAIN);
-    (0..count).map(move |at| cells[at * cells.len() / count]).collect::<Vec<_>>().into_iter()
+    (0..count).map(|at| cells[at * cells.len() / count]).collect()
 }
 
 /// What they come to.
 fn since(again: &[Again]) -> SinceProfile {
-    let ratio = |open: bool| {
-        let of_loop = again.iter().filter(|one| one.workload.rate_iops.is_some() == open);
-        let ratios = of_loop.filter(|one| !one.now.is_empty()).map(|one| {
-            let now = one.now.iter().sum::<f64>() / one.now.len() as f64;
-            now / one.then
-        });
-        stats::median_interval(ratios.collect())
+    let ratio = |closed: bool| {
+        let of_loop =
+            again.iter().filter(|one| (one.workload.arrival == Arrival::Closed) == closed);
+        stats::median_interval(of_loop.filter_map(Again::ratio).collect())
     };
     SinceProfile {
-        response_ratio: ratio(true),
-        iops_ratio: ratio(false),
+        response_ratio: ratio(false),
+        iops_ratio: ratio(true),
         trial_ids: again.iter().flat_map(|one| one.trial_ids.clone()).collect(),
     }
 }
@@ -492,6 +522,12 @@ fn summary(
     let moved = |ratio: Option<Estimate>| {
         ratio.filter(|ratio| !(ratio.low..=ratio.high).contains(&1.0)).map(|ratio| ratio.value)
     };
+    let level = match (moved(of_responses), moved(of_rates)) {
+        (None, None) => None,
+        (responses, rates) => Some((responses.unwrap_or(1.0), rates.unwrap_or(1.0))),
+    };
+    let response_now_rel = level.and_then(|(responses, _)| response_rel(responses));
+    let max_iops_now_rel = level.and_then(|(_, rates)| max_rel(rates));
     let repeatable = REPEAT_FACTOR * repeat_rel.unwrap_or(0.0);
     let goal_rel =
         if simulated { SIMULATED_GOAL.max(repeatable) } else { REAL_GOAL.max(repeatable) };
@@ -500,13 +536,6 @@ fn summary(
     let reached = |response: Option<f64>, max: Option<f64>| {
         let both = response.filter(|_| enough).zip(max);
         both.map(|(response, max)| response <= goal_rel && max <= MAX_RATE_GOAL)
-    };
-    let level = (moved(of_responses), moved(of_rates));
-    let reached_but_for_level = match level {
-        (None, None) => None,
-        (responses, rates) => {
-            reached(response_rel(responses.unwrap_or(1.0)), max_rel(rates.unwrap_or(1.0)))
-        }
     };
     let within: Vec<bool> = trials
         .iter()
@@ -525,10 +554,10 @@ fn summary(
         ),
         goal_rel,
         max_iops_goal_rel: MAX_RATE_GOAL,
-        max_iops_now_rel: of_rates.and_then(|ratio| max_rel(ratio.value)),
-        response_now_rel: of_responses.and_then(|ratio| response_rel(ratio.value)),
+        max_iops_now_rel,
+        response_now_rel,
         reached: reached(response_rel(1.0), max_iops_rel),
-        reached_but_for_level,
+        reached_but_for_level: level.and_then(|_| reached(response_now_rel, max_iops_now_rel)),
         within_interval: (!within.is_empty())
             .then(|| within.iter().filter(|inside| **inside).count() as f64 / within.len() as f64),
         accuracy,

@@ -176,8 +176,8 @@ pub struct ValidationSummary {
     pub loaded_repeat_rel: Option<f64>,
     /// Median absolute error of the largest rate.
     pub max_iops_rel: Option<f64>,
-    /// The same of the predictions times what the profile's own largest rates have moved by: the
-    /// error of the models alone; null where that was not measured.
+    /// The same of the predictions times what the profile's own largest rates have moved by; null
+    /// where nothing of the device has moved beyond chance.
     pub max_iops_now_rel: Option<f64>,
     /// Likewise the advised model's error below 70 %, times what response times have moved by.
     pub response_now_rel: Option<f64>,
@@ -189,8 +189,8 @@ pub struct ValidationSummary {
     pub max_iops_goal_rel: f64,
     /// Whether both are reached; null where one could not be told.
     pub reached: Option<bool>,
-    /// Whether they are but for what the device itself has moved by since it was profiled, in largest
-    /// rates, response times or both; null where that was not measured, or is nothing beyond its error.
+    /// Whether they are but for what the device itself has moved by since it was profiled; null where
+    /// nothing has moved beyond chance.
     pub reached_but_for_level: Option<bool>,
     /// Share of the loads whose measured mean lies within the predicted interval.
     pub within_interval: Option<f64>,
@@ -199,10 +199,11 @@ pub struct ValidationSummary {
 /// What a profile's own loads show when they are measured again: how far the device has moved since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SinceProfile {
-    /// Mean response times under open loads below 70 % of the largest rate, now over then: the median
-    /// over the loads, with the interval of that; null where too few were measured.
+    /// Mean response times under open loads below 70 % of the largest rate, now over then, both in
+    /// the median visit: the median over the loads, with the interval of that; null with fewer than
+    /// six loads.
     pub response_ratio: Option<Estimate>,
-    /// The same of rates in closed loops at the deepest queues.
+    /// The same of rates in deep closed loops.
     pub iops_ratio: Option<Estimate>,
     /// The trials.
     pub trial_ids: Vec<String>,

@@ -325,11 +325,11 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
         match (summary.reached, summary.reached_but_for_level) {
             (Some(true), _) => "reached",
             (Some(false), Some(true)) => {
-                "NOT reached, because the device itself has moved since it was profiled: held against \
-                 what it does now, the models reach it"
+                "NOT reached: the device itself has moved since it was profiled; as it is now, the \
+                 models would reach it"
             }
             (Some(false), Some(false)) => {
-                "NOT reached; the device itself has moved since it was profiled, which is not all of it"
+                "NOT reached, nor would it be with the device as it is now"
             }
             (Some(false), None) => "NOT reached",
             (None, _) => "cannot be told: too few loads were measured",
@@ -351,7 +351,7 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
 fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     let ratio = |estimate: &Option<Estimate>| {
         estimate.as_ref().map_or_else(
-            || "not measured".to_owned(),
+            || "not told by so few".to_owned(),
             |one| {
                 let digits = number::digits;
                 format!("x {} ({} to {})", digits(one.value), digits(one.low), digits(one.high))
@@ -363,9 +363,16 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
         ratio(&since.response_ratio),
         ratio(&since.iops_ratio)
     );
-    if let (Some(response), Some(rate)) = (summary.response_now_rel, summary.max_iops_now_rel) {
-        let (response, rate) = (percent(response), percent(rate));
-        text.push_str(&format!("; held against these, the errors are {response} and {rate}"));
+    match (summary.response_now_rel, summary.max_iops_now_rel) {
+        (None, None) => text.push_str("; no more than chance explains"),
+        (response, rate) => {
+            let told =
+                |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
+            let (response, rate) = (told(response), told(rate));
+            text.push_str(&format!(
+                "; with the device as it is now the errors would be {response} and {rate}"
+            ));
+        }
     }
     text
 }

@@ -3,8 +3,8 @@
 //! Models that were fitted to none of the open-loop trials are held against all. The calibrated one
 //! is fitted again ten times, each time without every tenth trial, and held against those. The
 //! order of trials is the profile's, in which classes and loads take turns, so each part holds some
-//! of all. The best is the one of the least median error; the models that a profile cannot feed
-//! have none.
+//! of all. The best is the one whose errors are the least where they say something of the model
+//! (see [`ModelError`]); the models that a profile cannot feed have none.
 
 use super::Predictor;
 use super::open::OpenCell;
@@ -122,9 +122,10 @@ fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
         of_load.filter_map(|trial| off(trial, trial.response_ns)).collect()
     };
     let light = of(false);
-    let scored = trials
-        .iter()
-        .filter_map(|trial| Some(off(trial, trial.evened_ns)? * (1.0 - trial.saturation).max(0.0)));
+    // At saturation a queue says nothing, and not all models answer.
+    let below = trials.iter().filter(|trial| trial.saturation < 1.0);
+    let scored =
+        below.filter_map(|trial| Some(off(trial, trial.evened_ns)? * (1.0 - trial.saturation)));
     (light.len() >= MIN_TRIALS).then(|| ModelError {
         model,
         trials: light.len(),
@@ -134,7 +135,7 @@ fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
     })
 }
 
-/// The model of the least error. One server's models are shown and never advised by: on a device
+/// The best model. One server's models are shown and never advised by: on a device
 /// that works in parallel they are wrong by construction, and on others the load-dependent one is
 /// the same.
 pub(super) fn best(errors: &[ModelError]) -> Option<ModelName> {

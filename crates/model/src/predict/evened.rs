@@ -6,19 +6,17 @@
 //! such means, a model gives the unlucky loads slow kinds of requests. All visits of a profile
 //! together, though, tell well how much the stalls add. So of a load that was visited several times
 //! its median visit is taken, which no single stall moves, and to it is added what stalls add to
-//! the profile's loads on average.
-//!
-//! On a device whose loads differ by themselves in how much their visits scatter (a drive that
-//! collects its garbage under writes, not under reads) an own mean says more than the common one.
-//! How much each counts follows from the data: the variance of what the means lie above the medians,
-//! less what the means' own standard errors explain of it, is what the loads differ by (the moment
-//! estimator of DerSimonian and Laird 1986; empirical Bayes). Where nothing is left, the common
-//! share holds.
+//! the profile's loads on average: reads and writes apart, because a drive that collects its garbage
+//! keeps them waiting for different times.
 //!
 //! Rejected: medians alone, which predict a quiet device that nobody has; weights by the inverse
-//! variance of each mean, which favour the loads that met no stall and are too fast by as much.
+//! variance of each mean, which favour the loads that met no stall and are too fast by as much; a
+//! share of each load's own excess by how far the loads differ in it (empirical Bayes), because the
+//! mean of three visits never lies further from their median than its own standard error, so that
+//! nothing is ever left to be the load's own.
 
-use record::Cell;
+use super::capacity::share;
+use record::{Cell, Mix, OpKind};
 
 /// Loads without which a common share is not known.
 const MIN_LOADS: usize = 8;
@@ -26,117 +24,169 @@ const MIN_LOADS: usize = 8;
 /// stalled a hundred times longer than the others is not the rule.
 const TRIMMED: usize = 40;
 
-/// Mean over all requests, of reads, of writes.
-pub(super) type Means = (f64, Option<f64>, Option<f64>);
+/// Mean response times of a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Means {
+    /// Over all requests.
+    pub(super) response_ns: f64,
+    /// Of the reads, and of the writes, where there are both.
+    pub(super) read_ns: Option<f64>,
+    pub(super) write_ns: Option<f64>,
+}
 
-/// What stalls add to the profile's open loads.
+/// What stalls add to reads and to writes of the profile's open loads, as shares of their median
+/// visits; `None` where too few loads tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Evened {
-    /// What they add on average, as a share of the median visit.
-    common: f64,
-    /// How much of what a load's own mean lies beyond that is the load's own, 0 to 1.
-    own: f64,
+    added: [Option<f64>; 2],
 }
 
 impl Evened {
     /// Of these open loads.
-    pub(super) fn of<'a>(cells: impl Iterator<Item = &'a Cell>) -> Self {
-        let (mut excesses, mut variances) = (Vec::new(), Vec::new());
-        for cell in cells {
-            let Some(excess) = excess(cell) else { continue };
-            excesses.push(excess);
-            let error = stats::visits_se(&cell.response_ns) / cell.response_ns.value;
-            variances.push((error * (1.0 + excess)).powi(2));
-        }
-        let count = excesses.len();
-        if count < MIN_LOADS {
-            return Self { common: 0.0, own: 1.0 };
-        }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let centre = mean(&excesses);
-        let between =
-            excesses.iter().map(|one| (one - centre).powi(2)).sum::<f64>() / (count - 1) as f64;
-        let own = if between > 0.0 { (1.0 - mean(&variances) / between).max(0.0) } else { 0.0 };
-        excesses.sort_by(f64::total_cmp);
-        let trimmed = count.div_ceil(TRIMMED);
-        Self { common: mean(&excesses[trimmed..count - trimmed]), own }
+    pub(super) fn of(loads: &[(&Cell, Mix)]) -> Self {
+        let added = |op: OpKind| {
+            let pairs = loads.iter().filter_map(|(cell, mix)| pair(cell, mix, op));
+            let mut excesses: Vec<f64> = pairs.map(|(middle, mean)| mean / middle - 1.0).collect();
+            if excesses.len() < MIN_LOADS {
+                return None;
+            }
+            excesses.sort_by(f64::total_cmp);
+            let trimmed = excesses.len().div_ceil(TRIMMED);
+            let kept = &excesses[trimmed..excesses.len() - trimmed];
+            Some(kept.iter().sum::<f64>() / kept.len() as f64)
+        };
+        Self { added: [OpKind::Read, OpKind::Write].map(added) }
     }
 
     /// The means of a load.
-    pub(super) fn means(&self, cell: &Cell) -> Means {
-        let measured = (cell.response_ns.value, cell.read_response_ns, cell.write_response_ns);
-        let (Some(middle), Some(excess)) = (&cell.median_visit, excess(cell)) else {
-            return measured;
+    pub(super) fn means(&self, cell: &Cell, mix: &Mix) -> Means {
+        let of = |op: OpKind, measured: Option<f64>| match (
+            self.added[op as usize],
+            pair(cell, mix, op),
+        ) {
+            (Some(added), Some((middle, _))) => Some(middle * (1.0 + added)),
+            _ => measured,
         };
-        let factor = 1.0 + self.common + self.own * (excess - self.common);
-        (
-            middle.response_ns * factor,
-            middle.read_response_ns.map(|time| time * factor),
-            middle.write_response_ns.map(|time| time * factor),
-        )
+        let all = cell.response_ns.value;
+        let reads = share(mix, |class| class.op == OpKind::Read);
+        if reads >= 1.0 || reads <= 0.0 {
+            let op = if reads >= 1.0 { OpKind::Read } else { OpKind::Write };
+            let response_ns = of(op, None).unwrap_or(all);
+            return Means { response_ns, read_ns: None, write_ns: None };
+        }
+        let read_ns = of(OpKind::Read, cell.read_response_ns);
+        let write_ns = of(OpKind::Write, cell.write_response_ns);
+        let both = read_ns.zip(write_ns);
+        let response_ns = both.map_or(all, |(read, write)| reads * read + (1.0 - reads) * write);
+        Means { response_ns, read_ns, write_ns }
     }
 }
 
-/// What a load's mean lies above its median visit, as a share of that.
-fn excess(cell: &Cell) -> Option<f64> {
-    let middle = cell.median_visit.as_ref()?.response_ns;
-    (middle > 0.0).then(|| cell.response_ns.value / middle - 1.0)
+/// Median visit and mean of an operation in a load; `None` where it has none of it, or was visited
+/// too seldom.
+fn pair(cell: &Cell, mix: &Mix, op: OpKind) -> Option<(f64, f64)> {
+    let middle = cell.median_visit.as_ref()?;
+    let of_op = share(mix, |class| class.op == op);
+    let (middle, mean) = match op {
+        _ if of_op >= 1.0 => (middle.response_ns, cell.response_ns.value),
+        _ if of_op <= 0.0 => return None,
+        OpKind::Read => (middle.read_response_ns?, cell.read_response_ns?),
+        OpKind::Write => (middle.write_response_ns?, cell.write_response_ns?),
+    };
+    (middle > 0.0).then_some((middle, mean))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::predict::tests::cell;
-    use record::{Estimate, MedianVisit};
+    use record::{Estimate, Locality, MedianVisit, MixClass};
 
-    /// An open load whose mean lies by this share above its median visit of 1 ms, known to `se_rel`.
-    fn load(rate: u64, excess: f64, se_rel: f64) -> Cell {
-        let mean = 1e6 * (1.0 + excess);
-        let half_width = 1.96 * stats::visits_factor(5) * se_rel * mean;
-        Cell {
-            response_ns: Estimate::symmetric(mean, half_width, 5),
+    /// Mean and median over visits.
+    fn of_visits(visits: &[f64]) -> (f64, f64) {
+        (visits.iter().sum::<f64>() / visits.len() as f64, stats::median(visits.to_vec()))
+    }
+
+    /// A load, half of it writes, by what its visits saw of reads and of writes.
+    fn load(at: usize, reads: &[f64], writes: &[f64]) -> (Cell, Mix) {
+        let both: Vec<f64> = reads.iter().zip(writes).map(|(a, b)| (a + b) / 2.0).collect();
+        let ((all, middle), (read, middle_read), (write, middle_write)) =
+            (of_visits(&both), of_visits(reads), of_visits(writes));
+        let cell = Cell {
+            response_ns: Estimate::symmetric(all, 0.1 * all, visits(reads)),
+            read_response_ns: Some(read),
+            write_response_ns: Some(write),
             median_visit: Some(MedianVisit {
-                response_ns: 1e6,
-                read_response_ns: Some(0.8e6),
-                write_response_ns: Some(1.4e6),
+                response_ns: middle,
+                read_response_ns: Some(middle_read),
+                write_response_ns: Some(middle_write),
             }),
-            ..cell(4096, 1, Some(rate), rate as f64, mean)
-        }
+            ..cell(4096, 1, Some(100 + at as u64), 100.0, all)
+        };
+        let class = |op| MixClass { op, locality: Locality::Random, bytes: 4096, share: 0.5 };
+        (cell, Mix { classes: vec![class(OpKind::Read), class(OpKind::Write)] })
+    }
+
+    fn visits(of: &[f64]) -> u32 {
+        u32::try_from(of.len()).unwrap()
+    }
+
+    fn evened(loads: &[(Cell, Mix)]) -> Evened {
+        let loads: Vec<(&Cell, Mix)> =
+            loads.iter().map(|(cell, mix)| (cell, mix.clone())).collect();
+        Evened::of(&loads)
     }
 
     #[test]
-    fn a_stall_that_hit_one_load_is_shared_by_all() {
-        // One visit of five took thirty times as long: its mean is known to no better than itself.
-        let loads: Vec<Cell> = (0..20)
-            .map(|at| if at == 7 { load(100 + at, 5.8, 0.85) } else { load(100 + at, 0.05, 0.05) })
+    fn stalls_that_hit_some_loads_are_shared_by_all() {
+        // Every fourth load met one: its mean is 1.8 times the others', for no fault of its own.
+        let loads: Vec<(Cell, Mix)> = (0..40)
+            .map(|at| {
+                let stalled = if at % 4 == 0 { 5.0 } else { 1.0 };
+                let times = [1.0, 1.0, stalled, 1.0, 1.0];
+                load(at, &times.map(|time| time * 1e6), &times.map(|time| time * 3e6))
+            })
             .collect();
-        let evened = Evened::of(loads.iter());
-        for one in &loads {
-            let (all, reads, writes) = evened.means(one);
-            assert!((all / 1e6 - 1.05).abs() < 0.02, "{all} {evened:?}");
-            assert!((reads.unwrap() / all - 0.8).abs() < 1e-9);
-            assert!((writes.unwrap() / all - 1.4).abs() < 1e-9);
+        let evened = evened(&loads);
+        // A quarter of the loads, 0.8 above; one load is left out at each end.
+        let expected = 1.0 + 0.8 * 9.0 / 38.0;
+        for (cell, mix) in &loads {
+            let means = evened.means(cell, mix);
+            assert!((means.read_ns.unwrap() / 1e6 - expected).abs() < 1e-9, "{means:?}");
+            assert!((means.write_ns.unwrap() / 3e6 - expected).abs() < 1e-9, "{means:?}");
+            assert!((means.response_ns / 2e6 - expected).abs() < 1e-9, "{means:?}");
         }
     }
 
     #[test]
-    fn loads_that_scatter_by_themselves_keep_their_own_means() {
-        let excess = |at: u64| if at.is_multiple_of(2) { 0.5 } else { 0.0 };
-        let loads: Vec<Cell> = (0..20).map(|at| load(100 + at, excess(at), 0.02)).collect();
-        let evened = Evened::of(loads.iter());
-        for (at, one) in (0..).zip(&loads) {
-            let (all, ..) = evened.means(one);
-            assert!((all / 1e6 / (1.0 + excess(at)) - 1.0).abs() < 0.01, "{all} {evened:?}");
-        }
+    fn writes_that_wait_for_garbage_do_not_slow_reads() {
+        let loads: Vec<(Cell, Mix)> =
+            (0..12).map(|at| load(at, &[1e5; 3], &[1e5, 1e5, 4e5])).collect();
+        let means = evened(&loads).means(&loads[3].0, &loads[3].1);
+        assert!((means.read_ns.unwrap() - 1e5).abs() < 1e-6, "{means:?}");
+        assert!((means.write_ns.unwrap() - 2e5).abs() < 1e-6, "{means:?}");
+        assert!((means.response_ns - 1.5e5).abs() < 1e-6, "{means:?}");
     }
 
     #[test]
     fn few_loads_and_few_visits_are_taken_as_they_were_measured() {
-        let loads: Vec<Cell> = (0..7).map(|at| load(100 + at, 0.3, 0.1)).collect();
-        let evened = Evened::of(loads.iter());
-        assert_eq!(evened.means(&loads[0]).0, loads[0].response_ns.value);
-        let many: Vec<Cell> = (0..20).map(|at| load(100 + at, 0.3, 0.1)).collect();
-        let once = Cell { median_visit: None, ..many[0].clone() };
-        assert_eq!(Evened::of(many.iter()).means(&once).0, once.response_ns.value);
+        let few: Vec<(Cell, Mix)> =
+            (0..7).map(|at| load(at, &[1e6, 1e6, 2e6], &[3e6, 3e6, 4e6])).collect();
+        let as_measured = |cell: &Cell| Means {
+            response_ns: cell.response_ns.value,
+            read_ns: cell.read_response_ns,
+            write_ns: cell.write_response_ns,
+        };
+        let close = |means: Means, (cell, _): &(Cell, Mix)| {
+            let measured = as_measured(cell);
+            assert_eq!((means.read_ns, means.write_ns), (measured.read_ns, measured.write_ns));
+            assert!((means.response_ns / measured.response_ns - 1.0).abs() < 1e-9, "{means:?}");
+        };
+        close(evened(&few).means(&few[0].0, &few[0].1), &few[0]);
+        let mut many: Vec<(Cell, Mix)> =
+            (0..20).map(|at| load(at, &[1e6, 1e6, 2e6], &[3e6, 3e6, 4e6])).collect();
+        let evened = evened(&many);
+        many[0].0.median_visit = None;
+        close(evened.means(&many[0].0, &many[0].1), &many[0]);
     }
 }

@@ -3,8 +3,8 @@
 //! A [`Predictor`] is made of a profile's cells once and then asked as often as needed. It holds all
 //! models of [`ModelName`], from the utilization law to the one that was calibrated with open
 //! loads, and knows how far each of them lies from the profile's own open-loop trials, each of
-//! which is left out where a model was fitted to it ([`Predictor::errors`]). The one with the least
-//! error is the one that [`Predictor::predict`] answers by; a profile without such trials is
+//! which is left out where a model was fitted to it ([`Predictor::errors`]). The best
+//! of them is the one that [`Predictor::predict`] answers by; a profile without such trials is
 //! answered by the load-dependent model and says so.
 //!
 //! The way through: [`table`] has times per request by operation, place, size and depth, and what

@@ -23,7 +23,7 @@
 //! says nothing of any other mix.
 
 use super::capacity::{Capacity, place, share};
-use super::evened::Evened;
+use super::evened::{Evened, Means};
 use super::kriging::{Kriging, Sample, Scale};
 use super::table::{Table, mix_of};
 use crate::queueing::birth_death_response;
@@ -107,12 +107,14 @@ impl OpenCell {
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
-        let open = || cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
-        let evened = Evened::of(open());
-        let read = |cell: &Cell| {
-            let (response_ns, read_ns, write_ns) = evened.means(cell);
+        let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
+        let loads: Vec<(&Cell, Mix)> =
+            open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
+        let evened = Evened::of(&loads);
+        let read = |(cell, mix): &(&Cell, Mix)| {
+            let Means { response_ns, read_ns, write_ns } = evened.means(cell, mix);
             Some(Self {
-                mix: mix_of(&cell.workload)?,
+                mix: mix.clone(),
                 rate_per_s: cell.workload.rate_iops? as f64,
                 measured_ns: cell.response_ns.value,
                 response_ns,
@@ -121,7 +123,7 @@ impl OpenCell {
                 histogram: cell.histogram.clone(),
             })
         };
-        open().filter_map(read).collect()
+        loads.iter().filter_map(read).collect()
     }
 }
 

@@ -11,6 +11,7 @@ mod common;
 mod properties;
 mod snapshots;
 mod trace;
+mod validation;
 mod watch;
 
 /// Plain text, 80 columns: a log file.
