@@ -61,6 +61,9 @@ const OPEN_REQUESTS: f64 = 12_000.0;
 /// The same of drawn mixes: many of them seen roughly tell more of what lies between than few seen
 /// well.
 const DRAWN_REQUESTS: f64 = 8_000.0;
+/// How many times as many where time costs nothing: a device that stalls by itself shows how much
+/// only to who waits.
+const LEISURELY: f64 = 2.0;
 const ROUNDS: f64 = 24.0;
 /// Requests of a first visit, at the rate of the slowest cell so far.
 const FIRST_REQUESTS: f64 = 1_000.0;
@@ -504,6 +507,10 @@ impl DiagnosisPlan {
         };
         let longest = (budget * share / (visits * cells)).max(MIN_VISIT.0 as f64);
         let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(|| self.expected(index));
+        let requests = match cell.workload.rate_iops {
+            Some(_) if self.at_leisure() => LEISURELY * requests,
+            _ => requests,
+        };
         let rounds = match cell.workload.rate_iops {
             None => ROUNDS * f64::from(cell.workload.depth),
             Some(_) => 0.0,

@@ -32,6 +32,8 @@ use record::{
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
 const MOST: f64 = 0.75;
+/// Fewest visits whose middle one says more than their mean.
+const MEDIAN_VISITS: usize = 5;
 
 /// Whether a trial's numbers enter a profile: clean, without failed or short requests, and with at
 /// least one that completed.
@@ -114,7 +116,7 @@ fn of_one_direction(
 /// What the middle one of an open loop's visits saw, over their whole windows.
 fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     let first = visits.first()?;
-    if first.workload.arrival == Arrival::Closed || visits.len() < stats::MIN_VISITS {
+    if first.workload.arrival == Arrival::Closed || visits.len() < MEDIAN_VISITS {
         return None;
     }
     let middle = |of: &dyn Fn(&Trial) -> Option<f64>| -> Option<f64> {

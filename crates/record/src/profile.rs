@@ -93,7 +93,7 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_response_ns: Option<f64>,
     /// Medians over the visits of an open loop, which what one of them met by chance does not move;
-    /// absent in closed loops and of fewer than three visits.
+    /// absent in closed loops and of fewer than five visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_visit: Option<MedianVisit>,
     /// Response times of all visits, warm-up included.

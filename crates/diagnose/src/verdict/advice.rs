@@ -17,7 +17,7 @@
 use super::causes::sure;
 use super::expected::{Look, Reference};
 use super::judge::SLOW_FROM;
-use super::outstanding::{constant_depth, kept_up, partly_kept_up};
+use super::outstanding::{Upkeep, constant_depth, kept_up, partly_kept_up};
 use super::{Judged, tally::Tally};
 use crate::words::percent;
 use record::{
@@ -280,13 +280,22 @@ impl<'a> Asked<'a> {
         };
         let time = at_least(&self.reference?.widened(&prediction.response_ns), MODEL_ERROR);
         let open = self.loosened(&time, &look.mix);
-        if !stretch.known.constant && !partly_kept_up(stretch.series) {
+        if !self.partly_kept_up() {
             return Some((open, self.same_rate()));
         }
         // Between work that comes by itself and work that is kept up.
         let between =
             Estimate { low: open.low.min(closed.low), high: open.high.max(closed.high), ..closed };
         Some((between, Estimate { low: self.iops, ..rate }))
+    }
+
+    /// Whether a program keeps a part of the requests outstanding, or nothing excludes it of a queue
+    /// that is deep.
+    fn partly_kept_up(&self) -> bool {
+        let stretch = &self.judged.stretch;
+        stretch.known.constant
+            || partly_kept_up(stretch.series)
+            || stretch.deep.is_some_and(|deep| deep.upkeep != Upkeep::Chance)
     }
 
     fn restore(&self, cause: CauseCode) -> Option<Remedy> {
@@ -307,6 +316,9 @@ impl<'a> Asked<'a> {
         remedy = self.with_effect(remedy, self.effect(after, rate), false);
         let assumes = if self.judged.stretch.known.constant {
             "as many requests in progress as now"
+        } else if self.partly_kept_up() {
+            "between as many requests in progress as now and such that arrive as often as now, by \
+             chance"
         } else {
             "requests that arrive as often as now, by chance"
         };

@@ -12,8 +12,9 @@
 //! Rejected: medians alone, which predict a quiet device that nobody has; weights by the inverse
 //! variance of each mean, which favour the loads that met no stall and are too fast by as much; a
 //! share of each load's own excess by how far the loads differ in it (empirical Bayes), because the
-//! mean of three visits never lies further from their median than its own standard error, so that
-//! nothing is ever left to be the load's own.
+//! mean of a few visits hardly ever lies further from their median than its own standard error, so
+//! that nothing is left to be the load's own; medians of three visits, which on a simulated device
+//! with stalls of its own made errors of 8 % to 9 %.
 
 use super::capacity::share;
 use record::{Cell, Mix, OpKind};

@@ -215,6 +215,6 @@ fn the_median_visit_of_an_open_loop_stands_beside_the_mean_and_a_closed_one_has_
     assert!((middle.response_ns / alone - 1.0).abs() < 1e-6, "{middle:?}");
     // Reads alone have nothing to be parted into.
     assert_eq!((middle.read_response_ns, middle.write_response_ns), (None, None));
-    assert!(model::aggregate(&trials[..2], 0.05)[0].median_visit.is_none());
+    assert!(model::aggregate(&trials[..4], 0.05)[0].median_visit.is_none());
     assert!(model::aggregate(&visits(&random_read(), 1000.0), 0.05)[0].median_visit.is_none());
 }
