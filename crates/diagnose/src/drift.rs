@@ -60,8 +60,7 @@ fn visits_by_cell(trials: &[Trial]) -> Vec<Visits<'_>> {
         if !model::counts(trial) {
             continue;
         }
-        let directions = trial.result.read.iter().chain(&trial.result.write);
-        let iops = directions.map(|direction| direction.iops).sum();
+        let iops = trial.iops();
         match groups.iter_mut().find(|group| group.cell == trial.cell) {
             Some(group) => {
                 group.times_s.push(time_s);

@@ -233,13 +233,12 @@ impl CheckPlan {
             return;
         };
         if model::counts(trial) {
-            let directions = trial.result.read.iter().chain(&trial.result.write);
-            cell.rates.push(directions.map(|direction| direction.iops).sum());
+            cell.rates.push(trial.iops());
             return;
         }
-        let mut directions = trial.result.read.iter().chain(&trial.result.write);
         cell.stalls += 1;
-        cell.failed = cell.stalls >= MAX_STALLS || directions.any(|d| d.errors + d.short > 0);
+        cell.failed =
+            cell.stalls >= MAX_STALLS || trial.directions().any(|d| d.errors + d.short > 0);
     }
 
     fn phase(&self) -> Phase {

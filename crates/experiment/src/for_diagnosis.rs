@@ -55,16 +55,16 @@ const DRAWN: u64 = 24;
 const DRAWN_AT_LEISURE: u64 = 160;
 const LEISURE: Nanos = Nanos(3_600_000_000_000);
 const DRAWN_LOADS: (u64, u64) = (15, 88);
-/// Requests that a visit should see, and rounds of its depth.
+/// Requests that a visit should see, and in a closed loop also rounds of its depth.
 const CLOSED_REQUESTS: f64 = 4_000.0;
 const OPEN_REQUESTS: f64 = 12_000.0;
 /// The same of drawn mixes: many of them seen roughly tell more of what lies between than few seen
 /// well.
 const DRAWN_REQUESTS: f64 = 8_000.0;
-/// How many times as many where time costs nothing: a device that stalls by itself shows how much
-/// only to who waits.
-const LEISURELY: f64 = 2.0;
 const ROUNDS: f64 = 24.0;
+/// How many times as many requests a visit to an open load sees where time costs nothing: a device
+/// that stalls by itself shows how much only to who waits.
+const LEISURELY: f64 = 2.0;
 /// Requests of a first visit, at the rate of the slowest cell so far.
 const FIRST_REQUESTS: f64 = 1_000.0;
 /// Parts of the budget, and the number of cells by which they are divided into visits.
@@ -239,8 +239,7 @@ impl DiagnosisPlan {
             cell.stalls += 1;
             return;
         }
-        let directions = trial.result.read.iter().chain(&trial.result.write);
-        cell.rates.push(directions.map(|direction| direction.iops).sum());
+        cell.rates.push(trial.iops());
         if cell.workload.rate_iops.is_none() {
             self.closed.push(trial.clone());
         }
@@ -499,25 +498,21 @@ impl DiagnosisPlan {
         let budget = self.settings.budget.0 as f64;
         let visits = MIN_VISITS as f64;
         let pure = mix_of(&cell.workload).is_some_and(|mix| mix.classes.len() == 1);
-        let (share, cells, requests) = match cell.workload.rate_iops {
-            None if fills_buffers(&cell.workload) => (CLOSED_SHARE, CLOSED_CELLS, FILLING_REQUESTS),
-            None => (CLOSED_SHARE, CLOSED_CELLS, CLOSED_REQUESTS),
-            Some(_) if pure => (OPEN_SHARE, OPEN_CELLS, OPEN_REQUESTS),
-            Some(_) => (OPEN_SHARE, OPEN_CELLS, DRAWN_REQUESTS),
+        let open = cell.workload.rate_iops.is_some();
+        let (share, cells) =
+            if open { (OPEN_SHARE, OPEN_CELLS) } else { (CLOSED_SHARE, CLOSED_CELLS) };
+        let rounds = ROUNDS * f64::from(cell.workload.depth);
+        let patience = if self.at_leisure() { LEISURELY } else { 1.0 };
+        let requests = match cell.workload.rate_iops {
+            // A cell that was never seen may be much faster than the slowest one.
+            None if cell.rates.is_empty() => FIRST_REQUESTS,
+            None if fills_buffers(&cell.workload) => FILLING_REQUESTS.max(rounds),
+            None => CLOSED_REQUESTS.max(rounds),
+            Some(_) if pure => OPEN_REQUESTS * patience,
+            Some(_) => DRAWN_REQUESTS * patience,
         };
         let longest = (budget * share / (visits * cells)).max(MIN_VISIT.0 as f64);
         let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(|| self.expected(index));
-        let requests = match cell.workload.rate_iops {
-            Some(_) if self.at_leisure() => LEISURELY * requests,
-            _ => requests,
-        };
-        let rounds = match cell.workload.rate_iops {
-            None => ROUNDS * f64::from(cell.workload.depth),
-            Some(_) => 0.0,
-        };
-        // A cell that was never seen may be much faster than the slowest one.
-        let first = cell.rates.is_empty() && cell.workload.rate_iops.is_none();
-        let requests = if first { FIRST_REQUESTS } else { requests.max(rounds) };
         let wanted = match rate {
             Some(rate) if rate > 0.0 => requests / rate * 1e9,
             _ => FIRST_VISIT.0 as f64,

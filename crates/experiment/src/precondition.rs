@@ -112,7 +112,7 @@ impl PreconditionPlan {
     pub fn next_trial(&self, done: &[Trial]) -> Option<&Workload> {
         let Some((_, rounds)) = done.split_first() else { return Some(&self.fill) };
         // Where nothing completes, repeating it changes nothing.
-        let dead = done.last().is_some_and(|trial| iops(trial) == 0.0);
+        let dead = done.last().is_some_and(|trial| trial.iops() == 0.0);
         let over = dead || rounds.len() >= MAX_ROUNDS || steady(&rates(rounds));
         (!over).then_some(&self.round)
     }
@@ -136,12 +136,7 @@ impl PreconditionPlan {
 }
 
 fn rates(rounds: &[Trial]) -> Vec<f64> {
-    rounds.iter().map(iops).collect()
-}
-
-fn iops(trial: &Trial) -> f64 {
-    let directions = trial.result.read.iter().chain(&trial.result.write);
-    directions.map(|direction| direction.iops).sum()
+    rounds.iter().map(Trial::iops).collect()
 }
 
 fn bytes(trial: &Trial) -> u64 {

@@ -171,16 +171,10 @@ fn visit<'a>(
     rpm: Option<f64>,
 ) -> Visit<'a> {
     let result = &trial.result;
-    let directions: Vec<_> = result.read.iter().chain(&result.write).collect();
+    let directions: Vec<_> = trial.directions().collect();
     let sum = |value: &dyn Fn(&record::DirectionResult) -> f64| -> f64 {
         directions.iter().map(|direction| value(direction)).sum()
     };
-    let iops = sum(&|direction| direction.iops);
-    let ios = sum(&|direction| direction.ios as f64);
-    let time = sum(&|direction| {
-        let mean = direction.response_ns.as_ref().map_or(0.0, |times| times.mean);
-        mean * direction.ios as f64
-    });
     let iops_ci95_rel = match directions.as_slice() {
         [only] => only.iops_ci95_rel,
         _ => None,
@@ -198,7 +192,7 @@ fn visit<'a>(
         let read = counters.and_then(|counters| counters.other_bytes);
         add("read_bytes_per_written_byte", read.map(|read| read as f64 / written));
     }
-    add("ios_per_revolution", rpm.map(|rpm| iops * 60.0 / rpm));
+    add("ios_per_revolution", rpm.map(|rpm| trial.iops() * 60.0 / rpm));
     add("end_over_begin", end_over_begin(trial));
     let duration = result.duration_ns.as_secs_f64();
     if let Some(flush_ms) = done.extras.get("flush_ms") {
@@ -207,10 +201,10 @@ fn visit<'a>(
     }
     Visit {
         planned,
-        iops,
+        iops: trial.iops(),
         iops_ci95_rel,
         bytes_per_s: sum(&|direction| direction.bytes_per_s),
-        response_ns: if ios > 0.0 { time / ios } else { 0.0 },
+        response_ns: trial.response_ns().unwrap_or_default(),
         cpu_us_per_io: trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io),
         extras,
     }

@@ -37,8 +37,7 @@ pub(crate) struct Interruption(pub(crate) String);
 /// The error for trials of which no request at all came back well, as where a device is gone:
 /// what failed is kept, but there is no result to print.
 pub(crate) fn nothing_completed(trials: &[Trial]) -> Option<anyhow::Error> {
-    let directions =
-        || trials.iter().flat_map(|trial| trial.result.read.iter().chain(&trial.result.write));
+    let directions = || trials.iter().flat_map(Trial::directions);
     let failed: u64 = directions().map(|direction| direction.errors).sum();
     let short: u64 = directions().map(|direction| direction.short).sum();
     if failed + short == 0 || directions().any(|direction| direction.ios > 0) {

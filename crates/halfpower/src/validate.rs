@@ -261,10 +261,10 @@ impl Run<'_> {
                 trial.left_out.push(reason);
             }
         } else if open {
-            trial.measured_ns.extend(mean_ns(&measured));
-            trial.measured_p99_ns.extend(p99_ns(&measured));
+            trial.measured_ns.extend(measured.response_ns());
+            trial.measured_p99_ns.extend(measured.histogram().percentile(0.99));
         } else {
-            trial.measured_max_iops.push(rate_per_s(&measured));
+            trial.measured_max_iops.push(measured.iops());
         }
         Ok(())
     }
@@ -281,8 +281,8 @@ impl Run<'_> {
                 again.trial_ids.push(measured.id.clone());
                 if model::counts(&measured) {
                     again.now.extend(match workload.arrival {
-                        Arrival::Closed => Some(rate_per_s(&measured)),
-                        _ => mean_ns(&measured),
+                        Arrival::Closed => Some(measured.iops()),
+                        _ => measured.response_ns(),
                     });
                 }
             }
@@ -443,27 +443,6 @@ fn since(again: &[Again]) -> SinceProfile {
 fn distance(visits: &[f64]) -> Option<f64> {
     let [first, second, ..] = visits else { return None };
     Some((first - second).abs() / f64::midpoint(*first, *second))
-}
-
-/// Requests per second of both directions.
-fn rate_per_s(trial: &Trial) -> f64 {
-    trial.result.read.iter().chain(&trial.result.write).map(|one| one.iops).sum()
-}
-
-/// Mean response time of all requests.
-fn mean_ns(trial: &Trial) -> Option<f64> {
-    let directions = trial.result.read.iter().chain(&trial.result.write);
-    let pairs = directions.filter_map(|one| Some((one.ios as f64, one.response_ns.as_ref()?.mean)));
-    let (count, sum) =
-        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
-    (count > 0.0).then(|| sum / count)
-}
-
-fn p99_ns(trial: &Trial) -> Option<f64> {
-    let directions = trial.result.read.iter().chain(&trial.result.write);
-    let histograms = directions.map(|one| &one.histogram);
-    let all = histograms.fold(record::HistogramSnapshot::default(), |sum, one| sum.merged(one));
-    all.percentile(0.99)
 }
 
 /// Why a trial does not count.

@@ -29,7 +29,7 @@ pub type Answer = (Purpose, Trial);
 /// Bytes per second of a trial, both directions; `None` where it does not count. A cached file is
 /// meant to be served by the page cache, which makes any other trial invalid.
 fn rate(purpose: Purpose, trial: &Trial) -> Option<f64> {
-    let directions = || trial.result.read.iter().chain(&trial.result.write);
+    let directions = || trial.directions();
     let failed: u64 = directions().map(|direction| direction.errors + direction.short).sum();
     let done: u64 = directions().map(|direction| direction.ios).sum();
     let counts = match purpose {

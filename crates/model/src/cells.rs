@@ -25,9 +25,10 @@
 //! that touches it. Where it cannot be right, because it never moved or gives more than the response
 //! time of requests that were alone, there is no S and no U.
 
-use crate::visit::{Visit, completed, directions, settled};
+use crate::visit::{Visit, settled};
 use record::{
     Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, MedianVisit, Trial,
+    mean_response_ns,
 };
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
@@ -39,8 +40,9 @@ const MEDIAN_VISITS: usize = 5;
 /// least one that completed.
 #[must_use]
 pub fn counts(trial: &Trial) -> bool {
-    let failures: u64 = directions(trial).map(|direction| direction.errors + direction.short).sum();
-    trial.clean() && failures == 0 && completed(trial) > 0 && trial.result.duration_ns.0 > 0
+    let failures: u64 =
+        trial.directions().map(|direction| direction.errors + direction.short).sum();
+    trial.clean() && failures == 0 && trial.completed() > 0 && trial.result.duration_ns.0 > 0
 }
 
 /// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.
@@ -85,7 +87,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         cell: last.cell.clone(),
         workload: last.workload.clone(),
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
-        ios: visits.iter().map(|trial| completed(trial)).sum(),
+        ios: visits.iter().map(|trial| trial.completed()).sum(),
         rerun_iops: iops,
         iops,
         bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
@@ -95,8 +97,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         median_visit: median_visit(visits),
         histogram: visits
             .iter()
-            .flat_map(|trial| directions(trial))
-            .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram)),
+            .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram())),
         utilization,
         service_ns,
         cpu_us_per_io: cpu_per_request(visits),
@@ -110,7 +111,7 @@ fn of_one_direction(
     direction: impl Fn(&Trial) -> Option<&DirectionResult>,
 ) -> Option<f64> {
     visits.first().filter(|trial| trial.workload.only_op().is_none())?;
-    mean_response(visits.iter().filter_map(|trial| direction(trial)))
+    mean_response_ns(visits.iter().filter_map(|trial| direction(trial)))
 }
 
 /// What the middle one of an open loop's visits saw, over their whole windows.
@@ -125,10 +126,10 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     };
     let mixed = first.workload.only_op().is_none();
     Some(MedianVisit {
-        response_ns: middle(&|trial| mean_response(directions(trial)))?,
-        read_response_ns: middle(&|trial| mean_response(trial.result.read.iter()))
+        response_ns: middle(&|trial| trial.response_ns())?,
+        read_response_ns: middle(&|trial| mean_response_ns(trial.result.read.iter()))
             .filter(|_| mixed),
-        write_response_ns: middle(&|trial| mean_response(trial.result.write.iter()))
+        write_response_ns: middle(&|trial| mean_response_ns(trial.result.write.iter()))
             .filter(|_| mixed),
     })
 }
@@ -162,7 +163,7 @@ fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: &[Option<f64>
 /// A window cuts off part of a request: each visit's count is right to one, which matters where
 /// the visits agree better than that (a device without variance). As a share of the rate.
 fn counting_error(visits: &[&Trial]) -> f64 {
-    let requests: u64 = visits.iter().map(|trial| completed(trial)).sum();
+    let requests: u64 = visits.iter().map(|trial| trial.completed()).sum();
     visits.len() as f64 / requests.max(1) as f64
 }
 
@@ -185,25 +186,16 @@ fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate)
     if utilization <= 0.0 {
         return Err("the busy counter, in milliseconds, never moved".to_owned());
     }
-    let services: Vec<f64> = told.iter().map(|(trial, share)| share * 1e9 / rate(trial)).collect();
-    let requests: Vec<f64> = told.iter().map(|(trial, _)| completed(trial) as f64).collect();
+    let services: Vec<f64> = told.iter().map(|(trial, share)| share * 1e9 / trial.iops()).collect();
+    let requests: Vec<f64> = told.iter().map(|(trial, _)| trial.completed() as f64).collect();
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);
     // Against R of the same visits, over the same window.
-    let response = mean_response(told.iter().flat_map(|(trial, _)| directions(trial)));
+    let response = mean_response_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
     if alone && response.is_some_and(|mean| service.low > mean) {
         return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
     }
     Ok((utilization, service))
-}
-
-/// Mean response time over the whole windows, weighted by requests; `None` without one.
-fn mean_response<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
-    let pairs = directions
-        .filter_map(|direction| Some((direction.ios as f64, direction.response_ns.as_ref()?.mean)));
-    let (requests, times) =
-        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
-    (requests > 0.0).then(|| times / requests)
 }
 
 /// U and S without a value, for one reason.
@@ -251,11 +243,6 @@ fn busy_share(trial: &Trial) -> Result<f64, String> {
     }
 }
 
-/// Requests per second over the whole window, which is that of the device's counters.
-fn rate(trial: &Trial) -> f64 {
-    directions(trial).map(|direction| direction.iops).sum()
-}
-
 /// The trial's own interval of its rate, as a share: half-widths of both directions added, which
 /// is right where they move together and wide elsewhere.
 fn rate_interval(trial: &Trial) -> Option<f64> {
@@ -274,7 +261,7 @@ fn weighted_interval(
     trial: &Trial,
     weight_and_width: impl Fn(&DirectionResult) -> Option<(f64, f64)>,
 ) -> Option<f64> {
-    let active = directions(trial).filter(|direction| direction.ios > 0);
+    let active = trial.directions().filter(|direction| direction.ios > 0);
     let pairs: Vec<(f64, f64)> = active.map(weight_and_width).collect::<Option<_>>()?;
     let total: f64 = pairs.iter().map(|(weight, _)| weight).sum();
     let sum: f64 = pairs.iter().map(|(weight, width)| weight * width).sum();

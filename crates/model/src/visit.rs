@@ -20,7 +20,7 @@
 //! time were counted over the whole window and stay so. A mixed workload is kept whole, because its
 //! series does not part the directions.
 
-use record::{DirectionResult, Trial};
+use record::Trial;
 
 /// A warm-up that is none passes the visits' agreement this rarely.
 const FALSE_ALARM_SHARE: f64 = 0.01;
@@ -42,16 +42,6 @@ pub(crate) struct Visit {
 pub(crate) fn settled(trials: &[&Trial]) -> Vec<Visit> {
     let cut = warm_up(trials);
     trials.iter().map(|trial| after(trial, cut).unwrap_or_else(|| whole(trial))).collect()
-}
-
-/// Both directions of a trial, as far as they were asked for.
-pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = &DirectionResult> {
-    trial.result.read.iter().chain(trial.result.write.iter())
-}
-
-/// Requests completed in the whole window.
-pub(crate) fn completed(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.ios).sum()
 }
 
 /// Leading intervals of the series that are warm-up in all visits; 0 where none is.
@@ -119,14 +109,11 @@ fn after(trial: &Trial, cut: usize) -> Option<Visit> {
 }
 
 fn whole(trial: &Trial) -> Visit {
-    let response_ns: f64 = directions(trial)
-        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean))
-        .sum();
     Visit {
-        iops: directions(trial).map(|direction| direction.iops).sum(),
-        bytes_per_s: directions(trial).map(|direction| direction.bytes_per_s).sum(),
-        response_ns: response_ns / completed(trial) as f64,
-        requests: completed(trial) as f64,
+        iops: trial.iops(),
+        bytes_per_s: trial.directions().map(|direction| direction.bytes_per_s).sum(),
+        response_ns: trial.response_ns().unwrap_or(f64::NAN),
+        requests: trial.completed() as f64,
     }
 }
 

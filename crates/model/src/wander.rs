@@ -16,7 +16,6 @@
 //! their levels says it directly; the larger of the two holds.
 
 use crate::cells::counts;
-use crate::visit::directions;
 use record::{Arrival, Cell, Profile, Trial};
 use stats::median;
 use std::collections::BTreeMap;
@@ -48,8 +47,7 @@ pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
     let closed = |trial: &&Trial| trial.workload.arrival == Arrival::Closed;
     let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
     for (position, trial) in counted.iter().enumerate() {
-        let rate: f64 = directions(trial).map(|direction| direction.iops).sum();
-        rates.entry(trial.cell.as_str()).or_default().push((position, rate));
+        rates.entry(trial.cell.as_str()).or_default().push((position, trial.iops()));
     }
     let mut blocks = vec![Vec::new(); BLOCKS];
     for visits in rates.values().filter(|visits| visits.len() >= VISITS_OF_A_CELL) {

@@ -27,9 +27,8 @@ pub const METRICS: &[(&str, &str)] = &[
 /// # Errors
 /// If there is no such metric, or the trial does not report it.
 pub fn read(trial: &Trial, metric: &str) -> Result<f64, String> {
-    let sum = |value: &dyn Fn(&DirectionResult) -> f64| -> f64 {
-        trial.result.read.iter().chain(&trial.result.write).map(value).sum()
-    };
+    let sum =
+        |value: &dyn Fn(&DirectionResult) -> f64| -> f64 { trial.directions().map(value).sum() };
     let iops = sum(&|direction| direction.iops);
     let bytes_per_s = sum(&|direction| direction.bytes_per_s);
     if iops <= 0.0 {

@@ -89,7 +89,7 @@ pub use trial::{
     BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
     DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
     IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Scrubbed, Series,
-    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp,
+    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_response_ns,
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use whatif::{

@@ -79,6 +79,45 @@ impl Trial {
     pub fn clean(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity < Severity::Invalid)
     }
+
+    /// Reads and writes, as far as they were asked for.
+    pub fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
+        self.result.read.iter().chain(&self.result.write)
+    }
+
+    /// Requests completed in the measured window, both directions together.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.directions().map(|direction| direction.ios).sum()
+    }
+
+    /// Requests per second, both directions together.
+    #[must_use]
+    pub fn iops(&self) -> f64 {
+        self.directions().map(|direction| direction.iops).sum()
+    }
+
+    /// Mean response time of all requests, in nanoseconds; `None` where nothing completed.
+    #[must_use]
+    pub fn response_ns(&self) -> Option<f64> {
+        mean_response_ns(self.directions())
+    }
+
+    /// Response times of both directions together.
+    #[must_use]
+    pub fn histogram(&self) -> HistogramSnapshot {
+        self.directions()
+            .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram))
+    }
+}
+
+/// Mean response time of the requests of all of these, in nanoseconds; `None` without one.
+pub fn mean_response_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
+    let pairs = directions
+        .filter_map(|direction| Some((direction.ios as f64, direction.response_ns.as_ref()?.mean)));
+    let (requests, times) =
+        pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
+    (requests > 0.0).then(|| times / requests)
 }
 
 /// The measured part of a trial. The default is a run in which nothing completed.

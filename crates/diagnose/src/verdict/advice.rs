@@ -17,7 +17,7 @@
 use super::causes::sure;
 use super::expected::{Look, Reference};
 use super::judge::SLOW_FROM;
-use super::outstanding::{Upkeep, constant_depth, kept_up, partly_kept_up};
+use super::outstanding::{constant_depth, kept_up, partly_kept_up};
 use super::{Judged, tally::Tally};
 use crate::words::percent;
 use record::{
@@ -295,7 +295,7 @@ impl<'a> Asked<'a> {
         let stretch = &self.judged.stretch;
         stretch.known.constant
             || partly_kept_up(stretch.series)
-            || stretch.deep.is_some_and(|deep| deep.upkeep != Upkeep::Chance)
+            || stretch.deep.is_some_and(|deep| deep.may_be_kept())
     }
 
     fn restore(&self, cause: CauseCode) -> Option<Remedy> {

@@ -6,7 +6,7 @@
 
 use super::expected::Look;
 use super::judge::{Judgement, Stretch, evidence};
-use super::outstanding::Upkeep;
+use super::outstanding::Deep;
 use crate::words::percent;
 use record::{
     Cause, CauseCode, Confidence, Evidence, OpKind, Verdict, format_bytes, format_count,
@@ -128,7 +128,7 @@ fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
 
 /// More outstanding than helps, unless they come by themselves.
 fn deep(stretch: &Stretch<'_>) -> Option<Cause> {
-    let deep = stretch.deep.filter(|deep| deep.upkeep != Upkeep::Chance)?;
+    let deep = stretch.deep.filter(Deep::may_be_kept)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(

@@ -90,6 +90,11 @@ impl Deep {
         !matches!(self.upkeep, Upkeep::Chance | Upkeep::Untold)
     }
 
+    /// Whether nothing excludes that they do.
+    pub(crate) fn may_be_kept(&self) -> bool {
+        self.upkeep != Upkeep::Chance
+    }
+
     /// How that shows, as a clause.
     pub(crate) fn because(&self) -> String {
         match self.upkeep {

@@ -416,7 +416,7 @@ impl<'a> Sweep<'a> {
             left.as_secs_f64()
         };
         let last = self.trials.last().map_or(String::new(), |trial| {
-            let directions = trial.result.read.iter().chain(&trial.result.write);
+            let directions = trial.directions();
             let rate: f64 = directions.map(|direction| direction.bytes_per_s).sum();
             format!(", last {}", format_rate(rate))
         });

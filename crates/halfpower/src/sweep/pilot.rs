@@ -32,8 +32,7 @@ pub(super) fn maxima(
         let planned = PlannedTrial { workload, seed, ..PlannedTrial::default() };
         progress.show("largest rates", f64::from(100 - read_percent) / 200.0, "");
         let (trial, _) = stage.trial(&planned, &ready.line.targets)?;
-        let directions = trial.result.read.iter().chain(&trial.result.write);
-        Ok(directions.map(|direction| direction.iops).sum())
+        Ok(trial.iops())
     };
     let maxima = Maxima { reads: largest(100)?, writes: largest(0)? };
     progress.clear();

@@ -6,10 +6,9 @@
 //! them would stand beside rates of all.
 
 use super::sides::TraceObservation;
-use crate::visit::directions;
 use record::{
     Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell,
-    HistogramSnapshot, Measured, Trial, Workload, format_bytes,
+    Measured, Trial, Workload, format_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -204,10 +203,13 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
             group.iter().map(|placed| Ok((placed.block, value(placed.trial)?))).collect();
         values.map_or_else(Numbers::Missing, Numbers::Observed)
     };
-    let requests: u64 = group.iter().map(|placed| completed(placed.trial)).sum();
+    let requests: u64 = group.iter().map(|placed| placed.trial.completed()).sum();
     let numbers = BTreeMap::from([
-        (ComparedMetric::RatePerS, observed(&|trial| Ok(rate(trial)))),
-        (ComparedMetric::ResponseMeanNs, observed(&|trial| Ok(response_mean(trial)))),
+        (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
+        (
+            ComparedMetric::ResponseMeanNs,
+            observed(&|trial| Ok(trial.response_ns().unwrap_or(f64::NAN))),
+        ),
         (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
         (ComparedMetric::CpuUsPerIo, observed(&cpu)),
         (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
@@ -223,24 +225,11 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     }
 }
 
-fn completed(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.ios).sum()
-}
-
-fn rate(trial: &Trial) -> f64 {
-    directions(trial).map(|direction| direction.iops).sum()
-}
-
-fn response_mean(trial: &Trial) -> f64 {
-    let times = directions(trial)
-        .filter_map(|direction| Some(direction.ios as f64 * direction.response_ns.as_ref()?.mean));
-    times.sum::<f64>() / completed(trial) as f64
-}
-
 fn response_p99(trial: &Trial) -> Result<f64, String> {
-    let all = directions(trial)
-        .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram));
-    all.percentile(0.99).ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
+    trial
+        .histogram()
+        .percentile(0.99)
+        .ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
 }
 
 fn cpu(trial: &Trial) -> Result<f64, String> {

@@ -418,7 +418,7 @@ fn visits_over_time(profile: &Profile, trials: &[Trial]) -> Option<Chart> {
             let (place, trial) = *by_id.get(id.as_str())?;
             Some(Visit {
                 place,
-                ratio: crate::trial::total_iops(trial) / cell.iops.value,
+                ratio: trial.iops() / cell.iops.value,
                 within: set::rate_interval(trial),
                 what: what.clone(),
                 series: set::op_word(workload),

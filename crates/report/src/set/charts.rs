@@ -419,9 +419,10 @@ fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         .into_iter()
         .step_by(every)
         .map(|cell| {
-            let histograms = cell.trials.iter().flat_map(|trial| crate::trial::directions(trial));
-            let merged = histograms
-                .fold(HistogramSnapshot::default(), |all, (_, each)| all.merged(&each.histogram));
+            let merged = cell
+                .trials
+                .iter()
+                .fold(HistogramSnapshot::default(), |all, trial| all.merged(&trial.histogram()));
             let name = arrange::name(set, cell, &axes);
             let name = if name.is_empty() { op_word(cell.workload).to_owned() } else { name };
             (name, merged)

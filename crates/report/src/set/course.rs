@@ -6,7 +6,6 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
-use crate::trial::total_iops;
 use record::{Trial, Unit};
 
 /// Points of a curve, at most.
@@ -44,7 +43,7 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         .filter(|series| series.points.len() > 1)
         .collect();
     let (name, trial) = named.first()?;
-    let (first, mean) = (series.first()?, total_iops(trial));
+    let (first, mean) = (series.first()?, trial.iops());
     let below = first.points.iter().filter(|point| point.y < mean / 2.0).count();
     let share = below as f64 / first.points.len() as f64;
     let steady = match trial.result.steady {

@@ -19,7 +19,7 @@ pub(crate) use course::{Visit, rate_over_time, response_over_time, visits};
 pub(crate) use distribution::distribution;
 pub(crate) use story::{story_of_experiment, story_of_trials};
 
-use crate::trial::{directions, total_iops};
+use crate::trial::directions;
 use record::{Estimate, Experiment, OpKind, Trial, Workload, format_bytes};
 use std::collections::BTreeMap;
 
@@ -176,8 +176,8 @@ impl<'a> Runs<'a> {
     /// Their means; `None` without a trial in which something completed.
     fn cell(&self, levels: Vec<String>) -> Option<SetCell<'a>> {
         let trials: Vec<&Trial> =
-            self.trials.iter().copied().filter(|trial| total_iops(trial) > 0.0).collect();
-        let rate = |trial: &Trial| total_iops(trial);
+            self.trials.iter().copied().filter(|trial| trial.iops() > 0.0).collect();
+        let rate = |trial: &Trial| trial.iops();
         let bytes = |trial: &Trial| directions(trial).map(|(_, each)| each.bytes_per_s).sum();
         let cost = |trial: &Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
         let costs: Vec<f64> = trials.iter().filter_map(|trial| cost(trial)).collect();
@@ -191,7 +191,11 @@ impl<'a> Runs<'a> {
             workload: self.workload,
             iops: mean(&trials, rate, rate_interval)?,
             bytes_per_s: mean(&trials, bytes, rate_interval)?,
-            response_ns: mean(&trials, response, response_interval)?,
+            response_ns: mean(
+                &trials,
+                |trial| trial.response_ns().unwrap_or(f64::NAN),
+                response_interval,
+            )?,
             cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
             extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
             trials,
@@ -199,19 +203,11 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Mean response time of both directions.
-fn response(trial: &Trial) -> f64 {
-    let times =
-        || directions(trial).filter_map(|(_, d)| Some((d.response_ns.as_ref()?.mean, d.ios)));
-    let ios: u64 = times().map(|(_, ios)| ios).sum();
-    times().map(|(mean, ios)| mean * ios as f64).sum::<f64>() / ios as f64
-}
-
 /// Relative half-width of the rate's interval within a trial.
 pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
     let squares: Option<f64> =
         directions(trial).map(|(_, d)| Some((d.iops * d.iops_ci95_rel?).powi(2))).sum();
-    Some(squares?.sqrt() / total_iops(trial))
+    Some(squares?.sqrt() / trial.iops())
 }
 
 /// Relative half-width of the response time's interval within a trial: the wider direction's.

@@ -3,7 +3,7 @@
 use super::{Set, SetCell, Visit, arrange, charts, course, op_word, rate_interval};
 use crate::chart::Chart;
 use crate::story::{Action, Sheet, Story, quoted};
-use crate::trial::{self, total_iops};
+use crate::trial;
 use crate::{number, target};
 use record::{CacheMode, Experiment, FindingCode, ReachedSizes, Target, Trial, format_bytes};
 use std::collections::BTreeMap;
@@ -217,7 +217,7 @@ fn visits(experiment: &Experiment, set: &Set<'_>, trials: &[Trial]) -> Option<Ch
                 let trial = at_hand.get(trial.id.as_str())?;
                 Some(Visit {
                     place: *places.get(trial.id.as_str())?,
-                    ratio: total_iops(trial) / cell.iops.value,
+                    ratio: trial.iops() / cell.iops.value,
                     within: rate_interval(trial),
                     what: what.clone(),
                     series: op_word(cell.workload),

@@ -65,7 +65,7 @@ pub fn trial_text(trial: &Trial, style: &Style) -> String {
         page.labelled("components", VALUES, &components::text(&trial.result.components));
     }
     let jobs = f64::from(trial.workload.numjobs.max(1));
-    let per_job = total_iops(trial) / jobs;
+    let per_job = trial.iops() / jobs;
     part(&mut page, quantity("ceiling_iops").title, &trial.harness, |harness| {
         cost::harness_text(harness, per_job)
     });
@@ -88,10 +88,6 @@ pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (&'static str, &
     let result = &trial.result;
     let both = [("read", result.read.as_ref()), ("write", result.write.as_ref())];
     both.into_iter().filter_map(|(name, direction)| direction.map(|direction| (name, direction)))
-}
-
-pub(crate) fn total_iops(trial: &Trial) -> f64 {
-    directions(trial).map(|(_, direction)| direction.iops).sum()
 }
 
 fn headline(page: &mut Page, trial: &Trial) {

@@ -116,7 +116,7 @@ fn read_ahead(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let counters = traffic.counters;
     let theirs = counters.mean_request_bytes?;
-    let ours = bytes(trial) as f64 / super::completed(trial).max(1) as f64;
+    let ours = bytes(trial) as f64 / trial.completed().max(1) as f64;
     let larger = theirs > READ_AHEAD_FACTOR * ours;
     let merged = counters.merges as f64 > MERGED_SHARE * counters.ios as f64;
     let eligible = workload.cache.direct() && workload.read_percent == 100 && !traffic.more();

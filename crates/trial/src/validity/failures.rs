@@ -2,15 +2,15 @@
 //! data than was written. All of them make a trial invalid, because what is left of it is the part
 //! that worked.
 
-use super::{completed, directions};
 use record::{BlockFault, EndedBy, Finding, FindingCode, Severity, Trial, format_nanos};
 
 /// Bad blocks that are named in a claim.
 const BLOCKS_NAMED: usize = 2;
 
 pub(super) fn errors(trial: &Trial) -> Option<Finding> {
-    let count: u64 = directions(trial).map(|direction| direction.errors).sum();
-    let kinds: Vec<String> = directions(trial)
+    let count: u64 = trial.directions().map(|direction| direction.errors).sum();
+    let kinds: Vec<String> = trial
+        .directions()
         .flat_map(|direction| &direction.error_kinds)
         .map(|kind| format!("{} x {}", kind.count, kind.message))
         .collect();
@@ -22,12 +22,12 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
             "Look at the kernel log (dmesg); the times above are of the others only.",
         )
         .with("failed requests", count as f64, "")
-        .with("completed requests", completed(trial) as f64, "")
+        .with("completed requests", trial.completed() as f64, "")
     })
 }
 
 pub(super) fn short(trial: &Trial) -> Option<Finding> {
-    let count: u64 = directions(trial).map(|direction| direction.short).sum();
+    let count: u64 = trial.directions().map(|direction| direction.short).sum();
     (count > 0).then(|| {
         Finding::new(
             FindingCode::ShortTransfers,
@@ -55,7 +55,7 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
              on it is frozen; --io-timeout sets how long it may be silent.",
         )
         .with("time allowed", allowed_ns, "ns")
-        .with("completed requests", completed(trial) as f64, "")
+        .with("completed requests", trial.completed() as f64, "")
     })
 }
 

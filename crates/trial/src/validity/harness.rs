@@ -1,7 +1,7 @@
 //! Whether the load generator was the thing measured: its own rate, its processor, its clock, what
 //! the kernel gave it.
 
-use super::{completed, in_memory, iops, percent, response_ns, traffic};
+use super::{in_memory, percent, traffic};
 use record::{
     Arrival, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_count,
     format_nanos,
@@ -22,7 +22,7 @@ const FAST_SOURCES: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_pag
 /// A job's rate against what the program can do by itself.
 pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
     let harness = trial.harness.value()?;
-    let per_job = iops(trial) / f64::from(trial.workload.numjobs.max(1));
+    let per_job = trial.iops() / f64::from(trial.workload.numjobs.max(1));
     let near = per_job > CEILING_SHARE * harness.ceiling_iops;
     (trial.workload.engine != EngineName::Null && near).then(|| {
         Finding::new(
@@ -57,7 +57,7 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
     let available_ms = used * trial.result.duration_ns.as_secs_f64() * 1e3;
     let spent_ms = (cpu.user_ms + cpu.system_ms - cpu.workers_ms).max(0.0);
     let share = spent_ms / available_ms.max(1e-9);
-    (completed(trial) > 0 && share > BUSY_SHARE).then(|| {
+    (trial.completed() > 0 && share > BUSY_SHARE).then(|| {
         let (who, remedy) = if workload.numjobs < cpus {
             (
                 "The jobs kept their processors",
@@ -87,7 +87,7 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
 /// A clock that is slow, or whose readings cost a part of what they measure.
 pub(super) fn clock(trial: &Trial) -> Option<Finding> {
     let harness = trial.harness.value()?;
-    let response = response_ns(trial);
+    let response = trial.response_ns();
     // Of the two readings around a request, half of each lies within the time measured.
     let share = response.map_or(0.0, |response| harness.clock_cost_ns / response.max(1.0));
     let source = trial.environment.as_ref().and_then(|it| it.clocksource.as_deref());

@@ -1,6 +1,6 @@
 //! Whether the load was the one asked for: its depth, its arrivals, its length, its steadiness.
 
-use super::{FEW_REQUESTS, completed, directions, iops, percent, response_ns};
+use super::{FEW_REQUESTS, percent};
 use record::{
     Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
     format_count, format_nanos,
@@ -59,9 +59,9 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let (asked, held) = (f64::from(workload.depth), trial.result.concurrency);
     // With few rounds of the depth, requests cut off by the end of the window are missing.
-    let rounds = completed(trial) as f64 / asked;
+    let rounds = trial.completed() as f64 / asked;
     // Requests that failed were in progress as well, for a time that is in no number.
-    let failed = directions(trial).any(|direction| direction.errors + direction.short > 0);
+    let failed = trial.directions().any(|direction| direction.errors + direction.short > 0);
     let idle = workload.engine == EngineName::Null
         || failed
         || workload.think_ns.0 > 0
@@ -95,7 +95,7 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
     let open = trial.result.open_loop.as_ref()?;
     let arrivals = open.offered_iops * trial.result.duration_ns.as_secs_f64();
     let waiting = open.backlog_end as f64;
-    let done = iops(trial);
+    let done = trial.iops();
     if waiting > (BACKLOG_SHARE * arrivals).max(BACKLOG_MIN) {
         return Some(
             Finding::new(
@@ -115,7 +115,7 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
             .with("longest wait for the hand-over", open.late_max_ns as f64, "ns"),
         );
     }
-    let (late, response) = (open.pacer_late_mean_ns?, response_ns(trial)?);
+    let (late, response) = (open.pacer_late_mean_ns?, trial.response_ns()?);
     (late > PACER_SHARE * response).then(|| {
         Finding::new(
             FindingCode::FellBehind,
@@ -135,7 +135,7 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
 }
 
 pub(super) fn few(trial: &Trial) -> Option<Finding> {
-    let count = completed(trial);
+    let count = trial.completed();
     (count < FEW_REQUESTS).then(|| {
         let severity = if count == 0 { Severity::Invalid } else { Severity::Warning };
         Finding::new(
@@ -174,7 +174,7 @@ pub(super) fn wanders(counts: &[f64]) -> bool {
 
 /// The width of the rate's interval where it is wide.
 fn wide(trial: &Trial) -> Option<f64> {
-    let widths = directions(trial).filter_map(|direction| direction.iops_ci95_rel);
+    let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
     widths.reduce(f64::min).filter(|width| *width > WIDE)
 }
 
@@ -213,7 +213,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
 /// A start that was left out of the numbers.
 pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
     let warm_up = trial.result.warm_up.as_ref()?;
-    let rest = iops(trial);
+    let rest = trial.iops();
     Some(
         Finding::new(
             FindingCode::WarmUpCut,
@@ -242,7 +242,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
     };
     if let Some(asked) = stop.precision_ppm {
         let asked = f64::from(asked) / 1e6;
-        let widths = directions(trial).filter_map(|direction| direction.iops_ci95_rel);
+        let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
         let reached = widths.fold(f64::NAN, f64::max);
         // Looks are few, and the whole run is one more.
         if reached <= asked {

@@ -26,7 +26,7 @@ mod limits;
 mod load;
 mod requests;
 
-use record::{DeviceCounters, DirectionResult, Finding, FindingCode, Trial};
+use record::{DeviceCounters, Finding, FindingCode, Trial};
 
 /// Share of our bytes beyond which device traffic is somebody else's, or less than which ours did
 /// not all arrive.
@@ -95,29 +95,8 @@ pub(crate) fn wanders(counts: &[f64]) -> bool {
     load::wanders(counts)
 }
 
-fn directions(trial: &Trial) -> impl Iterator<Item = &DirectionResult> {
-    trial.result.read.iter().chain(&trial.result.write)
-}
-
-fn completed(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.ios).sum()
-}
-
 fn bytes(trial: &Trial) -> u64 {
-    directions(trial).map(|direction| direction.bytes).sum()
-}
-
-fn iops(trial: &Trial) -> f64 {
-    directions(trial).map(|direction| direction.iops).sum()
-}
-
-/// Mean response time over both directions; `None` where nothing completed.
-fn response_ns(trial: &Trial) -> Option<f64> {
-    let sum: f64 = directions(trial)
-        .filter_map(|direction| Some(direction.response_ns.as_ref()?.mean * direction.ios as f64))
-        .sum();
-    let ios = completed(trial);
-    (ios > 0).then(|| sum / ios as f64)
+    trial.directions().map(|direction| direction.bytes).sum()
 }
 
 /// Whether all targets lie in memory, so that there is nothing below to be fooled by.
@@ -163,10 +142,10 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let ratio = counters.ratio_bytes?;
     let workload = &trial.workload;
     // A device counts what it failed to do as well.
-    let failed: u64 = directions(trial).map(|direction| direction.errors + direction.short).sum();
+    let failed: u64 = trial.directions().map(|direction| direction.errors + direction.short).sum();
     let edges = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
     let tolerance = TRAFFIC_TOLERANCE + edges as f64 / bytes(trial).max(1) as f64;
-    (completed(trial) >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
+    (trial.completed() >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
 }
 
 /// A share as a reader wants it: `37 %`, with a decimal below ten.

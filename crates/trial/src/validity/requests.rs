@@ -1,14 +1,14 @@
 //! Merged and split requests: explained, not hidden. They are how the block layer does its work,
 //! so they are notes; but a response time is then that of another request than the one asked for.
 
-use super::{bytes, completed, traffic};
+use super::{bytes, traffic};
 use record::{Finding, FindingCode, Severity, Trial, format_bytes, format_count};
 
 /// Share of our requests below which merging and splitting change nothing.
 const SHARE: f64 = 0.02;
 
 fn mean_bytes(trial: &Trial) -> f64 {
-    bytes(trial) as f64 / completed(trial).max(1) as f64
+    bytes(trial) as f64 / trial.completed().max(1) as f64
 }
 
 /// Share of our bytes that the device must have seen for its requests to tell how ours fared.
@@ -24,7 +24,7 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
     // The page cache asks for more at a time than its reader, and writes back in larger pieces.
     let cached = !trial.workload.cache.direct();
     let larger = theirs > (1.0 + SHARE) * ours;
-    let merging = merges > SHARE * completed(trial) as f64;
+    let merging = merges > SHARE * trial.completed() as f64;
     // Traffic of others says nothing of our requests.
     let countable = traffic.ratio > SEEN_SHARE && larger && (cached || !traffic.more());
     (countable && (merging || cached)).then(|| {
@@ -54,7 +54,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let counters = traffic.counters;
     let splits = counters.splits? as f64;
     let (theirs, ours) = (counters.mean_request_bytes?, mean_bytes(trial));
-    let share = splits / completed(trial).max(1) as f64;
+    let share = splits / trial.completed().max(1) as f64;
     let limit = trial
         .targets
         .iter()
