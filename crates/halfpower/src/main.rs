@@ -19,6 +19,7 @@ mod help;
 mod import;
 mod keeping;
 mod leaving;
+mod level;
 mod limits;
 mod observing;
 mod output;
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
         cli::Verb::Check(check) => check::check(check, &stop),
         cli::Verb::Run(run) => run::run(run, &stop),
         cli::Verb::Profile(profile) => profile::profile(profile, &stop),
-        cli::Verb::Predict(arguments) => predict::predict(arguments),
+        cli::Verb::Predict(arguments) => predict::predict(arguments, &stop),
         cli::Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
         cli::Verb::Advise(arguments) => advise::advise(arguments),
         cli::Verb::Doctor(doctor) => doctor::doctor(doctor),

@@ -2,20 +2,24 @@
 
 use crate::failure::UsageError;
 use crate::keeping::Keeping;
+use crate::level::{Gauge, open_again};
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
-use crate::session::VERSION;
+use crate::progress::Progress;
+use crate::session::{self, VERSION};
 use crate::values::{Mix as Sizes, mix, nanos, percent};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use experiment::LoadSpec;
-use model::{DataSheet, PredictError, Predictor, Slo};
+use model::{DataSheet, Level, PredictError, Predictor, Slo};
 use record::{
     Bytes, Mix, ModelAccuracy, ModelName, Nanos, Objective, ObjectiveAnswer, Offered,
-    PREDICTION_SCHEMA, PredictionDocument, Profile, SheetPrediction,
+    PREDICTION_SCHEMA, PredictionDocument, Profile, SheetPrediction, SinceProfile, TargetKind,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Reads, where the user says nothing of writes.
 const READ_PERCENT: u8 = 100;
@@ -30,6 +34,7 @@ const LIGHT_SHARE: f64 = 1e-6;
     halfpower predict last --rate 3000 --read 70% --bs 8k --sequential 20%\n  \
     halfpower predict 0192f --depth 16 --bs 64k\n  \
     halfpower predict last --read 70% --bs 8k --slo p99=5ms --slo mean=2ms\n  \
+    halfpower predict last --now --rate 3000 --bs 8k\n  \
     halfpower predict --spec drive.toml --rate 80 --bs 4k\n\n\
     A data sheet is a TOML file:\n  \
     name = \"a server disk of 2003\"\n  \
@@ -69,6 +74,9 @@ pub(crate) struct PredictArgs {
     /// A data sheet in place of a profile: seek, rotation and transfer, and M/M/1.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
+    /// Measure for some seconds how much slower or faster the device is now, and predict for that.
+    #[arg(long, conflicts_with = "spec")]
+    now: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -107,7 +115,7 @@ fn objective(text: &str) -> Result<Objective, String> {
 }
 
 /// Predicts and prints.
-pub(crate) fn predict(arguments: &PredictArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     if arguments.rate.is_none() && arguments.depth.is_none() && arguments.slo.is_empty() {
         let text =
             "say how much is asked of the device: --rate, --depth, or --slo for the highest rate";
@@ -120,7 +128,7 @@ pub(crate) fn predict(arguments: &PredictArgs) -> anyhow::Result<Verdict> {
     }
     let document = match (&arguments.spec, &arguments.profile) {
         (Some(file), _) => by_sheet(arguments, file)?,
-        (None, Some(id)) => by_profile(arguments, &saved(&arguments.keeping, id)?)?,
+        (None, Some(id)) => by_profile(arguments, &saved(&arguments.keeping, id)?, stop)?,
         (None, None) => return Err(UsageError("name a profile, or --spec".to_owned()).into()),
     };
     output::document(arguments.json, &document, || {
@@ -153,23 +161,27 @@ impl PredictArgs {
     }
 }
 
-fn by_profile(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<PredictionDocument> {
+fn by_profile(
+    arguments: &PredictArgs,
+    profile: &Profile,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<PredictionDocument> {
+    let now = arguments.now.then(|| level_now(profile, stop)).transpose()?;
+    let (level, since_profile) =
+        now.map_or((Level::PROFILED, None), |(level, since)| (level, Some(since)));
     let predictor = Predictor::new(profile);
     let mix = arguments.mix();
     let offered = arguments.offered();
     let mut predictions = Vec::new();
     let advised = predictor.advised();
     if let Some(offered) = offered {
-        predictions.push(predictor.predict(&mix, offered).map_err(|error| not_predicted(&error))?);
+        let predicted = |model| predictor.predict_at(level, model, &mix, offered);
+        predictions.push(predicted(advised).map_err(|error| not_predicted(&error))?);
         let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
         // The calibrated model without a trial behind it is the one before it.
         let known =
             |model: &ModelName| *model != ModelName::Calibrated || !predictor.errors().is_empty();
-        predictions.extend(
-            others
-                .filter(known)
-                .filter_map(|model| predictor.predict_by(model, &mix, offered).ok()),
-        );
+        predictions.extend(others.filter(known).filter_map(|model| predicted(model).ok()));
         predictions.sort_by_key(|prediction| prediction.model);
     }
     let objectives = arguments.slo.iter().map(|&objective| {
@@ -177,7 +189,7 @@ fn by_profile(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<Pred
             Objective::MeanNs(most) => Slo::MeanNs(most),
             Objective::P99Ns(most) => Slo::P99Ns(most),
         };
-        match predictor.highest_rate(&mix, slo) {
+        match predictor.highest_rate(level, &mix, slo) {
             Ok(at) => ObjectiveAnswer { objective, at: Some(at), not: None },
             Err(error) => ObjectiveAnswer { objective, at: None, not: Some(error.to_string()) },
         }
@@ -196,8 +208,40 @@ fn by_profile(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<Pred
         predictions,
         accuracy: accuracies(&predictor),
         objectives,
+        since_profile,
         sheet: None,
     })
+}
+
+/// How the device does now.
+fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level, SinceProfile)> {
+    let seed = session::seed(None, false);
+    if profile.simulated {
+        let text = "--now: the time of a simulated device begins anew; there is no other level";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    // In a directory it is a file of halfpower's own that is written.
+    let write = profile.target.kind == TargetKind::Directory
+        && profile.cells.iter().any(|cell| cell.workload.writes());
+    let Some(mut gauge) = Gauge::new(&profile.cells, write, seed) else {
+        let text = "--now: the profile holds too few loops of random requests to tell the level of the \
+                    device; make another with `check --for-diagnosis`";
+        return Err(UsageError(text.to_owned()).into());
+    };
+    let mut progress = Progress::new();
+    let mut session = open_again(profile, write, seed, stop, &mut progress)?;
+    let (mut spent, whole) = (Nanos(0), gauge.time(1));
+    let level = gauge.look(&mut |workload, seed| {
+        progress.measuring("level", &session::describe(workload), spent, whole);
+        spent = spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
+        session.trial(workload, seed, &mut |_| ())
+    });
+    progress.clear();
+    let level = level?.context(
+        "--now: the level of the device is not told, because no visit to the profile's loads counts; \
+         the machine may be too busy for it",
+    )?;
+    Ok((level, gauge.since()))
 }
 
 /// Errors of the models on the profile's own trials, the best first.
@@ -266,6 +310,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
         predictions: Vec::new(),
         accuracy: Vec::new(),
         objectives: Vec::new(),
+        since_profile: None,
         sheet: Some(SheetPrediction {
             name,
             seek_ns,

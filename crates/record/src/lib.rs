@@ -69,9 +69,9 @@ pub use limits::{
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
 pub use prediction::{
-    Foretold, ModelAccuracy, Objective, ObjectiveAnswer, PREDICTION_SCHEMA, PredictionDocument,
-    SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation, ValidationSummary,
-    ValidationTrial,
+    AsProfiled, Foretold, ModelAccuracy, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
+    PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation,
+    ValidationSummary, ValidationTrial,
 };
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{

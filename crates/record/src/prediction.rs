@@ -99,8 +99,30 @@ pub struct PredictionDocument {
     pub accuracy: Vec<ModelAccuracy>,
     /// The objectives asked about.
     pub objectives: Vec<ObjectiveAnswer>,
+    /// How the device does now, which the predictions follow; null where that was not asked for.
+    pub since_profile: Option<SinceProfile>,
     /// The data sheet's answer, where one was asked.
     pub sheet: Option<SheetPrediction>,
+}
+
+/// How far a device has moved since it was profiled, by some of the profile's own closed loops of
+/// random requests, run again: rates, now over then, each the median over the loops with the
+/// interval of that; null with fewer than six loops.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SinceProfile {
+    /// Of lone reads.
+    pub lone_ratio: Option<Estimate>,
+    /// Of deep loops that read.
+    pub reads_ratio: Option<Estimate>,
+    /// Of deep loops that write.
+    pub writes_ratio: Option<Estimate>,
+    /// The least that a kind of deep loops was at a moment, and the most; null where none was
+    /// looked at.
+    pub least_deep_ratio: Option<f64>,
+    /// See above.
+    pub most_deep_ratio: Option<f64>,
+    /// The trials.
+    pub trial_ids: Vec<String>,
 }
 
 /// What one model said of a load before it was measured.
@@ -119,18 +141,24 @@ pub struct ValidationTrial {
     pub mix: Mix,
     /// Arrivals per second, Poisson.
     pub rate_per_s: f64,
-    /// What the advised model said; null where it had no answer.
+    /// What the advised model said of the device as profiled; null where it had no answer.
     pub prediction: Option<Prediction>,
-    /// What all models said.
+    /// What all models said of that.
     pub foretold: Vec<Foretold>,
+    /// What all models said of the device as it was right before each visit that counts, the mean
+    /// over these; empty where that was not measured.
+    pub foretold_now: Vec<Foretold>,
     /// Mean response times measured, one per visit.
     pub measured_ns: Vec<f64>,
     /// 99th percentiles measured, one per visit with enough requests.
     pub measured_p99_ns: Vec<f64>,
     /// Distance of the first two over their mean; null with fewer.
     pub repeat_rel: Option<f64>,
-    /// Largest rate predicted.
+    /// Largest rate predicted of the device as profiled.
     pub max_iops: Estimate,
+    /// The same of the device as it was right before each visit that counts, the mean over these;
+    /// null where that was not measured.
+    pub max_iops_now: Option<f64>,
     /// Largest rates measured in a closed loop, one per visit.
     pub measured_max_iops: Vec<f64>,
     /// The trials.
@@ -152,6 +180,19 @@ impl ValidationTrial {
         mean(&self.measured_max_iops)
     }
 
+    /// What a model said last before the visits, of the device as it then was if that is known.
+    #[must_use]
+    pub fn foretold_ns(&self, model: ModelName) -> Option<f64> {
+        let latest = if self.foretold_now.is_empty() { &self.foretold } else { &self.foretold_now };
+        latest.iter().find(|one| one.model == model)?.response_ns
+    }
+
+    /// The largest rate predicted, likewise.
+    #[must_use]
+    pub fn foretold_per_s(&self) -> f64 {
+        self.max_iops_now.unwrap_or(self.max_iops.value)
+    }
+
     /// The rate as a share of the largest one that was measured, else of the predicted one.
     #[must_use]
     pub fn share_of_largest(&self) -> f64 {
@@ -168,19 +209,15 @@ fn mean(values: &[f64]) -> Option<f64> {
 pub struct ValidationSummary {
     /// The model that the profile advises.
     pub advised: ModelName,
-    /// Errors of all models.
+    /// Errors of all models, each told of the device as it was right before a load where that was
+    /// measured, else of the device as profiled.
     pub accuracy: Vec<ModelAccuracy>,
     /// Median of what visits to one load differ by, below 70 % of the largest rate.
     pub repeat_rel: Option<f64>,
     /// The same at and above it.
     pub loaded_repeat_rel: Option<f64>,
-    /// Median absolute error of the largest rate.
+    /// Median absolute error of the largest rate, likewise.
     pub max_iops_rel: Option<f64>,
-    /// The same of the predictions times what the profile's own largest rates have moved by; null
-    /// where nothing of the device has moved beyond chance.
-    pub max_iops_now_rel: Option<f64>,
-    /// Likewise the advised model's error below 70 %, times what response times have moved by.
-    pub response_now_rel: Option<f64>,
     /// Median of what visits to one largest rate differ by.
     pub max_iops_repeat_rel: Option<f64>,
     /// Goal for the advised model below 70 %.
@@ -189,24 +226,21 @@ pub struct ValidationSummary {
     pub max_iops_goal_rel: f64,
     /// Whether both are reached; null where one could not be told.
     pub reached: Option<bool>,
-    /// Whether they are but for what the device itself has moved by since it was profiled; null where
-    /// nothing has moved beyond chance.
-    pub reached_but_for_level: Option<bool>,
+    /// What it comes to with the device as profiled, where `accuracy` follows the device since.
+    pub as_profiled: Option<AsProfiled>,
     /// Share of the loads whose measured mean lies within the predicted interval.
     pub within_interval: Option<f64>,
 }
 
-/// What a profile's own loads show when they are measured again: how far the device has moved since.
+/// A validation's errors where predictions do not follow what the device did since it was profiled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SinceProfile {
-    /// Mean response times under open loads below 70 % of the largest rate, now over then, both in
-    /// the median visit: the median over the loads, with the interval of that; null with fewer than
-    /// six loads.
-    pub response_ratio: Option<Estimate>,
-    /// The same of rates in deep closed loops.
-    pub iops_ratio: Option<Estimate>,
-    /// The trials.
-    pub trial_ids: Vec<String>,
+pub struct AsProfiled {
+    /// Median absolute error of the advised model below 70 % of the largest rate.
+    pub response_rel: Option<f64>,
+    /// The same of the largest rate.
+    pub max_iops_rel: Option<f64>,
+    /// Whether both goals would be reached.
+    pub reached: Option<bool>,
 }
 
 /// A profile held against loads that are no part of it.

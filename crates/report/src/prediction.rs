@@ -55,6 +55,10 @@ pub fn prediction_text(document: &PredictionDocument, style: &Style) -> String {
         }
     }
     page.blank();
+    if let Some(since) = &document.since_profile {
+        let text = format!("{}; the prediction follows that, without its error", level_text(since));
+        page.labelled("  since then", VALUES, &text);
+    }
     let mut profile = document.profile_id.clone().unwrap_or_default();
     if let Some(time) = &document.profile_time {
         profile.push_str(&format!(", measured {}", number::when(time)));
@@ -252,11 +256,23 @@ fn sheet_lines(page: &mut Page, sheet: &SheetPrediction) {
     );
 }
 
-/// The predictions of a validation, before anything is measured.
+/// The predictions of a validation, before any of it is measured.
 #[must_use]
-pub fn foretold_text(trials: &[ValidationTrial], style: &Style) -> String {
+pub fn foretold_text(
+    trials: &[ValidationTrial],
+    since: Option<&SinceProfile>,
+    style: &Style,
+) -> String {
     let mut page = Page::new(style);
     page.heading("Predicted", "before any of it is measured; mean response time with its interval");
+    if let Some(since) = since {
+        let text = format!(
+            "The device now, over when it was profiled: {}. The predictions follow that, and will \
+             again before each visit.",
+            level_text(since)
+        );
+        page.paragraph(2, &text, Tone::Faint);
+    }
     let mut table = Table::new(vec![
         Column::left(2),
         Column::right(2),
@@ -266,17 +282,18 @@ pub fn foretold_text(trials: &[ValidationTrial], style: &Style) -> String {
     ]);
     table.titles(&["load", "rate/s", "of max", "response", ""]);
     for trial in trials {
-        let (response, interval) = match &trial.prediction {
-            Some(one) => (
-                number::time(one.response_ns.value),
-                number::interval(number::relative(&one.response_ns)),
-            ),
+        let told = trial.prediction.as_ref();
+        let (response, interval) = match told.zip(told.and_then(|one| trial.foretold_ns(one.model)))
+        {
+            Some((one, response_ns)) => {
+                (number::time(response_ns), number::interval(number::relative(&one.response_ns)))
+            }
             None => ("too much".to_owned(), String::new()),
         };
         table.row(vec![
             Entry::text(load_text(&trial.mix)),
             Entry::text(number::count(trial.rate_per_s)),
-            Entry::text(whole(trial.rate_per_s / trial.max_iops.value)),
+            Entry::text(whole(trial.rate_per_s / trial.foretold_per_s())),
             Entry::text(response),
             Entry::toned(interval, Tone::Faint),
         ]);
@@ -322,16 +339,12 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     }
     line(
         "goal",
-        match (summary.reached, summary.reached_but_for_level) {
+        match (summary.reached, summary.as_profiled.as_ref().map(|one| one.reached)) {
+            (Some(true), Some(Some(false))) => {
+                "reached, for the device as it is; NOT for the device as it was profiled"
+            }
             (Some(true), _) => "reached",
-            (Some(false), Some(true)) => {
-                "NOT reached: the device itself has moved since it was profiled; as it is now, the \
-                 models would reach it"
-            }
-            (Some(false), Some(false)) => {
-                "NOT reached, nor would it be with the device as it is now"
-            }
-            (Some(false), None) => "NOT reached",
+            (Some(false), _) => "NOT reached",
             (None, _) => "cannot be told: too few loads were measured",
         },
     );
@@ -347,34 +360,50 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     page.finish()
 }
 
-/// How far the device itself has moved since it was profiled.
+/// How far the device itself has moved since it was profiled, and what predictions that do not follow
+/// it are off by.
 fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
-    let ratio = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map_or_else(
-            || "not told by so few".to_owned(),
-            |one| {
-                let digits = number::digits;
-                format!("x {} ({} to {})", digits(one.value), digits(one.low), digits(one.high))
-            },
-        )
-    };
-    let mut text = format!(
-        "the profile's own loads, measured again: response times {}, largest rates {}",
-        ratio(&since.response_ratio),
-        ratio(&since.iops_ratio)
-    );
-    match (summary.response_now_rel, summary.max_iops_now_rel) {
-        (None, None) => text.push_str("; no more than chance explains"),
-        (response, rate) => {
-            let told =
-                |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
-            let (response, rate) = (told(response), told(rate));
-            text.push_str(&format!(
-                "; with the device as it is now the errors would be {response} and {rate}"
-            ));
-        }
+    let mut text = format!("{}, which the predictions follow", level_text(since));
+    if let (Some(least), Some(most)) = (since.least_deep_ratio, since.most_deep_ratio) {
+        text.push_str(&format!(
+            ", visit by visit (deep ones from x {} to x {})",
+            number::digits(least),
+            number::digits(most)
+        ));
+    }
+    if let Some(still) = &summary.as_profiled {
+        let told = |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
+        text.push_str(&format!(
+            "; as profiled, without that, they are off by {} and {}",
+            told(still.response_rel),
+            told(still.max_iops_rel)
+        ));
     }
     text
+}
+
+/// Rates of the profile's own loads, now over then.
+fn level_text(since: &SinceProfile) -> String {
+    let ratio = |estimate: &Option<Estimate>| {
+        estimate.as_ref().map(|one| {
+            let digits = number::digits;
+            format!("x {} ({} to {})", digits(one.value), digits(one.low), digits(one.high))
+        })
+    };
+    let kinds = [
+        ("of deep reads", &since.reads_ratio),
+        ("of deep writes", &since.writes_ratio),
+        ("of lone reads", &since.lone_ratio),
+    ];
+    let told: Vec<String> = kinds
+        .into_iter()
+        .filter_map(|(name, estimate)| Some(format!("{name} {}", ratio(estimate)?)))
+        .collect();
+    if told.is_empty() {
+        "rates not told by so few".to_owned()
+    } else {
+        format!("rates {}", told.join(", "))
+    }
 }
 
 /// Errors of all models.
@@ -407,7 +436,7 @@ fn accuracy(page: &mut Page, summary: &ValidationSummary) {
 fn measured(page: &mut Page, validation: &Validation) {
     page.heading(
         "Loads",
-        "measured twice each, in an open loop; so are the largest rates, in closed ones",
+        "measured twice each, in an open loop; the largest rates three times, in closed ones",
     );
     let mut table = Table::new(vec![
         Column::left(2),
@@ -422,17 +451,15 @@ fn measured(page: &mut Page, validation: &Validation) {
         let mean = trial.response_ns();
         let signed = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
         let none = || number::NONE.to_owned();
-        let error = mean.zip(trial.prediction.as_ref());
+        let error = mean.zip(trial.foretold_ns(validation.summary.advised));
         table.row(vec![
             Entry::text(load_text(&trial.mix)),
             Entry::text(whole(trial.share_of_largest())),
             Entry::text(mean.map_or_else(none, number::time)),
             Entry::toned(trial.repeat_rel.map_or_else(none, percent), Tone::Faint),
+            Entry::text(error.map_or_else(none, |(mean, told)| signed(told / mean))),
             Entry::text(
-                error.map_or_else(none, |(mean, one)| signed(one.response_ns.value / mean)),
-            ),
-            Entry::text(
-                trial.largest_per_s().map_or_else(none, |max| signed(trial.max_iops.value / max)),
+                trial.largest_per_s().map_or_else(none, |max| signed(trial.foretold_per_s() / max)),
             ),
         ]);
     }

@@ -239,15 +239,18 @@ impl<'a> Asked<'a> {
     /// What the mix would see at a rate, as slow as the device is now.
     fn at_rate(&self, mix: &Mix, rate: f64) -> Option<Estimate> {
         let prediction = self.reference?.at_rate(mix, rate * self.slower)?;
-        Some(self.loosened(&self.time(&prediction), mix))
+        Some(self.loosened(&self.time(&prediction), &prediction))
     }
 
     /// A time at a rate with the error that it has where no open-loop trials were made.
-    fn loosened(&self, time: &Estimate, mix: &Mix) -> Estimate {
+    fn loosened(&self, time: &Estimate, prediction: &Prediction) -> Estimate {
         if self.reference.is_some_and(Reference::knows_open_loads) {
-            return *time;
+            // However far its open loads were off: none takes less than one request alone.
+            let alone = prediction.unloaded_response_ns.value * (1.0 - MODEL_ERROR);
+            return Estimate { low: time.low.max(alone.min(time.value)), ..*time };
         }
-        let writes: f64 = mix
+        let writes: f64 = prediction
+            .mix
             .classes
             .iter()
             .filter(|class| class.op == OpKind::Write)
@@ -279,7 +282,7 @@ impl<'a> Asked<'a> {
             return Some((closed, rate));
         };
         let time = at_least(&self.reference?.widened(&prediction.response_ns), MODEL_ERROR);
-        let open = self.loosened(&time, &look.mix);
+        let open = self.loosened(&time, &prediction);
         if !self.partly_kept_up() {
             return Some((open, self.same_rate()));
         }

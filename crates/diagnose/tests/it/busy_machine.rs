@@ -134,6 +134,42 @@ fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
     assert!(episode.confidence != Confidence::Certain && has_rival(episode, Verdict::Slow));
 }
 
+/// A profile whose open loads were met by stalls at random knows what a load sees to a factor, and
+/// still no request of a device that was made as good as new takes less than one alone.
+#[test]
+fn no_remedy_promises_less_than_a_lone_request_takes() {
+    let mut profile = PROFILE.profile().clone();
+    let alone = |cell: &&record::Cell| {
+        cell.workload.depth == 1
+            && !cell.workload.writes()
+            && cell.workload.pattern == record::Pattern::Random
+    };
+    let lone = profile.cells.iter().find(alone).unwrap().clone();
+    profile.mixes = (0..24u32)
+        .map(|at| {
+            let mut cell = lone.clone();
+            cell.workload.arrival = record::Arrival::Poisson;
+            cell.workload.rate_iops = Some(300 * u64::from(at + 1));
+            cell.cell = cell.workload.cell();
+            cell.response_ns = lone.response_ns.scaled([0.5, 1.0, 1.0, 9.0][at as usize % 4]);
+            cell
+        })
+        .collect();
+    let slow = seen("mmc,servers=8,service=3ms", vec![reads(0, 60, 1_500)], false);
+    let found = diagnosed(&slow, Some(&Prepared::new(profile)));
+    let effects: Vec<_> = found
+        .advice
+        .iter()
+        .filter(|remedy| remedy.strategy == Strategy::Restore)
+        .filter_map(|remedy| remedy.effect.value())
+        .collect();
+    assert!(!effects.is_empty(), "{:#?}", longest(&found));
+    for effect in effects {
+        let low = effect.response_after_ns.low;
+        assert!(low >= 0.85 * lone.response_ns.value, "{effect:#?}");
+    }
+}
+
 #[test]
 fn what_sleeping_processors_take_to_wake_up_is_not_the_disks() {
     let verdict = |slower: f64, late_ns: u64| {

@@ -80,40 +80,57 @@ fn a_capped_volume_does_not_queue_below_its_cap() {
 }
 
 #[test]
-fn a_real_target_is_visited_twice_and_the_profiles_own_loads_again() {
+fn predictions_follow_a_real_target_that_moves() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let database = folder.path().join("h.db");
     let words = "--for-diagnosis --budget 12s --size 64m --json";
     let ended = on(&database, &format!("check {} {words}", folder.path().display()));
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
-    let ended = on(&database, "profile validate last --trials 4 --runtime 240ms --json");
+    let ended = on(&database, "profile validate last --trials 2 --runtime 240ms --json");
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("validation-1", &ended.stdout);
     let validation: Validation = serde_json::from_str(&ended.stdout).unwrap();
     assert!(!validation.trials.is_empty());
+    let since = validation.since_profile.unwrap();
+    assert!(since.most_deep_ratio >= since.least_deep_ratio, "{since:#?}");
+    let deep = since.reads_ratio.unwrap();
+    assert!(deep.low <= deep.value && deep.value <= deep.high && deep.low > 0.0, "{deep:?}");
     for trial in &validation.trials {
-        assert_eq!(trial.trial_ids.len(), 4, "{trial:#?}");
+        assert_eq!(trial.trial_ids.len(), 5, "{trial:#?}");
         if trial.left_out.is_empty() {
-            assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 2));
+            assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 3));
+            // What was foretold right before lies within what the device was seen to do.
+            let moved = trial.max_iops_now.unwrap() / trial.max_iops.value;
+            let seen = since.least_deep_ratio.unwrap()..=since.most_deep_ratio.unwrap() * 1.000_001;
+            assert!(seen.contains(&(moved * 1.000_000_5)), "{moved} {since:#?}");
+            assert_eq!(trial.foretold_now.len(), trial.foretold.len(), "{trial:#?}");
         }
     }
-    let since = validation.since_profile.unwrap();
-    assert!(since.trial_ids.len() >= 12, "{since:#?}");
-    let rates = since.iops_ratio.unwrap();
-    assert!(rates.low <= rates.value && rates.value <= rates.high && rates.low > 0.0, "{rates:?}");
-    assert!(rates.n >= 6, "{rates:?}");
-    let moved = |ratio: Option<Estimate>| {
-        ratio.is_some_and(|ratio| !(ratio.low..=ratio.high).contains(&1.0))
-    };
-    let told = moved(since.iops_ratio) || moved(since.response_ratio);
-    assert_eq!(validation.summary.max_iops_now_rel.is_some(), told, "{since:#?}");
+    assert!(validation.summary.as_profiled.is_some());
+    // Twenty-two visits at first, five before each visit but the first.
+    assert_eq!(since.trial_ids.len(), 22 + 5 * (5 * validation.trials.len() - 1));
+    // A prediction can follow the device as well.
+    let still = predicted(&folder, "--rate 100 --bs 4k");
+    assert!(still.since_profile.is_none());
+    let now = predicted(&folder, "--rate 100 --bs 4k --now");
+    assert!(now.since_profile.unwrap().most_deep_ratio.unwrap() > 0.0);
+    let (then, now) = (&still.predictions[0], &now.predictions[0]);
+    assert!((now.max_iops.value / then.max_iops.value - 1.0).abs() > 1e-9, "{now:#?}");
     // The test file is gone, the results are kept.
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap()).collect();
     assert!(
         left.iter().all(|one| one.file_name().to_string_lossy().starts_with("h.db")),
         "{left:?}"
     );
+}
+
+#[test]
+fn a_simulated_device_has_no_level_of_this_moment() {
+    let folder = profiled("mm1", "1m");
+    let ended = on(&folder.path().join("h.db"), "predict last --now --rate 10");
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
+    assert!(ended.stderr.contains("begins anew"), "{ended:#?}");
 }
 
 #[test]

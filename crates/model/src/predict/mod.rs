@@ -17,6 +17,7 @@ mod describe;
 mod errors;
 mod evened;
 mod kriging;
+mod level;
 mod open;
 mod regress;
 mod sheet;
@@ -24,6 +25,7 @@ mod slo;
 mod table;
 
 pub use errors::{LOADED, ModelError, OpenTrial};
+pub use level::Level;
 pub use sheet::{DataSheet, SheetAnswer};
 pub use slo::Slo;
 pub use table::mix_of;
@@ -136,12 +138,17 @@ impl Predictor {
         self.capacity.max_rate(&self.table, mix)
     }
 
-    /// The highest Poisson rate of a mix that keeps a target.
+    /// The highest Poisson rate of a mix that keeps a target, of the device at a level.
     ///
     /// # Errors
     /// As [`Predictor::predict`]; also if no rate keeps it.
-    pub fn highest_rate(&self, mix: &Mix, slo: Slo) -> Result<Prediction, PredictError> {
-        slo::highest_rate(self, mix, slo)
+    pub fn highest_rate(
+        &self,
+        level: Level,
+        mix: &Mix,
+        slo: Slo,
+    ) -> Result<Prediction, PredictError> {
+        slo::highest_rate(self, level, mix, slo)
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty

@@ -3,7 +3,7 @@
 //! By bisection on the rate: mean and percentile rise with it. Where a calibrated curve dips, the
 //! answer is one of the rates at which the target is just met.
 
-use super::{PredictError, Predictor};
+use super::{Level, PredictError, Predictor};
 use record::{Mix, Offered, Prediction};
 
 /// Halvings: the rate is then known to a millionth of the maximum.
@@ -25,11 +25,14 @@ pub enum Slo {
 /// The prediction at the highest Poisson rate that keeps it, at most 95 % of the maximum.
 pub(super) fn highest_rate(
     predictor: &Predictor,
+    level: Level,
     mix: &Mix,
     slo: Slo,
 ) -> Result<Prediction, PredictError> {
-    let max = predictor.max_rate(mix)?.value;
-    let at = |share: f64| predictor.predict(mix, Offered::PoissonPerS(share * max));
+    let max = predictor.max_rate_at(level, mix)?.value;
+    let model = predictor.advised();
+    let at =
+        |share: f64| predictor.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
     let keeps = |prediction: &Prediction| match slo {
         Slo::MeanNs(most) => Ok(prediction.response_ns.value <= most),
         Slo::P99Ns(most) => match &prediction.p99_ns {

@@ -120,17 +120,112 @@ fn what_cannot_be_answered_is_an_error() {
     assert!(none.predict(&reads(4096), Offered::Depth(1.0)).is_err());
 }
 
+/// A device whose every request takes 1.25 times as long is another device of the same kind: what
+/// is predicted of the old one's profile at that level is what its own profile predicts.
+#[test]
+fn a_level_is_another_clock() {
+    let (then, slow) = (Predictor::of_cells(&servers(8)), slower_servers());
+    let level = Level::clock(0.8);
+    let mix = reads(4096);
+    assert!((then.max_rate_at(level, &mix).unwrap().value / 6_400.0 - 1.0).abs() < 0.01);
+    for offered in [
+        Offered::PoissonPerS(2_000.0),
+        Offered::PoissonPerS(5_500.0),
+        Offered::Depth(1.0),
+        Offered::Depth(24.0),
+    ] {
+        let model = ModelName::LoadDependent;
+        let found = then.predict_at(level, model, &mix, offered).unwrap();
+        let own = slow.predict_by(model, &mix, offered).unwrap();
+        let same = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{found:?}\n{own:?}");
+        same(found.response_ns.value, own.response_ns.value);
+        same(found.unloaded_response_ns.value, own.unloaded_response_ns.value);
+        same(found.iops.value, own.iops.value);
+        same(found.concurrency, own.concurrency);
+        same(found.saturation, own.saturation);
+        assert_eq!(found.offered, offered);
+    }
+    let full = then.predict_at(level, ModelName::LoadDependent, &mix, Offered::PoissonPerS(7e3));
+    let Err(PredictError::Saturated { rate_per_s, max_per_s }) = full else { panic!("{full:?}") };
+    assert!((rate_per_s - 7e3).abs() < 1.0 && (max_per_s / 6_400.0 - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
+    let level = Level { alone: 1.0, reads: 0.5, writes: 1.0 };
+    // Writes of 2 ms beside reads of 1 ms.
+    let mut cells = servers(1);
+    cells.extend(servers(1).into_iter().map(|one| {
+        let workload = Workload { read_percent: 0, ..one.workload };
+        Cell {
+            cell: workload.cell(),
+            workload,
+            iops: one.iops.scaled(0.5),
+            response_ns: one.response_ns.scaled(2.0),
+            ..one
+        }
+    }));
+    let predictor = Predictor::of_cells(&cells);
+    let [read, write] = [OpKind::Read, OpKind::Write]
+        .map(|op| Mix { classes: vec![MixClass { op, ..reads(4096).classes[0] }] });
+    let half = |mix: &Mix| MixClass { share: 0.5, ..mix.classes[0] };
+    let both = Mix { classes: vec![half(&read), half(&write)] };
+    // A read and a write took 1 + 2 ms, and take 2 + 2 ms.
+    for (mix, expected) in [(&read, 0.5), (&write, 1.0), (&both, 0.75)] {
+        let found = predictor.deep_at(level, mix);
+        assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
+        let max = predictor.max_rate_at(level, mix).unwrap().value;
+        let then = predictor.max_rate(mix).unwrap().value;
+        assert!((max / then - expected).abs() < 0.01);
+    }
+}
+
+fn slower_servers() -> Predictor {
+    let cells = servers(8).into_iter().map(|cell| Cell {
+        iops: cell.iops.scaled(0.8),
+        response_ns: cell.response_ns.scaled(1.25),
+        ..cell
+    });
+    Predictor::of_cells(&cells.collect::<Vec<_>>())
+}
+
+/// Where a neighbour takes half of the device, a lone request takes as long as ever, and a load
+/// waits as twice as much of it did; a loop still obeys Little's law.
+#[test]
+fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
+    let predictor = Predictor::of_cells(&servers(8));
+    let level = Level { alone: 1.0, reads: 0.5, writes: 0.5 };
+    let mix = reads(4096);
+    let model = ModelName::LoadDependent;
+    let ask = |offered| predictor.predict_at(level, model, &mix, offered).unwrap();
+    let light = ask(Offered::PoissonPerS(100.0));
+    assert!((light.response_ns.value / 1e6 - 1.0).abs() < 0.01, "{light:?}");
+    let then = predictor.predict_by(model, &mix, Offered::PoissonPerS(7_000.0)).unwrap();
+    let heavy = ask(Offered::PoissonPerS(3_500.0));
+    assert!((heavy.response_ns.value / then.response_ns.value - 1.0).abs() < 1e-9, "{heavy:?}");
+    for depth in [1.0, 3.0, 40.0] {
+        let found = ask(Offered::Depth(depth));
+        let little = found.iops.value * found.response_ns.value / 1e9;
+        assert!((little / depth - 1.0).abs() < 0.01, "{depth}: {found:?}");
+    }
+    // A device of which lone requests alone became slower: a loop of one never waits there.
+    let slow = Level { alone: 0.5, reads: 1.0, writes: 1.0 };
+    let found = predictor.predict_at(slow, model, &mix, Offered::Depth(1.0)).unwrap();
+    assert!((found.response_ns.value / 2e6 - 1.0).abs() < 0.01, "{found:?}");
+    assert!((found.iops.value / 500.0 - 1.0).abs() < 0.01, "{found:?}");
+}
+
 #[test]
 fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
     let predictor = Predictor::of_cells(&servers(1));
-    let found = predictor.highest_rate(&reads(4096), Slo::MeanNs(2e6)).unwrap();
+    let found = predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::MeanNs(2e6)).unwrap();
     assert!((found.iops.value - 500.0).abs() < 5.0, "{:?}", found.iops);
     assert_eq!(
-        predictor.highest_rate(&reads(4096), Slo::MeanNs(5e5)),
+        predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
     assert_eq!(
-        predictor.highest_rate(&reads(4096), Slo::P99Ns(1e9)),
+        predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::P99Ns(1e9)),
         Err(PredictError::NoPercentile)
     );
 }

@@ -5,7 +5,7 @@
 //! That is exact, for any model and any mix.
 
 use super::WhatIfError;
-use crate::predict::Predictor;
+use crate::predict::{Level, Predictor};
 use record::{Estimate, Mix, Offered};
 
 /// Mean response times of a load, in nanoseconds, and how far they can be off.
@@ -46,28 +46,22 @@ pub(super) struct Disk<'a> {
 impl Disk<'_> {
     /// What a load sees.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
-        let factor = self.factor;
-        let on_its_clock = match offered {
-            Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
-            Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate * factor),
-            Offered::Depth(depth) => Offered::Depth(depth),
-        };
-        let found = self.predictor.predict(mix, on_its_clock)?;
+        let level = Level::clock(1.0 / self.factor);
+        let found = self.predictor.predict_at(level, self.predictor.advised(), mix, offered)?;
         let (mean, alone) = (found.response_ns.value, found.unloaded_response_ns.value);
-        let of = |estimate: &Option<Estimate>| {
-            factor * estimate.as_ref().map_or(mean, |estimate| estimate.value)
-        };
+        let of =
+            |estimate: &Option<Estimate>| estimate.as_ref().map_or(mean, |estimate| estimate.value);
         let wait = (mean - alone).max(0.0);
         let rho = found.saturation.clamp(0.01, 1.0);
         // Of a lone request as measured, of the wait as behind one exponential server.
         let service = self.predictor.scv_of(mix).unwrap_or(1.0);
         let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;
         Ok(Answer {
-            mean: factor * mean,
+            mean,
             read: of(&found.read_response_ns),
             write: of(&found.write_response_ns),
             scv: variance / (mean * mean).max(f64::MIN_POSITIVE),
-            rate: found.iops.value / factor,
+            rate: found.iops.value,
             rel: spread(&found.response_ns),
             rate_rel: spread(&found.iops),
             ends: (1.0, 1.0),
@@ -76,8 +70,8 @@ impl Disk<'_> {
 
     /// The largest rate, and its error.
     pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
-        let max = self.predictor.max_rate(mix)?;
-        Ok((max.value / self.factor, spread(&max)))
+        let max = self.predictor.max_rate_at(Level::clock(1.0 / self.factor), mix)?;
+        Ok((max.value, spread(&max)))
     }
 
     /// Rates at depths 1, 2, ….

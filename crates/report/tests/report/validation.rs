@@ -1,23 +1,26 @@
 //! What `profile validate` says of the models, and of the device apart from them.
 
 use crate::common::target;
-use halfpower_report::{Style, validation_text};
+use halfpower_report::{Style, foretold_text, validation_text};
 use record::{
-    Estimate, ModelAccuracy, ModelName, Nanos, SinceProfile, VALIDATION_SCHEMA, Validation,
-    ValidationSummary,
+    AsProfiled, Estimate, ModelAccuracy, ModelName, Nanos, SinceProfile, VALIDATION_SCHEMA,
+    Validation, ValidationSummary,
 };
 
 fn between(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value, low, high, se: (high - low) / 2.0 / 1.96, n: 12 }
 }
 
-fn validation(since: Option<SinceProfile>, reached: bool, but_for: Option<bool>) -> Validation {
+/// One that came to so much: what predictions that follow the device are off by, and those that do
+/// not.
+fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> Validation {
     let accuracy = ModelAccuracy {
         model: ModelName::Calibrated,
-        median_rel: Some(0.21),
+        median_rel: Some(follows),
         loaded_median_rel: None,
         trials: 8,
     };
+    let reached = |error: f64| Some(error <= 0.1);
     Validation {
         schema: VALIDATION_SCHEMA.to_owned(),
         halfpower_version: "0.0.0".to_owned(),
@@ -36,14 +39,16 @@ fn validation(since: Option<SinceProfile>, reached: bool, but_for: Option<bool>)
             accuracy: vec![accuracy],
             repeat_rel: Some(0.05),
             loaded_repeat_rel: None,
-            max_iops_rel: Some(0.085),
-            max_iops_now_rel: but_for.map(|_| 0.034),
-            response_now_rel: but_for.map(|_| 0.09),
+            max_iops_rel: Some(0.034),
             max_iops_repeat_rel: Some(0.048),
             goal_rel: 0.1,
             max_iops_goal_rel: 0.05,
-            reached: Some(reached),
-            reached_but_for_level: but_for,
+            reached: reached(follows),
+            as_profiled: still.map(|error| AsProfiled {
+                response_rel: Some(error),
+                max_iops_rel: Some(0.085),
+                reached: reached(error),
+            }),
             within_interval: None,
         },
         findings: Vec::new(),
@@ -56,10 +61,13 @@ fn text(validation: &Validation) -> String {
     validation_text(validation, &style).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn since(rates: Option<Estimate>) -> SinceProfile {
+fn since(deep: Option<Estimate>) -> SinceProfile {
     SinceProfile {
-        response_ratio: Some(between(1.02, 0.86, 1.3)),
-        iops_ratio: rates,
+        lone_ratio: Some(between(1.02, 0.96, 1.1)),
+        reads_ratio: deep,
+        writes_ratio: None,
+        least_deep_ratio: Some(0.81),
+        most_deep_ratio: Some(1.05),
         trial_ids: Vec::new(),
     }
 }
@@ -67,23 +75,36 @@ fn since(rates: Option<Estimate>) -> SinceProfile {
 #[test]
 fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
     let moved = Some(since(Some(between(0.924, 0.87, 0.959))));
-    let found = text(&validation(moved.clone(), false, Some(true)));
-    assert!(found.contains("largest rates x 0.924 (0.870 to 0.959)"), "{found}");
-    assert!(found.contains("with the device as it is now the errors would be 9.0 % and 3.4 %"));
-    assert!(found.contains("NOT reached: the device itself has moved"), "{found}");
-    let both = text(&validation(moved, false, Some(false)));
-    assert!(both.contains("NOT reached, nor would it be with the device as it is now"), "{both}");
+    let found = text(&validation(moved.clone(), 0.09, Some(0.21)));
+    for part in [
+        "median error 9.0 % below 70 % of the largest rate, goal 10.0 %",
+        "rates of deep reads x 0.924 (0.870 to 0.959), of lone reads x 1.02 (0.960 to 1.10)",
+        "(deep ones from x 0.810 to x 1.05)",
+        "as profiled, without that, they are off by 21.0 % and 8.5 %",
+        "reached, for the device as it is; NOT for the device as it was profiled",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let wrong = text(&validation(moved.clone(), 0.15, Some(0.21)));
+    assert!(wrong.contains("goal NOT reached Models"), "{wrong}");
+    let both = text(&validation(moved, 0.05, Some(0.05)));
+    assert!(both.contains("goal reached Models"), "{both}");
 }
 
 #[test]
-fn a_device_that_stayed_excuses_nothing() {
-    let stayed = Some(since(Some(between(0.99, 0.95, 1.03))));
-    let found = text(&validation(stayed, false, None));
-    assert!(found.contains("no more than chance explains"), "{found}");
-    assert!(found.contains("goal NOT reached Models"), "{found}");
-    let few = text(&validation(Some(since(None)), true, None));
-    assert!(few.contains("largest rates not told by so few"), "{few}");
-    assert!(few.contains("goal reached"), "{few}");
-    // A simulated device begins anew.
-    assert!(!text(&validation(None, true, None)).contains("since then"));
+fn a_simulated_device_begins_anew_and_has_no_level() {
+    let found = text(&validation(None, 0.04, None));
+    assert!(!found.contains("since then"), "{found}");
+    assert!(found.contains("goal reached Models"), "{found}");
+    let few = text(&validation(Some(since(None)), 0.04, Some(0.04)));
+    assert!(few.contains("since then rates of lone reads x 1.02 (0.960 to 1.10), which"), "{few}");
+}
+
+#[test]
+fn what_is_foretold_says_how_the_device_does_now() {
+    let style = Style::default();
+    let now = foretold_text(&[], Some(&since(Some(between(0.924, 0.87, 0.959)))), &style);
+    let now = now.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(now.contains("over when it was profiled: rates of deep reads x 0.924"), "{now}");
+    assert!(!foretold_text(&[], None, &style).contains("over when"));
 }

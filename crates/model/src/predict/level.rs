@@ -1,0 +1,119 @@
+//! A device that is slower or faster now than when it was profiled.
+//!
+//! The level of a shared device wanders: on a virtual disk the rates of deep loops moved by 20 % in
+//! two minutes, those of lone requests by a fifth of that, and in five minutes those of writes fell
+//! by a tenth while those of reads rose by as much. So three numbers tell the level: lone requests
+//! run on a clock of their own, and what the device does at most is another matter, of reads and of
+//! writes. Where all moved alike, the device is the same queueing system on another clock, and what
+//! is predicted is exact; where only the largest rate moved (a cap, a neighbour), a load sees the
+//! queue that it would have seen as the same share of the old one.
+
+use super::capacity::share;
+use super::{PredictError, Predictor};
+use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
+
+/// Rates now over those of the profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Of one request at a time.
+    pub alone: f64,
+    /// Of deep loops that read.
+    pub reads: f64,
+    /// Of deep loops that write.
+    pub writes: f64,
+}
+
+impl Level {
+    /// As profiled.
+    pub const PROFILED: Self = Self { alone: 1.0, reads: 1.0, writes: 1.0 };
+
+    /// Faster by this factor in all.
+    #[must_use]
+    pub fn clock(speed: f64) -> Self {
+        Self { alone: speed, reads: speed, writes: speed }
+    }
+
+    /// What the profile's device would have to be offered to be as full. A closed loop of N requests
+    /// obeys N = X R, and X and R are scaled apart.
+    fn on_the_profile(&self, deep: f64, offered: Offered) -> Offered {
+        match offered {
+            Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate / deep),
+            Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate / deep),
+            Offered::Depth(depth) => Offered::Depth((depth * self.alone / deep).max(1.0)),
+        }
+    }
+}
+
+impl Predictor {
+    /// [`Predictor::predict_by`] of the device at a level.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict_by`].
+    pub fn predict_at(
+        &self,
+        level: Level,
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+    ) -> Result<Prediction, PredictError> {
+        let deep = self.deep_at(level, mix);
+        let there = level.on_the_profile(deep, offered);
+        let found = self.answer(model, mix, there).map_err(|error| match error {
+            PredictError::Saturated { rate_per_s, max_per_s } => PredictError::Saturated {
+                rate_per_s: rate_per_s * deep,
+                max_per_s: max_per_s * deep,
+            },
+            other => other,
+        })?;
+        let slower = 1.0 / level.alone;
+        let faster = match (offered, there) {
+            // A loop of less than one request there is one that never waits here.
+            (Offered::Depth(here), Offered::Depth(there)) => here / there * level.alone,
+            _ => deep,
+        };
+        let time = |estimate: &Estimate| estimate.scaled(slower);
+        let iops = found.iops.scaled(faster);
+        Ok(Prediction {
+            offered,
+            response_ns: time(&found.response_ns),
+            read_response_ns: found.read_response_ns.as_ref().map(time),
+            write_response_ns: found.write_response_ns.as_ref().map(time),
+            unloaded_response_ns: time(&found.unloaded_response_ns),
+            queue_ns: found.queue_ns * slower,
+            p99_ns: found.p99_ns.as_ref().map(time),
+            concurrency: found.concurrency * slower * faster,
+            iops,
+            max_iops: found.max_iops.scaled(deep),
+            ..found
+        })
+    }
+
+    /// [`Predictor::max_rate`] of the device at a level.
+    ///
+    /// # Errors
+    /// As [`Predictor::max_rate`].
+    pub fn max_rate_at(&self, level: Level, mix: &Mix) -> Result<Estimate, PredictError> {
+        Ok(self.max_rate(mix)?.scaled(self.deep_at(level, mix)))
+    }
+
+    /// The largest rate of a mix at a level, over that of the profile. Reads and writes take their
+    /// turns, each for as long as the device needs for its part.
+    #[must_use]
+    pub fn deep_at(&self, level: Level, mix: &Mix) -> f64 {
+        let reads = share(mix, |class| class.op == OpKind::Read);
+        if level.reads.to_bits() == level.writes.to_bits() || reads >= 1.0 {
+            return level.reads;
+        }
+        if reads <= 0.0 {
+            return level.writes;
+        }
+        let time = |op: OpKind, part: f64| {
+            let classes = mix.classes.iter().filter(|class| class.op == op);
+            let alone = classes.map(|class| MixClass { share: class.share / part, ..*class });
+            let max = self.max_rate(&Mix { classes: alone.collect() }).map_or(1.0, |max| max.value);
+            part / max
+        };
+        let (read, write) = (time(OpKind::Read, reads), time(OpKind::Write, 1.0 - reads));
+        (read + write) / (read / level.reads + write / level.writes)
+    }
+}
