@@ -27,9 +27,7 @@ const LOOPS: usize = 12;
 const MIN_LOOPS: usize = 4;
 /// Shallowest of the deep ones.
 const DEEP: u32 = 64;
-/// Visits of a look, and the latest of which a level is the median: of lone reads, deep reads and
-/// deep writes.
-const PER_LOOK: [usize; KINDS] = [1, 2, 2];
+/// The latest visits of which a level is the median: of lone reads, deep reads and deep writes.
 const LATEST: [usize; KINDS] = [6, 8, 8];
 const KINDS: usize = 3;
 /// A visit that reads, and what is run before it counts. Those that write are as they were for the
@@ -42,6 +40,29 @@ const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
 /// Runs a workload with this seed, and keeps the trial where trials are kept.
 pub(crate) type Runner<'a> = dyn FnMut(&Workload, u64) -> anyhow::Result<Trial> + 'a;
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// All that a level is taken from.
+    Whole,
+    /// Before a load that leaves the device room: no deep writes, whose traces in buffers it would
+    /// meet.
+    BeforeOpen,
+    /// Before a closed loop.
+    BeforeClosed,
+}
+
+impl Look {
+    /// Visits by kind.
+    fn visits(self) -> [usize; KINDS] {
+        match self {
+            Self::Whole => LATEST,
+            Self::BeforeOpen => [2, 2, 0],
+            Self::BeforeClosed => [1, 2, 2],
+        }
+    }
+}
 
 /// Loops of one kind, which take turns.
 #[derive(Debug, Default)]
@@ -92,13 +113,15 @@ impl Gauge {
         told.then(|| Self { kinds, seed, levels: Vec::new(), trial_ids: Vec::new() })
     }
 
-    /// The level of this moment; `None` where no visit counts. The first look takes several times as
-    /// long as later ones.
-    pub(crate) fn look(&mut self, run: &mut Runner<'_>) -> anyhow::Result<Option<Level>> {
-        for (kind, (per_look, latest)) in
-            self.kinds.iter_mut().zip(PER_LOOK.into_iter().zip(LATEST))
+    /// The level of this moment; `None` where no visit counts.
+    pub(crate) fn look(
+        &mut self,
+        look: Look,
+        run: &mut Runner<'_>,
+    ) -> anyhow::Result<Option<Level>> {
+        for (kind, (visits, latest)) in
+            self.kinds.iter_mut().zip(look.visits().into_iter().zip(LATEST))
         {
-            let visits = if self.levels.is_empty() { latest } else { per_look };
             let visits = if kind.loops.is_empty() { 0 } else { visits };
             for _ in 0..visits {
                 let at = kind.turn % kind.loops.len();
@@ -130,15 +153,13 @@ impl Gauge {
         Ok(level)
     }
 
-    /// How long so many looks measure.
-    pub(crate) fn time(&self, looks: usize) -> Nanos {
-        let parts = self.kinds.iter().zip(PER_LOOK.into_iter().zip(LATEST));
-        let of_kind = |(kind, (per_look, latest)): (&Kind, (usize, usize))| {
-            let visits = if looks == 0 { 0 } else { latest + (looks - 1) * per_look };
+    /// How long a look measures.
+    pub(crate) fn time(&self, look: Look) -> Nanos {
+        let of_kind = |(kind, visits): (&Kind, usize)| {
             let all = kind.loops.iter().map(|(one, _, _)| one.runtime_ns.plus(one.ramp_ns).0);
             all.sum::<u64>() / kind.loops.len().max(1) as u64 * visits as u64
         };
-        Nanos(parts.map(of_kind).sum())
+        Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
     }
 
     /// All looks together.
@@ -244,17 +265,19 @@ mod tests {
         }
         let mut gauge = Gauge::new(&cells, true, 7).unwrap();
         let mut visits = 0;
-        for look in 1..=3 {
-            let level = gauge.look(&mut |workload, seed| {
+        for look in [Look::Whole, Look::BeforeOpen, Look::BeforeClosed] {
+            let before = visits;
+            let level = gauge.look(look, &mut |workload, seed| {
+                assert!(look != Look::BeforeOpen || !workload.writes());
                 visits += 1;
                 session.trial(workload, seed, &mut |_| ())
             });
             let level = level.unwrap().unwrap();
-            assert!((level.reads * 1.25 - 1.0).abs() < 0.05, "{look}: {level:?}");
-            assert!((level.writes * 1.6 - 1.0).abs() < 0.05, "{look}: {level:?}");
-            assert!((level.alone * 1.1 - 1.0).abs() < 0.1, "{look}: {level:?}");
+            assert!((level.reads * 1.25 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
+            assert!((level.writes * 1.6 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
+            assert!((level.alone * 1.1 - 1.0).abs() < 0.1, "{look:?}: {level:?}");
+            assert_eq!(visits - before, look.visits().iter().sum::<usize>());
         }
-        assert_eq!(visits, LATEST.iter().sum::<usize>() + 2 * PER_LOOK.iter().sum::<usize>());
         let since = gauge.since();
         assert_eq!(since.trial_ids.len(), visits);
         // Four loops of a kind are too few for an interval.
@@ -276,11 +299,11 @@ mod tests {
                     }
                     Ok(trial)
                 };
-                level = gauge.look(run).unwrap();
+                level = gauge.look(Look::BeforeClosed, run).unwrap();
             }
             level.unwrap()
         };
-        let before = looks(&mut gauge, 2, 1.0);
+        let before = looks(&mut gauge, 6, 1.0);
         let after = looks(&mut gauge, 6, 0.5);
         assert!((after.reads / before.reads - 0.5).abs() < 0.03, "{before:?} {after:?}");
         assert!((after.alone / before.alone - 0.5).abs() < 0.05, "{before:?} {after:?}");
@@ -292,14 +315,14 @@ mod tests {
         assert!(Gauge::new(&cells[..2], true, 7).is_none());
         // Nothing that may not be written is.
         let mut reads = Gauge::new(&cells, false, 7).unwrap();
-        let level = reads.look(&mut |workload, seed| {
+        let level = reads.look(Look::Whole, &mut |workload, seed| {
             assert!(!workload.writes());
             session.trial(workload, seed, &mut |_| ())
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.reads.to_bits(), level.writes.to_bits());
         let mut gauge = Gauge::new(&cells, true, 7).unwrap();
-        let level = gauge.look(&mut |workload, seed| {
+        let level = gauge.look(Look::Whole, &mut |workload, seed| {
             let mut trial = session.trial(workload, seed, &mut |_| ())?;
             trial.findings.push(record::Finding::new(
                 FindingCode::PageCacheServed,

@@ -2,7 +2,7 @@
 
 use crate::failure::UsageError;
 use crate::keeping::Keeping;
-use crate::level::{Gauge, open_again};
+use crate::level::{Gauge, Look, open_again};
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
 use crate::progress::Progress;
@@ -230,8 +230,8 @@ fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level
     };
     let mut progress = Progress::new();
     let mut session = open_again(profile, write, seed, stop, &mut progress)?;
-    let (mut spent, whole) = (Nanos(0), gauge.time(1));
-    let level = gauge.look(&mut |workload, seed| {
+    let (mut spent, whole) = (Nanos(0), gauge.time(Look::Whole));
+    let level = gauge.look(Look::Whole, &mut |workload, seed| {
         progress.measuring("level", &session::describe(workload), spent, whole);
         spent = spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
         session.trial(workload, seed, &mut |_| ())

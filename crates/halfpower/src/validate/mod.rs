@@ -14,7 +14,7 @@ mod summary;
 
 use crate::failure::{self, Interruption};
 use crate::keeping::Keeping;
-use crate::level::{Gauge, area_of, open_again};
+use crate::level::{Gauge, Look, area_of, open_again};
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
 use crate::progress::Progress;
@@ -107,8 +107,8 @@ pub(crate) fn validate(
     let mut progress = Progress::new();
     validation.store = session::open_store(&arguments.keeping, arguments.no_save)?;
     validation.session = Some(open_again(&profile, write, seed, stop, &mut progress)?);
-    validation.budget = validation.gauge.as_ref().map_or(Nanos(0), |gauge| gauge.time(1));
-    let looked = validation.look(&mut progress);
+    validation.budget = validation.gauge.as_ref().map_or(Nanos(0), |gauge| gauge.time(Look::Whole));
+    let looked = validation.look(Look::Whole, &mut progress);
     progress.clear();
     looked?;
     let cases = validation_cases(seed, arguments.trials as usize, write);
@@ -256,9 +256,7 @@ impl Run<'_> {
     fn measure(&mut self, cases: &mut [Case], progress: &mut Progress) -> anyhow::Result<()> {
         for (round, &open) in ROUNDS.iter().enumerate() {
             for (at, case) in cases.iter_mut().enumerate() {
-                if round + at > 0 {
-                    self.look(progress)?;
-                }
+                self.look(before(open), progress)?;
                 let seed = workload::derive_seed(self.seed, (round * 10_000 + at) as u64) >> 11;
                 self.visit(case, open, seed, progress)?;
             }
@@ -267,9 +265,10 @@ impl Run<'_> {
     }
 
     /// Looks at the level of the device, where that can be told.
-    fn look(&mut self, progress: &mut Progress) -> anyhow::Result<()> {
+    fn look(&mut self, look: Look, progress: &mut Progress) -> anyhow::Result<()> {
         let Some(mut gauge) = self.gauge.take() else { return Ok(()) };
-        self.level = gauge.look(&mut |workload, seed| self.trial(workload, seed, progress))?;
+        self.level =
+            gauge.look(look, &mut |workload, seed| self.trial(workload, seed, progress))?;
         self.gauge = Some(gauge);
         Ok(())
     }
@@ -343,8 +342,10 @@ impl Run<'_> {
         };
         let all = ROUNDS.iter().flat_map(|&open| cases.iter().map(move |case| visit(case, open)));
         let loads: u64 = all.sum();
-        let looks = ROUNDS.len() * cases.len();
-        let looks = self.gauge.as_ref().map_or(0, |gauge| gauge.time(looks).0);
+        let looks = self.gauge.as_ref().map_or(0, |gauge| {
+            let each: u64 = ROUNDS.iter().map(|&open| gauge.time(before(open)).0).sum();
+            gauge.time(Look::Whole).0 + each * cases.len() as u64
+        });
         Nanos(loads + loads / RAMP_SHARE + looks)
     }
 
@@ -380,6 +381,11 @@ impl Run<'_> {
             findings: Vec::new(),
         }
     }
+}
+
+/// How much is looked at before a visit.
+fn before(open: bool) -> Look {
+    if open { Look::BeforeOpen } else { Look::BeforeClosed }
 }
 
 /// What the first two visits differ by, over their mean.

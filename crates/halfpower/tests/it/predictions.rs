@@ -108,8 +108,8 @@ fn predictions_follow_a_real_target_that_moves() {
         }
     }
     assert!(validation.summary.as_profiled.is_some());
-    // Twenty-two visits at first, five before each visit but the first.
-    assert_eq!(since.trial_ids.len(), 22 + 5 * (5 * validation.trials.len() - 1));
+    // Twenty-two visits at first, four before each of two open loops, five before three closed ones.
+    assert_eq!(since.trial_ids.len(), 22 + (2 * 4 + 3 * 5) * validation.trials.len());
     // A prediction can follow the device as well.
     let still = predicted(&folder, "--rate 100 --bs 4k");
     assert!(still.since_profile.is_none());
