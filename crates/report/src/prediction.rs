@@ -328,8 +328,15 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
         told(summary.max_iops_repeat_rel)
     );
     line("largest rate", &rate);
-    if let Some(since) = &validation.since_profile {
-        line("since then", &since_text(since, summary));
+    match &validation.since_profile {
+        Some(since) => line("since then", &since_text(since, summary)),
+        None if validation.simulated => {}
+        None => line(
+            "since then",
+            "how far the device itself has moved is not told: the profile holds too few deep loops of \
+             random requests (`check --for-diagnosis` makes them); a device that moved counts as an \
+             error of the models",
+        ),
     }
     if let Some(within) = summary.within_interval {
         line(

@@ -93,9 +93,12 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
 
 #[test]
 fn a_simulated_device_begins_anew_and_has_no_level() {
-    let found = text(&validation(None, 0.04, None));
+    let anew = Validation { simulated: true, ..validation(None, 0.04, None) };
+    let found = text(&anew);
     assert!(!found.contains("since then"), "{found}");
     assert!(found.contains("goal reached Models"), "{found}");
+    let untold = text(&validation(None, 0.04, None));
+    assert!(untold.contains("since then how far the device itself has moved is not told"));
     let few = text(&validation(Some(since(None)), 0.04, Some(0.04)));
     assert!(few.contains("since then rates of lone reads x 1.02 (0.960 to 1.10), which"), "{few}");
 }
