@@ -230,8 +230,7 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
 fn thin_cells(trials: &[Trial]) -> Option<Finding> {
     let mut cells: Vec<(&str, &Workload, u64)> = Vec::new();
     for trial in trials {
-        let directions = trial.directions();
-        let ios: u64 = directions.map(|direction| direction.ios).sum();
+        let ios = trial.completed();
         match cells.iter_mut().find(|(cell, ..)| *cell == trial.cell) {
             Some((_, _, sum)) => *sum += ios,
             None => cells.push((&trial.cell, &trial.workload, ios)),

@@ -237,8 +237,7 @@ impl CheckPlan {
             return;
         }
         cell.stalls += 1;
-        cell.failed =
-            cell.stalls >= MAX_STALLS || trial.directions().any(|d| d.errors + d.short > 0);
+        cell.failed = cell.stalls >= MAX_STALLS || trial.failed() > 0;
     }
 
     fn phase(&self) -> Phase {

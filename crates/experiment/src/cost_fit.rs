@@ -170,9 +170,7 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
 
 /// Cost per request of a visit that has one and met no failure.
 fn cost(trial: &Trial) -> Option<f64> {
-    let mut directions = trial.directions();
-    let failed = directions.any(|direction| direction.errors + direction.short > 0);
-    trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io).filter(|_| !failed)
+    trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io).filter(|_| trial.failed() == 0)
 }
 
 /// Costs per request by size, one for each visit that completed requests without failures.

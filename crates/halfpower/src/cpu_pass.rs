@@ -191,8 +191,7 @@ fn idle_slice(soaker: &Soaker, length: Duration) -> SoakSpan {
 
 /// Requests completed in the window, both directions.
 fn ios_of(trial: &Trial) -> u64 {
-    let directions = trial.directions();
-    directions.map(|direction| direction.ios).sum()
+    trial.completed()
 }
 
 fn load_slice(trial: &Trial, span: SoakSpan) -> Option<LoadSlice> {

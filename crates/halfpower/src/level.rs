@@ -10,18 +10,9 @@
 //! which leaves out the stalls that a longer load meets (it foretold largest rates that were 3 to 4 %
 //! too high).
 
-use crate::failure::UsageError;
-use crate::progress::Progress;
-use crate::session::{self, RealTargets, Session};
 use model::Level;
-use record::{
-    Arrival, Bytes, CacheMode, Cell, EngineName, Locality, Nanos, OpKind, Profile, SinceProfile,
-    Trial, Workload,
-};
+use record::{Arrival, Cell, Locality, Nanos, OpKind, SinceProfile, Trial, Workload};
 use std::collections::VecDeque;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Most loops of each kind.
 const LOOPS: usize = 12;
@@ -36,9 +27,6 @@ const KINDS: usize = 3;
 /// profile: a buffer takes more at first than later.
 const VISIT: Nanos = Nanos(400_000_000);
 const RAMP: Nanos = Nanos(50_000_000);
-
-/// Largest request of a drawn load: a target must hold one.
-const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
 /// Runs a workload with this seed, and keeps the trial where trials are kept.
 pub(crate) type Runner<'a> = dyn FnMut(&Workload, u64) -> anyhow::Result<Trial> + 'a;
@@ -66,11 +54,20 @@ impl Look {
     }
 }
 
+/// A closed loop of the profile.
+#[derive(Debug)]
+struct Loop {
+    workload: Workload,
+    /// Its rate as profiled.
+    then: f64,
+    /// Its rate over that, by visit since.
+    ratios: Vec<f64>,
+}
+
 /// Loops of one kind, which take turns.
 #[derive(Debug, Default)]
 struct Kind {
-    /// As profiled, with what each was visited to since, now over then.
-    loops: Vec<(Workload, f64, Vec<f64>)>,
+    loops: Vec<Loop>,
     turn: usize,
     latest: VecDeque<f64>,
 }
@@ -101,7 +98,7 @@ impl Gauge {
                     }
                     OpKind::Write => cell.workload.clone(),
                 };
-                (workload, cell.iops.value, Vec::new())
+                Loop { workload, then: cell.iops.value, ratios: Vec::new() }
             });
             Kind { loops: loops.collect(), ..Kind::default() }
         };
@@ -128,7 +125,7 @@ impl Gauge {
             for _ in 0..visits {
                 let at = kind.turn % kind.loops.len();
                 kind.turn += 1;
-                let (workload, then, ratios) = &mut kind.loops[at];
+                let Loop { workload, then, ratios } = &mut kind.loops[at];
                 let stream = self.trial_ids.len() as u64;
                 let trial = run(workload, workload::derive_seed(self.seed, stream) >> 11)?;
                 self.trial_ids.push(trial.id.clone());
@@ -158,7 +155,8 @@ impl Gauge {
     /// How long a look measures.
     pub(crate) fn time(&self, look: Look) -> Nanos {
         let of_kind = |(kind, visits): (&Kind, usize)| {
-            let all = kind.loops.iter().map(|(one, _, _)| one.runtime_ns.plus(one.ramp_ns).0);
+            let length = |one: &Loop| one.workload.runtime_ns.plus(one.workload.ramp_ns).0;
+            let all = kind.loops.iter().map(length);
             all.sum::<u64>() / kind.loops.len().max(1) as u64 * visits as u64
         };
         Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
@@ -167,8 +165,9 @@ impl Gauge {
     /// All looks together.
     pub(crate) fn since(&self) -> SinceProfile {
         let [lone_ratio, reads_ratio, writes_ratio] = self.kinds.each_ref().map(|kind| {
-            let visited = kind.loops.iter().filter(|(_, _, now)| !now.is_empty());
-            stats::median_interval(visited.map(|(_, _, now)| stats::median(now.clone())).collect())
+            let visited = kind.loops.iter().filter(|one| !one.ratios.is_empty());
+            let medians = visited.map(|one| stats::median(one.ratios.clone()));
+            stats::median_interval(medians.collect())
         });
         let deep = || self.levels.iter().flat_map(|level| [level.reads, level.writes]);
         SinceProfile {
@@ -182,43 +181,6 @@ impl Gauge {
     }
 }
 
-/// The part of its target that a profile is of.
-pub(crate) fn area_of(profile: &Profile) -> anyhow::Result<Bytes> {
-    let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
-    area.ok_or_else(|| UsageError("the profile holds no cells".to_owned()).into())
-}
-
-/// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
-/// halfpower's own.
-pub(crate) fn open_again(
-    profile: &Profile,
-    write: bool,
-    seed: u64,
-    stop: &Arc<AtomicBool>,
-    progress: &mut Progress,
-) -> anyhow::Result<Session> {
-    let area = area_of(profile)?;
-    if let Some(device) = session::simulated(&profile.target.path)? {
-        return Ok(Session::simulated(&device, Some(area), seed, stop));
-    }
-    let path = Path::new(&profile.target.path);
-    let access = host::Access::ReadOnly;
-    let mut target = RealTargets::open(&[path], &access, Some(area), LARGEST_REQUEST)?;
-    let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
-    if disk(target.facts()) != disk(&profile.target) {
-        let text = format!(
-            "{} is on another disk than the one that was profiled; a profile holds for its own",
-            profile.target.path
-        );
-        return Err(UsageError(text).into());
-    }
-    target.open_mode(CacheMode::Device, write)?;
-    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-    progress.clear();
-    prepared?;
-    Ok(target.into_session(EngineName::IoUring, seed, stop))
-}
-
 /// Whether a cell is a closed loop of nothing but random requests of an operation.
 fn is_random_loop(cell: &Cell, op: OpKind) -> bool {
     let of_kind = |class: &record::MixClass| class.locality == Locality::Random && class.op == op;
@@ -229,9 +191,10 @@ fn is_random_loop(cell: &Cell, op: OpKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::simulated;
+    use crate::session::{Session, simulated};
     use experiment::{Amount, LoadSpec};
-    use record::FindingCode;
+    use record::{Bytes, FindingCode};
+    use std::sync::Arc;
 
     const AREA: Bytes = Bytes(1 << 30);
 

@@ -2,9 +2,9 @@
 
 use crate::failure::UsageError;
 use crate::keeping::Keeping;
-use crate::level::{Gauge, Look, open_again};
+use crate::level::{Gauge, Look};
 use crate::output::{self, Verdict};
-use crate::profiles::saved;
+use crate::profiles::{open_again, saved};
 use crate::progress::Progress;
 use crate::session::{self, VERSION};
 use crate::values::{Mix as Sizes, mix, nanos, percent};

@@ -1,18 +1,25 @@
-//! The saved profiles: the one of a name, and those that devices may be held against.
+//! The saved profiles: the one of a name, its target, and those that devices may be held against.
 //!
 //! Where the user names one, it stands for every device; otherwise the latest ones are looked at for
 //! one that fits. Those of long ago are left out: reading thousands of them takes longer than an
 //! answer may.
 
+use crate::failure::UsageError;
 use crate::keeping::{Keeping, LAST};
-use crate::session::VERSION;
+use crate::progress::Progress;
+use crate::session::{self, RealTargets, Session, VERSION};
 use ::diagnose::{DiagnoseOptions, Prepared, best_fit, diagnose};
-use record::{Diagnosis, Observation, ObservedDevice, Profile};
-use std::path::PathBuf;
+use record::{Bytes, CacheMode, Diagnosis, EngineName, Observation, ObservedDevice, Profile};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{Store, StoreError};
 
 /// Latest profiles that are looked at for one that fits.
 const MOST: usize = 200;
+
+/// Largest request of a drawn load: a target must hold one.
+const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
 /// The profile of an id, a beginning of one, or "last".
 pub(crate) fn named(store: &Store, id: &str) -> anyhow::Result<Profile> {
@@ -23,6 +30,43 @@ pub(crate) fn named(store: &Store, id: &str) -> anyhow::Result<Profile> {
 /// The same, of the database that the user means.
 pub(crate) fn saved(keeping: &Keeping, id: &str) -> anyhow::Result<Profile> {
     named(&Store::open_existing(&keeping.file()?)?, id)
+}
+
+/// The part of its target that a profile is of.
+pub(crate) fn area_of(profile: &Profile) -> anyhow::Result<Bytes> {
+    let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
+    area.ok_or_else(|| UsageError("the profile holds no cells".to_owned()).into())
+}
+
+/// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
+/// halfpower's own.
+pub(crate) fn open_again(
+    profile: &Profile,
+    write: bool,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+    progress: &mut Progress,
+) -> anyhow::Result<Session> {
+    let area = area_of(profile)?;
+    if let Some(device) = session::simulated(&profile.target.path)? {
+        return Ok(Session::simulated(&device, Some(area), seed, stop));
+    }
+    let path = Path::new(&profile.target.path);
+    let access = host::Access::ReadOnly;
+    let mut target = RealTargets::open(&[path], &access, Some(area), LARGEST_REQUEST)?;
+    let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
+    if disk(target.facts()) != disk(&profile.target) {
+        let text = format!(
+            "{} is on another disk than the one that was profiled; a profile holds for its own",
+            profile.target.path
+        );
+        return Err(UsageError(text).into());
+    }
+    target.open_mode(CacheMode::Device, write)?;
+    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
+    progress.clear();
+    prepared?;
+    Ok(target.into_session(EngineName::IoUring, seed, stop))
 }
 
 /// Profiles that may stand for a device.

@@ -30,8 +30,7 @@ pub type Answer = (Purpose, Trial);
 /// meant to be served by the page cache, which makes any other trial invalid.
 fn rate(purpose: Purpose, trial: &Trial) -> Option<f64> {
     let directions = || trial.directions();
-    let failed: u64 = directions().map(|direction| direction.errors + direction.short).sum();
-    let done: u64 = directions().map(|direction| direction.ios).sum();
+    let (failed, done) = (trial.failed(), trial.completed());
     let counts = match purpose {
         Purpose::Cached(_) => failed == 0 && done > 0,
         _ => model::counts(trial),

@@ -40,9 +40,7 @@ const MEDIAN_VISITS: usize = 5;
 /// least one that completed.
 #[must_use]
 pub fn counts(trial: &Trial) -> bool {
-    let failures: u64 =
-        trial.directions().map(|direction| direction.errors + direction.short).sum();
-    trial.clean() && failures == 0 && trial.completed() > 0 && trial.result.duration_ns.0 > 0
+    trial.clean() && trial.failed() == 0 && trial.completed() > 0 && trial.result.duration_ns.0 > 0
 }
 
 /// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.

@@ -91,6 +91,12 @@ impl Trial {
         self.directions().map(|direction| direction.ios).sum()
     }
 
+    /// Requests that failed or fell short, both directions together.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.directions().map(|direction| direction.errors + direction.short).sum()
+    }
+
     /// Requests per second, both directions together.
     #[must_use]
     pub fn iops(&self) -> f64 {

@@ -221,6 +221,11 @@ fn models(page: &mut Page, document: &PredictionDocument) {
     table.print(page);
 }
 
+/// A share, where there is one.
+fn told(share: Option<f64>) -> String {
+    share.map_or_else(|| "not measured".to_owned(), percent)
+}
+
 fn percent(share: f64) -> String {
     if share >= 9.995 { format!("{share:.0} x") } else { format!("{:.1} %", share * 100.0) }
 }
@@ -312,7 +317,6 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     page.blank();
     let advised = summary.accuracy.iter().find(|one| one.model == summary.advised);
     let error = advised.and_then(|one| one.median_rel);
-    let told = |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
     let mut line = |label: &str, text: &str| page.labelled(&format!("  {label}"), VALUES, text);
     let response = format!(
         "median error {} below 70 % of the largest rate, goal {}; the same loads repeat to {}",
@@ -379,7 +383,6 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
         ));
     }
     if let Some(still) = &summary.as_profiled {
-        let told = |share: Option<f64>| share.map_or_else(|| "not measured".to_owned(), percent);
         text.push_str(&format!(
             "; as profiled, without that, they are off by {} and {}",
             told(still.response_rel),

@@ -14,9 +14,9 @@ mod summary;
 
 use crate::failure::{self, Interruption};
 use crate::keeping::Keeping;
-use crate::level::{Gauge, Look, area_of, open_again};
+use crate::level::{Gauge, Look};
 use crate::output::{self, Verdict};
-use crate::profiles::saved;
+use crate::profiles::{area_of, open_again, saved};
 use crate::progress::Progress;
 use crate::session::{self, Session};
 use crate::values::nanos;
@@ -140,8 +140,8 @@ pub(crate) fn validate(
 struct Case {
     load: LoadSpec,
     trial: ValidationTrial,
-    /// By visit that counts, in order of [`ModelName::ALL`].
-    foretold_now: Vec<[Option<f64>; ModelName::ALL.len()]>,
+    /// By visit that counts, and model.
+    foretold_now: Vec<Vec<Foretold>>,
     max_iops_now: Vec<f64>,
 }
 
@@ -151,15 +151,13 @@ impl Case {
             let values = values.filter(|values| !values.is_empty())?;
             Some(values.iter().sum::<f64>() / values.len() as f64)
         };
-        let foretold_now = ModelName::ALL.into_iter().enumerate().map(|(at, model)| Foretold {
-            model,
-            response_ns: mean(self.foretold_now.iter().map(|told| told[at]).collect()),
-        });
+        let over_visits = |(at, one): (usize, &Foretold)| Foretold {
+            model: one.model,
+            response_ns: mean(self.foretold_now.iter().map(|told| told[at].response_ns).collect()),
+        };
+        let first = self.foretold_now.first().into_iter().flatten();
         ValidationTrial {
-            foretold_now: match self.foretold_now.is_empty() {
-                true => Vec::new(),
-                false => foretold_now.collect(),
-            },
+            foretold_now: first.enumerate().map(over_visits).collect(),
             max_iops_now: mean(Some(self.max_iops_now)),
             repeat_rel: distance(&self.trial.measured_ns),
             ..self.trial
@@ -207,29 +205,24 @@ impl Run<'_> {
             trial_ids: Vec::new(),
             left_out: Vec::new(),
         };
-        let foretold = ModelName::ALL
-            .into_iter()
-            .zip(self.by_all_models(&trial, Level::PROFILED))
-            .map(|(model, response_ns)| Foretold { model, response_ns });
+        let foretold = self.by_all_models(&trial, Level::PROFILED);
         Some(Case {
             load: case.load.clone(),
-            trial: ValidationTrial { foretold: foretold.collect(), ..trial },
+            trial: ValidationTrial { foretold, ..trial },
             foretold_now: Vec::new(),
             max_iops_now: Vec::new(),
         })
     }
 
     /// Mean response times of a load at a level.
-    fn by_all_models(
-        &self,
-        trial: &ValidationTrial,
-        level: Level,
-    ) -> [Option<f64>; ModelName::ALL.len()] {
+    fn by_all_models(&self, trial: &ValidationTrial, level: Level) -> Vec<Foretold> {
         let offered = Offered::PoissonPerS(trial.rate_per_s);
-        ModelName::ALL.map(|model| {
-            let found = self.predictor.predict_at(level, model, &trial.mix, offered).ok()?;
-            Some(found.response_ns.value)
-        })
+        let by = |model| self.predictor.predict_at(level, model, &trial.mix, offered).ok();
+        let foretold = |model| Foretold {
+            model,
+            response_ns: by(model).map(|prediction| prediction.response_ns.value),
+        };
+        ModelName::ALL.map(foretold).into()
     }
 
     /// Largest rate at a level.
@@ -241,12 +234,8 @@ impl Run<'_> {
     fn told(&self, case: &Case) -> ValidationTrial {
         let trial = case.trial.clone();
         let Some(level) = self.level else { return trial };
-        let now = ModelName::ALL
-            .into_iter()
-            .zip(self.by_all_models(&trial, level))
-            .map(|(model, response_ns)| Foretold { model, response_ns });
         ValidationTrial {
-            foretold_now: now.collect(),
+            foretold_now: self.by_all_models(&trial, level),
             max_iops_now: self.max_at(&trial.mix, level),
             ..trial
         }

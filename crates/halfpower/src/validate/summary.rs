@@ -37,10 +37,10 @@ pub(super) fn summary(
     };
     let follows = trials.iter().any(|trial| !trial.foretold_now.is_empty());
     let as_profiled = follows.then(|| {
-        let response_rel = median(of_loads(trials, false).filter_map(|trial| {
-            let told = trial.foretold.iter().find(|one| one.model == advised)?.response_ns?;
-            off(told, trial.response_ns()?)
-        }));
+        let then = |trial: &ValidationTrial| {
+            trial.foretold.iter().find(|one| one.model == advised)?.response_ns
+        };
+        let response_rel = median(errors(trials, false, then));
         let max_iops_rel = max_rel(&|trial| trial.max_iops.value);
         AsProfiled { response_rel, max_iops_rel, reached: reached(response_rel, max_iops_rel) }
     });
@@ -65,18 +65,23 @@ pub(super) fn summary(
 
 /// Errors of a model.
 fn accuracy(model: ModelName, trials: &[ValidationTrial]) -> ModelAccuracy {
-    let errors = |loaded| -> Vec<f64> {
-        of_loads(trials, loaded)
-            .filter_map(|trial| off(trial.foretold_ns(model)?, trial.response_ns()?))
-            .collect()
-    };
-    let light = errors(false);
+    let errors = |loaded| errors(trials, loaded, |trial| trial.foretold_ns(model));
+    let light: Vec<f64> = errors(false).collect();
     ModelAccuracy {
         model,
         trials: u32::try_from(light.len()).unwrap_or(u32::MAX),
         median_rel: median(light.into_iter()),
-        loaded_median_rel: median(errors(true).into_iter()),
+        loaded_median_rel: median(errors(true)),
     }
+}
+
+/// Errors of what was told of the mean response times of loads.
+fn errors(
+    trials: &[ValidationTrial],
+    loaded: bool,
+    told: impl Fn(&ValidationTrial) -> Option<f64>,
+) -> impl Iterator<Item = f64> {
+    of_loads(trials, loaded).filter_map(move |trial| off(told(trial)?, trial.response_ns()?))
 }
 
 /// The loads below [`LOADED`] of the largest rate, or the others.

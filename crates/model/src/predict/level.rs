@@ -1,10 +1,9 @@
 //! A device that is slower or faster now than when it was profiled.
 //!
 //! The level of a shared device wanders: on a virtual disk the rates of deep loops moved by 20 % in
-//! two minutes, those of lone requests by a fifth of that, and in five minutes those of writes fell
-//! by a tenth while those of reads rose by as much. So three numbers tell the level: lone requests
-//! run on a clock of their own, and what the device does at most is another matter, of reads and of
-//! writes. Where all moved alike, the device is the same queueing system on another clock, and what
+//! two minutes, those of lone requests by a third of that, and once deep writes gained a tenth while
+//! deep reads stayed. So three numbers tell the level: lone requests run on a clock of their own, and
+//! what the device does at most is another matter, of reads and of writes. Where all moved alike, the device is the same queueing system on another clock, and what
 //! is predicted is exact; where only the largest rate moved (a cap, a neighbour), a load sees the
 //! queue that it would have seen as the same share of the old one.
 
@@ -98,8 +97,7 @@ impl Predictor {
 
     /// The largest rate of a mix at a level, over that of the profile. Reads and writes take their
     /// turns, each for as long as the device needs for its part.
-    #[must_use]
-    pub fn deep_at(&self, level: Level, mix: &Mix) -> f64 {
+    pub(super) fn deep_at(&self, level: Level, mix: &Mix) -> f64 {
         let reads = share(mix, |class| class.op == OpKind::Read);
         if level.reads.to_bits() == level.writes.to_bits() || reads >= 1.0 {
             return level.reads;

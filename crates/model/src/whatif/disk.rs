@@ -44,10 +44,14 @@ pub(super) struct Disk<'a> {
 }
 
 impl Disk<'_> {
+    fn level(&self) -> Level {
+        Level::clock(1.0 / self.factor)
+    }
+
     /// What a load sees.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
-        let level = Level::clock(1.0 / self.factor);
-        let found = self.predictor.predict_at(level, self.predictor.advised(), mix, offered)?;
+        let advised = self.predictor.advised();
+        let found = self.predictor.predict_at(self.level(), advised, mix, offered)?;
         let (mean, alone) = (found.response_ns.value, found.unloaded_response_ns.value);
         let of =
             |estimate: &Option<Estimate>| estimate.as_ref().map_or(mean, |estimate| estimate.value);
@@ -70,7 +74,7 @@ impl Disk<'_> {
 
     /// The largest rate, and its error.
     pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
-        let max = self.predictor.max_rate_at(Level::clock(1.0 / self.factor), mix)?;
+        let max = self.predictor.max_rate_at(self.level(), mix)?;
         Ok((max.value, spread(&max)))
     }
 

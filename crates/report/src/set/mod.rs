@@ -177,7 +177,6 @@ impl<'a> Runs<'a> {
     fn cell(&self, levels: Vec<String>) -> Option<SetCell<'a>> {
         let trials: Vec<&Trial> =
             self.trials.iter().copied().filter(|trial| trial.iops() > 0.0).collect();
-        let rate = |trial: &Trial| trial.iops();
         let bytes = |trial: &Trial| directions(trial).map(|(_, each)| each.bytes_per_s).sum();
         let cost = |trial: &Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
         let costs: Vec<f64> = trials.iter().filter_map(|trial| cost(trial)).collect();
@@ -189,7 +188,7 @@ impl<'a> Runs<'a> {
         Some(SetCell {
             levels,
             workload: self.workload,
-            iops: mean(&trials, rate, rate_interval)?,
+            iops: mean(&trials, Trial::iops, rate_interval)?,
             bytes_per_s: mean(&trials, bytes, rate_interval)?,
             response_ns: mean(
                 &trials,

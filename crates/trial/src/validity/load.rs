@@ -61,7 +61,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     // With few rounds of the depth, requests cut off by the end of the window are missing.
     let rounds = trial.completed() as f64 / asked;
     // Requests that failed were in progress as well, for a time that is in no number.
-    let failed = trial.directions().any(|direction| direction.errors + direction.short > 0);
+    let failed = trial.failed() > 0;
     let idle = workload.engine == EngineName::Null
         || failed
         || workload.think_ns.0 > 0

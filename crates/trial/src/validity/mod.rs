@@ -142,7 +142,7 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let ratio = counters.ratio_bytes?;
     let workload = &trial.workload;
     // A device counts what it failed to do as well.
-    let failed: u64 = trial.directions().map(|direction| direction.errors + direction.short).sum();
+    let failed = trial.failed();
     let edges = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
     let tolerance = TRAFFIC_TOLERANCE + edges as f64 / bytes(trial).max(1) as f64;
     (trial.completed() >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
