@@ -21,7 +21,7 @@ use store::{Store, StoreError};
 
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
-const DIAGNOSIS_BUDGET: Nanos = Nanos(300_000_000_000);
+const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
 /// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
 const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 /// Earlier profiles of the same disk that are looked at.

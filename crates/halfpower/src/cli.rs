@@ -87,7 +87,7 @@ pub(crate) struct CheckArgs {
     /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     pub(crate) target: String,
-    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 5m with
+    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 10m with
     /// --for-diagnosis, on a simulated target as long as it takes].
     #[arg(long, value_name = "TIME", value_parser = nanos)]
     pub(crate) budget: Option<Nanos>,

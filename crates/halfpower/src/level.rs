@@ -1,30 +1,41 @@
 //! How fast a device is now, over what it was when it was profiled.
 //!
 //! A profile lies minutes back when it is used, and the level of a shared device wanders within
-//! minutes. Some of the profile's own closed loops, run again for less than half a second each, tell
-//! by how much: random reads alone and deep, and deep writes where the target may be written, of all
-//! sizes that the profile has. Without writes these are taken to have moved as reads did.
+//! minutes. Some of the profile's own loads, run again for less than half a second each, tell by how
+//! much: closed loops of random reads, alone and deep, and of deep writes where the target may be
+//! written, of all sizes that the profile has; and open loads that leave the device room. Without
+//! writes these are taken to have moved as reads did, without open loads these as lone reads did.
 //!
 //! One such visit is off by a fifth and more, so a level is the mean of several, and these are the
-//! latest few only, because the level has moved when they are a minute old. Rejected: their median,
-//! which leaves out the stalls that a longer load meets (it foretold largest rates that were 3 to 4 %
-//! too high).
+//! latest few only, because the level has moved when they are a minute old. Rejected for closed
+//! loops: their median, which leaves out the stalls that a longer load meets (it foretold largest
+//! rates that were 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with
+//! a stall in it takes many times as long as the others: over ten validations that was nearer to the
+//! loads that followed than the mean, the median, or a share of it by what is known of it.
 
-use model::Level;
-use record::{Arrival, Cell, Locality, Nanos, OpKind, SinceProfile, Trial, Workload};
+use model::{Level, Predictor};
+use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
 use std::collections::VecDeque;
 
-/// Most loops of each kind.
-const LOOPS: usize = 12;
+/// Most loads of each kind.
+const LOADS: usize = 12;
 /// Fewest without which a kind says nothing.
-const MIN_LOOPS: usize = 4;
-/// Shallowest of the deep ones.
+const MIN_LOADS: usize = 4;
+/// Shallowest of the deep loops.
 const DEEP: u32 = 64;
-/// The latest visits of which a level is the mean: of lone reads, deep reads and deep writes.
-const LATEST: [usize; KINDS] = [6, 8, 8];
-const KINDS: usize = 3;
-/// A visit that reads, and what is run before it counts. Those that write are as they were for the
-/// profile: a buffer takes more at first than later.
+/// Share of the largest rate that an open load leaves to be looked at: at more, what is not known of
+/// that rate moves its queue.
+const ROOM: f64 = 0.5;
+/// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes and open
+/// loads. Half as many deep ones leave 4 % of noise in a largest rate, and older ones as much of
+/// what the device has moved since. Of open loads it is each once, because in a profile one differs
+/// from the next by more than a level does.
+const LATEST: [usize; KINDS] = [6, 16, 16, LOADS];
+const KINDS: usize = 4;
+/// A ratio below which the end of an interval is not believed.
+const LEAST_RATIO: f64 = 0.01;
+/// A visit, and what is run before it counts. Loops that write are as they were for the profile: a
+/// buffer takes more at first than later.
 const VISIT: Nanos = Nanos(400_000_000);
 const RAMP: Nanos = Nanos(50_000_000);
 
@@ -48,26 +59,34 @@ impl Look {
     fn visits(self) -> [usize; KINDS] {
         match self {
             Self::Whole => LATEST,
-            Self::BeforeOpen => [2, 2, 0],
-            Self::BeforeClosed => [1, 2, 2],
+            Self::BeforeOpen => [1, 2, 0, 4],
+            Self::BeforeClosed => [0, 4, 4, 0],
         }
     }
 }
 
-/// A closed loop of the profile.
+/// What a load of the profile did then.
 #[derive(Debug)]
-struct Loop {
+enum Then {
+    /// Requests per second of a closed loop.
+    Rate(f64),
+    /// Mean response time of an open load, in nanoseconds.
+    Response { mix: Mix, rate_per_s: f64, ns: f64 },
+}
+
+/// A load of the profile.
+#[derive(Debug)]
+struct Load {
     workload: Workload,
-    /// Its rate as profiled.
-    then: f64,
-    /// Its rate over that, by visit since.
+    then: Then,
+    /// How fast it was over that, by visit since.
     ratios: Vec<f64>,
 }
 
-/// Loops of one kind, which take turns.
+/// Loads of one kind, which take turns.
 #[derive(Debug, Default)]
 struct Kind {
-    loops: Vec<Loop>,
+    loads: Vec<Load>,
     turn: usize,
     latest: VecDeque<f64>,
 }
@@ -75,7 +94,7 @@ struct Kind {
 /// Tells the level of a device again and again.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    /// Lone reads, deep reads, deep writes.
+    /// Lone reads, deep reads, deep writes, open loads.
     kinds: [Kind; KINDS],
     seed: u64,
     /// Levels so far.
@@ -83,102 +102,203 @@ pub(crate) struct Gauge {
     trial_ids: Vec<String>,
 }
 
+impl Then {
+    /// How fast the load is now, by a trial; `None` where it or the models do not tell.
+    fn ratio(&self, trial: &Trial, predictor: &Predictor, level: Level) -> Option<f64> {
+        match self {
+            Self::Rate(then) => Some(trial.iops() / then),
+            Self::Response { mix, rate_per_s, ns } => {
+                // The same rate is another share of what the device does at most now.
+                let offered = Offered::PoissonPerS(*rate_per_s);
+                let model = predictor.advised();
+                let at = |level| {
+                    Some(predictor.predict_at(level, model, mix, offered).ok()?.response_ns.value)
+                };
+                let moved = at(Level { open: 1.0, ..level })? / at(Level::PROFILED)?;
+                Some(ns * moved / trial.response_ns()?)
+            }
+        }
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    }
+}
+
+impl Kind {
+    /// Of these, spread evenly.
+    fn of(all: Vec<Load>) -> Self {
+        let (count, of) = (all.len().min(LOADS), all.len());
+        let mut kept = (0..count).map(|at| at * of / count).peekable();
+        let spread = all.into_iter().enumerate();
+        let spread = spread.filter(|(at, _)| kept.next_if_eq(at).is_some()).map(|(_, load)| load);
+        Self { loads: spread.collect(), ..Self::default() }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.loads.len() >= MIN_LOADS
+    }
+
+    /// The mean of the latest visits, of their logarithms where these are open loads, with its
+    /// interval where they are enough for one.
+    fn latest(&self) -> Option<(f64, Option<[f64; 2]>)> {
+        let open = self.loads.iter().any(|load| matches!(load.then, Then::Response { .. }));
+        let scaled = |ratio: &f64| if open { ratio.ln() } else { *ratio };
+        let back = |value: f64| if open { value.exp() } else { value };
+        let visits: Vec<f64> = self.latest.iter().map(scaled).collect();
+        if visits.is_empty() {
+            return None;
+        }
+        let ends = stats::visits_mean(&visits)
+            // A rate is never negative, whatever a symmetric interval says.
+            .map(|mean| [mean.low, mean.high].map(|end| back(end).max(LEAST_RATIO)));
+        Some((back(visits.iter().sum::<f64>() / visits.len() as f64), ends))
+    }
+}
+
 impl Gauge {
-    /// Of a profile's cells; `None` with too few such loops.
-    pub(crate) fn new(cells: &[Cell], write: bool, seed: u64) -> Option<Self> {
-        let kind = |op: OpKind, of: &dyn Fn(u32) -> bool| {
+    /// Of a profile's cells; `None` with too few closed loops.
+    pub(crate) fn new(
+        cells: &[Cell],
+        predictor: &Predictor,
+        write: bool,
+        seed: u64,
+    ) -> Option<Self> {
+        let closed = |op: OpKind, of: &dyn Fn(u32) -> bool| {
             let at_random = cells.iter().filter(|cell| is_random_loop(cell, op));
-            let cells: Vec<&Cell> = at_random.filter(|cell| of(cell.workload.depth)).collect();
-            let count = cells.len().min(LOOPS);
-            let spread = (0..count).map(|at| cells[at * cells.len() / count]);
-            let loops = spread.map(|cell| {
+            let of_kind = at_random.filter(|cell| of(cell.workload.depth));
+            let load = |cell: &Cell| {
                 let workload = match op {
-                    OpKind::Read => {
-                        Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..cell.workload.clone() }
-                    }
+                    OpKind::Read => short(&cell.workload),
                     OpKind::Write => cell.workload.clone(),
                 };
-                Loop { workload, then: cell.iops.value, ratios: Vec::new() }
-            });
-            Kind { loops: loops.collect(), ..Kind::default() }
+                Load { workload, then: Then::Rate(cell.iops.value), ratios: Vec::new() }
+            };
+            Kind::of(of_kind.map(load).collect())
         };
         let kinds = [
-            kind(OpKind::Read, &|depth| depth == 1),
-            kind(OpKind::Read, &|depth| depth >= DEEP),
-            kind(OpKind::Write, &|depth| write && depth >= DEEP),
+            closed(OpKind::Read, &|depth| depth == 1),
+            closed(OpKind::Read, &|depth| depth >= DEEP),
+            closed(OpKind::Write, &|depth| write && depth >= DEEP),
+            open(cells, predictor, write),
         ];
-        let enough = |kind: &Kind| kind.loops.len() >= MIN_LOOPS;
-        let told = enough(&kinds[0]) && enough(&kinds[1]) && (!write || enough(&kinds[2]));
+        let told = kinds[0].is_enough() && kinds[1].is_enough() && (!write || kinds[2].is_enough());
         told.then(|| Self { kinds, seed, levels: Vec::new(), trial_ids: Vec::new() })
     }
 
     /// The level of this moment; `None` where no visit counts.
     pub(crate) fn look(
         &mut self,
+        predictor: &Predictor,
         look: Look,
         run: &mut Runner<'_>,
     ) -> anyhow::Result<Option<Level>> {
-        for (kind, (visits, latest)) in
-            self.kinds.iter_mut().zip(look.visits().into_iter().zip(LATEST))
-        {
-            let visits = if kind.loops.is_empty() { 0 } else { visits };
+        for (at, visits) in look.visits().into_iter().enumerate() {
+            // Open loads come last: what they are held to is a matter of how the others moved.
+            let level = self.level().unwrap_or(Level::PROFILED);
+            let kind = &mut self.kinds[at];
+            let visits = if kind.loads.is_empty() { 0 } else { visits };
             for _ in 0..visits {
-                let at = kind.turn % kind.loops.len();
+                let turn = kind.turn % kind.loads.len();
                 kind.turn += 1;
-                let Loop { workload, then, ratios } = &mut kind.loops[at];
+                let Load { workload, then, ratios } = &mut kind.loads[turn];
                 let stream = self.trial_ids.len() as u64;
                 let trial = run(workload, workload::derive_seed(self.seed, stream) >> 11)?;
                 self.trial_ids.push(trial.id.clone());
-                if model::counts(&trial) {
-                    let ratio = trial.iops() / *then;
+                let counts = model::counts(&trial);
+                if let Some(ratio) = then.ratio(&trial, predictor, level).filter(|_| counts) {
                     ratios.push(ratio);
                     kind.latest.push_back(ratio);
                 }
             }
-            while kind.latest.len() > latest {
+            while kind.latest.len() > LATEST[at] {
                 kind.latest.pop_front();
             }
         }
-        let [alone, reads, writes] = self.kinds.each_ref().map(|kind| {
-            let mean = kind.latest.iter().sum::<f64>() / kind.latest.len() as f64;
-            Some(mean).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-        });
-        let level = alone.zip(reads).map(|(alone, reads)| Level {
-            alone,
-            reads,
-            writes: writes.unwrap_or(reads),
-        });
+        let level = self.level();
         self.levels.extend(level);
         Ok(level)
+    }
+
+    /// By the latest visits; `None` without reads.
+    fn level(&self) -> Option<Level> {
+        let [alone, reads, writes, open] = self.kinds.each_ref().map(|kind| Some(kind.latest()?.0));
+        let (alone, reads) = alone.zip(reads)?;
+        Some(Level { alone, open: open.unwrap_or(alone), reads, writes: writes.unwrap_or(reads) })
+    }
+
+    /// A level with one of its numbers at an end of the interval that the latest visits give it,
+    /// for each number that they give one.
+    pub(crate) fn ends(&self, level: Level) -> Vec<Level> {
+        let [alone, reads, writes, open] =
+            self.kinds.each_ref().map(|kind| kind.latest().and_then(|(_, ends)| ends));
+        let is_own = |kind: usize| !self.kinds[kind].latest.is_empty();
+        let (own_writes, own_open) = (is_own(2), is_own(3));
+        let moved = |ends: Option<[f64; 2]>, to: &dyn Fn(f64) -> Level| -> Vec<Level> {
+            ends.into_iter().flatten().map(to).collect()
+        };
+        let mut all = moved(alone, &|alone| Level {
+            alone,
+            open: if own_open { level.open } else { alone },
+            ..level
+        });
+        all.extend(moved(reads, &|reads| Level {
+            reads,
+            writes: if own_writes { level.writes } else { reads },
+            ..level
+        }));
+        all.extend(moved(writes, &|writes| Level { writes, ..level }));
+        all.extend(moved(open, &|open| Level { open, ..level }));
+        all
     }
 
     /// How long a look measures.
     pub(crate) fn time(&self, look: Look) -> Nanos {
         let of_kind = |(kind, visits): (&Kind, usize)| {
-            let length = |one: &Loop| one.workload.runtime_ns.plus(one.workload.ramp_ns).0;
-            let all = kind.loops.iter().map(length);
-            all.sum::<u64>() / kind.loops.len().max(1) as u64 * visits as u64
+            let length = |one: &Load| one.workload.runtime_ns.plus(one.workload.ramp_ns).0;
+            let all = kind.loads.iter().map(length);
+            all.sum::<u64>() / kind.loads.len().max(1) as u64 * visits as u64
         };
         Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
     }
 
     /// All looks together.
     pub(crate) fn since(&self) -> SinceProfile {
-        let [lone_ratio, reads_ratio, writes_ratio] = self.kinds.each_ref().map(|kind| {
-            let visited = kind.loops.iter().filter(|one| !one.ratios.is_empty());
-            let medians = visited.map(|one| stats::median(one.ratios.clone()));
-            stats::median_interval(medians.collect())
-        });
+        let [lone_ratio, reads_ratio, writes_ratio, open_ratio] =
+            self.kinds.each_ref().map(|kind| {
+                let visited = kind.loads.iter().filter(|one| !one.ratios.is_empty());
+                let medians = visited.map(|one| stats::median(one.ratios.clone()));
+                stats::median_interval(medians.collect())
+            });
         let deep = || self.levels.iter().flat_map(|level| [level.reads, level.writes]);
         SinceProfile {
             lone_ratio,
             reads_ratio,
             writes_ratio,
+            open_ratio,
             least_deep_ratio: deep().reduce(f64::min),
             most_deep_ratio: deep().reduce(f64::max),
             trial_ids: self.trial_ids.clone(),
         }
     }
+}
+
+/// The open loads of a profile that leave the device room.
+fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Kind {
+    let loads = model::open_loads(cells).into_iter().filter_map(|load| {
+        let rate_per_s = load.cell.workload.rate_iops? as f64;
+        let max = predictor.max_rate(&load.mix).ok()?.value;
+        let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
+        fits.then(|| Load {
+            workload: short(&load.cell.workload),
+            then: Then::Response { mix: load.mix, rate_per_s, ns: load.response_ns },
+            ratios: Vec::new(),
+        })
+    });
+    let kind = Kind::of(loads.collect());
+    if kind.is_enough() { kind } else { Kind::default() }
+}
+
+/// A load for as long as one visit.
+fn short(workload: &Workload) -> Workload {
+    Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..workload.clone() }
 }
 
 /// Whether a cell is a closed loop of nothing but random requests of an operation.
@@ -198,15 +318,21 @@ mod tests {
 
     const AREA: Bytes = Bytes(1 << 30);
 
-    /// A simulated device, and cells of it: reads of four sizes, alone and deep, and writes.
+    /// A simulated device, and cells of it: reads of four sizes, alone, deep and at a tenth and two
+    /// fifths of the largest rate, and writes.
     fn device() -> (Session, Vec<Cell>) {
         let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
         let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
         let mut trials = Vec::new();
-        for (op, depth) in [(OpKind::Read, 1), (OpKind::Read, DEEP), (OpKind::Write, DEEP)] {
+        for (op, amount) in [
+            (OpKind::Read, Amount::Depth(1)),
+            (OpKind::Read, Amount::Depth(DEEP)),
+            (OpKind::Write, Amount::Depth(DEEP)),
+            (OpKind::Read, Amount::Poisson(100)),
+            (OpKind::Read, Amount::Poisson(400)),
+        ] {
             for kib in [4, 8, 16, 64] {
                 let load = LoadSpec::pure(op, Locality::Random, kib << 10);
-                let amount = Amount::Depth(depth);
                 let workload = load.workload(amount, AREA, session.engine, session.alignment());
                 let runtime_ns = Nanos(10_000_000_000);
                 let workload = Workload { runtime_ns, ..workload.unwrap() };
@@ -221,6 +347,10 @@ mod tests {
         let (mut session, mut cells) = device();
         for cell in &mut cells {
             // As if it had been faster.
+            if cell.workload.arrival == Arrival::Poisson {
+                cell.response_ns = cell.response_ns.scaled(1.0 / 1.4);
+                continue;
+            }
             let factor = match (cell.workload.depth, cell.workload.writes()) {
                 (1, _) => 1.1,
                 (_, false) => 1.25,
@@ -228,11 +358,12 @@ mod tests {
             };
             cell.iops = cell.iops.scaled(factor);
         }
-        let mut gauge = Gauge::new(&cells, true, 7).unwrap();
+        let predictor = Predictor::of_cells(&cells);
+        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
         let mut visits = 0;
         for look in [Look::Whole, Look::BeforeOpen, Look::BeforeClosed] {
             let before = visits;
-            let level = gauge.look(look, &mut |workload, seed| {
+            let level = gauge.look(&predictor, look, &mut |workload, seed| {
                 assert!(look != Look::BeforeOpen || !workload.writes());
                 visits += 1;
                 session.trial(workload, seed, &mut |_| ())
@@ -241,7 +372,20 @@ mod tests {
             assert!((level.reads * 1.25 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
             assert!((level.writes * 1.6 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
             assert!((level.alone * 1.1 - 1.0).abs() < 0.1, "{look:?}: {level:?}");
+            assert!((level.open * 1.4 - 1.0).abs() < 0.1, "{look:?}: {level:?}");
             assert_eq!(visits - before, look.visits().iter().sum::<usize>());
+        }
+        let level = gauge.levels[gauge.levels.len() - 1];
+        let ends = gauge.ends(level);
+        assert_eq!(ends.len(), 2 * KINDS);
+        // One number at a time, on both sides of what it is, and near it.
+        let numbers = |one: &Level| [one.alone, one.reads, one.writes, one.open];
+        for number in 0..KINDS {
+            let share = |end: usize| numbers(&ends[end])[number] / numbers(&level)[number];
+            let (low, high) = (share(2 * number), share(2 * number + 1));
+            assert!((0.8..1.0).contains(&low) && (1.0..1.2).contains(&high), "{low} {high}");
+            let moved = ends.iter().filter(|end| numbers(end)[number] != numbers(&level)[number]);
+            assert_eq!(moved.count(), 2);
         }
         let since = gauge.since();
         assert_eq!(since.trial_ids.len(), visits);
@@ -253,10 +397,11 @@ mod tests {
     #[test]
     fn a_level_forgets_what_lies_minutes_back() {
         let (mut session, cells) = device();
-        let mut gauge = Gauge::new(&cells, true, 7).unwrap();
-        let mut looks = |gauge: &mut Gauge, count: usize, speed: f64| {
+        let predictor = Predictor::of_cells(&cells);
+        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        let mut looks = |gauge: &mut Gauge, speed: f64| {
             let mut level = None;
-            for _ in 0..count {
+            for look in [Look::BeforeOpen, Look::BeforeClosed].repeat(LATEST[0]) {
                 let run = &mut |workload: &Workload, seed| {
                     let mut trial = session.trial(workload, seed, &mut |_| ())?;
                     if let Some(read) = &mut trial.result.read {
@@ -264,12 +409,12 @@ mod tests {
                     }
                     Ok(trial)
                 };
-                level = gauge.look(Look::BeforeClosed, run).unwrap();
+                level = gauge.look(&predictor, look, run).unwrap();
             }
             level.unwrap()
         };
-        let before = looks(&mut gauge, 6, 1.0);
-        let after = looks(&mut gauge, 6, 0.5);
+        let before = looks(&mut gauge, 1.0);
+        let after = looks(&mut gauge, 0.5);
         assert!((after.reads / before.reads - 0.5).abs() < 0.03, "{before:?} {after:?}");
         assert!((after.alone / before.alone - 0.5).abs() < 0.05, "{before:?} {after:?}");
     }
@@ -277,17 +422,32 @@ mod tests {
     #[test]
     fn without_loops_or_with_visits_that_do_not_count_there_is_no_level() {
         let (mut session, cells) = device();
-        assert!(Gauge::new(&cells[..2], true, 7).is_none());
+        let predictor = Predictor::of_cells(&cells);
+        assert!(Gauge::new(&cells[..2], &predictor, true, 7).is_none());
         // Nothing that may not be written is.
-        let mut reads = Gauge::new(&cells, false, 7).unwrap();
-        let level = reads.look(Look::Whole, &mut |workload, seed| {
+        let mut reads = Gauge::new(&cells, &predictor, false, 7).unwrap();
+        let level = reads.look(&predictor, Look::Whole, &mut |workload, seed| {
             assert!(!workload.writes());
             session.trial(workload, seed, &mut |_| ())
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.reads.to_bits(), level.writes.to_bits());
-        let mut gauge = Gauge::new(&cells, true, 7).unwrap();
-        let level = gauge.look(Look::Whole, &mut |workload, seed| {
+        let ends = reads.ends(level);
+        assert_eq!(ends.len(), 6);
+        assert!(ends.iter().all(|end| end.reads.to_bits() == end.writes.to_bits()), "{ends:?}");
+        // A profile without open loads: these are taken to have moved as lone reads did.
+        let closed: Vec<Cell> = cells[..12].to_vec();
+        let mut gauge = Gauge::new(&closed, &Predictor::of_cells(&closed), true, 7).unwrap();
+        let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {
+            assert!(workload.arrival == Arrival::Closed);
+            session.trial(workload, seed, &mut |_| ())
+        });
+        let level = level.unwrap().unwrap();
+        assert_eq!(level.open.to_bits(), level.alone.to_bits());
+        let ends = gauge.ends(level);
+        assert!(ends.iter().all(|end| end.open.to_bits() == end.alone.to_bits()), "{ends:?}");
+        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {
             let mut trial = session.trial(workload, seed, &mut |_| ())?;
             trial.findings.push(record::Finding::new(
                 FindingCode::PageCacheServed,

@@ -14,7 +14,8 @@ use experiment::LoadSpec;
 use model::{DataSheet, Level, PredictError, Predictor, Slo};
 use record::{
     Bytes, Mix, ModelAccuracy, ModelName, Nanos, Objective, ObjectiveAnswer, Offered,
-    PREDICTION_SCHEMA, PredictionDocument, Profile, SheetPrediction, SinceProfile, TargetKind,
+    PREDICTION_SCHEMA, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    TargetKind,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ pub(crate) struct PredictArgs {
     /// A data sheet in place of a profile: seek, rotation and transfer, and M/M/1.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
-    /// Measure for some seconds how much slower or faster the device is now, and predict for that.
+    /// Measure for twenty seconds how much slower or faster the device is now, and predict for that.
     #[arg(long, conflicts_with = "spec")]
     now: bool,
     /// Print JSON.
@@ -166,16 +167,16 @@ fn by_profile(
     profile: &Profile,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<PredictionDocument> {
-    let now = arguments.now.then(|| level_now(profile, stop)).transpose()?;
-    let (level, since_profile) =
-        now.map_or((Level::PROFILED, None), |(level, since)| (level, Some(since)));
     let predictor = Predictor::new(profile);
+    let now = arguments.now.then(|| level_now(profile, &predictor, stop)).transpose()?;
+    let (level, ends, since_profile) = now
+        .map_or((Level::PROFILED, Vec::new(), None), |now| (now.level, now.ends, Some(now.since)));
     let mix = arguments.mix();
     let offered = arguments.offered();
     let mut predictions = Vec::new();
     let advised = predictor.advised();
     if let Some(offered) = offered {
-        let predicted = |model| predictor.predict_at(level, model, &mix, offered);
+        let predicted = |model| predictor.predict_near(level, &ends, model, &mix, offered);
         predictions.push(predicted(advised).map_err(|error| not_predicted(&error))?);
         let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
         // The calibrated model without a trial behind it is the one before it.
@@ -189,7 +190,10 @@ fn by_profile(
             Objective::MeanNs(most) => Slo::MeanNs(most),
             Objective::P99Ns(most) => Slo::P99Ns(most),
         };
-        match predictor.highest_rate(level, &mix, slo) {
+        let at = predictor.highest_rate(level, &mix, slo);
+        let near =
+            |at: Prediction| predictor.predict_near(level, &ends, at.model, &mix, at.offered);
+        match at.and_then(near) {
             Ok(at) => ObjectiveAnswer { objective, at: Some(at), not: None },
             Err(error) => ObjectiveAnswer { objective, at: None, not: Some(error.to_string()) },
         }
@@ -214,7 +218,18 @@ fn by_profile(
 }
 
 /// How the device does now.
-fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level, SinceProfile)> {
+struct Now {
+    level: Level,
+    /// The level at the ends of its intervals.
+    ends: Vec<Level>,
+    since: SinceProfile,
+}
+
+fn level_now(
+    profile: &Profile,
+    predictor: &Predictor,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Now> {
     let seed = session::seed(None, false);
     if profile.simulated {
         let text = "--now: the time of a simulated device begins anew; there is no other level";
@@ -223,7 +238,7 @@ fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level
     // In a directory it is a file of halfpower's own that is written.
     let write = profile.target.kind == TargetKind::Directory
         && profile.cells.iter().any(|cell| cell.workload.writes());
-    let Some(mut gauge) = Gauge::new(&profile.cells, write, seed) else {
+    let Some(mut gauge) = Gauge::new(&profile.all_cells(), predictor, write, seed) else {
         let text = "--now: the profile holds too few loops of random requests to tell the level of the \
                     device; make another with `check --for-diagnosis`";
         return Err(UsageError(text.to_owned()).into());
@@ -231,7 +246,7 @@ fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level
     let mut progress = Progress::new();
     let mut session = open_again(profile, write, seed, stop, &mut progress)?;
     let (mut spent, whole) = (Nanos(0), gauge.time(Look::Whole));
-    let level = gauge.look(Look::Whole, &mut |workload, seed| {
+    let level = gauge.look(predictor, Look::Whole, &mut |workload, seed| {
         progress.measuring("level", &session::describe(workload), spent, whole);
         spent = spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
         session.trial(workload, seed, &mut |_| ())
@@ -241,7 +256,7 @@ fn level_now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Level
         "--now: the level of the device is not told, because no visit to the profile's loads counts; \
          the machine may be too busy for it",
     )?;
-    Ok((level, gauge.since()))
+    Ok(Now { level, ends: gauge.ends(level), since: gauge.since() })
 }
 
 /// Errors of the models on the profile's own trials, the best first.

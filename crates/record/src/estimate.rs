@@ -47,6 +47,24 @@ impl Estimate {
             n: self.n,
         }
     }
+
+    /// The same estimate with further, independent errors: what its value would be at the ends of
+    /// the 95 % intervals of what it was computed from. Each side of the interval grows by those
+    /// that lie on it, in quadrature.
+    #[must_use]
+    pub fn widened(&self, ends: &[f64]) -> Self {
+        if ends.is_empty() {
+            return *self;
+        }
+        let [mut below, mut above] = [self.value - self.low, self.high - self.value];
+        for end in ends {
+            let apart = end - self.value;
+            let side = if apart < 0.0 { &mut below } else { &mut above };
+            *side = side.hypot(apart);
+        }
+        let (low, high) = (self.value - below, self.value + above);
+        Self { low, high, se: (high - low) / (2.0 * 1.96), ..*self }
+    }
 }
 
 /// A result, or the reason why there is none.
@@ -85,5 +103,21 @@ impl<T> Measured<T> {
             Self::Value(_) => None,
             Self::NotMeasured { not_measured } => Some(not_measured),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_independent_error_widens_the_side_that_it_lies_on() {
+        let one = Estimate::symmetric(100.0, 3.0, 5);
+        let found = one.widened(&[96.0, 112.0, 105.0]);
+        assert_eq!((found.value, found.low, found.n), (100.0, 95.0, 5));
+        // The square root of 9 + 144 + 25.
+        assert!((found.high - 113.341_7).abs() < 1e-3, "{found:?}");
+        assert!((found.se - (found.high - found.low) / 3.92).abs() < 1e-12);
+        assert_eq!(one.widened(&[]), one);
     }
 }

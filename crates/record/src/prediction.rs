@@ -105,17 +105,21 @@ pub struct PredictionDocument {
     pub sheet: Option<SheetPrediction>,
 }
 
-/// How far a device has moved since it was profiled, by some of the profile's own closed loops of
-/// random requests, run again: rates, now over then, each the median over the loops with the
-/// interval of that; null with fewer than six loops.
+/// How far a device has moved since it was profiled, by some of the profile's own loads, run again.
+/// Each ratio says how fast it is now over then: 1.1 is a tenth more requests per second, or that
+/// more times quicker. It is the median over the loads of its kind with the interval of that; null
+/// with fewer than six of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SinceProfile {
-    /// Of lone reads.
+    /// Of loops of one random read at a time, by their rates.
     pub lone_ratio: Option<Estimate>,
-    /// Of deep loops that read.
+    /// Of deep loops of random reads, by their rates.
     pub reads_ratio: Option<Estimate>,
-    /// Of deep loops that write.
+    /// Of deep loops of random writes, by their rates.
     pub writes_ratio: Option<Estimate>,
+    /// Of open loads that leave the device room, by their response times (then over now), beyond
+    /// what the same rate is another share of now.
+    pub open_ratio: Option<Estimate>,
     /// The least that a kind of deep loops was at a moment, and the most; null where none was
     /// looked at.
     pub least_deep_ratio: Option<f64>,

@@ -63,6 +63,14 @@ pub struct Profile {
     pub findings: Vec<Finding>,
 }
 
+impl Profile {
+    /// The cells and those of mixes and open loops.
+    #[must_use]
+    pub fn all_cells(&self) -> Vec<Cell> {
+        self.cells.iter().chain(&self.mixes).cloned().collect()
+    }
+}
+
 /// All visits of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {

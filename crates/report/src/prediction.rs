@@ -56,7 +56,7 @@ pub fn prediction_text(document: &PredictionDocument, style: &Style) -> String {
     }
     page.blank();
     if let Some(since) = &document.since_profile {
-        let text = format!("{}; the prediction follows that, without its error", level_text(since));
+        let text = format!("{}; the prediction follows that", level_text(since));
         page.labelled("  since then", VALUES, &text);
     }
     let mut profile = document.profile_id.clone().unwrap_or_default();
@@ -394,12 +394,10 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
 
 /// Rates of the profile's own loads, now over then.
 fn level_text(since: &SinceProfile) -> String {
-    let ratio = |estimate: &Option<Estimate>| {
-        estimate.as_ref().map(|one| {
-            let digits = number::digits;
-            format!("x {} ({} to {})", digits(one.value), digits(one.low), digits(one.high))
-        })
+    let ratio = |value: f64, low: f64, high: f64| {
+        format!("x {} ({} to {})", number::digits(value), number::digits(low), number::digits(high))
     };
+    let rate = |one: &Estimate| ratio(one.value, one.low, one.high);
     let kinds = [
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
@@ -407,12 +405,17 @@ fn level_text(since: &SinceProfile) -> String {
     ];
     let told: Vec<String> = kinds
         .into_iter()
-        .filter_map(|(name, estimate)| Some(format!("{name} {}", ratio(estimate)?)))
+        .filter_map(|(name, estimate)| Some(format!("{name} {}", rate(estimate.as_ref()?))))
         .collect();
-    if told.is_empty() {
-        "rates not told by so few".to_owned()
-    } else {
-        format!("rates {}", told.join(", "))
+    let rates = (!told.is_empty()).then(|| format!("rates {}", told.join(", ")));
+    let times = since.open_ratio.as_ref().map(|one| {
+        let times = ratio(1.0 / one.value, 1.0 / one.high, 1.0 / one.low);
+        format!("response times of light open loads {times}")
+    });
+    let all: Vec<String> = rates.into_iter().chain(times).collect();
+    match all.is_empty() {
+        true => "rates not told by so few".to_owned(),
+        false => all.join("; "),
     }
 }
 

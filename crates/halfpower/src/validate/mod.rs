@@ -92,10 +92,13 @@ pub(crate) fn validate(
         arguments,
         gauge: match profile.simulated {
             true => None,
-            false => Gauge::new(&profile.cells, write, workload::derive_seed(seed, u64::MAX)),
+            false => {
+                let seed = workload::derive_seed(seed, u64::MAX);
+                Gauge::new(&profile.all_cells(), &predictor, write, seed)
+            }
         },
         level: None,
-        predictor,
+        predictor: &predictor,
         area,
         seed,
         deepest,
@@ -168,7 +171,7 @@ impl Case {
 /// A validation under way.
 struct Run<'a> {
     arguments: &'a ValidateArgs,
-    predictor: Predictor,
+    predictor: &'a Predictor,
     area: Bytes,
     seed: u64,
     deepest: u32,
@@ -256,8 +259,9 @@ impl Run<'_> {
     /// Looks at the level of the device, where that can be told.
     fn look(&mut self, look: Look, progress: &mut Progress) -> anyhow::Result<()> {
         let Some(mut gauge) = self.gauge.take() else { return Ok(()) };
-        self.level =
-            gauge.look(look, &mut |workload, seed| self.trial(workload, seed, progress))?;
+        let predictor = self.predictor;
+        self.level = gauge
+            .look(predictor, look, &mut |workload, seed| self.trial(workload, seed, progress))?;
         self.gauge = Some(gauge);
         Ok(())
     }

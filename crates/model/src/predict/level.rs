@@ -2,34 +2,39 @@
 //!
 //! The level of a shared device wanders: on a virtual disk the rates of deep loops moved by 20 % in
 //! two minutes, those of lone requests by a third of that, and once deep writes gained a tenth while
-//! deep reads stayed. So three numbers tell the level: lone requests run on a clock of their own, and
-//! what the device does at most is another matter, of reads and of writes. Where all moved alike, the device is the same queueing system on another clock, and what
-//! is predicted is exact; where only the largest rate moved (a cap, a neighbour), a load sees the
-//! queue that it would have seen as the same share of the old one.
+//! deep reads stayed. What stalls add to an open load moved on its own again: by 18 % between a
+//! profile and loads right after it, while lone requests in a loop stayed, which lose but the time of
+//! the stall where an open load loses that times all who arrive in it. So four numbers tell the
+//! level: lone requests and open loads run on clocks of their own, and what the device does at most
+//! is another matter, of reads and of writes. Where all moved alike, the device is the same queueing
+//! system on another clock, and what is predicted is exact; where only the largest rate moved (a
+//! cap, a neighbour), a load sees the queue that it would have seen as the same share of the old one.
 
 use super::capacity::share;
 use super::{PredictError, Predictor};
 use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
 
-/// Rates now over those of the profile.
+/// How fast a device is now, over what it was when it was profiled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Of one request at a time.
+    /// Rate of a loop of one request at a time.
     pub alone: f64,
-    /// Of deep loops that read.
+    /// Response times of open loads then, over now, at the same share of the largest rate.
+    pub open: f64,
+    /// Rate of deep loops that read.
     pub reads: f64,
-    /// Of deep loops that write.
+    /// Rate of deep loops that write.
     pub writes: f64,
 }
 
 impl Level {
     /// As profiled.
-    pub const PROFILED: Self = Self { alone: 1.0, reads: 1.0, writes: 1.0 };
+    pub const PROFILED: Self = Self { alone: 1.0, open: 1.0, reads: 1.0, writes: 1.0 };
 
     /// Faster by this factor in all.
     #[must_use]
     pub fn clock(speed: f64) -> Self {
-        Self { alone: speed, reads: speed, writes: speed }
+        Self { alone: speed, open: speed, reads: speed, writes: speed }
     }
 
     /// What the profile's device would have to be offered to be as full. A closed loop of N requests
@@ -64,7 +69,10 @@ impl Predictor {
             },
             other => other,
         })?;
-        let slower = 1.0 / level.alone;
+        let slower = match offered {
+            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => 1.0 / level.open,
+            Offered::Depth(_) => 1.0 / level.alone,
+        };
         let faster = match (offered, there) {
             // A loop of less than one request there is one that never waits here.
             (Offered::Depth(here), Offered::Depth(there)) => here / there * level.alone,
@@ -85,6 +93,52 @@ impl Predictor {
             max_iops: found.max_iops.scaled(deep),
             ..found
         })
+    }
+
+    /// [`Predictor::predict_at`] of a level that was measured: `ends` are levels with one of the
+    /// numbers at an end of its 95 % interval. What each end moves widens the intervals, as
+    /// independent errors add up. An end at which the device cannot carry the rate moves no response
+    /// time, since there is none; the interval of the largest rate reaches below the rate then.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict_by`].
+    pub fn predict_near(
+        &self,
+        level: Level,
+        ends: &[Level],
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+    ) -> Result<Prediction, PredictError> {
+        let mut found = self.predict_at(level, model, mix, offered)?;
+        let mut moved = Vec::with_capacity(ends.len());
+        let mut max_iops = Vec::with_capacity(ends.len());
+        for end in ends {
+            max_iops.push(self.max_rate_at(*end, mix)?.value);
+            match self.predict_at(*end, model, mix, offered) {
+                Ok(there) => moved.push(there),
+                Err(PredictError::Saturated { .. }) => (),
+                Err(error) => return Err(error),
+            }
+        }
+        let of = |value: &dyn Fn(&Prediction) -> Option<&Estimate>| -> Vec<f64> {
+            moved.iter().filter_map(value).map(|one| one.value).collect()
+        };
+        let response = of(&|one| Some(&one.response_ns));
+        let read = of(&|one| one.read_response_ns.as_ref());
+        let write = of(&|one| one.write_response_ns.as_ref());
+        let alone = of(&|one| Some(&one.unloaded_response_ns));
+        let p99 = of(&|one| one.p99_ns.as_ref());
+        let iops = of(&|one| Some(&one.iops));
+        let widened = |one: Option<Estimate>, ends: &[f64]| one.map(|one| one.widened(ends));
+        found.response_ns = found.response_ns.widened(&response);
+        found.read_response_ns = widened(found.read_response_ns, &read);
+        found.write_response_ns = widened(found.write_response_ns, &write);
+        found.unloaded_response_ns = found.unloaded_response_ns.widened(&alone);
+        found.p99_ns = widened(found.p99_ns, &p99);
+        found.iops = found.iops.widened(&iops);
+        found.max_iops = found.max_iops.widened(&max_iops);
+        Ok(found)
     }
 
     /// [`Predictor::max_rate`] of the device at a level.

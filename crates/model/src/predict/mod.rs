@@ -26,6 +26,7 @@ mod table;
 
 pub use errors::{LOADED, ModelError, OpenTrial};
 pub use level::Level;
+pub use open::{OpenLoad, open_loads};
 pub use sheet::{DataSheet, SheetAnswer};
 pub use slo::Slo;
 pub use table::mix_of;
@@ -82,8 +83,7 @@ impl Predictor {
     /// The predictor of a profile.
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
-        let all: Vec<Cell> = profile.cells.iter().chain(&profile.mixes).cloned().collect();
-        Self::of_cells(&all)
+        Self::of_cells(&profile.all_cells())
     }
 
     /// The predictor of these cells.

@@ -107,9 +107,7 @@ impl OpenCell {
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
-        let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
-        let loads: Vec<(&Cell, Mix)> =
-            open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
+        let loads = poisson(cells);
         let evened = Evened::of(&loads);
         let read = |(cell, mix): &(&Cell, Mix)| {
             let Means { response_ns, read_ns, write_ns } = evened.means(cell, mix);
@@ -125,6 +123,36 @@ impl OpenCell {
         };
         loads.iter().filter_map(read).collect()
     }
+}
+
+fn poisson(cells: &[Cell]) -> Vec<(&Cell, Mix)> {
+    let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
+    open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect()
+}
+
+/// An open load of a profile.
+#[derive(Clone, Debug)]
+pub struct OpenLoad<'a> {
+    /// As it was measured.
+    pub cell: &'a Cell,
+    /// What it is made of.
+    pub mix: Mix,
+    /// Mean response time in nanoseconds, with the stalls of the device spread evenly over the
+    /// profile.
+    pub response_ns: f64,
+}
+
+/// The open loads among a profile's cells, without those that arrive at equal distances.
+#[must_use]
+pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
+    let loads = poisson(cells);
+    let evened = Evened::of(&loads);
+    let load = |(cell, mix): (_, Mix)| OpenLoad {
+        response_ns: evened.means(cell, &mix).response_ns,
+        cell,
+        mix,
+    };
+    loads.into_iter().map(load).collect()
 }
 
 impl OpenTable {

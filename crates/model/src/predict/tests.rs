@@ -152,7 +152,7 @@ fn a_level_is_another_clock() {
 
 #[test]
 fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
-    let level = Level { alone: 1.0, reads: 0.5, writes: 1.0 };
+    let level = Level { reads: 0.5, ..Level::PROFILED };
     // Writes of 2 ms beside reads of 1 ms.
     let mut cells = servers(1);
     cells.extend(servers(1).into_iter().map(|one| {
@@ -180,6 +180,36 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     }
 }
 
+/// How well a level is known is part of how well a prediction is; an end at which the device cannot
+/// carry the rate has no response time, and says so by the interval of the largest rate.
+#[test]
+fn the_interval_of_a_level_is_part_of_that_of_a_prediction() {
+    let predictor = Predictor::of_cells(&servers(8));
+    let (model, mix) = (ModelName::LoadDependent, reads(4096));
+    let level = Level::clock(0.8);
+    let ends = [
+        Level { open: 0.7, ..level },
+        Level { open: 0.9, ..level },
+        Level { reads: 0.6, ..level },
+        Level { reads: 0.9, ..level },
+    ];
+    let ask = |offered, ends: &[Level]| {
+        predictor.predict_near(level, ends, model, &mix, offered).unwrap()
+    };
+    let half = Offered::PoissonPerS(2_000.0);
+    let at = predictor.predict_at(level, model, &mix, half).unwrap();
+    assert_eq!(ask(half, &[]), at);
+    let near = ask(half, &ends);
+    assert_eq!(near.response_ns.value.to_bits(), at.response_ns.value.to_bits());
+    // A lone request of 1.25 ms takes 1.11 to 1.43 ms, and 6,400 per second are 4,800 to 7,200.
+    let covers = |one: &Estimate, low: f64, high: f64| one.low <= low && one.high >= high;
+    assert!(covers(&near.unloaded_response_ns, 1.112e6, 1.428e6), "{near:?}");
+    assert!(covers(&near.max_iops, 4_801.0, 7_199.0), "{near:?}");
+    assert!(near.max_iops.low > 4_500.0 && near.max_iops.high < 7_500.0, "{near:?}");
+    let full = ask(Offered::PoissonPerS(5_500.0), &ends);
+    assert!(full.max_iops.low < 5_500.0 && full.response_ns.high.is_finite(), "{full:?}");
+}
+
 fn slower_servers() -> Predictor {
     let cells = servers(8).into_iter().map(|cell| Cell {
         iops: cell.iops.scaled(0.8),
@@ -194,7 +224,7 @@ fn slower_servers() -> Predictor {
 #[test]
 fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     let predictor = Predictor::of_cells(&servers(8));
-    let level = Level { alone: 1.0, reads: 0.5, writes: 0.5 };
+    let level = Level { reads: 0.5, writes: 0.5, ..Level::PROFILED };
     let mix = reads(4096);
     let model = ModelName::LoadDependent;
     let ask = |offered| predictor.predict_at(level, model, &mix, offered).unwrap();
@@ -208,8 +238,13 @@ fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
         let little = found.iops.value * found.response_ns.value / 1e9;
         assert!((little / depth - 1.0).abs() < 0.01, "{depth}: {found:?}");
     }
+    // One that stalls: what a loop hardly feels, an open load does.
+    let stalls = Level { open: 0.5, ..Level::PROFILED };
+    let at = |offered| predictor.predict_at(stalls, model, &mix, offered).unwrap().response_ns;
+    assert!((at(Offered::PoissonPerS(100.0)).value / 2e6 - 1.0).abs() < 0.01);
+    assert!((at(Offered::Depth(1.0)).value / 1e6 - 1.0).abs() < 0.01);
     // A device of which lone requests alone became slower: a loop of one never waits there.
-    let slow = Level { alone: 0.5, reads: 1.0, writes: 1.0 };
+    let slow = Level { alone: 0.5, ..Level::PROFILED };
     let found = predictor.predict_at(slow, model, &mix, Offered::Depth(1.0)).unwrap();
     assert!((found.response_ns.value / 2e6 - 1.0).abs() < 0.01, "{found:?}");
     assert!((found.iops.value / 500.0 - 1.0).abs() < 0.01, "{found:?}");

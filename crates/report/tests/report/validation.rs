@@ -66,6 +66,7 @@ fn since(deep: Option<Estimate>) -> SinceProfile {
         lone_ratio: Some(between(1.02, 0.96, 1.1)),
         reads_ratio: deep,
         writes_ratio: None,
+        open_ratio: Some(between(0.8, 0.625, 1.0)),
         least_deep_ratio: Some(0.81),
         most_deep_ratio: Some(1.05),
         trial_ids: Vec::new(),
@@ -78,7 +79,8 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
     let found = text(&validation(moved.clone(), 0.09, Some(0.21)));
     for part in [
         "median error 9.0 % below 70 % of the largest rate, goal 10.0 %",
-        "rates of deep reads x 0.924 (0.870 to 0.959), of lone reads x 1.02 (0.960 to 1.10)",
+        "rates of deep reads x 0.924 (0.870 to 0.959), of lone reads x 1.02 (0.960 to 1.10); \
+         response times of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
         "(deep ones from x 0.810 to x 1.05)",
         "as profiled, without that, they are off by 21.0 % and 8.5 %",
         "reached, for the device as it is; NOT for the device as it was profiled",
@@ -100,7 +102,7 @@ fn a_simulated_device_begins_anew_and_has_no_level() {
     let untold = text(&validation(None, 0.04, None));
     assert!(untold.contains("since then how far the device itself has moved is not told"));
     let few = text(&validation(Some(since(None)), 0.04, Some(0.04)));
-    assert!(few.contains("since then rates of lone reads x 1.02 (0.960 to 1.10), which"), "{few}");
+    assert!(few.contains("since then rates of lone reads x 1.02 (0.960 to 1.10); resp"), "{few}");
 }
 
 #[test]
