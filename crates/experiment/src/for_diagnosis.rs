@@ -415,7 +415,7 @@ impl DiagnosisPlan {
         }
         let mut added = Vec::new();
         let deeper = self.deeper();
-        if let Some(depth) = deeper.filter(|_| self.at_leisure()) {
+        if let Some(depth) = deeper {
             added.extend(self.ends(depth));
         }
         for load in &loads {
@@ -437,7 +437,9 @@ impl DiagnosisPlan {
         depths.max().filter(|&depth| depth > DEEP)
     }
 
-    /// What was measured up to [`DEEP`] only, at another depth.
+    /// What was measured up to [`DEEP`] only, at another depth: what a size gains there is its own
+    /// matter. Where one lacked it and took that of its neighbour, reads of 32 KiB on a virtual disk
+    /// were foretold 10 % too fast.
     fn ends(&mut self, depth: u32) -> Vec<usize> {
         let mut added = Vec::new();
         for &op in self.ops() {

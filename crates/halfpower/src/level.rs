@@ -2,12 +2,16 @@
 //!
 //! A profile lies minutes back when it is used, and the level of a shared device wanders within
 //! minutes. Some of the profile's own loads, run again for less than half a second each, tell by how
-//! much: closed loops of random reads, alone and deep, and of deep writes where the target may be
-//! written, of all sizes that the profile has; and open loads that leave the device room. Without
-//! writes these are taken to have moved as reads did, without open loads these as lone reads did.
+//! much: closed loops of random reads, alone and deep; where the target may be written, deep loops
+//! of random writes and of all that both reads and writes; and open loads that leave the device
+//! room. Without writes these are taken to have moved as reads did, without open loads these as lone
+//! reads did.
 //!
-//! One such visit is off by a fifth and more, so a level is the mean of several, and these are the
-//! latest few only, because the level has moved when they are a minute old. Rejected for closed
+//! A closed loop is run for as long as in the profile, one after the other of its kind. Half a
+//! second in place of a twentieth showed deep loops of large requests that were 2 to 3 % faster, and
+//! a buffer takes more at first than later. A visit's rate is off by a sixth, a longer one's by
+//! little less, so a level is the mean of many, and these are the latest only, because the level has
+//! moved when they are a minute old. Rejected for closed
 //! loops: their median, which leaves out the stalls that a longer load meets (it foretold largest
 //! rates that were 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with
 //! a stall in it takes many times as long as the others: over ten validations that was nearer to the
@@ -17,8 +21,6 @@ use model::{Level, Predictor};
 use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
 use std::collections::VecDeque;
 
-/// Most loads of each kind.
-const LOADS: usize = 12;
 /// Fewest without which a kind says nothing.
 const MIN_LOADS: usize = 4;
 /// Shallowest of the deep loops.
@@ -26,16 +28,14 @@ const DEEP: u32 = 64;
 /// Share of the largest rate that an open load leaves to be looked at: at more, what is not known of
 /// that rate moves its queue.
 const ROOM: f64 = 0.5;
-/// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes and open
-/// loads. Half as many deep ones leave 4 % of noise in a largest rate, and older ones as much of
-/// what the device has moved since. Of open loads it is each once, because in a profile one differs
-/// from the next by more than a level does.
-const LATEST: [usize; KINDS] = [6, 16, 16, LOADS];
-const KINDS: usize = 4;
+/// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes, deep
+/// mixes and open loads. A kind has no more loads than that, so each of them counts alike: in a
+/// profile one differs from the next by more than a level does.
+const LATEST: [usize; KINDS] = [12, 24, 24, 36, 12];
+const KINDS: usize = 5;
 /// A ratio below which the end of an interval is not believed.
 const LEAST_RATIO: f64 = 0.01;
-/// A visit, and what is run before it counts. Loops that write are as they were for the profile: a
-/// buffer takes more at first than later.
+/// A visit to an open load, and what is run before it counts.
 const VISIT: Nanos = Nanos(400_000_000);
 const RAMP: Nanos = Nanos(50_000_000);
 
@@ -59,8 +59,8 @@ impl Look {
     fn visits(self) -> [usize; KINDS] {
         match self {
             Self::Whole => LATEST,
-            Self::BeforeOpen => [1, 2, 0, 4],
-            Self::BeforeClosed => [0, 4, 4, 0],
+            Self::BeforeOpen => [2, 4, 0, 0, 4],
+            Self::BeforeClosed => [0, 6, 6, 12, 0],
         }
     }
 }
@@ -70,6 +70,8 @@ impl Look {
 enum Then {
     /// Requests per second of a closed loop.
     Rate(f64),
+    /// Requests per second of a closed loop that both reads and writes.
+    Mixed { mix: Mix, per_s: f64 },
     /// Mean response time of an open load, in nanoseconds.
     Response { mix: Mix, rate_per_s: f64, ns: f64 },
 }
@@ -94,7 +96,7 @@ struct Kind {
 /// Tells the level of a device again and again.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    /// Lone reads, deep reads, deep writes, open loads.
+    /// Lone reads, deep reads, deep writes, deep mixes, open loads.
     kinds: [Kind; KINDS],
     seed: u64,
     /// Levels so far.
@@ -107,6 +109,11 @@ impl Then {
     fn ratio(&self, trial: &Trial, predictor: &Predictor, level: Level) -> Option<f64> {
         match self {
             Self::Rate(then) => Some(trial.iops() / then),
+            Self::Mixed { mix, per_s } => {
+                let level = Level { mixes: 1.0, ..level };
+                let max = |level| Some(predictor.max_rate_at(level, mix).ok()?.value);
+                Some(trial.iops() / per_s * max(Level::PROFILED)? / max(level)?)
+            }
             Self::Response { mix, rate_per_s, ns } => {
                 // The same rate is another share of what the device does at most now.
                 let offered = Offered::PoissonPerS(*rate_per_s);
@@ -123,13 +130,18 @@ impl Then {
 }
 
 impl Kind {
-    /// Of these, spread evenly.
-    fn of(all: Vec<Load>) -> Self {
-        let (count, of) = (all.len().min(LOADS), all.len());
+    /// So many of these, spread evenly.
+    fn of(all: Vec<Load>, most: usize) -> Self {
+        let (count, of) = (all.len().min(most), all.len());
         let mut kept = (0..count).map(|at| at * of / count).peekable();
         let spread = all.into_iter().enumerate();
         let spread = spread.filter(|(at, _)| kept.next_if_eq(at).is_some()).map(|(_, load)| load);
         Self { loads: spread.collect(), ..Self::default() }
+    }
+
+    /// Nothing where there are too few.
+    fn or_none(self) -> Self {
+        if self.is_enough() { self } else { Self::default() }
     }
 
     fn is_enough(&self) -> bool {
@@ -161,23 +173,23 @@ impl Gauge {
         write: bool,
         seed: u64,
     ) -> Option<Self> {
-        let closed = |op: OpKind, of: &dyn Fn(u32) -> bool| {
+        let closed = |most: usize, op: OpKind, of: &dyn Fn(u32) -> bool| {
             let at_random = cells.iter().filter(|cell| is_random_loop(cell, op));
             let of_kind = at_random.filter(|cell| of(cell.workload.depth));
-            let load = |cell: &Cell| {
-                let workload = match op {
-                    OpKind::Read => short(&cell.workload),
-                    OpKind::Write => cell.workload.clone(),
-                };
-                Load { workload, then: Then::Rate(cell.iops.value), ratios: Vec::new() }
+            let load = |cell: &Cell| Load {
+                workload: cell.workload.clone(),
+                then: Then::Rate(cell.iops.value),
+                ratios: Vec::new(),
             };
-            Kind::of(of_kind.map(load).collect())
+            Kind::of(of_kind.map(load).collect(), most)
         };
+        let [lone, reads, writes, mixes, at_rates] = LATEST;
         let kinds = [
-            closed(OpKind::Read, &|depth| depth == 1),
-            closed(OpKind::Read, &|depth| depth >= DEEP),
-            closed(OpKind::Write, &|depth| write && depth >= DEEP),
-            open(cells, predictor, write),
+            closed(lone, OpKind::Read, &|depth| depth == 1),
+            closed(reads, OpKind::Read, &|depth| depth >= DEEP),
+            closed(writes, OpKind::Write, &|depth| write && depth >= DEEP),
+            Kind::of(mixed(cells, write), mixes).or_none(),
+            Kind::of(open(cells, predictor, write), at_rates).or_none(),
         ];
         let told = kinds[0].is_enough() && kinds[1].is_enough() && (!write || kinds[2].is_enough());
         told.then(|| Self { kinds, seed, levels: Vec::new(), trial_ids: Vec::new() })
@@ -191,7 +203,7 @@ impl Gauge {
         run: &mut Runner<'_>,
     ) -> anyhow::Result<Option<Level>> {
         for (at, visits) in look.visits().into_iter().enumerate() {
-            // Open loads come last: what they are held to is a matter of how the others moved.
+            // Mixes and open loads come last: what they are held to is a matter of how others moved.
             let level = self.level().unwrap_or(Level::PROFILED);
             let kind = &mut self.kinds[at];
             let visits = if kind.loads.is_empty() { 0 } else { visits };
@@ -219,18 +231,25 @@ impl Gauge {
 
     /// By the latest visits; `None` without reads.
     fn level(&self) -> Option<Level> {
-        let [alone, reads, writes, open] = self.kinds.each_ref().map(|kind| Some(kind.latest()?.0));
+        let [alone, reads, writes, mixes, open] =
+            self.kinds.each_ref().map(|kind| Some(kind.latest()?.0));
         let (alone, reads) = alone.zip(reads)?;
-        Some(Level { alone, open: open.unwrap_or(alone), reads, writes: writes.unwrap_or(reads) })
+        Some(Level {
+            alone,
+            open: open.unwrap_or(alone),
+            reads,
+            writes: writes.unwrap_or(reads),
+            mixes: mixes.unwrap_or(1.0),
+        })
     }
 
     /// A level with one of its numbers at an end of the interval that the latest visits give it,
     /// for each number that they give one.
     pub(crate) fn ends(&self, level: Level) -> Vec<Level> {
-        let [alone, reads, writes, open] =
+        let [alone, reads, writes, mixes, open] =
             self.kinds.each_ref().map(|kind| kind.latest().and_then(|(_, ends)| ends));
         let is_own = |kind: usize| !self.kinds[kind].latest.is_empty();
-        let (own_writes, own_open) = (is_own(2), is_own(3));
+        let (own_writes, own_open) = (is_own(2), is_own(4));
         let moved = |ends: Option<[f64; 2]>, to: &dyn Fn(f64) -> Level| -> Vec<Level> {
             ends.into_iter().flatten().map(to).collect()
         };
@@ -245,6 +264,7 @@ impl Gauge {
             ..level
         }));
         all.extend(moved(writes, &|writes| Level { writes, ..level }));
+        all.extend(moved(mixes, &|mixes| Level { mixes, ..level }));
         all.extend(moved(open, &|open| Level { open, ..level }));
         all
     }
@@ -261,17 +281,21 @@ impl Gauge {
 
     /// All looks together.
     pub(crate) fn since(&self) -> SinceProfile {
-        let [lone_ratio, reads_ratio, writes_ratio, open_ratio] =
+        let [lone_ratio, reads_ratio, writes_ratio, mixes_ratio, open_ratio] =
             self.kinds.each_ref().map(|kind| {
                 let visited = kind.loads.iter().filter(|one| !one.ratios.is_empty());
                 let medians = visited.map(|one| stats::median(one.ratios.clone()));
                 stats::median_interval(medians.collect())
             });
-        let deep = || self.levels.iter().flat_map(|level| [level.reads, level.writes]);
+        let of_level = |&Level { reads, writes, mixes, .. }: &Level| {
+            [reads, writes, reads * mixes, writes * mixes]
+        };
+        let deep = || self.levels.iter().flat_map(of_level);
         SinceProfile {
             lone_ratio,
             reads_ratio,
             writes_ratio,
+            mixes_ratio,
             open_ratio,
             least_deep_ratio: deep().reduce(f64::min),
             most_deep_ratio: deep().reduce(f64::max),
@@ -281,24 +305,34 @@ impl Gauge {
 }
 
 /// The open loads of a profile that leave the device room.
-fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Kind {
+fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
     let loads = model::open_loads(cells).into_iter().filter_map(|load| {
         let rate_per_s = load.cell.workload.rate_iops? as f64;
         let max = predictor.max_rate(&load.mix).ok()?.value;
         let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
         fits.then(|| Load {
-            workload: short(&load.cell.workload),
+            workload: Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() },
             then: Then::Response { mix: load.mix, rate_per_s, ns: load.response_ns },
             ratios: Vec::new(),
         })
     });
-    let kind = Kind::of(loads.collect());
-    if kind.is_enough() { kind } else { Kind::default() }
+    loads.collect()
 }
 
-/// A load for as long as one visit.
-fn short(workload: &Workload) -> Workload {
-    Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..workload.clone() }
+/// The deep loops of a profile that both read and write.
+fn mixed(cells: &[Cell], write: bool) -> Vec<Load> {
+    let loads = cells.iter().filter_map(|cell| {
+        let Cell { workload, iops, .. } = cell;
+        let closed = workload.arrival == Arrival::Closed && workload.depth >= DEEP;
+        let both = workload.only_op().is_none();
+        let mix = model::mix_of(workload).filter(|_| write && closed && both)?;
+        Some(Load {
+            workload: workload.clone(),
+            then: Then::Mixed { mix, per_s: iops.value },
+            ratios: Vec::new(),
+        })
+    });
+    loads.collect()
 }
 
 /// Whether a cell is a closed loop of nothing but random requests of an operation.
@@ -319,22 +353,24 @@ mod tests {
     const AREA: Bytes = Bytes(1 << 30);
 
     /// A simulated device, and cells of it: reads of four sizes, alone, deep and at a tenth and two
-    /// fifths of the largest rate, and writes.
+    /// fifths of the largest rate, deep writes, and deep loops that do both.
     fn device() -> (Session, Vec<Cell>) {
         let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
         let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
         let mut trials = Vec::new();
-        for (op, amount) in [
-            (OpKind::Read, Amount::Depth(1)),
-            (OpKind::Read, Amount::Depth(DEEP)),
-            (OpKind::Write, Amount::Depth(DEEP)),
-            (OpKind::Read, Amount::Poisson(100)),
-            (OpKind::Read, Amount::Poisson(400)),
+        for (read_percent, amount) in [
+            (100, Amount::Depth(1)),
+            (100, Amount::Depth(DEEP)),
+            (0, Amount::Depth(DEEP)),
+            (100, Amount::Poisson(100)),
+            (100, Amount::Poisson(400)),
+            (50, Amount::Depth(DEEP)),
         ] {
             for kib in [4, 8, 16, 64] {
-                let load = LoadSpec::pure(op, Locality::Random, kib << 10);
+                let load = LoadSpec::pure(OpKind::Read, Locality::Random, kib << 10);
+                let load = LoadSpec { read_percent, ..load };
                 let workload = load.workload(amount, AREA, session.engine, session.alignment());
-                let runtime_ns = Nanos(10_000_000_000);
+                let runtime_ns = Nanos(3_000_000_000);
                 let workload = Workload { runtime_ns, ..workload.unwrap() };
                 trials.push(session.trial(&workload, 3, &mut |_| ()).unwrap());
             }
@@ -351,10 +387,12 @@ mod tests {
                 cell.response_ns = cell.response_ns.scaled(1.0 / 1.4);
                 continue;
             }
-            let factor = match (cell.workload.depth, cell.workload.writes()) {
+            let factor = match (cell.workload.depth, cell.workload.only_op()) {
                 (1, _) => 1.1,
-                (_, false) => 1.25,
-                (_, true) => 1.6,
+                (_, Some(OpKind::Read)) => 1.25,
+                (_, Some(OpKind::Write)) => 1.6,
+                // Turns of 0.8 and 0.625 ms take 1 ms each now: by 1.2 more than that tells.
+                (_, None) => 1.2 * 2.0 / (0.8 + 0.625),
             };
             cell.iops = cell.iops.scaled(factor);
         }
@@ -371,6 +409,7 @@ mod tests {
             let level = level.unwrap().unwrap();
             assert!((level.reads * 1.25 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
             assert!((level.writes * 1.6 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
+            assert!((level.mixes * 1.2 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
             assert!((level.alone * 1.1 - 1.0).abs() < 0.1, "{look:?}: {level:?}");
             assert!((level.open * 1.4 - 1.0).abs() < 0.1, "{look:?}: {level:?}");
             assert_eq!(visits - before, look.visits().iter().sum::<usize>());
@@ -379,7 +418,7 @@ mod tests {
         let ends = gauge.ends(level);
         assert_eq!(ends.len(), 2 * KINDS);
         // One number at a time, on both sides of what it is, and near it.
-        let numbers = |one: &Level| [one.alone, one.reads, one.writes, one.open];
+        let numbers = |one: &Level| [one.alone, one.reads, one.writes, one.mixes, one.open];
         for number in 0..KINDS {
             let share = |end: usize| numbers(&ends[end])[number] / numbers(&level)[number];
             let (low, high) = (share(2 * number), share(2 * number + 1));

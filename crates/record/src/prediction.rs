@@ -117,10 +117,13 @@ pub struct SinceProfile {
     pub reads_ratio: Option<Estimate>,
     /// Of deep loops of random writes, by their rates.
     pub writes_ratio: Option<Estimate>,
+    /// Of deep loops that read and write, by their rates, beyond what `reads_ratio` and
+    /// `writes_ratio` say of them.
+    pub mixes_ratio: Option<Estimate>,
     /// Of open loads that leave the device room, by their response times (then over now), beyond
     /// what the same rate is another share of now.
     pub open_ratio: Option<Estimate>,
-    /// The least that a kind of deep loops was at a moment, and the most; null where none was
+    /// The least that deep loops of a kind did at a moment, and the most; null where none was
     /// looked at.
     pub least_deep_ratio: Option<f64>,
     /// See above.

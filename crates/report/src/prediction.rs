@@ -401,6 +401,7 @@ fn level_text(since: &SinceProfile) -> String {
     let kinds = [
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
+        ("of deep mixes beyond these", &since.mixes_ratio),
         ("of lone reads", &since.lone_ratio),
     ];
     let told: Vec<String> = kinds

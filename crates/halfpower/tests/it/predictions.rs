@@ -108,10 +108,10 @@ fn predictions_follow_a_real_target_that_moves() {
         }
     }
     assert!(validation.summary.as_profiled.is_some());
-    // So short a profile has too few open loads. 38 visits at first, three before each of two open
-    // loops, eight before each of three closed ones.
-    assert_eq!(since.open_ratio, None);
-    assert_eq!(since.trial_ids.len(), 38 + (2 * 3 + 3 * 8) * validation.trials.len());
+    // So short a profile has too few mixes and open loads. Sixty visits at first, six before each of
+    // two open loops, twelve before each of three closed ones.
+    assert_eq!((since.open_ratio, since.mixes_ratio), (None, None));
+    assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 3 * 12) * validation.trials.len());
     // A prediction can follow the device as well.
     let still = predicted(&folder, "--rate 100 --bs 4k");
     assert!(still.since_profile.is_none());

@@ -4,15 +4,20 @@
 //! two minutes, those of lone requests by a third of that, and once deep writes gained a tenth while
 //! deep reads stayed. What stalls add to an open load moved on its own again: by 18 % between a
 //! profile and loads right after it, while lone requests in a loop stayed, which lose but the time of
-//! the stall where an open load loses that times all who arrive in it. So four numbers tell the
-//! level: lone requests and open loads run on clocks of their own, and what the device does at most
-//! is another matter, of reads and of writes. Where all moved alike, the device is the same queueing
-//! system on another clock, and what is predicted is exact; where only the largest rate moved (a
-//! cap, a neighbour), a load sees the queue that it would have seen as the same share of the old one.
+//! the stall where an open load loses that times all who arrive in it. Loops that both read and write
+//! are measured together in a profile, so what the device did in those seconds is in all of them.
+//! So five numbers tell the level: lone requests and open loads run on clocks of their own, and what
+//! the device does at most is another matter, of reads, of writes and of both together. Where all
+//! moved alike, the device is the same queueing system on another clock, and what is predicted is
+//! exact; where only the largest rate moved (a cap, a neighbour), a load sees the queue that it would
+//! have seen as the same share of the old one.
 
 use super::capacity::share;
 use super::{PredictError, Predictor};
 use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
+
+/// Share of the time that reads or writes take of a load which is no mix of both any more.
+const PURE: f64 = 0.1;
 
 /// How fast a device is now, over what it was when it was profiled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,16 +30,18 @@ pub struct Level {
     pub reads: f64,
     /// Rate of deep loops that write.
     pub writes: f64,
+    /// Rate of deep loops that do both, over what `reads` and `writes` say of it.
+    pub mixes: f64,
 }
 
 impl Level {
     /// As profiled.
-    pub const PROFILED: Self = Self { alone: 1.0, open: 1.0, reads: 1.0, writes: 1.0 };
+    pub const PROFILED: Self = Self::clock(1.0);
 
     /// Faster by this factor in all.
     #[must_use]
-    pub fn clock(speed: f64) -> Self {
-        Self { alone: speed, open: speed, reads: speed, writes: speed }
+    pub const fn clock(speed: f64) -> Self {
+        Self { alone: speed, open: speed, reads: speed, writes: speed, mixes: 1.0 }
     }
 
     /// What the profile's device would have to be offered to be as full. A closed loop of N requests
@@ -150,10 +157,13 @@ impl Predictor {
     }
 
     /// The largest rate of a mix at a level, over that of the profile. Reads and writes take their
-    /// turns, each for as long as the device needs for its part.
+    /// turns, each for as long as the device needs for its part; what mixes do beyond that counts
+    /// in whole where each takes a tenth of the time, and less where one takes less.
     pub(super) fn deep_at(&self, level: Level, mix: &Mix) -> f64 {
         let reads = share(mix, |class| class.op == OpKind::Read);
-        if level.reads.to_bits() == level.writes.to_bits() || reads >= 1.0 {
+        let alike = level.reads.to_bits() == level.writes.to_bits()
+            && level.mixes.to_bits() == 1f64.to_bits();
+        if alike || reads >= 1.0 {
             return level.reads;
         }
         if reads <= 0.0 {
@@ -166,6 +176,8 @@ impl Predictor {
             part / max
         };
         let (read, write) = (time(OpKind::Read, reads), time(OpKind::Write, 1.0 - reads));
-        (read + write) / (read / level.reads + write / level.writes)
+        let mixed = (read.min(write) / (read + write) / PURE).min(1.0);
+        let turns = (read + write) / (read / level.reads + write / level.writes);
+        turns * (1.0 + (level.mixes - 1.0) * mixed)
     }
 }

@@ -178,6 +178,19 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
         let then = predictor.max_rate(mix).unwrap().value;
         assert!((max / then - expected).abs() < 0.01);
     }
+    // What mixes do beyond that is no matter of reads alone, and a small one of few writes.
+    let level = Level { mixes: 1.2, ..level };
+    let few = Mix {
+        classes: vec![
+            MixClass { share: 0.99, ..read.classes[0] },
+            MixClass { share: 0.01, ..write.classes[0] },
+        ],
+    };
+    // Writes take 2 of 101 parts of the time: a fifth of the tenth.
+    for (mix, expected) in [(&read, 0.5), (&both, 0.75 * 1.2), (&few, 0.505 * 1.04)] {
+        let found = predictor.deep_at(level, mix);
+        assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
+    }
 }
 
 /// How well a level is known is part of how well a prediction is; an end at which the device cannot

@@ -66,6 +66,7 @@ fn since(deep: Option<Estimate>) -> SinceProfile {
         lone_ratio: Some(between(1.02, 0.96, 1.1)),
         reads_ratio: deep,
         writes_ratio: None,
+        mixes_ratio: None,
         open_ratio: Some(between(0.8, 0.625, 1.0)),
         least_deep_ratio: Some(0.81),
         most_deep_ratio: Some(1.05),
