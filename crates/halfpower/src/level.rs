@@ -11,7 +11,9 @@
 //! second in place of a twentieth showed deep loops of large requests that were 2 to 3 % faster, and
 //! a buffer takes more at first than later. A visit's rate is off by a sixth, a longer one's by
 //! little less, so a level is the mean of many, and these are the latest only, because the level has
-//! moved when they are a minute old. Rejected for closed
+//! moved when they are a minute old. One loop beside the others of its kind is no matter of the
+//! level: there all visits, those of the profile and those since, say what it does
+//! ([`Gauge::mended`]). Rejected for closed
 //! loops: their median, which leaves out the stalls that a longer load meets (it foretold largest
 //! rates that were 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with
 //! a stall in it takes many times as long as the others: over ten validations that was nearer to the
@@ -129,6 +131,12 @@ impl Then {
     }
 }
 
+impl Load {
+    fn is_loop(&self) -> bool {
+        self.workload.arrival == Arrival::Closed
+    }
+}
+
 impl Kind {
     /// So many of these, spread evenly.
     fn of(all: Vec<Load>, most: usize) -> Self {
@@ -151,7 +159,7 @@ impl Kind {
     /// The mean of the latest visits, of their logarithms where these are open loads, with its
     /// interval where they are enough for one.
     fn latest(&self) -> Option<(f64, Option<[f64; 2]>)> {
-        let open = self.loads.iter().any(|load| matches!(load.then, Then::Response { .. }));
+        let open = !self.loads.iter().all(Load::is_loop);
         let scaled = |ratio: &f64| if open { ratio.ln() } else { *ratio };
         let back = |value: f64| if open { value.exp() } else { value };
         let visits: Vec<f64> = self.latest.iter().map(scaled).collect();
@@ -277,6 +285,29 @@ impl Gauge {
             all.sum::<u64>() / kind.loads.len().max(1) as u64 * visits as u64
         };
         Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
+    }
+
+    /// The profile's cells with what all looks so far add to them: a closed loop that was run again
+    /// stands for as many visits as it had and has now, each of those now at the level that its kind
+    /// had on average.
+    pub(crate) fn mended(&self, cells: &[Cell]) -> Vec<Cell> {
+        let mut cells = cells.to_vec();
+        for kind in &self.kinds {
+            let all: Vec<f64> = kind.loads.iter().flat_map(|load| load.ratios.clone()).collect();
+            let level = all.iter().sum::<f64>() / all.len() as f64;
+            let loops = kind.loads.iter().filter(|load| load.is_loop() && !load.ratios.is_empty());
+            for load in loops {
+                let id = load.workload.cell();
+                let Some(cell) = cells.iter_mut().find(|cell| cell.cell == id) else { continue };
+                let (then, now) = (cell.trial_ids.len() as f64, load.ratios.len() as f64);
+                let beside = load.ratios.iter().sum::<f64>() / level;
+                let factor = (then + beside) / (then + now);
+                cell.iops = cell.iops.scaled(factor);
+                cell.bytes_per_s = cell.bytes_per_s.scaled(factor);
+                cell.response_ns = cell.response_ns.scaled(1.0 / factor);
+            }
+        }
+        cells
     }
 
     /// All looks together.
@@ -428,9 +459,41 @@ mod tests {
         }
         let since = gauge.since();
         assert_eq!(since.trial_ids.len(), visits);
+        // All loops of a kind moved alike, so none is mended by more than its visits vary.
+        let near = |(mended, cell): (&Cell, &Cell)| {
+            let factor = mended.iops.value / cell.iops.value;
+            let inverse = cell.response_ns.value / mended.response_ns.value;
+            (factor - 1.0).abs() < 0.05 && (factor - inverse).abs() < 1e-9
+        };
+        assert!(gauge.mended(&cells).iter().zip(&cells).all(near));
         // Four loops of a kind are too few for an interval.
         assert!(since.reads_ratio.is_none());
         assert!(since.least_deep_ratio.unwrap() <= since.most_deep_ratio.unwrap());
+    }
+
+    /// A loop of whose rate the profile knows too much by a half is one of four in its kind, and each
+    /// visit since counts as much as the one in the profile.
+    #[test]
+    fn visits_since_mend_a_cell_that_chance_put_beside_its_kind() {
+        let (mut session, mut cells) = device();
+        let at = cells.iter().position(|cell| cell.workload.depth == DEEP).unwrap();
+        cells[at].iops = cells[at].iops.scaled(1.5);
+        let predictor = Predictor::of_cells(&cells);
+        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        gauge
+            .look(&predictor, Look::Whole, &mut |workload, seed| {
+                session.trial(workload, seed, &mut |_| ())
+            })
+            .unwrap();
+        // Six visits to each: at 2/3 and three times 1, over 11/12. One in the profile, six now.
+        let mended = gauge.mended(&cells);
+        let factor = |at: usize| mended[at].iops.value / cells[at].iops.value;
+        let expected = |ratio: f64| (1.0 + 6.0 * ratio / (11.0 / 12.0)) / 7.0;
+        assert!((factor(at) - expected(2.0 / 3.0)).abs() < 0.02, "{}", factor(at));
+        assert!((factor(at + 1) - expected(1.0)).abs() < 0.02, "{}", factor(at + 1));
+        // Open loads are what they were.
+        let open = cells.iter().position(|cell| cell.workload.arrival == Arrival::Poisson).unwrap();
+        assert_eq!(mended[open], cells[open]);
     }
 
     #[test]

@@ -169,8 +169,10 @@ fn by_profile(
 ) -> anyhow::Result<PredictionDocument> {
     let predictor = Predictor::new(profile);
     let now = arguments.now.then(|| level_now(profile, &predictor, stop)).transpose()?;
-    let (level, ends, since_profile) = now
-        .map_or((Level::PROFILED, Vec::new(), None), |now| (now.level, now.ends, Some(now.since)));
+    let (predictor, level, ends, since_profile) = match now {
+        Some(now) => (now.predictor, now.level, now.ends, Some(now.since)),
+        None => (predictor, Level::PROFILED, Vec::new(), None),
+    };
     let mix = arguments.mix();
     let offered = arguments.offered();
     let mut predictions = Vec::new();
@@ -219,6 +221,8 @@ fn by_profile(
 
 /// How the device does now.
 struct Now {
+    /// By the profile and by what was seen now.
+    predictor: Predictor,
     level: Level,
     /// The level at the ends of its intervals.
     ends: Vec<Level>,
@@ -256,7 +260,12 @@ fn level_now(
         "--now: the level of the device is not told, because no visit to the profile's loads counts; \
          the machine may be too busy for it",
     )?;
-    Ok(Now { level, ends: gauge.ends(level), since: gauge.since() })
+    Ok(Now {
+        predictor: Predictor::of_cells(&gauge.mended(&profile.all_cells())),
+        level,
+        ends: gauge.ends(level),
+        since: gauge.since(),
+    })
 }
 
 /// Errors of the models on the profile's own trials, the best first.

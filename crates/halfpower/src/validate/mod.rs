@@ -25,8 +25,8 @@ use clap::Args;
 use experiment::{Amount, LoadSpec, ValidationCase, validation_cases};
 use model::{Level, Predictor};
 use record::{
-    Bytes, Foretold, Mix, ModelName, Nanos, Offered, Profile, Severity, Trial, VALIDATION_SCHEMA,
-    Validation, ValidationTrial, Workload,
+    Bytes, Cell, Foretold, Mix, ModelName, Nanos, Offered, Profile, Severity, Trial,
+    VALIDATION_SCHEMA, Validation, ValidationTrial, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -99,6 +99,8 @@ pub(crate) fn validate(
         },
         level: None,
         predictor: &predictor,
+        now: None,
+        cells: profile.all_cells(),
         area,
         seed,
         deepest,
@@ -171,7 +173,11 @@ impl Case {
 /// A validation under way.
 struct Run<'a> {
     arguments: &'a ValidateArgs,
+    /// By the profile.
     predictor: &'a Predictor,
+    /// By what the looks say as well.
+    now: Option<Predictor>,
+    cells: Vec<Cell>,
     area: Bytes,
     seed: u64,
     deepest: u32,
@@ -191,7 +197,7 @@ impl Run<'_> {
         let mix = case.load.mix();
         let max_iops = self.predictor.max_rate(&mix).ok()?;
         let level = self.level.unwrap_or(Level::PROFILED);
-        let now = self.max_at(&mix, level)?;
+        let now = self.max_at(level, &mix)?;
         let rate_per_s = (now * case.percent as f64 / 100.0).round().max(1.0);
         let trial = ValidationTrial {
             rate_per_s,
@@ -208,7 +214,7 @@ impl Run<'_> {
             trial_ids: Vec::new(),
             left_out: Vec::new(),
         };
-        let foretold = self.by_all_models(&trial, Level::PROFILED);
+        let foretold = by_all_models(self.predictor, &trial, Level::PROFILED);
         Some(Case {
             load: case.load.clone(),
             trial: ValidationTrial { foretold, ..trial },
@@ -217,20 +223,13 @@ impl Run<'_> {
         })
     }
 
-    /// Mean response times of a load at a level.
-    fn by_all_models(&self, trial: &ValidationTrial, level: Level) -> Vec<Foretold> {
-        let offered = Offered::PoissonPerS(trial.rate_per_s);
-        let by = |model| self.predictor.predict_at(level, model, &trial.mix, offered).ok();
-        let foretold = |model| Foretold {
-            model,
-            response_ns: by(model).map(|prediction| prediction.response_ns.value),
-        };
-        ModelName::ALL.map(foretold).into()
+    fn predictor_now(&self) -> &Predictor {
+        self.now.as_ref().unwrap_or(self.predictor)
     }
 
     /// Largest rate at a level.
-    fn max_at(&self, mix: &Mix, level: Level) -> Option<f64> {
-        Some(self.predictor.max_rate_at(level, mix).ok()?.value)
+    fn max_at(&self, level: Level, mix: &Mix) -> Option<f64> {
+        Some(self.predictor_now().max_rate_at(level, mix).ok()?.value)
     }
 
     /// A case as the models see it at the level of this moment.
@@ -238,8 +237,8 @@ impl Run<'_> {
         let trial = case.trial.clone();
         let Some(level) = self.level else { return trial };
         ValidationTrial {
-            foretold_now: self.by_all_models(&trial, level),
-            max_iops_now: self.max_at(&trial.mix, level),
+            foretold_now: by_all_models(self.predictor_now(), &trial, level),
+            max_iops_now: self.max_at(level, &trial.mix),
             ..trial
         }
     }
@@ -262,6 +261,7 @@ impl Run<'_> {
         let predictor = self.predictor;
         self.level = gauge
             .look(predictor, look, &mut |workload, seed| self.trial(workload, seed, progress))?;
+        self.now = self.level.map(|_| Predictor::of_cells(&gauge.mended(&self.cells)));
         self.gauge = Some(gauge);
         Ok(())
     }
@@ -296,10 +296,11 @@ impl Run<'_> {
         } else if open {
             trial.measured_ns.extend(measured.response_ns());
             trial.measured_p99_ns.extend(measured.histogram().percentile(0.99));
-            case.foretold_now.extend(self.level.map(|level| self.by_all_models(trial, level)));
+            case.foretold_now
+                .extend(self.level.map(|level| by_all_models(self.predictor_now(), trial, level)));
         } else {
             trial.measured_max_iops.push(measured.iops());
-            let now = self.level.and_then(|level| self.max_at(&trial.mix, level));
+            let now = self.level.and_then(|level| self.max_at(level, &trial.mix));
             case.max_iops_now.extend(now);
         }
         Ok(())
@@ -374,6 +375,17 @@ impl Run<'_> {
             findings: Vec::new(),
         }
     }
+}
+
+/// Mean response times of a load at a level.
+fn by_all_models(predictor: &Predictor, trial: &ValidationTrial, level: Level) -> Vec<Foretold> {
+    let offered = Offered::PoissonPerS(trial.rate_per_s);
+    let by = |model| predictor.predict_at(level, model, &trial.mix, offered).ok();
+    let foretold = |model| Foretold {
+        model,
+        response_ns: by(model).map(|prediction| prediction.response_ns.value),
+    };
+    ModelName::ALL.map(foretold).into()
 }
 
 /// How much is looked at before a visit.
