@@ -13,11 +13,13 @@
 //! little less, so a level is the mean of many, and these are the latest only, because the level has
 //! moved when they are a minute old. One loop beside the others of its kind is no matter of the
 //! level: there all visits, those of the profile and those since, say what it does
-//! ([`Gauge::mended`]). Rejected for closed
-//! loops: their median, which leaves out the stalls that a longer load meets (it foretold largest
-//! rates that were 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with
-//! a stall in it takes many times as long as the others: over ten validations that was nearer to the
-//! loads that followed than the mean, the median, or a share of it by what is known of it.
+//! ([`Gauge::mended`]).
+//!
+//! Rejected for closed loops: their median, which leaves out the stalls that a longer load meets (it
+//! foretold largest rates that were 3 to 4 % too high). Of open loads it is the geometric mean,
+//! because one visit with a stall in it takes many times as long as the others: over ten validations
+//! that was nearer to the loads that followed than the mean, the median, or a share of it by what is
+//! known of it.
 
 use model::{Level, Predictor};
 use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
@@ -239,42 +241,22 @@ impl Gauge {
 
     /// By the latest visits; `None` without reads.
     fn level(&self) -> Option<Level> {
-        let [alone, reads, writes, mixes, open] =
-            self.kinds.each_ref().map(|kind| Some(kind.latest()?.0));
-        let (alone, reads) = alone.zip(reads)?;
-        Some(Level {
-            alone,
-            open: open.unwrap_or(alone),
-            reads,
-            writes: writes.unwrap_or(reads),
-            mixes: mixes.unwrap_or(1.0),
-        })
+        level_of(self.kinds.each_ref().map(|kind| Some(kind.latest()?.0)))
     }
 
-    /// A level with one of its numbers at an end of the interval that the latest visits give it,
+    /// The level with one of its numbers at an end of the interval that the latest visits give it,
     /// for each number that they give one.
-    pub(crate) fn ends(&self, level: Level) -> Vec<Level> {
-        let [alone, reads, writes, mixes, open] =
-            self.kinds.each_ref().map(|kind| kind.latest().and_then(|(_, ends)| ends));
-        let is_own = |kind: usize| !self.kinds[kind].latest.is_empty();
-        let (own_writes, own_open) = (is_own(2), is_own(4));
-        let moved = |ends: Option<[f64; 2]>, to: &dyn Fn(f64) -> Level| -> Vec<Level> {
-            ends.into_iter().flatten().map(to).collect()
+    pub(crate) fn ends(&self) -> Vec<Level> {
+        let latest = self.kinds.each_ref().map(Kind::latest);
+        let means = latest.map(|found| Some(found?.0));
+        let ends = latest.into_iter().enumerate().filter_map(|(at, found)| Some((at, found?.1?)));
+        let apart = ends.flat_map(|(at, ends)| ends.map(|end| (at, end)));
+        let moved = |(at, end)| {
+            let mut numbers = means;
+            numbers[at] = Some(end);
+            level_of(numbers)
         };
-        let mut all = moved(alone, &|alone| Level {
-            alone,
-            open: if own_open { level.open } else { alone },
-            ..level
-        });
-        all.extend(moved(reads, &|reads| Level {
-            reads,
-            writes: if own_writes { level.writes } else { reads },
-            ..level
-        }));
-        all.extend(moved(writes, &|writes| Level { writes, ..level }));
-        all.extend(moved(mixes, &|mixes| Level { mixes, ..level }));
-        all.extend(moved(open, &|open| Level { open, ..level }));
-        all
+        apart.filter_map(moved).collect()
     }
 
     /// How long a look measures.
@@ -333,6 +315,18 @@ impl Gauge {
             trial_ids: self.trial_ids.clone(),
         }
     }
+}
+
+/// The level of these numbers, by kind: what has none of its own moved as what it is most like.
+fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<Level> {
+    let (alone, reads) = alone.zip(reads)?;
+    Some(Level {
+        alone,
+        open: open.unwrap_or(alone),
+        reads,
+        writes: writes.unwrap_or(reads),
+        mixes: mixes.unwrap_or(1.0),
+    })
 }
 
 /// The open loads of a profile that leave the device room.
@@ -446,7 +440,7 @@ mod tests {
             assert_eq!(visits - before, look.visits().iter().sum::<usize>());
         }
         let level = gauge.levels[gauge.levels.len() - 1];
-        let ends = gauge.ends(level);
+        let ends = gauge.ends();
         assert_eq!(ends.len(), 2 * KINDS);
         // One number at a time, on both sides of what it is, and near it.
         let numbers = |one: &Level| [one.alone, one.reads, one.writes, one.mixes, one.open];
@@ -534,7 +528,7 @@ mod tests {
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.reads.to_bits(), level.writes.to_bits());
-        let ends = reads.ends(level);
+        let ends = reads.ends();
         assert_eq!(ends.len(), 6);
         assert!(ends.iter().all(|end| end.reads.to_bits() == end.writes.to_bits()), "{ends:?}");
         // A profile without open loads: these are taken to have moved as lone reads did.
@@ -546,7 +540,7 @@ mod tests {
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.open.to_bits(), level.alone.to_bits());
-        let ends = gauge.ends(level);
+        let ends = gauge.ends();
         assert!(ends.iter().all(|end| end.open.to_bits() == end.alone.to_bits()), "{ends:?}");
         let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
         let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {

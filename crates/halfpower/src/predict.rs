@@ -242,7 +242,8 @@ fn level_now(
     // In a directory it is a file of halfpower's own that is written.
     let write = profile.target.kind == TargetKind::Directory
         && profile.cells.iter().any(|cell| cell.workload.writes());
-    let Some(mut gauge) = Gauge::new(&profile.all_cells(), predictor, write, seed) else {
+    let cells = profile.all_cells();
+    let Some(mut gauge) = Gauge::new(&cells, predictor, write, seed) else {
         let text = "--now: the profile holds too few loops of random requests to tell the level of the \
                     device; make another with `check --for-diagnosis`";
         return Err(UsageError(text.to_owned()).into());
@@ -261,9 +262,9 @@ fn level_now(
          the machine may be too busy for it",
     )?;
     Ok(Now {
-        predictor: Predictor::of_cells(&gauge.mended(&profile.all_cells())),
+        predictor: Predictor::of_cells(&gauge.mended(&cells)),
         level,
-        ends: gauge.ends(level),
+        ends: gauge.ends(),
         since: gauge.since(),
     })
 }

@@ -85,7 +85,8 @@ pub(crate) fn validate(
         (None, true) => SIMULATED_SEED,
         (asked, simulated) => session::seed(asked, simulated),
     };
-    let predictor = Predictor::new(&profile);
+    let cells = profile.all_cells();
+    let predictor = Predictor::of_cells(&cells);
     // The largest rate is that of the deepest queue that the profile knows.
     let deepest = profile.cells.iter().map(|cell| cell.workload.depth).max().unwrap_or(1);
     let mut validation = Run {
@@ -94,13 +95,13 @@ pub(crate) fn validate(
             true => None,
             false => {
                 let seed = workload::derive_seed(seed, u64::MAX);
-                Gauge::new(&profile.all_cells(), &predictor, write, seed)
+                Gauge::new(&cells, &predictor, write, seed)
             }
         },
         level: None,
         predictor: &predictor,
         now: None,
-        cells: profile.all_cells(),
+        cells,
         area,
         seed,
         deepest,
