@@ -1,7 +1,7 @@
 //! The plan of `check` on simulated devices: what it visits, how often, and within what time.
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions; helpers of tests use it too.
 
-use experiment::{CheckPlan, CheckSettings, Phase, check_cells};
+use experiment::{CheckPlan, CheckSettings, DiagnosisPlan, Phase, Planned, check_cells};
 use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, TargetKind, Trial};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
@@ -26,34 +26,36 @@ fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize)
     let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), settings.seed);
     let mut plan = CheckPlan::new(settings).unwrap();
     let mut phases = Vec::new();
-    let stop = AtomicBool::new(false);
     let mut trials = Vec::new();
     while let Some(planned) = plan.next_trial() {
         phases.push(planned.phase);
-        let identity = Identity {
-            id: String::new(),
-            time: None,
-            halfpower_version: String::new(),
-            targets: vec![Target {
-                path: String::new(),
-                kind: TargetKind::Simulated,
-                size_bytes: Bytes(1 << 30),
-                device: None,
-                filesystem: None,
-                extents: None,
-            }],
-            environment: None,
-            findings: Vec::new(),
-            scrubbed: None,
-            preconditioning: None,
-        };
-        let workload = &planned.workload;
-        let seed = planned.seed;
-        let trial = conduct(&mut rig, workload, seed, identity, &stop, &mut |_| ()).unwrap();
-        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
+        let trial = measured(&mut rig, &planned);
+        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
         trials.push(trial);
     }
     (trials, phases, plan.skipped())
+}
+
+fn measured(rig: &mut SimRig, planned: &Planned) -> Trial {
+    let identity = Identity {
+        id: String::new(),
+        time: None,
+        halfpower_version: String::new(),
+        targets: vec![Target {
+            path: String::new(),
+            kind: TargetKind::Simulated,
+            size_bytes: Bytes(1 << 30),
+            device: None,
+            filesystem: None,
+            extents: None,
+        }],
+        environment: None,
+        findings: Vec::new(),
+        scrubbed: None,
+        preconditioning: None,
+    };
+    let stop = AtomicBool::new(false);
+    conduct(rig, &planned.workload, planned.seed, identity, &stop, &mut |_| ()).unwrap()
 }
 
 fn visits(trials: &[Trial]) -> BTreeMap<&str, usize> {
@@ -181,4 +183,32 @@ fn a_device_that_completes_nothing_in_a_visit_ends_with_the_budget() {
     assert!(spent <= 10_000_000_000);
     let most = visits(&trials).values().copied().max();
     assert!(most <= Some(3), "cells are given up: {most:?}");
+}
+
+/// The plan of `check --for-diagnosis`: what three rounds leave of the budget is not left over.
+#[test]
+fn rounds_for_diagnosis_go_on_until_the_budget_is_spent() {
+    let settings = settings(100);
+    let budget = settings.budget;
+    let mut rig = SimRig::new(&SimSpec::parse("mmc,servers=4,service=1ms").unwrap(), settings.seed);
+    let mut plan = DiagnosisPlan::new(settings).unwrap();
+    let mut trials = Vec::new();
+    while let Some(planned) = plan.next_trial() {
+        let trial = measured(&mut rig, &planned);
+        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
+        trials.push(trial);
+    }
+    assert_eq!(plan.skipped(), 0);
+    let (opens, loops): (Vec<Trial>, Vec<Trial>) =
+        trials.into_iter().partition(|trial| trial.workload.rate_iops.is_some());
+    let (opens, loops) = (visits(&opens), visits(&loops));
+    let fewest = |visits: &BTreeMap<&str, usize>| *visits.values().min().unwrap();
+    let most = |visits: &BTreeMap<&str, usize>| *visits.values().max().unwrap();
+    assert!(most(&opens) > 3, "{opens:?}");
+    // Nothing is favoured: rounds of both take turns, and the last one is cut short.
+    assert!(most(&opens) - fewest(&opens) <= 1, "{opens:?}");
+    assert!(most(&loops) - fewest(&loops) <= 1, "{loops:?}");
+    assert!(most(&loops).abs_diff(most(&opens)) <= 1);
+    let spent = plan.spent();
+    assert!(spent <= budget && spent.0 > budget.0 / 100 * 99, "{spent:?}");
 }

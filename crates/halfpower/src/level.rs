@@ -35,7 +35,7 @@ const ROOM: f64 = 0.5;
 /// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes, deep
 /// mixes and open loads. A kind has no more loads than that, so each of them counts alike: in a
 /// profile one differs from the next by more than a level does.
-const LATEST: [usize; KINDS] = [12, 24, 24, 36, 12];
+const LATEST: [usize; KINDS] = [12, 24, 24, 36, 24];
 const KINDS: usize = 5;
 /// A ratio below which the end of an interval is not believed.
 const LEAST_RATIO: f64 = 0.01;
@@ -63,7 +63,7 @@ impl Look {
     fn visits(self) -> [usize; KINDS] {
         match self {
             Self::Whole => LATEST,
-            Self::BeforeOpen => [2, 4, 0, 0, 4],
+            Self::BeforeOpen => [2, 4, 0, 0, 8],
             Self::BeforeClosed => [0, 6, 6, 12, 0],
         }
     }

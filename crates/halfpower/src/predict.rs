@@ -75,7 +75,7 @@ pub(crate) struct PredictArgs {
     /// A data sheet in place of a profile: seek, rotation and transfer, and M/M/1.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
-    /// Measure for half a minute how much slower or faster the device is now, and predict for that.
+    /// Measure for about 40 s how much slower or faster the device is now, and predict for that.
     #[arg(long, conflicts_with = "spec")]
     now: bool,
     /// Print JSON.

@@ -269,7 +269,7 @@ pub fn foretold_text(
     style: &Style,
 ) -> String {
     let mut page = Page::new(style);
-    page.heading("Predicted", "before any of it is measured; mean response time with its interval");
+    page.heading("Predicted", "before any of it is measured; mean response time");
     if let Some(since) = since {
         let text = format!(
             "The device now, over when it was profiled: {}. The predictions follow that, and will \
@@ -282,16 +282,18 @@ pub fn foretold_text(
         Column::left(2),
         Column::right(2),
         Column::right(2),
-        Column::right(2),
         Column::right(1),
+        Column::right(2),
     ]);
-    table.titles(&["load", "rate/s", "of max", "response", ""]);
+    table.titles(&["load", "rate/s", "of max", "response", "95 % interval"]);
     for trial in trials {
         let told = trial.prediction.as_ref();
         let (response, interval) = match told.zip(told.and_then(|one| trial.foretold_ns(one.model)))
         {
             Some((one, response_ns)) => {
-                (number::time(response_ns), number::interval(number::relative(&one.response_ns)))
+                let now = one.response_ns.scaled(response_ns / one.response_ns.value);
+                let [low, high] = [now.low, now.high].map(number::time);
+                (number::time(response_ns), format!("{low}–{high}"))
             }
             None => ("too much".to_owned(), String::new()),
         };
@@ -448,9 +450,13 @@ fn accuracy(page: &mut Page, summary: &ValidationSummary) {
 
 /// Load by load.
 fn measured(page: &mut Page, validation: &Validation) {
+    let visits = validation.trials.iter().map(|trial| trial.measured_max_iops.len());
+    let visits = visits.max().unwrap_or(0);
     page.heading(
         "Loads",
-        "measured twice each, in an open loop; the largest rates three times, in closed ones",
+        &format!(
+            "measured twice each, in an open loop; the largest rates {visits} times, in closed ones"
+        ),
     );
     let mut table = Table::new(vec![
         Column::left(2),

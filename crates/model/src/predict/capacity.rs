@@ -236,7 +236,7 @@ impl Capacity {
         let known = left.len() - trials.len();
         let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
         let off = libm::sqrt(errors / trials.len() as f64);
-        fit.beyond = Kriging::fit(&left, None);
+        fit.beyond = Kriging::fit(&left, None, 0.0);
         if let Some(beyond) = &fit.beyond {
             // Of all places, most of which are pure: the error is that of the mixes.
             let share = left.len() as f64 / trials.len() as f64;

@@ -79,6 +79,8 @@ pub(crate) struct OpenCell {
     pub(crate) read_ns: Option<f64>,
     pub(crate) write_ns: Option<f64>,
     pub(crate) histogram: HistogramSnapshot,
+    /// Standard error of the mean over it, from what the visits differ by.
+    pub(crate) se_rel: f64,
 }
 
 /// What open loads saw.
@@ -107,27 +109,33 @@ impl OpenCell {
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
-        let loads = poisson(cells);
-        let evened = Evened::of(&loads);
-        let read = |(cell, mix): &(&Cell, Mix)| {
-            let Means { response_ns, read_ns, write_ns } = evened.means(cell, mix);
+        let read = |(cell, mix, means): (&Cell, Mix, Means)| {
+            let Means { response_ns, read_ns, write_ns } = means;
             Some(Self {
-                mix: mix.clone(),
+                mix,
                 rate_per_s: cell.workload.rate_iops? as f64,
                 measured_ns: cell.response_ns.value,
                 response_ns,
                 read_ns,
                 write_ns,
                 histogram: cell.histogram.clone(),
+                se_rel: cell.response_ns.se / cell.response_ns.value,
             })
         };
-        loads.iter().filter_map(read).collect()
+        evened(cells).into_iter().filter_map(read).collect()
     }
 }
 
-fn poisson(cells: &[Cell]) -> Vec<(&Cell, Mix)> {
+/// The open loads, what they are made of, and their means with the stalls spread evenly.
+fn evened(cells: &[Cell]) -> Vec<(&Cell, Mix, Means)> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
-    open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect()
+    let loads: Vec<_> = open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
+    let evened = Evened::of(&loads);
+    let means = |(cell, mix)| {
+        let means = evened.means(cell, &mix);
+        (cell, mix, means)
+    };
+    loads.into_iter().map(means).collect()
 }
 
 /// An open load of a profile.
@@ -145,14 +153,9 @@ pub struct OpenLoad<'a> {
 /// The open loads among a profile's cells, without those that arrive at equal distances.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
-    let loads = poisson(cells);
-    let evened = Evened::of(&loads);
-    let load = |(cell, mix): (_, Mix)| OpenLoad {
-        response_ns: evened.means(cell, &mix).response_ns,
-        cell,
-        mix,
-    };
-    loads.into_iter().map(load).collect()
+    let load =
+        |(cell, mix, means): (_, _, Means)| OpenLoad { response_ns: means.response_ns, cell, mix };
+    evened(cells).into_iter().map(load).collect()
 }
 
 impl OpenTable {
@@ -359,7 +362,8 @@ impl OpenTable {
                 Some(Sample { place: place(&cell.mix, rho), value, spread: spread(rho) })
             })
             .collect();
-        Kriging::fit(&values, scale)
+        let errors = cells.iter().map(|(cell, _)| cell.se_rel);
+        Kriging::fit(&values, scale, stats::median(errors.collect()))
     }
 }
 
