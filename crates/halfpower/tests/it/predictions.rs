@@ -97,9 +97,9 @@ fn predictions_follow_a_real_target_that_moves() {
     let deep = since.reads_ratio.unwrap();
     assert!(deep.low <= deep.value && deep.value <= deep.high && deep.low > 0.0, "{deep:?}");
     for trial in &validation.trials {
-        assert_eq!(trial.trial_ids.len(), 5, "{trial:#?}");
+        assert_eq!(trial.trial_ids.len(), 7, "{trial:#?}");
         if trial.left_out.is_empty() {
-            assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 3));
+            assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 5));
             // What was foretold right before lies within what the device was seen to do.
             let moved = trial.max_iops_now.unwrap() / trial.max_iops.value;
             let seen = since.least_deep_ratio.unwrap()..=since.most_deep_ratio.unwrap() * 1.000_001;
@@ -109,9 +109,9 @@ fn predictions_follow_a_real_target_that_moves() {
     }
     assert!(validation.summary.as_profiled.is_some());
     // So short a profile has too few mixes and open loads. Sixty visits at first, six before each of
-    // two open loops, twelve before each of three closed ones.
+    // two open loops, twelve before each of five closed ones.
     assert_eq!((since.open_ratio, since.mixes_ratio), (None, None));
-    assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 3 * 12) * validation.trials.len());
+    assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 5 * 12) * validation.trials.len());
     // A prediction can follow the device as well.
     let still = predicted(&folder, "--rate 100 --bs 4k");
     assert!(still.since_profile.is_none());
