@@ -25,15 +25,26 @@ fn settings(budget_s: u64) -> CheckSettings {
 fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize) {
     let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), settings.seed);
     let mut plan = CheckPlan::new(settings).unwrap();
-    let mut phases = Vec::new();
-    let mut trials = Vec::new();
-    while let Some(planned) = plan.next_trial() {
+    let (trials, phases) =
+        carried_out(&mut rig, &mut plan, CheckPlan::next_trial, CheckPlan::observe);
+    (trials, phases, plan.skipped())
+}
+
+/// All trials of a plan of either kind, and the phase of each.
+fn carried_out<P>(
+    rig: &mut SimRig,
+    plan: &mut P,
+    next_trial: fn(&mut P) -> Option<Planned>,
+    observe: fn(&mut P, &Trial, Nanos),
+) -> (Vec<Trial>, Vec<Phase>) {
+    let (mut trials, mut phases) = (Vec::new(), Vec::new());
+    while let Some(planned) = next_trial(plan) {
         phases.push(planned.phase);
-        let trial = measured(&mut rig, &planned);
-        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
+        let trial = measured(rig, &planned);
+        observe(plan, &trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
         trials.push(trial);
     }
-    (trials, phases, plan.skipped())
+    (trials, phases)
 }
 
 fn measured(rig: &mut SimRig, planned: &Planned) -> Trial {
@@ -193,12 +204,8 @@ fn rounds_for_diagnosis_go_on_until_the_budget_is_spent() {
     let budget = settings.budget;
     let mut rig = SimRig::new(&SimSpec::parse("mmc,servers=4,service=1ms").unwrap(), settings.seed);
     let mut plan = DiagnosisPlan::new(settings).unwrap();
-    let mut trials = Vec::new();
-    while let Some(planned) = plan.next_trial() {
-        let trial = measured(&mut rig, &planned);
-        plan.observe(&trial, planned.workload.ramp_ns.plus(planned.workload.runtime_ns));
-        trials.push(trial);
-    }
+    let (trials, _) =
+        carried_out(&mut rig, &mut plan, DiagnosisPlan::next_trial, DiagnosisPlan::observe);
     assert_eq!(plan.skipped(), 0);
     let (opens, loops): (Vec<Trial>, Vec<Trial>) =
         trials.into_iter().partition(|trial| trial.workload.rate_iops.is_some());
