@@ -33,6 +33,9 @@ use record::{
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
 const MOST: f64 = 0.75;
+/// Requests or bytes of the device over ours may differ from 1 by this much where its counters are
+/// taken as those of our requests.
+const FOREIGN: f64 = 0.05;
 /// Fewest visits whose middle one says more than their mean.
 const MEDIAN_VISITS: usize = 5;
 
@@ -98,6 +101,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
             .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram())),
         utilization,
         service_ns,
+        device_share: device_share(visits).map_or_else(Measured::not, Measured::Value),
         cpu_us_per_io: cpu_per_request(visits),
         precise,
     })
@@ -194,6 +198,38 @@ fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate)
         return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
     }
     Ok((utilization, service))
+}
+
+/// Share of the response time that the device's counters hold, over all requests of all visits.
+/// Only where each of our requests was one of the device's: merged or split ones take another time,
+/// and so do others'. The counters are in milliseconds, and the two windows begin and end at
+/// slightly different moments: the whole is the most that there can be.
+fn device_share(visits: &[&Trial]) -> Result<f64, String> {
+    let told = most_visits(visits, device_time_ns)?;
+    let ours = mean_response_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
+    let ours = ours.filter(|mean| *mean > 0.0).ok_or("no response time was measured")?;
+    let requests = |trial: &Trial| trial.completed() as f64;
+    let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
+    let theirs = told.iter().map(|(trial, time)| time * requests(trial)).sum::<f64>() / all;
+    if theirs <= 0.0 {
+        return Err("the counter of time in progress, in milliseconds, never moved".to_owned());
+    }
+    Ok((theirs / ours).min(1.0))
+}
+
+/// Mean time of a request by the device's counters.
+fn device_time_ns(trial: &Trial) -> Result<f64, String> {
+    let counters = match &trial.device_counters {
+        Measured::Value(counters) => counters,
+        Measured::NotMeasured { not_measured } => return Err(not_measured.clone()),
+    };
+    let alike = |ratio: Option<f64>| ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= FOREIGN);
+    let others = counters.other_bytes.unwrap_or(0) as f64 / (counters.bytes as f64).max(1.0);
+    if !alike(counters.ratio_ios) || !alike(counters.ratio_bytes) || others > FOREIGN {
+        return Err("the device's requests were not one for each of ours".to_owned());
+    }
+    let window_ns = trial.result.duration_ns.0 as f64;
+    Ok(counters.concurrency * window_ns / counters.ios as f64)
 }
 
 /// U and S without a value, for one reason.

@@ -111,6 +111,9 @@ pub struct Cell {
     /// `utilization / iops`, both of the whole window: Friedman's service time by the utilization
     /// law. On a device that works in parallel it is the mean spacing of completions while busy.
     pub service_ns: Measured<Estimate>,
+    /// Share of the response time that the device's own counters hold, above 0 and at most 1: the
+    /// rest is the way from the program to the device and back. Both of the whole window.
+    pub device_share: Measured<f64>,
     /// Processor time charged to us per request.
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.

@@ -38,6 +38,7 @@ fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell
         histogram: HistogramSnapshot::default(),
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),
+        device_share: Measured::not("synthetic"),
         cpu_us_per_io: Measured::not("synthetic"),
         precise: true,
     }

@@ -8,11 +8,12 @@
 //!
 //! Advice is ranked by the share of the time per request that it saves: of the response time, or,
 //! where the rate is what grows, of the time between completions. But first stands what undoes the
-//! cause in the device or above it, then what undoes the cause in the load, and then what makes room
-//! for the load as it is: a faster disk is no answer to a queue that a program keeps up, to a
-//! neighbour that can move, or to a cap, however much it would gain. What answers a cause that soon
-//! passed comes after all that answers a lasting one. (Rejected: gain alone. New disks
-//! then come first nearly always, because near saturation everything gains nearly everything.)
+//! cause in the device or above it, then what undoes the cause in the load, then who waits for whom
+//! in it (a setting), and then what makes room for the load as it is (a purchase): a faster disk is no
+//! answer to a queue that a program keeps up, to a neighbour that can move, or to a cap, however much
+//! it would gain. What answers a cause that soon passed comes after all that answers a lasting one.
+//! (Rejected: gain alone. New disks then come first nearly always, because near saturation everything
+//! gains nearly everything.)
 
 use super::causes::sure;
 use super::expected::{Look, Reference};
@@ -42,6 +43,8 @@ const LONE_WRITE: f64 = 0.3;
 /// What there was cause for in less than this share of the time of what there was cause for longest
 /// comes last.
 const PASSING: f64 = 0.2;
+/// From here on more are outstanding in a program than at the device, and both are said.
+const WAY_FROM: f64 = 1.1;
 /// Less than this is no gain.
 const GAIN_MIN: f64 = 0.05;
 /// Request size of larger requests.
@@ -84,7 +87,9 @@ enum Answers {
     Device,
     /// What is wrong with the load.
     Load,
-    /// The room for a load that is too large, or who waits for whom in it.
+    /// Who waits for whom in a load that is too large: a setting, which can be taken back.
+    Order,
+    /// The room for it: a purchase.
     Room,
 }
 
@@ -104,7 +109,8 @@ fn answers(cause: CauseCode) -> Answers {
         | CauseCode::OneAtATime
         | CauseCode::SmallSequential
         | CauseCode::SplitRequests => Answers::Load,
-        CauseCode::RateNearMaximum | CauseCode::WritesInFront => Answers::Room,
+        CauseCode::WritesInFront => Answers::Order,
+        CauseCode::RateNearMaximum => Answers::Room,
     }
 }
 
@@ -339,10 +345,18 @@ impl<'a> Asked<'a> {
         let deep = self.judged.stretch.deep?;
         let (present, knee) = (deep.present, deep.enough.depth);
         let prediction = reference.at_depth(&look.mix, knee).ok()?;
+        // What a program keeps: on their way to and from the device are some that no counter sees.
+        let kept = |counted: f64| reference.outstanding(&look.mix, counted);
         let action = format!(
-            "Keep {knee:.0} requests outstanding instead of {}: in the program, or with \
-             nr_requests as a stopgap.",
-            format_count(present)
+            "Keep {:.0} requests outstanding instead of {}: in the program, or with nr_requests as \
+             a stopgap.{}",
+            kept(knee),
+            format_count(kept(present)),
+            if kept(knee) / knee < WAY_FROM {
+                String::new()
+            } else {
+                format!(" (At the device: {knee:.0} instead of {}.)", format_count(present))
+            }
         );
         let remedy = self.remedy(Strategy::ShallowerQueue, cause, action);
         let mut time = self.time(&prediction);
@@ -372,8 +386,9 @@ impl<'a> Asked<'a> {
         let depth = reference.deep_enough(look, self.iops, DEEPER_MAX)?.depth.max(2.0);
         let prediction = reference.at_depth(&look.mix, depth).ok()?;
         let action = format!(
-            "Keep {depth:.0} requests outstanding instead of one, if they do not depend on each \
-             other (io_uring, threads, a larger effective_io_concurrency)."
+            "Keep {:.0} requests outstanding instead of one, if they do not depend on each other \
+             (io_uring, threads, a larger effective_io_concurrency).",
+            reference.outstanding(&look.mix, depth)
         );
         let remedy = self.remedy(Strategy::DeeperQueue, cause, action);
         let effect = self.effect(self.time(&prediction), self.rate(&prediction.iops));

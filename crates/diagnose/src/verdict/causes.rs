@@ -132,7 +132,7 @@ fn deep(stretch: &Stretch<'_>) -> Option<Cause> {
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(
-        "{} requests are outstanding{all_the_time}; {:.0} would give {} of the rate. {}",
+        "{} requests are in progress{all_the_time}; {:.0} would give {} of the rate. {}",
         format_count(deep.present),
         enough.depth,
         percent(enough.rate_share),

@@ -33,6 +33,10 @@ const ABOVE_MAXIMUM: f64 = 1.1;
 const ABOUT_AS_NEAR: f64 = 0.1;
 /// Share of the rate that was seen that fewer requests outstanding have to keep, by Little's law.
 const LEAST_SHARE: f64 = 0.8;
+/// The most that arrivals by chance add to the curve at their mean concurrency: by theory, and where the
+/// profile's own open loads say so. (On a loop device over memory light ones take three times as long.)
+const BEND_BY_THEORY: f64 = 2.0;
+const BEND_MEASURED: f64 = 4.0;
 /// Smallest share of the requests that makes a class.
 const CLASS_MIN: f64 = 0.002;
 
@@ -250,7 +254,8 @@ impl Reference {
         let open = (rate < closed.max_iops.value).then(|| self.at_rate(&mix, rate)).flatten();
         // A number in progress that does not vary does not bend.
         let bend = open.as_ref().filter(|_| !constant).and_then(|open| self.bend(&mix, open));
-        let quickest = |class: &MixClass| Some(class.share * self.predictor.quickest_ns(class.op)?);
+        let quickest =
+            |class: &MixClass| Some(class.share * self.predictor.quickest_counted_ns(class.op)?);
         Ok(Look {
             sequential_share: share,
             unloaded_ns: closed.unloaded_response_ns.value,
@@ -272,8 +277,14 @@ impl Reference {
     /// A constant number in progress: the measured curve itself, with the interference of mixes. A
     /// queueing formula for arrivals, which may be the better one at a rate, says nothing here.
     pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
-        let offered = Offered::Depth(depth.max(1.0));
-        self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
+        let offered = Offered::Depth(self.outstanding(mix, depth));
+        let prediction = self.predictor.predict_by(ModelName::MixCapacity, mix, offered)?;
+        Ok(self.predictor.counted(prediction))
+    }
+
+    /// Requests that a program keeps outstanding where counters show so many while the device is busy.
+    pub(crate) fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
+        self.predictor.outstanding(mix, present.max(1.0))
     }
 
     /// How many requests outstanding are enough for the mix of a look, of at most `most`, by the rule
@@ -301,10 +312,12 @@ impl Reference {
     /// as long as it does.
     pub(crate) fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Option<Prediction> {
         let offered = Offered::PoissonPerS(rate_per_s);
-        if self.knows_open_loads() {
-            return self.predictor.predict(mix, offered).ok();
-        }
-        self.predictor.predict_by(ModelName::MixCapacity, mix, offered).ok()
+        let predicted = if self.knows_open_loads() {
+            self.predictor.predict(mix, offered)
+        } else {
+            self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
+        };
+        Some(self.predictor.counted(predicted.ok()?))
     }
 
     /// Whether the profile holds open-loop trials, by which predictions at a rate were checked.
@@ -318,7 +331,8 @@ impl Reference {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
         let at_mean = self.at_depth(mix, depth).ok()?.response_ns.value;
         let factor = open.response_ns.value / at_mean;
-        factor.is_finite().then_some(factor.clamp(1.0, 2.0))
+        let most = if self.knows_open_loads() { BEND_MEASURED } else { BEND_BY_THEORY };
+        factor.is_finite().then_some(factor.clamp(1.0, most))
     }
 
     /// With the error of the level that all of a profile has in common.

@@ -8,6 +8,8 @@
 //!   in a queue behind a busy device by as much as the queue is long, over the time that it takes to
 //!   drain (the diffusion of M/M/1 near saturation, e.g. Kleinrock 1976, chapter 2). A number that
 //!   moves far less is kept up.
+//!   How long it takes follows from how far its moments lie apart: where these say more than theory, as
+//!   on a device whose rate is said to grow with the queue, they are believed.
 //! - Seen at single moments the same queue is anywhere between empty and several times its mean; a
 //!   loop is at its ceiling, and again and again at exactly that number.
 //! - A device whose rate moves, as one does whose work is a processor's, changes a queue by at least as
@@ -42,10 +44,18 @@ const LATE_BUSY: f64 = 0.25;
 const DEEP: f64 = 1.5;
 /// The same where it is not told who keeps it up: near its largest rate a device has a queue anyway.
 const DEEP_UNTOLD: f64 = 3.0;
-/// A deep queue is kept up that varies by less than this share of what an open one would; it comes by
-/// itself where it varies by more than the first, and by less than the second, of these times that.
+/// A deep queue is kept up whose moments vary by less than this share of what those of an open one
+/// would.
 const QUEUE_KEPT: f64 = 0.3;
+/// Or whose means over intervals vary by less than this share at most, and than what chance makes so
+/// seldom.
+const MEANS_KEPT: f64 = 0.5;
+const KEPT_BY_CHANCE: f64 = 0.01;
+/// It comes by itself where its means vary by more than the first and by less than the second of these
+/// times that.
 const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
+/// Standard deviation of normal numbers over their median distance from the middle.
+const NORMAL_SPREAD: f64 = 1.4826;
 /// Or by less than this share of the rate's own variation, where that is at least so much.
 const RATE_MOVES: f64 = 0.5;
 const RATE_MOVES_MIN: f64 = 0.02;
@@ -165,15 +175,16 @@ fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upk
         return Upkeep::Untold;
     }
     let busy_s = total.busy_s.unwrap_or(total.seconds);
-    let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
     let (count, step_s) = (depths.len() as f64, busy_s / depths.len() as f64);
-    let chance = open.moves(step_s, busy_s, count);
-    if moved <= QUEUE_KEPT * chance {
-        return Upkeep::Steady(moved, chance);
-    }
     let moments: Vec<f64> = series.iter().filter_map(|one| one.in_flight).collect();
-    let at_moments = open.moves(0.0, busy_s, count);
     let seen = moves(&moments).filter(|_| moments.len() == depths.len());
+    let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
+    let chance = open.as_wide_as(seen).moves(step_s, busy_s, count);
+    let calm = moves_mostly(&depths).unwrap_or(moved);
+    if calm <= kept_share(depths.len()) * chance {
+        return Upkeep::Steady(calm, chance);
+    }
+    let at_moments = open.moves(0.0, busy_s, count);
     if let Some(seen) = seen.filter(|seen| *seen <= QUEUE_KEPT * at_moments) {
         return Upkeep::Steady(seen, at_moments);
     }
@@ -192,6 +203,21 @@ fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upk
         return Upkeep::Chance;
     }
     Upkeep::Untold
+}
+
+/// The share of what chance would make of a number below which it is kept up: chance itself makes less
+/// than that of so few intervals once in a hundred times.
+fn kept_share(intervals: usize) -> f64 {
+    stats::chi_square_per_degree(KEPT_BY_CHANCE, intervals - 1).sqrt().min(MEANS_KEPT)
+}
+
+/// How much the middle half of these numbers vary, at least half of how much all do: an interval or two
+/// in which a program was kept from asking are no matter of the queue.
+fn moves_mostly(values: &[f64]) -> Option<f64> {
+    let all = moves(values)?;
+    let middle = stats::median(values.to_vec());
+    let off = values.iter().map(|value| (value - middle).abs()).collect();
+    Some((NORMAL_SPREAD * stats::median(off) / middle).max(all / 2.0).min(all))
 }
 
 /// The largest number at a moment, where it comes again.
@@ -225,6 +251,13 @@ impl OpenQueue {
         let pull = enough.growth.max(0.0) / present;
         let variance = 1.0 / (1.0 / (behind * behind) + pull);
         Self { present, rate_per_s, variance, memory_s: variance / rate_per_s.max(1e-9) }
+    }
+
+    /// A queue whose moments lie further apart than that: what comes by itself and is so much now and
+    /// so little then takes the longer to become so.
+    fn as_wide_as(&self, seen: Option<f64>) -> Self {
+        let variance = self.variance.max((seen.unwrap_or(0.0) * self.present).powi(2));
+        Self { variance, memory_s: self.memory_s * variance / self.variance, ..*self }
     }
 
     /// The variation of `count` means over a step of time each, as a share, within a time that may be
@@ -323,6 +356,30 @@ mod tests {
         let wanders = [190.0, 196.0, 184.0, 199.0, 188.0, 193.0, 181.0, 197.0];
         let seconds = wanders.map(|present| (100_000.0, present, 30.0 + present / 2.0, 1.0));
         assert!(matches!(upkeep_of(&seconds, false), Some(Upkeep::Steady(..))));
+    }
+
+    #[test]
+    fn a_loop_whose_requests_end_many_at_once_is_kept_up_though_the_rate_seems_to_grow_with_it() {
+        // 250 outstanding in a program, of which a loop device over memory takes 128 at most.
+        let moments = [
+            128.0, 0.0, 128.0, 81.0, 99.0, 113.0, 20.0, 63.0, 127.0, 24.0, 104.0, 128.0, 39.0,
+            61.0, 28.0, 9.0, 101.0, 1.0, 20.0, 128.0,
+        ];
+        let means = [
+            101.0, 106.0, 106.0, 99.0, 97.0, 101.0, 99.0, 99.0, 100.0, 98.0, 102.0, 102.0, 100.0,
+            102.0, 103.0, 100.0, 99.0, 101.0, 101.0, 99.0,
+        ];
+        let rates = [
+            409.0, 457.0, 425.0, 429.0, 406.0, 412.0, 392.0, 406.0, 416.0, 409.0, 407.0, 413.0,
+            408.0, 401.0, 397.0, 430.0, 396.0, 417.0, 424.0, 435.0,
+        ];
+        let seconds = means.iter().zip(rates).zip(moments);
+        let series: Vec<Tally> = seconds
+            .map(|((&present, rate), at_end)| second(1e3 * rate, present, at_end, 0.995))
+            .collect();
+        let enough = |_| Some(Enough { depth: 32.0, rate_share: 0.8, growth: 0.27 });
+        let upkeep = deep(&series, false, enough).unwrap().upkeep;
+        assert!(matches!(upkeep, Upkeep::Steady(..)), "{upkeep:?}");
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub(super) fn seen(
     let offered = match load.concurrency {
         Some(present) if standing || load.rate_per_s >= AT_LIMIT * max => {
             let busy = episode.numbers.utilization.filter(|busy| *busy > 0.0).unwrap_or(1.0);
-            Offered::Depth((present / busy).max(1.0))
+            Offered::Depth(predictor.outstanding(&load.mix, present / busy))
         }
         _ => Offered::PoissonPerS(load.rate_per_s),
     };

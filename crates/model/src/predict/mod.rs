@@ -9,13 +9,15 @@
 //!
 //! The way through: [`table`] has times per request by operation, place, size and depth, and what
 //! lies between the measured ones; [`capacity`] makes mixes of them; [`open`] has what open loads
-//! saw beyond theory; [`answer`] puts them together.
+//! saw beyond theory; [`answer`] puts them together; [`inside`] has what of a time the device's own
+//! counters see.
 
 mod answer;
 mod capacity;
 mod describe;
 mod errors;
 mod evened;
+mod inside;
 mod kriging;
 mod level;
 mod open;
@@ -32,6 +34,7 @@ pub use slo::Slo;
 pub use table::mix_of;
 
 use capacity::Capacity;
+use inside::Inside;
 use open::OpenTable;
 use record::{Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile};
 use table::Table;
@@ -75,6 +78,7 @@ pub struct Predictor {
     table: Table,
     capacity: Capacity,
     open: OpenTable,
+    inside: Inside,
     errors: Vec<ModelError>,
     trials: Vec<OpenTrial>,
 }
@@ -93,6 +97,7 @@ impl Predictor {
         let capacity = Capacity::new(&table, cells);
         let mut predictor = Self {
             open: OpenTable::default(),
+            inside: Inside::new(&table, &capacity, cells),
             table,
             capacity,
             errors: Vec::new(),
@@ -162,16 +167,6 @@ impl Predictor {
     #[must_use]
     pub fn knows(&self, op: OpKind, locality: Locality) -> bool {
         self.table.kinds.iter().any(|kind| kind.op == op && kind.locality == locality)
-    }
-
-    /// The least time of a lone request of an operation that the profile holds, in nanoseconds, of
-    /// any size and place: what is quicker is another device.
-    #[must_use]
-    pub fn quickest_ns(&self, op: OpKind) -> Option<f64> {
-        let of_op = self.table.kinds.iter().filter(|kind| kind.op == op);
-        let alone = of_op.flat_map(|kind| &kind.rows).filter_map(|row| row.rates.first());
-        let most = alone.copied().fold(0.0, f64::max);
-        (most > 0.0).then(|| 1e9 / most)
     }
 
     /// Rates of a mix with 1, 2, … requests in progress, never falling; `None` where the profile

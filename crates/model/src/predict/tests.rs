@@ -39,6 +39,7 @@ pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, respons
         },
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),
+        device_share: Measured::not("synthetic"),
         cpu_us_per_io: Measured::not("synthetic"),
         precise: true,
     }
@@ -55,7 +56,7 @@ fn servers(servers: u32) -> Vec<Cell> {
         .collect()
 }
 
-fn reads(bytes: u64) -> Mix {
+pub(super) fn reads(bytes: u64) -> Mix {
     Mix {
         classes: vec![MixClass { op: OpKind::Read, locality: Locality::Random, bytes, share: 1.0 }],
     }

@@ -47,6 +47,7 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
         histogram: HistogramSnapshot { buckets },
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),
+        device_share: Measured::not("synthetic"),
         cpu_us_per_io: Measured::not("synthetic"),
         precise: true,
     }

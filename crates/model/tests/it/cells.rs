@@ -89,6 +89,34 @@ fn service_time_follows_from_the_utilization_law() {
 }
 
 #[test]
+fn the_share_at_the_device_is_its_time_over_ours_where_requests_are_one_for_one() {
+    let visits = visits(&random_read(), 1000.0);
+    let with = |concurrency: f64, ratio: f64, other: u64| {
+        let mut trials = visits.clone();
+        for trial in &mut trials {
+            let ios = trial.completed();
+            let waited = trial.iops() * trial.response_ns().unwrap() / 1e9;
+            let Measured::Value(counters) = &mut trial.device_counters else { panic!() };
+            counters.ios = (ios as f64 * ratio) as u64;
+            counters.bytes = ios * 4096;
+            (counters.ratio_ios, counters.ratio_bytes) = (Some(ratio), Some(1.0));
+            counters.other_bytes = Some(other);
+            // So many in progress at the device for each one that we wait for.
+            counters.concurrency = concurrency * waited;
+        }
+        model::aggregate(&trials, 0.05)[0].device_share.clone()
+    };
+    let share = |found: Measured<f64>| found.value().copied();
+    assert!((share(with(0.6, 1.0, 0)).unwrap() - 0.6).abs() < 0.01);
+    // Milliseconds may count more than there is.
+    assert_eq!(share(with(1.2, 1.0, 0)), Some(1.0));
+    for found in [with(0.6, 0.4, 0), with(0.6, 2.0, 0), with(0.6, 1.0, 1 << 30)] {
+        assert!(found.reason().unwrap().contains("one for each of ours"), "{found:?}");
+    }
+    assert!(with(0.0, 1.0, 0).reason().unwrap().contains("never moved"));
+}
+
+#[test]
 fn what_one_visit_of_four_did_not_measure_the_others_tell() {
     let trial = |rate: f64| trial(&random_read(), rate);
     let told: Vec<Trial> = [1000.0, 1010.0, 990.0].map(trial).into();

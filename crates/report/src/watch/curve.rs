@@ -2,14 +2,16 @@
 //!
 //! The curve is the profile's: random requests of one size, at constant depths. The load is what it
 //! is. Where the two differ in size or mix, the caption says so, because a load that lies off the
-//! curve may simply be another one.
+//! curve may simply be another one. The load is what counters show, and they do not see the way to the
+//! device and back: the curve's times are their part of the program's, and the load stands between
+//! the depths of which they showed as many.
 
 use super::WatchRow;
 use super::canvas::Canvas;
 use super::columns::size;
 use crate::number;
 use crate::page::{Span, Tone};
-use record::{DepthCurve, OpKind, Profile, format_bytes};
+use record::{Arrival, CacheMode, Cell, DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
 /// Columns of the widest bar.
 const LONGEST_BAR: usize = 50;
@@ -40,17 +42,34 @@ pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
     };
     let mut waiting = here;
     for point in &curve.points {
-        if let Some(here) = waiting.filter(|here| here.depth < f64::from(point.depth)) {
+        let share = share_of(profile, curve, point.depth);
+        let shown = f64::from(point.depth) * share;
+        if let Some(here) = waiting.filter(|here| here.depth < shown) {
             screen.line(here.line(&line));
             waiting = None;
         }
-        let response = number::time(point.response_ns.value);
+        let response = number::time(point.response_ns.value * share);
         let depth = point.depth.to_string();
         screen.line(line(depth, point.iops.value, response, Tone::Plain, ""));
     }
     if let Some(here) = waiting {
         screen.line(here.line(&line));
     }
+}
+
+/// The counters' share of a point's response time; all of it where they told nothing.
+fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
+    let of_point = |cell: &&Cell| {
+        let workload = &cell.workload;
+        workload.only_op() == Some(curve.op)
+            && workload.pattern == Pattern::Random
+            && workload.cache == CacheMode::Device
+            && workload.arrival == Arrival::Closed
+            && workload.depth == depth
+            && workload.max_bs().0 == curve.bs_bytes
+    };
+    let cell = profile.cells.iter().find(of_point);
+    cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
 /// A line of the table from depth, rate, response time, tone and remark.

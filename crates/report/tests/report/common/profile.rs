@@ -113,6 +113,7 @@ fn cell(op: OpKind, device: Direction, pattern: Pattern, bytes: u64, depth: u32)
         histogram: histogram(response),
         utilization: Measured::Value(utilization),
         service_ns: Measured::Value(device.estimate(utilization / iops * 1e9)),
+        device_share: Measured::not("synthetic"),
         cpu_us_per_io: Measured::Value(device.estimate(device.cpu_us + bytes as f64 * 2e-5)),
         precise: true,
     }

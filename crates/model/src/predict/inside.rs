@@ -1,0 +1,316 @@
+//! What the device's own counters see of a load that a program measured.
+//!
+//! A program's response time holds the way to the device and back: the system call, what lies between
+//! it and the device's queue, and the time until the program has a processor again. Counters begin
+//! and end at the device. On a quick device half of the program's time lies outside; on a loop device
+//! over memory and on a virtual disk 15 to 60 % do. Held against a program's times, counters would call
+//! a device fine that is a third slower, and a queue of 200 requests, of which 100 are still on their
+//! way, would seem to be one of 100.
+//!
+//! So a profile's trials keep both, and what is expected of counters is the program's time times the
+//! share that lies inside. Closed loops have one by operation, size and depth; between sizes and depths
+//! it is a straight line over their logarithms. How many requests the counters show while the device
+//! is busy follows from the same two: depth times share over the time busy. Open loads have a share
+//! each; for another load it is the mean of those near it. Where a profile knows of none, all of the
+//! time lies inside, as on a simulated device.
+//!
+//! Sequential loads are taken as random ones: merged on their way, they are other requests to the
+//! counters than to the program.
+
+use super::Predictor;
+use super::capacity::{Capacity, place};
+use super::table::{DEEPEST, Table, mix_of};
+use crate::size::only_size;
+use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
+
+/// Distance between loads over which their shares resemble each other; see [`place`].
+const NEAR: f64 = 0.3;
+/// Halvings of the logarithm of a depth that is looked for.
+const STEPS: usize = 40;
+
+/// A closed loop.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    /// Logarithm of the program's depth, base 2.
+    depth: f64,
+    /// Share of the response time that lies inside.
+    share: f64,
+    /// Logarithm of the requests that the counters show while the device is busy, over the depth,
+    /// base 2: at most 0.
+    shown: f64,
+}
+
+/// Closed loops of one operation and size, by rising depth.
+#[derive(Clone, Debug)]
+struct Curve {
+    op: OpKind,
+    /// Logarithm of the size, base 2.
+    size: f64,
+    loops: Vec<Loop>,
+}
+
+/// What lies inside the device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inside {
+    curves: Vec<Curve>,
+    /// Open loads and their shares.
+    open: Vec<(Mix, f64, f64)>,
+}
+
+impl Inside {
+    /// What these cells show.
+    pub(super) fn new(table: &Table, capacity: &Capacity, cells: &[Cell]) -> Self {
+        let mut inside = Self::default();
+        for cell in cells {
+            let Some(share) = cell.device_share.value() else { continue };
+            let Some(mix) = mix_of(&cell.workload) else { continue };
+            match (cell.workload.arrival, mix.classes.as_slice(), only_size(cell)) {
+                (Arrival::Closed, [class], Some(_)) if class.locality == Locality::Random => {
+                    inside.add(class, cell, *share);
+                }
+                (Arrival::Poisson, ..) => {
+                    let Some(rate) = cell.workload.rate_iops else { continue };
+                    let Ok(max) = capacity.max_rate(table, &mix) else { continue };
+                    inside.open.push((mix, rate as f64 / max.value, *share));
+                }
+                _ => {}
+            }
+        }
+        for curve in &mut inside.curves {
+            curve.loops.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+            // More outstanding in the program are not fewer at the device.
+            let mut most = 0.0;
+            for one in &mut curve.loops {
+                most = f64::max(most, one.depth + one.shown);
+                one.shown = most - one.depth;
+            }
+        }
+        inside
+    }
+
+    fn add(&mut self, class: &MixClass, cell: &Cell, share: f64) {
+        let size = libm::log2(class.bytes.max(1) as f64);
+        let depth = f64::from(cell.workload.depth.max(1));
+        let busy = cell.utilization.value().copied().filter(|busy| *busy > 0.0).unwrap_or(1.0);
+        // A lone request is alone while the device is busy, whatever a coarse counter says.
+        let shown = if depth > 1.0 { (share / busy).clamp(1.0 / depth, 1.0) } else { 1.0 };
+        let one = Loop { depth: libm::log2(depth), share, shown: libm::log2(shown) };
+        let same =
+            |curve: &&mut Curve| curve.op == class.op && curve.size.to_bits() == size.to_bits();
+        match self.curves.iter_mut().find(same) {
+            Some(curve) => curve.loops.push(one),
+            None => self.curves.push(Curve { op: class.op, size, loops: vec![one] }),
+        }
+    }
+
+    /// A number of a mix's closed loops at a logarithm of a depth; `None` where nothing is known.
+    fn of_loops(&self, mix: &Mix, depth: f64, of: fn(&Loop) -> f64) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for class in &mix.classes {
+            let size = libm::log2(class.bytes.max(1) as f64);
+            let any = self.curves.iter().any(|curve| curve.op == class.op);
+            let mut points: Vec<(f64, f64)> = self
+                .curves
+                .iter()
+                .filter(|curve| curve.op == class.op || !any)
+                .map(|curve| {
+                    let loops = curve.loops.iter().map(|one| (one.depth, of(one)));
+                    (curve.size, line(&loops.collect::<Vec<_>>(), depth))
+                })
+                .collect();
+            if points.is_empty() {
+                return None;
+            }
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            sum += class.share * line(&points, size);
+            weights += class.share;
+        }
+        (weights > 0.0).then(|| sum / weights)
+    }
+
+    /// Share of a closed loop's response time at a depth of the program.
+    fn share_at(&self, mix: &Mix, depth: f64) -> f64 {
+        self.of_loops(mix, libm::log2(depth.max(1.0)), |one| one.share).unwrap_or(1.0)
+    }
+
+    /// The depth of a program at which the counters show so many while the device is busy; beyond the
+    /// deepest loop in proportion.
+    fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
+        if self.curves.is_empty() {
+            return present.max(1.0);
+        }
+        let wanted = libm::log2(present.max(1.0));
+        let deepest = libm::log2(DEEPEST as f64);
+        let shown = |depth: f64| depth + self.of_loops(mix, depth, |one| one.shown).unwrap_or(0.0);
+        let most = shown(deepest);
+        if wanted >= most {
+            return libm::exp2(deepest + wanted - most);
+        }
+        let (mut low, mut high) = (0.0, deepest);
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(low, high);
+            if shown(middle) < wanted {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        libm::exp2(f64::midpoint(low, high))
+    }
+
+    /// Share of an open load's response time at a share of saturation; that of the closed loop of as
+    /// many where no open load knows one.
+    fn share_of_open(&self, mix: &Mix, rho: f64, concurrency: f64) -> f64 {
+        let at = place(mix, rho);
+        let distance = |other: &Mix, load: f64| -> f64 {
+            let there = place(other, load);
+            at.iter().zip(there).map(|(here, there)| (here - there).powi(2)).sum()
+        };
+        let distances: Vec<f64> =
+            self.open.iter().map(|(mix, rho, _)| distance(mix, *rho)).collect();
+        let Some(least) = distances.iter().copied().reduce(f64::min) else {
+            return self.share_at(mix, concurrency);
+        };
+        // Over the nearest one, or all weights of a load that is like no other were none.
+        let weight = |distance: &f64| libm::exp((least - distance) / (2.0 * NEAR * NEAR));
+        let weights: f64 = distances.iter().map(weight).sum();
+        let sum: f64 = distances.iter().zip(&self.open).map(|(far, one)| weight(far) * one.2).sum();
+        sum / weights
+    }
+}
+
+/// The value at `x` on straight lines through these points (x rising), at the ends that of the end.
+fn line(points: &[(f64, f64)], x: f64) -> f64 {
+    let after = points.partition_point(|point| point.0 < x);
+    match (points.get(after.wrapping_sub(1)), points.get(after)) {
+        (Some(low), Some(high)) => low.1 + (x - low.0) / (high.0 - low.0) * (high.1 - low.1),
+        (Some(one), None) | (None, Some(one)) => one.1,
+        (None, None) => 0.0,
+    }
+}
+
+impl Predictor {
+    /// Requests that a program keeps outstanding where the device's counters show so many while it is
+    /// busy, at least one.
+    #[must_use]
+    pub fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
+        self.inside.outstanding(mix, present)
+    }
+
+    /// A prediction for a program as the device's counters show it. The rates are the same, the times
+    /// and the requests in progress are those inside of the device; a percentile of these was not
+    /// measured.
+    #[must_use]
+    pub fn counted(&self, prediction: Prediction) -> Prediction {
+        let (mix, inside) = (&prediction.mix, &self.inside);
+        let alone = inside.share_at(mix, 1.0);
+        let share = match prediction.offered {
+            Offered::Depth(depth) => inside.share_at(mix, depth),
+            _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
+        };
+        let scaled = |time: Estimate| time.scaled(share);
+        let (response_ns, unloaded) =
+            (scaled(prediction.response_ns), prediction.unloaded_response_ns.scaled(alone));
+        Prediction {
+            response_ns,
+            read_response_ns: prediction.read_response_ns.map(scaled),
+            write_response_ns: prediction.write_response_ns.map(scaled),
+            queue_ns: (response_ns.value - unloaded.value).max(0.0),
+            unloaded_response_ns: unloaded,
+            p99_ns: None,
+            concurrency: prediction.concurrency * share,
+            ..prediction
+        }
+    }
+
+    /// The least time of a lone request of an operation that the profile holds, in nanoseconds, of
+    /// any size and place, as the device's counters show it: what is quicker is another device.
+    #[must_use]
+    pub fn quickest_counted_ns(&self, op: OpKind) -> Option<f64> {
+        let of_op = self.table.kinds.iter().filter(|kind| kind.op == op);
+        let alone = of_op.flat_map(|kind| &kind.rows).filter_map(|row| {
+            let rate = row.rates.first()?;
+            let class = MixClass { op, locality: Locality::Random, bytes: row.bytes, share: 1.0 };
+            Some(self.inside.share_at(&Mix { classes: vec![class] }, 1.0) * 1e9 / rate)
+        });
+        alone.reduce(f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::{cell, reads};
+    use record::Measured;
+
+    /// Four servers of 1 ms, and half a millisecond of way to them and back.
+    fn far_servers() -> Vec<Cell> {
+        let closed = [1_u32, 2, 4, 8, 16, 32, 64, 128, 256].into_iter().map(|depth| {
+            let program = f64::from(depth);
+            let rate = (program / 1.5e-3).min(4_000.0);
+            let inside = program - 0.5e-3 * rate;
+            Cell {
+                device_share: Measured::Value(inside / program),
+                utilization: Measured::Value(inside.min(1.0)),
+                ..cell(4096, depth, None, rate, program / rate * 1e9)
+            }
+        });
+        let open = [(400, 1.6e6), (2_000, 1.7e6)].into_iter().map(|(rate, response)| Cell {
+            device_share: Measured::Value(1.0 - 0.5e6 / response),
+            ..cell(4096, 256, Some(rate), rate as f64, response)
+        });
+        closed.chain(open).collect()
+    }
+
+    fn counted(predictor: &Predictor, offered: Offered) -> Prediction {
+        let model = record::ModelName::MixCapacity;
+        predictor.counted(predictor.predict_by(model, &reads(4096), offered).unwrap())
+    }
+
+    #[test]
+    fn the_way_to_the_device_is_no_time_of_the_device() {
+        let predictor = Predictor::of_cells(&far_servers());
+        let lone = counted(&predictor, Offered::Depth(1.0));
+        assert!((lone.response_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+        assert!((lone.unloaded_response_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+        let quickest = predictor.quickest_counted_ns(OpKind::Read).unwrap();
+        assert!((quickest / 1e6 - 1.0).abs() < 1e-6, "{quickest}");
+        // Of 16 that the program waits for, two are on their way.
+        let depth = predictor.outstanding(&reads(4096), 14.0);
+        assert!((depth / 16.0 - 1.0).abs() < 1e-6, "{depth}");
+        let deep = counted(&predictor, Offered::Depth(depth));
+        assert!((deep.response_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
+        assert!((deep.iops.value / 4_000.0 - 1.0).abs() < 1e-6, "{deep:?}");
+        assert!((deep.concurrency / 14.0 - 1.0).abs() < 1e-6, "{deep:?}");
+        // Beyond the deepest loop in proportion.
+        let deeper = predictor.outstanding(&reads(4096), 508.0);
+        assert!((deeper / 512.0 - 1.0).abs() < 1e-6, "{deeper}");
+    }
+
+    #[test]
+    fn an_open_load_has_the_share_of_those_that_are_like_it() {
+        let predictor = Predictor::of_cells(&far_servers());
+        for (rate, whole_ms) in [(400.0, 1.6), (2_000.0, 1.7)] {
+            let offered = Offered::PoissonPerS(rate);
+            let model = record::ModelName::MixCapacity;
+            let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
+            let share = counted(&predictor, offered).response_ns.value / plain.response_ns.value;
+            assert!((share / (1.0 - 0.5 / whole_ms) - 1.0).abs() < 0.02, "{rate}: {share}");
+        }
+    }
+
+    #[test]
+    fn where_counters_told_nothing_all_of_the_time_is_the_devices() {
+        let cells: Vec<Cell> = far_servers()
+            .into_iter()
+            .map(|cell| Cell { device_share: Measured::not("simulated"), ..cell })
+            .collect();
+        let predictor = Predictor::of_cells(&cells);
+        assert_eq!(predictor.outstanding(&reads(4096), 7.3).to_bits(), 7.3_f64.to_bits());
+        let model = record::ModelName::MixCapacity;
+        for offered in [Offered::Depth(16.0), Offered::PoissonPerS(400.0)] {
+            let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
+            assert_eq!(predictor.counted(plain.clone()), plain);
+        }
+    }
+}
