@@ -18,7 +18,7 @@
 
 use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
-use super::table::{Table, estimate, mix_of};
+use super::table::{Table, estimate, mix_of, straight};
 use super::{PredictError, checked};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, OpKind};
 
@@ -248,16 +248,8 @@ impl Capacity {
 
 /// A ratio at a depth: between those that were measured by the logarithm of the depth.
 fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
-    let after = ratios.partition_point(|(known, _)| *known < depth);
-    match (ratios.get(after.wrapping_sub(1)), ratios.get(after)) {
-        (None, None) => 1.0,
-        (Some(one), None) | (None, Some(one)) => one.1,
-        (Some(low), Some(high)) => {
-            let log = |depth: usize| libm::log2(depth as f64);
-            let share = (log(depth) - log(low.0)) / (log(high.0) - log(low.0));
-            low.1 + share * (high.1 - low.1)
-        }
-    }
+    let log = |depth: usize| libm::log2(depth as f64);
+    straight(ratios, log(depth), |point| log(point.0), |point| point.1).unwrap_or(1.0)
 }
 
 /// Where a mix under a load lies among others: its shares, the logarithm of its mean size, how much

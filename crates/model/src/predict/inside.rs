@@ -19,7 +19,7 @@
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
-use super::table::{DEEPEST, Table, mix_of};
+use super::table::{DEEPEST, Table, mix_of, straight};
 use crate::size::only_size;
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 
@@ -76,6 +76,7 @@ impl Inside {
                 _ => {}
             }
         }
+        inside.curves.sort_by(|a, b| a.size.total_cmp(&b.size));
         for curve in &mut inside.curves {
             curve.loops.sort_by(|a, b| a.depth.total_cmp(&b.depth));
             // More outstanding in the program are not fewer at the device.
@@ -109,20 +110,15 @@ impl Inside {
         for class in &mix.classes {
             let size = libm::log2(class.bytes.max(1) as f64);
             let any = self.curves.iter().any(|curve| curve.op == class.op);
-            let mut points: Vec<(f64, f64)> = self
+            let points: Vec<(f64, f64)> = self
                 .curves
                 .iter()
                 .filter(|curve| curve.op == class.op || !any)
-                .map(|curve| {
-                    let loops = curve.loops.iter().map(|one| (one.depth, of(one)));
-                    (curve.size, line(&loops.collect::<Vec<_>>(), depth))
+                .filter_map(|curve| {
+                    Some((curve.size, straight(&curve.loops, depth, |one| one.depth, of)?))
                 })
                 .collect();
-            if points.is_empty() {
-                return None;
-            }
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            sum += class.share * line(&points, size);
+            sum += class.share * straight(&points, size, |point| point.0, |point| point.1)?;
             weights += class.share;
         }
         (weights > 0.0).then(|| sum / weights)
@@ -176,16 +172,6 @@ impl Inside {
         let weights: f64 = distances.iter().map(weight).sum();
         let sum: f64 = distances.iter().zip(&self.open).map(|(far, one)| weight(far) * one.2).sum();
         sum / weights
-    }
-}
-
-/// The value at `x` on straight lines through these points (x rising), at the ends that of the end.
-fn line(points: &[(f64, f64)], x: f64) -> f64 {
-    let after = points.partition_point(|point| point.0 < x);
-    match (points.get(after.wrapping_sub(1)), points.get(after)) {
-        (Some(low), Some(high)) => low.1 + (x - low.0) / (high.0 - low.0) * (high.1 - low.1),
-        (Some(one), None) | (None, Some(one)) => one.1,
-        (None, None) => 0.0,
     }
 }
 

@@ -25,7 +25,7 @@
 use super::capacity::{Capacity, place, share};
 use super::evened::{Evened, Means};
 use super::kriging::{Kriging, Sample, Scale};
-use super::table::{Table, mix_of};
+use super::table::{Table, mix_of, straight};
 use crate::queueing::birth_death_response;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 
@@ -370,30 +370,14 @@ impl OpenTable {
 impl OpenRow {
     /// kappa at a share of saturation: a straight line between trials, constant beyond them.
     fn kappa(&self, rho: f64) -> f64 {
-        let after = self.nodes.partition_point(|node| node.rho < rho);
-        match (self.nodes.get(after.wrapping_sub(1)), self.nodes.get(after)) {
-            (Some(low), Some(high)) => {
-                low.kappa + (rho - low.rho) / (high.rho - low.rho) * (high.kappa - low.kappa)
-            }
-            (Some(one), None) | (None, Some(one)) => one.kappa,
-            (None, None) => 1.0,
-        }
+        straight(&self.nodes, rho, |node| node.rho, |node| node.kappa).unwrap_or(1.0)
     }
 }
 
 /// A number of rows at a size: a straight line over the logarithm of the size, constant beyond.
 fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Option<f64> {
     let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
-    let (first, last) = (rows.first()?, rows.last()?);
-    let at = log(bytes).clamp(log(first.bytes), log(last.bytes));
-    let after = rows.partition_point(|row| log(row.bytes) < at);
-    let high = rows.get(after).unwrap_or(last);
-    let Some(low) = rows.get(after.wrapping_sub(1)).filter(|_| after > 0 && log(high.bytes) > at)
-    else {
-        return Some(value(high));
-    };
-    let share = (at - log(low.bytes)) / (log(high.bytes) - log(low.bytes));
-    Some(value(low) + share * (value(high) - value(low)))
+    straight(rows, log(bytes), |row| log(row.bytes), value)
 }
 
 /// How uncertain a response time is at a share of saturation: what is not known of the capacity moves

@@ -353,6 +353,25 @@ pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
     Some(bent.max(floor).min(straight.max(floor)))
 }
 
+/// The value at `x` on straight lines between these points, whose places rise; beyond them that of the
+/// nearest; `None` of none.
+pub(crate) fn straight<T>(
+    points: &[T],
+    x: f64,
+    place: impl Fn(&T) -> f64,
+    value: impl Fn(&T) -> f64,
+) -> Option<f64> {
+    let after = points.partition_point(|point| place(point) < x);
+    Some(match (points.get(after.wrapping_sub(1)), points.get(after)) {
+        (Some(low), Some(high)) => {
+            let share = (x - place(low)) / (place(high) - place(low));
+            value(low) + share * (value(high) - value(low))
+        }
+        (Some(one), None) | (None, Some(one)) => value(one),
+        (None, None) => return None,
+    })
+}
+
 /// The largest rate as an estimate.
 pub(crate) fn estimate(value: f64, rel: f64) -> Estimate {
     Estimate::symmetric(value, rel * value, 0)
