@@ -20,4 +20,4 @@ pub use findings::{Omitted, profile_findings};
 pub use rules::{advise_experiment, advise_limits, advise_zones};
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
-pub use verdict::{DiagnoseOptions, Fit, Prepared, best_fit, diagnose, fit};
+pub use verdict::{DiagnoseOptions, Fit, FittedProfile, best_fit, diagnose, fit};

@@ -5,7 +5,7 @@
 //! of 4; re-reads of a small area, which show a cache; and four cells for the choice of cache
 //! mode. The curves against depth and request size are added by the plan as it learns.
 
-use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Scrub, Workload};
+use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::Spec;
 
 /// Friedman's depth for random requests.
@@ -54,7 +54,7 @@ impl CellSpec {
             numjobs: if engine == EngineName::Sync { self.iodepth } else { 1 },
             cache: self.cache,
             engine,
-            scrub: if self.cache.direct() { Scrub::None } else { Scrub::Dontneed },
+            drop_cache: if self.cache.direct() { DropCache::None } else { DropCache::Dontneed },
             runtime: Nanos(1_000_000_000),
             ..Spec::default()
         };

@@ -18,7 +18,7 @@ use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, Trial, Workload}
 use stats::{Look, MIN_VISITS, look};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use trial::{Identity, Rig, TrialError};
+use trial::{Identity, TrialBackend, TrialError};
 use workload::{Rng, derive_seed};
 
 /// Below this the matrix itself does not fit.
@@ -475,7 +475,7 @@ fn missing_visits(count: usize) -> usize {
 /// # Errors
 /// If a trial could not be measured.
 pub fn carry_out(
-    rig: &mut dyn Rig,
+    rig: &mut dyn TrialBackend,
     plan: &mut CheckPlan,
     target: &Target,
 ) -> Result<Vec<Trial>, TrialError> {
@@ -488,11 +488,11 @@ pub fn carry_out(
             targets: vec![target.clone()],
             environment: None,
             findings: Vec::new(),
-            scrubbed: None,
+            cache_dropped: None,
             preconditioning: None,
         };
         let (workload, stop) = (&planned.workload, AtomicBool::new(false));
-        let trial = trial::conduct(rig, workload, planned.seed, identity, &stop, &mut |_| {})?;
+        let trial = trial::run_trial(rig, workload, planned.seed, identity, &stop, &mut |_| {})?;
         plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
         trials.push(trial);
     }

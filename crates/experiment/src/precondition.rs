@@ -13,8 +13,8 @@
 //! by the rate, and its limits are for that.
 
 use record::{
-    Arrival, Bytes, CacheMode, Data, Nanos, Pattern, Preconditioning, Scrub, SizeShare, StopRules,
-    Trial, Workload,
+    Arrival, Bytes, CacheMode, Data, DropCache, Nanos, Pattern, Preconditioning, SizeShare,
+    StopRules, Trial, Workload,
 };
 
 /// Times that the area is written first.
@@ -84,7 +84,7 @@ impl PreconditionPlan {
             write_rate_iops: None,
             think_ns: Nanos(0),
             data: if asked.data == Data::Tagged { Data::Random } else { asked.data },
-            scrub: Scrub::None,
+            drop_cache: DropCache::None,
             ramp_ns: Nanos(0),
             stop: StopRules { io_timeout_ns: asked.stop.io_timeout_ns, ..StopRules::default() },
             ..asked.clone()
@@ -99,7 +99,7 @@ impl PreconditionPlan {
             let data = if asked.data == Data::Tagged { Data::Random } else { asked.data };
             let stop =
                 StopRules { io_timeout_ns: asked.stop.io_timeout_ns, ..StopRules::default() };
-            Workload { data, stop, ramp_ns: Nanos(0), scrub: Scrub::None, ..asked.clone() }
+            Workload { data, stop, ramp_ns: Nanos(0), drop_cache: DropCache::None, ..asked.clone() }
         } else {
             writes(fitting(ROUND_BYTES.max(asked.misalign_bytes.0)), Pattern::Random)
         };

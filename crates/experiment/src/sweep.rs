@@ -98,7 +98,7 @@ struct Visit<'a> {
     iops: f64,
     iops_ci95_rel: Option<f64>,
     bytes_per_s: f64,
-    response_ns: f64,
+    latency_ns: f64,
     cpu_us_per_io: Option<f64>,
     extras: BTreeMap<String, f64>,
 }
@@ -107,7 +107,7 @@ impl Visit<'_> {
     fn measure(&self, measure: EffectMeasure) -> Option<f64> {
         let value = match measure {
             EffectMeasure::Throughput => Some(self.bytes_per_s),
-            EffectMeasure::Response => Some(self.response_ns),
+            EffectMeasure::Response => Some(self.latency_ns),
             EffectMeasure::Cpu => self.cpu_us_per_io,
             EffectMeasure::Flushed if self.planned.workload.cache.synchronous() => {
                 Some(self.bytes_per_s)
@@ -204,7 +204,7 @@ fn visit<'a>(
         iops: trial.iops(),
         iops_ci95_rel,
         bytes_per_s: sum(&|direction| direction.bytes_per_s),
-        response_ns: trial.response_ns().unwrap_or_default(),
+        latency_ns: trial.latency_ns().unwrap_or_default(),
         cpu_us_per_io: trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io),
         extras,
     }
@@ -253,7 +253,7 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
         trials: visits.len() as u32,
         iops,
         bytes_per_s: estimate(&|visit| visit.bytes_per_s),
-        response_ns: estimate(&|visit| visit.response_ns),
+        latency_ns: estimate(&|visit| visit.latency_ns),
         cpu_us_per_io: with_cpu.then(|| estimate(&|visit| visit.cpu_us_per_io.unwrap_or_default())),
         spread_rel: (visits.len() > 1 && iops.value > 0.0).then(|| spread / iops.value),
         extras,

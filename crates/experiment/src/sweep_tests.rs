@@ -48,7 +48,7 @@ fn visit_of(planned: &PlannedTrial, rate: f64) -> Visit<'_> {
         iops: rate,
         iops_ci95_rel: None,
         bytes_per_s: rate,
-        response_ns: 1e9 / rate,
+        latency_ns: 1e9 / rate,
         cpu_us_per_io: None,
         extras: BTreeMap::new(),
     }

@@ -6,7 +6,7 @@ use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, TargetKind, Tria
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use trial::{Identity, SimRig, conduct};
+use trial::{Identity, SimBackend, run_trial};
 
 fn settings(budget_s: u64) -> CheckSettings {
     CheckSettings {
@@ -23,7 +23,7 @@ fn settings(budget_s: u64) -> CheckSettings {
 
 /// Runs a whole plan; the trials and the points that were left out.
 fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize) {
-    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), settings.seed);
+    let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), settings.seed);
     let mut plan = CheckPlan::new(settings).unwrap();
     let (trials, phases) =
         carried_out(&mut rig, &mut plan, CheckPlan::next_trial, CheckPlan::observe);
@@ -32,7 +32,7 @@ fn run(device: &str, settings: CheckSettings) -> (Vec<Trial>, Vec<Phase>, usize)
 
 /// All trials of a plan of either kind, and the phase of each.
 fn carried_out<P>(
-    rig: &mut SimRig,
+    rig: &mut SimBackend,
     plan: &mut P,
     next_trial: fn(&mut P) -> Option<Planned>,
     observe: fn(&mut P, &Trial, Nanos),
@@ -47,7 +47,7 @@ fn carried_out<P>(
     (trials, phases)
 }
 
-fn measured(rig: &mut SimRig, planned: &Planned) -> Trial {
+fn measured(rig: &mut SimBackend, planned: &Planned) -> Trial {
     let identity = Identity {
         id: String::new(),
         time: None,
@@ -62,11 +62,11 @@ fn measured(rig: &mut SimRig, planned: &Planned) -> Trial {
         }],
         environment: None,
         findings: Vec::new(),
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     };
     let stop = AtomicBool::new(false);
-    conduct(rig, &planned.workload, planned.seed, identity, &stop, &mut |_| ()).unwrap()
+    run_trial(rig, &planned.workload, planned.seed, identity, &stop, &mut |_| ()).unwrap()
 }
 
 fn visits(trials: &[Trial]) -> BTreeMap<&str, usize> {
@@ -202,7 +202,8 @@ fn rounds_for_diagnosis_go_on_until_the_budget_is_spent() {
     // Without writes three rounds take half of it.
     let settings = CheckSettings { write: false, ..settings(100) };
     let budget = settings.budget;
-    let mut rig = SimRig::new(&SimSpec::parse("mmc,servers=4,service=1ms").unwrap(), settings.seed);
+    let mut rig =
+        SimBackend::new(&SimSpec::parse("mmc,servers=4,service=1ms").unwrap(), settings.seed);
     let mut plan = DiagnosisPlan::new(settings).unwrap();
     let (trials, _) =
         carried_out(&mut rig, &mut plan, DiagnosisPlan::next_trial, DiagnosisPlan::observe);

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use trial::{Identity, SimRig, conduct};
+use trial::{Identity, SimBackend, run_trial};
 use workload::Spec;
 
 const PAIRS: u64 = 400;
@@ -66,7 +66,7 @@ type Trials = Vec<Trial>;
 /// A run of all cells in blocks.
 fn run(device: &str, seed: u64) -> Trials {
     let workloads = workloads();
-    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), seed);
+    let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), seed);
     let positions = 0..BLOCKS as usize * workloads.len();
     positions
         .map(|position| {
@@ -79,7 +79,7 @@ fn run(device: &str, seed: u64) -> Trials {
 
 /// The same with the trials of one cell from another device.
 fn with_cell(trials: &Trials, device: &str, seed: u64, cell: usize) -> Trials {
-    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), seed ^ 1 << 40);
+    let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), seed ^ 1 << 40);
     let replaced = |(position, old): (usize, &Trial)| {
         if position % CELLS.len() != cell {
             return old.clone();
@@ -116,7 +116,7 @@ fn side(trials: &Trials) -> Side {
     Side::of_experiment("run", &experiment, trials, &BTreeMap::new()).unwrap()
 }
 
-fn trial(rig: &mut SimRig, workload: &Workload, seed: u64, id: String) -> Trial {
+fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Trial {
     let target = Target {
         path: "sim:".to_owned(),
         kind: TargetKind::Simulated,
@@ -132,11 +132,11 @@ fn trial(rig: &mut SimRig, workload: &Workload, seed: u64, id: String) -> Trial 
         targets: vec![target],
         environment: None,
         findings: Vec::new(),
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     };
     let stop = AtomicBool::new(false);
-    conduct(rig, workload, seed, identity, &stop, &mut |_| ()).unwrap()
+    run_trial(rig, workload, seed, identity, &stop, &mut |_| ()).unwrap()
 }
 
 /// What becomes of a pair: both runs of one device, and the second with a slower cell.

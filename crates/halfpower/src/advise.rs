@@ -1,9 +1,9 @@
 //! `halfpower advise`: settings of other programs that follow from a profile, ready to be pasted.
 
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
 use crate::session::VERSION;
+use crate::store_args::StoreArgs;
 use ::diagnose::{Program, settings};
 use clap::Args;
 
@@ -27,7 +27,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 fn program(text: &str) -> Result<Program, String> {

@@ -3,9 +3,9 @@
 use crate::compare::CompareArgs;
 use crate::help::simulated_devices;
 use crate::import::ImportArgs;
-use crate::keeping::Keeping;
 use crate::record::RecordArgs;
 use crate::run_args::RunArgs;
+use crate::store_args::StoreArgs;
 use crate::values::{nanos, some_bytes};
 use crate::watch::WatchArgs;
 use clap::{Args, Parser, Subcommand};
@@ -114,7 +114,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
 }
 
 /// `halfpower profile`.
@@ -131,7 +131,7 @@ pub(crate) enum ProfileAction {
     /// List the saved profiles.
     List {
         #[command(flatten)]
-        keeping: Keeping,
+        keeping: StoreArgs,
         /// Print a JSON array.
         #[arg(long)]
         json: bool,
@@ -143,7 +143,7 @@ pub(crate) enum ProfileAction {
         /// Its id, or the beginning of it; "last" is the newest.
         id: String,
         #[command(flatten)]
-        keeping: Keeping,
+        keeping: StoreArgs,
         /// Print it as JSON.
         #[arg(long)]
         json: bool,

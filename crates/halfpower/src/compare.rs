@@ -7,9 +7,9 @@
 //! comparison follows from its documents, which are.
 
 use crate::failure::UsageError;
-use crate::keeping::{Keeping, LAST};
 use crate::output::{self, Verdict};
 use crate::session::VERSION;
+use crate::store_args::{LAST, StoreArgs};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use model::{CompareOptions, Side, TraceObservation};
@@ -51,7 +51,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, help_heading = "Results")]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Compares and prints.
@@ -111,7 +111,7 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
         }
         _ => {
             let text = "a trace can be held against a trace only: it tells neither pattern nor \
-                        response time; give the documents, or a trace of both";
+                        latency time; give the documents, or a trace of both";
             Err(UsageError(text.to_owned()).into())
         }
     }
@@ -147,7 +147,7 @@ fn observation(line: &TraceLine, by_comment: bool) -> TraceObservation {
 
 /// Where documents are found.
 struct Library<'a> {
-    keeping: &'a Keeping,
+    keeping: &'a StoreArgs,
     store: Option<Store>,
 }
 

@@ -1,10 +1,10 @@
 //! `halfpower cost`: what accesses cost in money, and how many disks fill something.
 
 use crate::failure::UsageError;
-use crate::keeping::{Keeping, LAST};
 use crate::output::{self, Verdict};
 use crate::profiles;
 use crate::session::VERSION;
+use crate::store_args::{LAST, StoreArgs};
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
 use ::limits::pap::rate_of;
@@ -42,7 +42,7 @@ pub(crate) struct CostArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 fn amount(text: &str) -> Result<f64, String> {

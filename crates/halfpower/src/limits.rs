@@ -5,10 +5,10 @@
 //! a machine with k of them, bound together so that each gets its part.
 
 use crate::failure::{self, Interruption, UsageError};
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
+use crate::store_args::StoreArgs;
 use crate::values::{nanos, some_bytes};
 use ::limits::bus::{self, Answer};
 use ::limits::components::{self, Found, Peaks};
@@ -86,7 +86,7 @@ pub(crate) struct LimitsArgs {
     #[arg(long, help_heading = "Results")]
     no_save: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Measures, saves and prints.
@@ -512,7 +512,7 @@ mod tests {
             }),
             rap_bytes_per_s: Measured::Value(record::Estimate::symmetric(2e8, 1e6, 3)),
             rap_is_lower_bound: false,
-            rap_how: String::new(),
+            rap_method: String::new(),
             others: Vec::new(),
             ratio: Some(1.0 / 3.0),
             half_power,

@@ -14,12 +14,10 @@ mod cost_fit;
 mod cpu_pass;
 mod diagnose;
 mod doctor;
+mod drift_probe;
 mod failure;
 mod help;
 mod import;
-mod keeping;
-mod leaving;
-mod level;
 mod limits;
 mod observing;
 mod output;
@@ -37,6 +35,8 @@ mod run_args;
 mod run_spec;
 mod session;
 mod signals;
+mod store_args;
+mod stuck_threads;
 mod sweep;
 mod trace;
 mod tracing;
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     };
-    if let Some(text) = leaving::kept() {
+    if let Some(text) = stuck_threads::kept() {
         output::say(&format!("halfpower: {}", report::escape(&text)));
     }
     code

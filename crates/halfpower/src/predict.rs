@@ -1,17 +1,17 @@
 //! `halfpower predict`: what a load would see of a device that was measured, or of a data sheet.
 
+use crate::drift_probe::{DriftProbe, Look};
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
-use crate::level::{Gauge, Look};
 use crate::output::{self, Verdict};
 use crate::profiles::{open_again, saved};
 use crate::progress::Progress;
 use crate::session::{self, VERSION};
+use crate::store_args::StoreArgs;
 use crate::values::{Mix as Sizes, mix, nanos, percent};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use experiment::LoadSpec;
-use model::{DataSheet, Level, PredictError, Predictor, Slo};
+use model::{DataSheet, DriftFactors, PredictError, Predictor, Slo};
 use record::{
     Bytes, Mix, ModelAccuracy, ModelName, Nanos, Objective, ObjectiveAnswer, Offered,
     PREDICTION_SCHEMA, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
@@ -32,11 +32,11 @@ const LIGHT_SHARE: f64 = 1e-6;
 /// `halfpower predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower predict last --rate 3000 --read 70% --bs 8k --sequential 20%\n  \
-    halfpower predict 0192f --depth 16 --bs 64k\n  \
-    halfpower predict last --read 70% --bs 8k --slo p99=5ms --slo mean=2ms\n  \
-    halfpower predict last --now --rate 3000 --bs 8k\n  \
-    halfpower predict --spec drive.toml --rate 80 --bs 4k\n\n\
+    halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k --sequential 20%\n  \
+    halfpower predict 0192f --iodepth 16 --bs 64k\n  \
+    halfpower predict last --rwmixread 70% --bs 8k --slo p99=5ms --slo mean=2ms\n  \
+    halfpower predict last --now --rate-iops 3000 --bs 8k\n  \
+    halfpower predict --spec drive.toml --rate-iops 80 --bs 4k\n\n\
     A data sheet is a TOML file:\n  \
     name = \"a server disk of 2003\"\n  \
     seek = \"5ms\"\n  \
@@ -49,14 +49,14 @@ pub(crate) struct PredictArgs {
     #[arg(required_unless_present = "spec", conflicts_with = "spec")]
     profile: Option<String>,
     /// Requests per second.
-    #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "depth")]
-    rate: Option<f64>,
+    #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "iodepth")]
+    rate_iops: Option<f64>,
     /// Requests outstanding, a constant number, instead of a rate.
     #[arg(long, value_name = "N", value_parser = depth)]
-    depth: Option<f64>,
+    iodepth: Option<f64>,
     /// Share of reads [default: 100%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    read: Option<u8>,
+    rwmixread: Option<u8>,
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k].
     #[arg(long, value_name = "SIZE", value_parser = mix)]
     bs: Option<Sizes>,
@@ -67,7 +67,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     hit: u8,
     /// How requests arrive: independently of each other, or at equal distances.
-    #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate")]
+    #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate_iops")]
     arrival: ArrivalName,
     /// A target for which the highest rate is asked: mean=2ms or p99=5ms. Once for each.
     #[arg(long, value_name = "TARGET", value_parser = objective)]
@@ -82,7 +82,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// How requests arrive.
@@ -117,9 +117,8 @@ fn objective(text: &str) -> Result<Objective, String> {
 
 /// Predicts and prints.
 pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    if arguments.rate.is_none() && arguments.depth.is_none() && arguments.slo.is_empty() {
-        let text =
-            "say how much is asked of the device: --rate, --depth, or --slo for the highest rate";
+    if arguments.rate_iops.is_none() && arguments.iodepth.is_none() && arguments.slo.is_empty() {
+        let text = "say how much is asked of the device: --rate-iops, --iodepth, or --slo for the highest rate";
         return Err(UsageError(text.to_owned()).into());
     }
     let places = u32::from(arguments.sequential) + u32::from(arguments.hit);
@@ -171,7 +170,7 @@ fn by_profile(
     let now = arguments.now.then(|| level_now(profile, &predictor, stop)).transpose()?;
     let (predictor, level, ends, since_profile) = match now {
         Some(now) => (now.predictor, now.level, now.ends, Some(now.since)),
-        None => (predictor, Level::PROFILED, Vec::new(), None),
+        None => (predictor, DriftFactors::PROFILED, Vec::new(), None),
     };
     let mix = arguments.mix();
     let offered = arguments.offered();
@@ -223,9 +222,9 @@ fn by_profile(
 struct Now {
     /// By the profile and by what was seen now.
     predictor: Predictor,
-    level: Level,
+    level: DriftFactors,
     /// The level at the ends of its intervals.
-    ends: Vec<Level>,
+    ends: Vec<DriftFactors>,
     since: SinceProfile,
 }
 
@@ -243,7 +242,7 @@ fn level_now(
     let write = profile.target.kind == TargetKind::Directory
         && profile.cells.iter().any(|cell| cell.workload.writes());
     let cells = profile.all_cells();
-    let Some(mut gauge) = Gauge::new(&cells, predictor, write, seed) else {
+    let Some(mut gauge) = DriftProbe::new(&cells, predictor, write, seed) else {
         let text = "--now: the profile holds too few loops of random requests to tell the level of the \
                     device; make another with `check --for-diagnosis`";
         return Err(UsageError(text.to_owned()).into());
@@ -299,8 +298,8 @@ struct Written {
 }
 
 fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDocument> {
-    if arguments.depth.is_some() {
-        let text = "--depth: a data sheet says nothing of requests outstanding; use --rate";
+    if arguments.iodepth.is_some() {
+        let text = "--iodepth: a data sheet says nothing of requests outstanding; use --rate-iops";
         return Err(UsageError(text.to_owned()).into());
     }
     let text = std::fs::read_to_string(file)
@@ -309,7 +308,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
         sheet(&text).map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
     let mix = arguments.mix();
     let alone = sheet.at_rate(&mix, 0.0).map_err(|error| not_predicted(&error))?;
-    let rate = arguments.rate.unwrap_or(LIGHT_SHARE * alone.max_per_s);
+    let rate = arguments.rate_iops.unwrap_or(LIGHT_SHARE * alone.max_per_s);
     let answer = sheet.at_rate(&mix, rate).map_err(|error| not_predicted(&error))?;
     let [seek_ns, rotation_ns, transfer_ns, overhead_ns] = answer.parts_ns;
     let mut highest = None;
@@ -345,7 +344,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
             service_ns: answer.service_ns,
             max_per_s: answer.max_per_s,
             utilization: answer.utilization,
-            response_ns: answer.response_ns,
+            latency_ns: answer.latency_ns,
             p99_ns: answer.p99_ns,
             highest_per_s: highest,
         }),

@@ -1,9 +1,9 @@
 //! `halfpower profile`: what is saved.
 
 use crate::cli::{ProfileAction, ProfileArgs};
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::profiles;
+use crate::store_args::StoreArgs;
 use crate::validate;
 use record::Profile;
 use report::ProfileListRow;
@@ -34,6 +34,6 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
     Ok(Verdict::Clean)
 }
 
-fn open(keeping: &Keeping) -> anyhow::Result<Store> {
+fn open(keeping: &StoreArgs) -> anyhow::Result<Store> {
     Ok(Store::open_existing(&keeping.file()?)?)
 }

@@ -5,10 +5,10 @@
 //! answer may.
 
 use crate::failure::UsageError;
-use crate::keeping::{Keeping, LAST};
 use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session, VERSION};
-use ::diagnose::{DiagnoseOptions, Prepared, best_fit, diagnose};
+use crate::store_args::{LAST, StoreArgs};
+use ::diagnose::{DiagnoseOptions, FittedProfile, best_fit, diagnose};
 use record::{Bytes, CacheMode, Diagnosis, EngineName, Observation, ObservedDevice, Profile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) fn named(store: &Store, id: &str) -> anyhow::Result<Profile> {
 }
 
 /// The same, of the database that the user means.
-pub(crate) fn saved(keeping: &Keeping, id: &str) -> anyhow::Result<Profile> {
+pub(crate) fn saved(keeping: &StoreArgs, id: &str) -> anyhow::Result<Profile> {
     named(&Store::open_existing(&keeping.file()?)?, id)
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn open_again(
 
 /// Profiles that may stand for a device.
 pub(crate) struct Profiles {
-    chosen: Option<Prepared>,
-    known: Vec<Prepared>,
+    chosen: Option<FittedProfile>,
+    known: Vec<FittedProfile>,
 }
 
 impl Profiles {
@@ -83,19 +83,19 @@ impl Profiles {
     ) -> anyhow::Result<Self> {
         if let Some(id) = id {
             let store = Store::open_existing(&path?)?;
-            let chosen = Some(Prepared::new(named(&store, id)?));
+            let chosen = Some(FittedProfile::new(named(&store, id)?));
             return Ok(Self { chosen, known: Vec::new() });
         }
         let store = path.ok().and_then(|path| Store::open_existing(&path).ok());
         let Some(store) = store else { return Ok(Self { chosen: None, known: Vec::new() }) };
         let rows = store.profiles()?;
         let latest = rows.iter().skip(rows.len().saturating_sub(MOST));
-        let known = latest.map(|row| store.profile(&row.id).map(Prepared::new));
+        let known = latest.map(|row| store.profile(&row.id).map(FittedProfile::new));
         Ok(Self { chosen: None, known: known.collect::<Result<_, _>>()? })
     }
 
     /// The one that stands for a device.
-    pub(crate) fn of(&self, device: &ObservedDevice) -> Option<&Prepared> {
+    pub(crate) fn of(&self, device: &ObservedDevice) -> Option<&FittedProfile> {
         self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
     }
 

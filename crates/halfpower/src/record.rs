@@ -4,11 +4,11 @@
 //! shorter than asked for.
 
 use crate::failure::{Interruption, UsageError};
-use crate::keeping::Keeping;
 use crate::observing::{ObservingArgs, Pace, Tick};
 use crate::output::{self, InUse, Kind, OutputFile, Verdict};
 use crate::progress::Progress;
 use crate::recording::Recording;
+use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use clap::Args;
 use record::{Finding, FindingCode, Nanos, Observation, Severity};
@@ -39,7 +39,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
 }
 
 /// Records, saves, prints.

@@ -6,9 +6,9 @@
 //! the file with zeros. Rejected: a line per interval in a file beside the database, which would be
 //! a second format to read.
 
-use crate::keeping::Keeping;
 use crate::observing::Tick;
 use crate::session::{VERSION, open_store};
+use crate::store_args::StoreArgs;
 use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, Traced};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins one; fails at once where it could not be saved.
     pub(crate) fn begin(
-        keeping: &Keeping,
+        keeping: &StoreArgs,
         no_save: bool,
         host: Option<String>,
     ) -> anyhow::Result<Self> {

@@ -191,7 +191,7 @@ impl Files {
         let document = claim(Kind::Document, &results.output, "the file of --output")?;
         let intervals = claim(Kind::Intervals, &results.csv, "the file of --csv")?;
         let comment = results.comment.as_deref().unwrap_or_default();
-        let trace = results.trace.as_ref();
+        let trace = results.sqlio_csv.as_ref();
         let trace = trace.map(|path| TraceFile::open(path, comment, workload, &in_use));
         Ok(Self { document, intervals, trace: trace.transpose()? })
     }

@@ -4,7 +4,7 @@
 //! must not come from a default, and a default may depend on another flag.
 
 use crate::help::simulated_devices;
-use crate::keeping::Keeping;
+use crate::store_args::StoreArgs;
 use crate::values::{
     Mix, Rates, bytes, cache, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
     thousandths,
@@ -67,7 +67,7 @@ pub(crate) enum CompletionArg {
 
 /// What is done to the page cache first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScrubArg {
+pub(crate) enum DropCacheArg {
     None,
     Dontneed,
     ScratchRead,
@@ -79,7 +79,7 @@ pub(crate) enum ScrubArg {
 #[command(after_help = simulated_devices("Examples:\n  \
     halfpower run .                   4 KiB random reads, depth 1, 10 s\n  \
     halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
-    halfpower run big.file --rw read --bs 64k --cache all --scrub dontneed\n  \
+    halfpower run big.file --rw read --bs 64k --cache all --drop-cache dontneed\n  \
     halfpower run . --bs 4k/60:64k/40 --pattern zipf --numjobs 4\n  \
     halfpower run . --rate-iops 2000 --arrival poisson   an open loop\n  \
     halfpower run . --until-precision 2% --runtime 5m     as long as it takes\n  \
@@ -238,7 +238,7 @@ pub(crate) struct PlaceArgs {
         default_value = "none",
         hide_possible_values = true
     )]
-    pub(crate) scrub: ScrubArg,
+    pub(crate) drop_cache: DropCacheArg,
     /// Writes twice the area, then rounds until the device is steady (SNIA).
     #[arg(long)]
     pub(crate) precondition: bool,
@@ -309,7 +309,7 @@ pub(crate) struct ResultArgs {
     pub(crate) csv: Option<PathBuf>,
     /// Appends a line to a file of trials (CSV of 14 fields).
     #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    pub(crate) sqlio_csv: Option<PathBuf>,
     /// The comment of that line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
@@ -323,7 +323,7 @@ pub(crate) struct ResultArgs {
     #[arg(long)]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
 }
 
 /// What may be destroyed.

@@ -2,11 +2,11 @@
 //! mistakes that only all flags together show.
 
 use crate::run_args::{
-    ArrivalArg, CompletionArg, DataArgs, PatternArg, RegionsArg, RunArgs, Rw, ScrubArg,
+    ArrivalArg, CompletionArg, DataArgs, DropCacheArg, PatternArg, RegionsArg, RunArgs, Rw,
 };
 use host::Access;
 use record::{
-    Arrival, CacheMode, Data, Discipline, EngineName, Nanos, Pattern, Regions, Scrub, StopRules,
+    Arrival, CacheMode, Data, Discipline, DropCache, EngineName, Nanos, Pattern, Regions, StopRules,
 };
 use workload::Spec;
 
@@ -100,11 +100,11 @@ impl RunArgs {
             size: self.place.size,
             data: self.data.data(),
             compressible_percent: self.data.compressible.unwrap_or(0),
-            scrub: match self.place.scrub {
-                ScrubArg::None => Scrub::None,
-                ScrubArg::Dontneed => Scrub::Dontneed,
-                ScrubArg::ScratchRead => Scrub::ScratchRead,
-                ScrubArg::DropCaches => Scrub::DropCaches,
+            drop_cache: match self.place.drop_cache {
+                DropCacheArg::None => DropCache::None,
+                DropCacheArg::Dontneed => DropCache::Dontneed,
+                DropCacheArg::ScratchRead => DropCache::ScratchRead,
+                DropCacheArg::DropCaches => DropCache::DropCaches,
             },
             runtime: self.stop.runtime,
             ramp: self.stop.ramp_time,
@@ -168,7 +168,7 @@ impl RunArgs {
             ("--hipri", place.hipri),
             ("--sqthread-poll", place.sqthread_poll),
             ("--stripe", place.stripe.is_some()),
-            ("--scrub", place.scrub != ScrubArg::None),
+            ("--drop-cache", place.drop_cache != DropCacheArg::None),
             ("--compressible", self.data.compressible.is_some()),
             ("--zeros", self.data.zeros),
             ("--verify", self.data.verify),
@@ -216,7 +216,7 @@ impl RunArgs {
                 "--csv writes intervals; add their length, for example --interval 1s".to_owned(),
             ),
             (
-                results.comment.is_some() && results.trace.is_none(),
+                results.comment.is_some() && results.sqlio_csv.is_none(),
                 "--comment belongs to the line of --trace; add --trace FILE, or leave it out"
                     .to_owned(),
             ),
@@ -242,7 +242,7 @@ impl RunArgs {
             ("--bs", self.load.bs.is_some()),
             ("--cache", place.cache.is_some()),
             ("--direct", place.direct.is_some()),
-            ("--scrub", place.scrub != ScrubArg::None),
+            ("--drop-cache", place.drop_cache != DropCacheArg::None),
             ("--ioengine mmap", place.ioengine == Some(EngineName::Mmap)),
             ("--ramp-time", stop.ramp_time > Nanos(0)),
             ("--io-size", stop.io_size.is_some()),
@@ -250,7 +250,7 @@ impl RunArgs {
             ("--until-precision", stop.until_precision.is_some()),
             ("--keep-warm-up", stop.keep_warm_up),
             ("--interval", results.interval.is_some()),
-            ("--trace", results.trace.is_some()),
+            ("--sqlio-csv", results.sqlio_csv.is_some()),
             ("--verify", self.data.verify),
             ("--cpu-upper", self.cpu.cpu_upper),
         ];

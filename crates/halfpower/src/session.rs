@@ -4,8 +4,8 @@ use crate::failure::UsageError;
 use anyhow::Context;
 use host::{Access, Area, HostError, RealProbe, Roots, SoakTap, TargetHandle};
 use record::{
-    Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, OpKind,
-    Preconditioning, Scrubbed, Severity, Target, TargetKind, Trial, Workload, hex_digest,
+    Bytes, CacheDropped, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode,
+    OpKind, Preconditioning, Severity, Target, TargetKind, Trial, Workload, hex_digest,
 };
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::{Identity, RealRig, Rig, SimRig, TrialError};
+use trial::{Identity, RealBackend, SimBackend, TrialBackend, TrialError};
 
 /// What stands before the name of a simulated device.
 const SIM_PREFIX: &str = "sim:";
@@ -45,7 +45,7 @@ pub(crate) fn seed(asked: Option<u64>, simulated: bool) -> u64 {
 
 /// Open targets.
 pub(crate) struct Session {
-    rig: Box<dyn Rig>,
+    rig: Box<dyn TrialBackend>,
     /// Facts for the record, at least one.
     pub(crate) targets: Vec<Target>,
     /// Conditions; `None` for a simulated target.
@@ -86,7 +86,7 @@ impl Session {
             extents: None,
         };
         Self {
-            rig: Box::new(SimRig::new(spec, seed)),
+            rig: Box::new(SimBackend::new(spec, seed)),
             targets: vec![target],
             environment: None,
             findings: Vec::new(),
@@ -118,7 +118,7 @@ impl Session {
         seed: u64,
         tick: &mut dyn FnMut(f64),
     ) -> anyhow::Result<Trial> {
-        let scrubbed = self.scrub(workload)?;
+        let cache_dropped = self.drop_cache(workload)?;
         let (id, time) = self.identity(&format!("{} {seed}", workload.cell()));
         let destroyed = self.handles.iter().filter(|handle| handle.destroys());
         let destroyed = destroyed.filter_map(|handle| {
@@ -132,11 +132,11 @@ impl Session {
             targets: self.targets.clone(),
             environment: self.environment.clone(),
             findings: self.findings.iter().cloned().chain(destroyed).collect(),
-            scrubbed,
+            cache_dropped,
             preconditioning: self.preconditioning.clone(),
         };
         let rig = self.rig.as_mut();
-        Ok(trial::conduct(rig, workload, seed, identity, &self.stop, tick)?)
+        Ok(trial::run_trial(rig, workload, seed, identity, &self.stop, tick)?)
     }
 
     /// What offsets and sizes past the page cache must be multiples of, in bytes.
@@ -192,7 +192,7 @@ impl Session {
     }
 
     /// Gets the area out of the page cache, as the workload asks.
-    fn scrub(&self, workload: &Workload) -> anyhow::Result<Option<Scrubbed>> {
+    fn drop_cache(&self, workload: &Workload) -> anyhow::Result<Option<CacheDropped>> {
         let areas: Vec<Area<'_>> = self
             .handles
             .iter()
@@ -203,7 +203,8 @@ impl Session {
             .collect();
         let cancelled = || self.stop.load(Ordering::Relaxed);
         let folders = self.scratch_folders();
-        match host::scrub(&Roots::default(), workload.scrub, &areas, &folders, &cancelled) {
+        match host::drop_cache(&Roots::default(), workload.drop_cache, &areas, &folders, &cancelled)
+        {
             Err(HostError::Cancelled) => Err(TrialError::Interrupted.into()),
             outcome => Ok(outcome?),
         }
@@ -365,7 +366,7 @@ impl RealTargets {
         let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
         let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
         Session {
-            rig: Box::new(RealRig::new(self.files, Box::new(probe))),
+            rig: Box::new(RealBackend::new(self.files, Box::new(probe))),
             targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),
             findings,
@@ -478,7 +479,7 @@ pub(crate) fn describe(workload: &Workload) -> String {
 
 /// The database of results.
 pub(crate) fn open_store(
-    keeping: &crate::keeping::Keeping,
+    keeping: &crate::store_args::StoreArgs,
     no_save: bool,
 ) -> anyhow::Result<Option<store::Store>> {
     if no_save {

@@ -14,7 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-const FLAG: &str = "--trace";
+const FLAG: &str = "--sqlio-csv";
 
 /// A trace that a line can be added to.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ mod lines;
 mod screen;
 mod terminal;
 
-use crate::keeping::Keeping;
 use crate::observing::ObservingArgs;
 use crate::output::Verdict;
 use crate::profiles;
-use ::diagnose::Prepared;
+use crate::store_args::StoreArgs;
+use ::diagnose::FittedProfile;
 use clap::{Args, ValueEnum};
 use report::SortBy;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, help_heading = "Without a screen")]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
 }
 
 /// The figures to sort by.
@@ -96,7 +96,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
 }
 
 /// The profiles that devices can be held against, in order of time, and whether the user chose one.
-fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Prepared>, bool)> {
+fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<FittedProfile>, bool)> {
     let path = arguments.keeping.file()?;
     if arguments.profile.is_none() && !path.exists() {
         return Ok((Vec::new(), false));
@@ -106,9 +106,9 @@ fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<Prepared>, bool)> {
     let Some(id) = &arguments.profile else {
         let of_disks = rows.iter().filter(|row| !row.simulated);
         let found = of_disks
-            .map(|row| store.profile(&row.id).map(Prepared::new))
+            .map(|row| store.profile(&row.id).map(FittedProfile::new))
             .collect::<Result<_, _>>()?;
         return Ok((found, false));
     };
-    Ok((vec![Prepared::new(profiles::named(&store, id)?)], true))
+    Ok((vec![FittedProfile::new(profiles::named(&store, id)?)], true))
 }

@@ -4,10 +4,10 @@
 //! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole.
 
 use crate::failure::{self, Interruption, UsageError};
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
+use crate::store_args::StoreArgs;
 use crate::values::some_bytes;
 use ::limits::zones::steps::FALSE_ALARM_SHARE;
 use ::limits::zones::{
@@ -59,7 +59,7 @@ pub(crate) struct ZonesArgs {
     #[arg(long, help_heading = "Results")]
     no_save: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Maps, saves and prints.

@@ -7,7 +7,7 @@
 
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
-use crate::sheet::{SECTOR_BYTES, Sheet};
+use crate::observation_builder::{ObservationBuilder, SECTOR_BYTES};
 use record::{Context, DeviceFacts, Interval, OpInterval};
 use std::collections::BTreeMap;
 
@@ -154,7 +154,7 @@ pub(crate) fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
 }
 
 /// Adds the intervals between scrapes, which are in order of time.
-pub(crate) fn add_intervals(sheet: &mut Sheet, scrapes: &BTreeMap<i128, Scrape>) {
+pub(crate) fn add_intervals(sheet: &mut ObservationBuilder, scrapes: &BTreeMap<i128, Scrape>) {
     let mut last: BTreeMap<&str, (i128, &Values)> = BTreeMap::new();
     let mut before: Option<(i128, &System)> = None;
     for (time, scrape) in scrapes {
@@ -179,7 +179,7 @@ fn interval(
     before: &Values,
     after: &Values,
     length: i128,
-    sheet: &mut Sheet,
+    sheet: &mut ObservationBuilder,
 ) -> Option<Interval> {
     let seconds = length as f64 / SECOND_NS as f64;
     let mut growth = [None; NAMES.len()];
@@ -195,7 +195,7 @@ fn interval(
     let mut operation = |first: usize| {
         let requests = growth[first].filter(|requests| *requests > 0.0);
         // Times are cut to whole milliseconds, so that their difference is off by one at most.
-        let response = growth[first + 3].zip(requests).map(|(time, requests)| Reading {
+        let latency = growth[first + 3].zip(requests).map(|(time, requests)| Reading {
             value: time * 1e9 / requests,
             step: TIME_STEP_S * 1e9 / requests,
         });
@@ -204,7 +204,7 @@ fn interval(
             bytes_per_s: sheet.measured(rate(first + 1, SECTOR_BYTES)),
             request_bytes: None,
             merged_per_s: sheet.measured(rate(first + 2, 1.0)),
-            response_ns: sheet.measured(response),
+            latency_ns: sheet.measured(latency),
         }
     };
     Some(Interval {

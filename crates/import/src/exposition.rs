@@ -9,7 +9,7 @@
 use crate::counters::{self, Labels, Sample, Scrape};
 use crate::moment::{self, Stamp};
 use crate::number::Reading;
-use crate::sheet::Sheet;
+use crate::observation_builder::ObservationBuilder;
 use crate::{ImportError, Options};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ impl Dated {
 
 /// Reads scrapes.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
-    let mut sheet = Sheet::new("node_exporter");
+    let mut sheet = ObservationBuilder::new("node_exporter");
     let mut dated = Vec::new();
     for text in texts {
         scrapes(text, &mut sheet, &mut dated);
@@ -78,7 +78,7 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
 }
 
 /// The scrapes of a file.
-fn scrapes(text: &str, sheet: &mut Sheet, dated: &mut Vec<Dated>) {
+fn scrapes(text: &str, sheet: &mut ObservationBuilder, dated: &mut Vec<Dated>) {
     let mut now = Dated::default();
     let mut seen = BTreeSet::new();
     let mut flush = |now: &mut Dated, seen: &mut BTreeSet<String>| {
@@ -117,7 +117,7 @@ fn scrapes(text: &str, sheet: &mut Sheet, dated: &mut Vec<Dated>) {
     flush(&mut now, &mut seen);
 }
 
-fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, sheet: &mut Sheet) {
+fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, sheet: &mut ObservationBuilder) {
     match sample.name.as_str() {
         "node_time_seconds" => now.clock_s = Some(sample.value),
         "node_uname_info" => {

@@ -8,7 +8,7 @@
 use crate::json::{self, Json};
 use crate::moment::{self, SECOND_NS, Stamp};
 use crate::number::Reading;
-use crate::sheet::{KIB, MS, SECTOR_BYTES, Sheet};
+use crate::observation_builder::{KIB, MS, ObservationBuilder, SECTOR_BYTES};
 use crate::since_boot::{First, judge};
 use crate::{ImportError, Options};
 use record::{Context, Figure, Interval, Observation, OpInterval};
@@ -27,7 +27,7 @@ struct OpKeys {
     bytes_per_s: Keys,
     request_bytes: Keys,
     merged_per_s: Keys,
-    response_ns: Keys,
+    latency_ns: Keys,
 }
 
 const READ: OpKeys = OpKeys {
@@ -48,7 +48,7 @@ const READ: OpKeys = OpKeys {
     ],
     request_bytes: &[("rareq-sz", KIB)],
     merged_per_s: &[("rrqm/s", 1.0)],
-    response_ns: &[("r_await", MS)],
+    latency_ns: &[("r_await", MS)],
 };
 
 const WRITE: OpKeys = OpKeys {
@@ -69,7 +69,7 @@ const WRITE: OpKeys = OpKeys {
     ],
     request_bytes: &[("wareq-sz", KIB)],
     merged_per_s: &[("wrqm/s", 1.0)],
-    response_ns: &[("w_await", MS)],
+    latency_ns: &[("w_await", MS)],
 };
 
 /// Of the short form, over all operations, discards included.
@@ -78,7 +78,7 @@ const ALL: OpKeys = OpKeys {
     bytes_per_s: &[("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES)],
     request_bytes: &[("areq-sz", KIB), ("avgrq-sz", SECTOR_BYTES)],
     merged_per_s: &[("rqm/s", 1.0)],
-    response_ns: &[("await", MS)],
+    latency_ns: &[("await", MS)],
 };
 
 const DISCARDS: Keys = &[("d/s", 1.0)];
@@ -172,7 +172,7 @@ fn take_host<'a>(host: &'a Json<'a>, without_boot: bool, hosts: &mut Vec<Host<'a
 
 impl Host<'_> {
     fn observation(&self, faults: u64, options: &Options) -> Result<Observation, ImportError> {
-        let mut sheet = Sheet::new("iostat -o JSON");
+        let mut sheet = ObservationBuilder::new("iostat -o JSON");
         sheet.host = self.name.map(str::to_owned);
         sheet.release = self.release.map(str::to_owned);
         sheet.counts.faults = faults;
@@ -197,7 +197,7 @@ impl Host<'_> {
 }
 
 impl Run<'_> {
-    fn add_to(&self, sheet: &mut Sheet, options: &Options) {
+    fn add_to(&self, sheet: &mut ObservationBuilder, options: &Options) {
         let spans = self.spans(sheet, options);
         for (index, (report, span)) in self.reports.iter().zip(&spans).enumerate() {
             let disks = report.get("disk").map_or(&[][..], Json::elements);
@@ -257,7 +257,11 @@ impl Run<'_> {
     }
 
     /// Begin and length of every report, where they can be known.
-    fn spans(&self, sheet: &mut Sheet, options: &Options) -> Vec<Option<(i128, i128)>> {
+    fn spans(
+        &self,
+        sheet: &mut ObservationBuilder,
+        options: &Options,
+    ) -> Vec<Option<(i128, i128)>> {
         let stamp = |report: &&Json<'_>| Stamp::parse(report.get("timestamp")?.text()?);
         let stamps: Vec<Option<Stamp>> = self.reports.iter().map(stamp).collect();
         let given = options.interval_ns.map(i128::from);
@@ -273,7 +277,7 @@ impl Run<'_> {
     /// Spans of reports without times: one after the other from the date on.
     fn counted_spans(
         &self,
-        sheet: &mut Sheet,
+        sheet: &mut ObservationBuilder,
         given: Option<i128>,
         options: &Options,
     ) -> Vec<Option<(i128, i128)>> {
@@ -333,21 +337,21 @@ fn find(object: &Json<'_>, keys: Keys) -> Option<Reading> {
     })
 }
 
-fn measured(object: &Json<'_>, keys: Keys, sheet: &mut Sheet) -> Option<Figure> {
+fn measured(object: &Json<'_>, keys: Keys, sheet: &mut ObservationBuilder) -> Option<Figure> {
     sheet.measured(find(object, keys))
 }
 
-fn operation(disk: &Json<'_>, keys: &OpKeys, sheet: &mut Sheet) -> OpInterval {
+fn operation(disk: &Json<'_>, keys: &OpKeys, sheet: &mut ObservationBuilder) -> OpInterval {
     OpInterval {
         per_s: measured(disk, keys.per_s, sheet),
         bytes_per_s: measured(disk, keys.bytes_per_s, sheet),
         request_bytes: measured(disk, keys.request_bytes, sheet),
         merged_per_s: measured(disk, keys.merged_per_s, sheet),
-        response_ns: measured(disk, keys.response_ns, sheet),
+        latency_ns: measured(disk, keys.latency_ns, sheet),
     }
 }
 
-fn interval(name: &str, disk: &Json<'_>, sheet: &mut Sheet) -> Interval {
+fn interval(name: &str, disk: &Json<'_>, sheet: &mut ObservationBuilder) -> Interval {
     let (read, write) = (operation(disk, &READ, sheet), operation(disk, &WRITE, sheet));
     let apart = read.per_s.is_some() && write.per_s.is_some();
     // The means of the short form include discards; with both directions given ours do not.
@@ -368,7 +372,7 @@ fn interval(name: &str, disk: &Json<'_>, sheet: &mut Sheet) -> Interval {
     }
 }
 
-fn context(cpu: &Json<'_>, sheet: &mut Sheet) -> Context {
+fn context(cpu: &Json<'_>, sheet: &mut ObservationBuilder) -> Context {
     let mut share = |key: &str| {
         let Some(Json::Number(text)) = cpu.get(key) else { return None };
         let reading = Reading::parse(text).map(|reading| reading.times(PERCENT));

@@ -29,7 +29,7 @@ const NEEDS: [Need; 8] = [
         lost: "saturation and every verdict that rests on it",
     },
     Need {
-        figure: |it| needed(&it.all, it.all.response_ns),
+        figure: |it| needed(&it.all, it.all.latency_ns),
         name: "response times",
         lost: "slow and overloaded: only saturation can be judged",
     },
@@ -40,7 +40,7 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         figure: |it| {
-            needed(&it.read, it.read.response_ns).and(needed(&it.write, it.write.response_ns))
+            needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
         name: "response times of reads and writes apart",
         lost: "which of the two is slow",
@@ -152,12 +152,12 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
 
 /// Response times so short that the last printed digit is a good part of them.
 fn coarse(intervals: &[Interval]) -> Option<Finding> {
-    let responses = || intervals.iter().filter_map(|it| it.all.response_ns);
+    let responses = || intervals.iter().filter_map(|it| it.all.latency_ns);
     let is_coarse = |it: &Figure| it.value <= 0.0 || it.resolution / it.value > COARSE;
     let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
     let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
     (2 * bad > all).then(|| {
-        let claim = "most response times are so short that the last digit printed is more than a \
+        let claim = "most latency times are so short that the last digit printed is more than a \
                      tenth of them; lost: slow, unless it is far slower than expected";
         let remedy = "record on the machine itself, in nanoseconds over longer intervals";
         Finding::new(FindingCode::FiguresCoarse, Severity::Warning, claim, remedy)

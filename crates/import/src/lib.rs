@@ -28,13 +28,13 @@ mod kernel;
 mod lacks;
 mod moment;
 mod number;
+mod observation_builder;
 mod own;
 mod perfmon;
 mod perfmon_names;
 mod prometheus;
 mod sadf_json;
 mod sadf_lines;
-mod sheet;
 mod since_boot;
 mod table;
 

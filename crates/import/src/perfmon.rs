@@ -7,8 +7,8 @@
 
 use crate::moment::{self, Stamp};
 use crate::number::Reading;
+use crate::observation_builder::ObservationBuilder;
 use crate::perfmon_names::{self, Counter};
-use crate::sheet::Sheet;
 use crate::{ImportError, Options, table};
 use record::{Interval, Observation, OpInterval};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ struct Seen {
 
 /// Reads a file.
 pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let mut sheet = Sheet::new("Windows PhysicalDisk CSV");
+    let mut sheet = ObservationBuilder::new("Windows PhysicalDisk CSV");
     let mut seen = Seen::default();
     let blocks = blocks(text, &mut sheet, &mut seen);
     if blocks.iter().all(|block| block.columns.is_empty()) {
@@ -81,7 +81,7 @@ fn no_columns(seen: &Seen) -> ImportError {
 }
 
 /// The headers of a file with their rows.
-fn blocks(text: &str, sheet: &mut Sheet, seen: &mut Seen) -> Vec<Block> {
+fn blocks(text: &str, sheet: &mut ObservationBuilder, seen: &mut Seen) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut mark = ',';
     for line in text.lines() {
@@ -109,7 +109,7 @@ fn blocks(text: &str, sheet: &mut Sheet, seen: &mut Seen) -> Vec<Block> {
     blocks
 }
 
-fn header(fields: &[String], sheet: &mut Sheet, seen: &mut Seen) -> Block {
+fn header(fields: &[String], sheet: &mut ObservationBuilder, seen: &mut Seen) -> Block {
     // `(PDH-CSV 4.0) (Pacific Daylight Time)(420)`: minutes that UTC is ahead.
     let bias = fields.first().and_then(|first| first.rsplit_once('(')?.1.strip_suffix(')'));
     let bias = bias.and_then(|minutes| minutes.parse::<i64>().ok());
@@ -153,7 +153,7 @@ fn parts(path: &str) -> Option<(&str, &str, &str, &str)> {
     Some((host, object, instance, counter))
 }
 
-fn add(block: &Block, sheet: &mut Sheet, options: &Options) {
+fn add(block: &Block, sheet: &mut ObservationBuilder, options: &Options) {
     let stamps: Vec<Option<Stamp>> =
         block.rows.iter().map(|(stamp, _)| Some(stamp.clone())).collect();
     let offset_s = options.utc_offset_s.or(block.offset_s);
@@ -199,14 +199,14 @@ fn add(block: &Block, sheet: &mut Sheet, options: &Options) {
 /// What a row says of a device.
 type Readings = BTreeMap<Counter, Reading>;
 
-fn interval(device: &str, readings: &Readings, sheet: &mut Sheet) -> Interval {
+fn interval(device: &str, readings: &Readings, sheet: &mut ObservationBuilder) -> Interval {
     let of = |counter: Counter| readings.get(&counter).copied();
     let mut operation = |rate, bytes, size, seconds| OpInterval {
         per_s: sheet.measured(of(rate)),
         bytes_per_s: sheet.measured(of(bytes)),
         request_bytes: sheet.measured(of(size)),
         merged_per_s: None,
-        response_ns: sheet.measured(of(seconds).map(|reading| reading.times(SECOND))),
+        latency_ns: sheet.measured(of(seconds).map(|reading| reading.times(SECOND))),
     };
     let read = operation(
         Counter::Reads,

@@ -11,7 +11,7 @@ use crate::counters::{self, Labels, Sample, Scrape};
 use crate::json::{self, Json};
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
-use crate::sheet::Sheet;
+use crate::observation_builder::ObservationBuilder;
 use crate::{ImportError, Options};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ struct Series {
 
 /// Reads answers.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
-    let mut sheet = Sheet::new("prometheus");
+    let mut sheet = ObservationBuilder::new("prometheus");
     let mut all = Vec::new();
     for text in texts {
         all.extend(series(text, &mut sheet)?);
@@ -127,7 +127,7 @@ fn is_of_disks(labels: &Labels) -> bool {
 }
 
 /// The series of an answer.
-fn series(text: &str, sheet: &mut Sheet) -> Result<Vec<Series>, ImportError> {
+fn series(text: &str, sheet: &mut ObservationBuilder) -> Result<Vec<Series>, ImportError> {
     let parsed = json::values(text, "metric");
     sheet.counts.faults += parsed.faults;
     let mut found = Vec::new();
@@ -161,7 +161,7 @@ fn one_series(series: &Json<'_>) -> Option<Series> {
 }
 
 /// The scrapes behind the steps.
-fn scrapes(all: &[Series], sheet: &mut Sheet) -> BTreeMap<i128, Scrape> {
+fn scrapes(all: &[Series], sheet: &mut ObservationBuilder) -> BTreeMap<i128, Scrape> {
     let is_time = |series: &&Series| {
         !series.labels.contains_key("__name__") && series.labels.contains_key("device")
     };
@@ -202,7 +202,7 @@ fn scrapes(all: &[Series], sheet: &mut Sheet) -> BTreeMap<i128, Scrape> {
 }
 
 /// What a series says of the machine and its devices.
-fn about(labels: &Labels, sheet: &mut Sheet) {
+fn about(labels: &Labels, sheet: &mut ObservationBuilder) {
     match labels.get("__name__").map(String::as_str) {
         Some("node_uname_info") => {
             sheet.release = labels.get("release").cloned().or(sheet.release.take());

@@ -3,7 +3,7 @@
 use crate::json::{self, Json};
 use crate::moment::{self, SECOND_NS, Stamp};
 use crate::number::Reading;
-use crate::sheet::{KIB, MS, SECTOR_BYTES, Sheet};
+use crate::observation_builder::{KIB, MS, ObservationBuilder, SECTOR_BYTES};
 use crate::{ImportError, Options};
 use record::{Context, Interval, Observation, OpInterval};
 
@@ -70,7 +70,7 @@ fn take_host<'a>(host: &'a Json<'a>, hosts: &mut Vec<Host<'a>>) {
 
 impl Host<'_> {
     fn observation(&self, faults: u64, options: &Options) -> Result<Observation, ImportError> {
-        let mut sheet = Sheet::new("sadf -j");
+        let mut sheet = ObservationBuilder::new("sadf -j");
         sheet.host = self.name.map(str::to_owned);
         sheet.release = self.release.map(str::to_owned);
         sheet.counts.faults = faults;
@@ -119,7 +119,7 @@ fn find(object: &Json<'_>, keys: &[(&str, f64)]) -> Option<Reading> {
     keys.iter().find_map(|(key, factor)| number(object, key).map(|it| it.times(*factor)))
 }
 
-fn add(sheet: &mut Sheet, report: &Json<'_>, begin: i128, length: i128) {
+fn add(sheet: &mut ObservationBuilder, report: &Json<'_>, begin: i128, length: i128) {
     let mut seen: Vec<&str> = Vec::new();
     let disks = report.get("disk").map_or(&[][..], Json::elements);
     for disk in disks.iter().filter(|disk| disk.is_whole()) {
@@ -139,7 +139,7 @@ fn add(sheet: &mut Sheet, report: &Json<'_>, begin: i128, length: i128) {
     sheet.add_context(context, begin, length);
 }
 
-fn interval(name: &str, disk: &Json<'_>, sheet: &mut Sheet) -> Interval {
+fn interval(name: &str, disk: &Json<'_>, sheet: &mut ObservationBuilder) -> Interval {
     let mut op = |keys: &[(&str, f64)]| sheet.measured(find(disk, keys));
     let bytes_only = |bytes_per_s| OpInterval { bytes_per_s, ..OpInterval::default() };
     let read = bytes_only(op(&[("rkB", KIB), ("rd_sec", SECTOR_BYTES)]));
@@ -147,7 +147,7 @@ fn interval(name: &str, disk: &Json<'_>, sheet: &mut Sheet) -> Interval {
     let all = OpInterval {
         per_s: op(&[("tps", 1.0)]),
         request_bytes: op(&[("areq-sz", KIB), ("avgrq-sz", SECTOR_BYTES)]),
-        response_ns: op(&[("await", MS)]),
+        latency_ns: op(&[("await", MS)]),
         ..OpInterval::default()
     };
     let concurrency = op(&[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]);
@@ -166,7 +166,7 @@ fn interval(name: &str, disk: &Json<'_>, sheet: &mut Sheet) -> Interval {
 }
 
 /// Processors, memory and pressure, where sadf was asked for them (`-- -A`).
-fn context(report: &Json<'_>, sheet: &mut Sheet) -> Context {
+fn context(report: &Json<'_>, sheet: &mut ObservationBuilder) -> Context {
     let processors = report.get("cpu-load").map_or(&[][..], Json::elements);
     let all = processors.iter().find(|cpu| cpu.get("cpu").and_then(Json::text) == Some("all"));
     let pressure = report.get("psi").and_then(|psi| psi.get("psi-io"));

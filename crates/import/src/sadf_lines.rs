@@ -3,7 +3,7 @@
 
 use crate::moment::{self, SECOND_NS, Stamp};
 use crate::number::Reading;
-use crate::sheet::{KIB, MS, SECTOR_BYTES, Sheet};
+use crate::observation_builder::{KIB, MS, ObservationBuilder, SECTOR_BYTES};
 use crate::{ImportError, Options, table};
 use record::{Interval, Observation, OpInterval};
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ struct Row {
 
 /// Reads a file.
 pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let mut sheet = Sheet::new("sadf -d");
+    let mut sheet = ObservationBuilder::new("sadf -d");
     let (headers, rows) = rows(text, &mut sheet);
     let stamps: Vec<Option<Stamp>> = rows.iter().map(|row| row.stamp.clone()).collect();
     let (times, assumed) = moment::moments(&stamps, options.utc_offset_s);
@@ -60,7 +60,7 @@ pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, Im
 }
 
 /// Headers with devices and the lines below them.
-fn rows(text: &str, sheet: &mut Sheet) -> (Vec<Header>, Vec<Row>) {
+fn rows(text: &str, sheet: &mut ObservationBuilder) -> (Vec<Header>, Vec<Row>) {
     let (mut headers, mut rows) = (Vec::<Header>::new(), Vec::new());
     // Whether the header in force has devices.
     let mut of_devices = false;
@@ -125,7 +125,7 @@ fn row(line: &str, header: &Header, index: usize) -> Option<(String, Vec<Row>)> 
     Some((host.clone(), devices.chunks(width).map(of_device).collect()))
 }
 
-fn interval(row: &Row, header: &Header, sheet: &mut Sheet) -> Interval {
+fn interval(row: &Row, header: &Header, sheet: &mut ObservationBuilder) -> Interval {
     let find = |names: &[(&str, f64)]| {
         names.iter().find_map(|(name, factor)| {
             let column = header.columns.iter().position(|column| column == name)?;
@@ -139,7 +139,7 @@ fn interval(row: &Row, header: &Header, sheet: &mut Sheet) -> Interval {
     let all = OpInterval {
         per_s: sheet.measured(find(&[("tps", 1.0)])),
         request_bytes: sheet.measured(find(&[("areq-sz", KIB), ("avgrq-sz", SECTOR_BYTES)])),
-        response_ns: sheet.measured(find(&[("await", MS)])),
+        latency_ns: sheet.measured(find(&[("await", MS)])),
         ..OpInterval::default()
     };
     let discards = find(&[("dkB/s", 1.0), ("dc_sec/s", 1.0)]);

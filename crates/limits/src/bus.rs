@@ -170,7 +170,7 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
             .find(|cell| cell.workload.pattern == pattern && cell.workload.max_bs() == bytes);
         cell.map_or_else(
             || Measured::not("no valid trial"),
-            |cell| Measured::Value(cell.response_ns),
+            |cell| Measured::Value(cell.latency_ns),
         )
     };
     let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();

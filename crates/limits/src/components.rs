@@ -78,7 +78,7 @@ fn row(kind: ComponentKind, name: impl Into<String>, pap: Measured<Advertised>) 
         pap,
         rap_bytes_per_s: Measured::not("nothing loads it alone"),
         rap_is_lower_bound: false,
-        rap_how: String::new(),
+        rap_method: String::new(),
         others: Vec::new(),
         ratio: None,
         half_power: HalfPower::NotKnown,
@@ -122,7 +122,7 @@ fn processor(found: &Found<'_>) -> PathComponent {
     });
     PathComponent {
         rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),
-        rap_how: how.unwrap_or_default(),
+        rap_method: how.unwrap_or_default(),
         ..row(ComponentKind::Processor, "processors", stated(found, ComponentKind::Processor, pap))
     }
 }
@@ -148,7 +148,7 @@ fn memory(found: &Found<'_>) -> PathComponent {
     ];
     PathComponent {
         rap_bytes_per_s: measured(rate(MemoryTest::Read, threads), "no test ended"),
-        rap_how: match threads {
+        rap_method: match threads {
             1 => "64-bit loads beyond the caches".to_owned(),
             many => format!("64-bit loads beyond the caches, {many} threads"),
         },
@@ -164,7 +164,7 @@ fn file_cache(found: &Found<'_>) -> PathComponent {
     let write = write.map(|bytes_per_s| NamedRate { name: "write".to_owned(), bytes_per_s });
     PathComponent {
         rap_bytes_per_s: measured(read, "there is no file-system cache on the way"),
-        rap_how: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
+        rap_method: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
         others: write.into_iter().collect(),
         ..row(
             ComponentKind::FileCache,
@@ -180,7 +180,7 @@ fn throttle(limit: &CgroupLimit) -> PathComponent {
     let pap = Measured::Value(Advertised { bytes_per_s, source: source.clone() });
     PathComponent {
         rap_bytes_per_s: Measured::Value(Estimate::symmetric(bytes_per_s, 0.0, 1)),
-        rap_how: format!("set by {source}"),
+        rap_method: format!("set by {source}"),
         ..row(ComponentKind::Throttle, "limit of the control group", pap)
     }
 }
@@ -190,7 +190,7 @@ fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
     PathComponent {
         rap_bytes_per_s: device.rap_bytes_per_s.clone(),
         rap_is_lower_bound: true,
-        rap_how: "reads through the mount; the server's disks may be the limit".to_owned(),
+        rap_method: "reads through the mount; the server's disks may be the limit".to_owned(),
         ..row(ComponentKind::Network, "network to the server", pap)
     }
 }
@@ -234,7 +234,7 @@ fn buses(found: &Found<'_>) -> Vec<PathComponent> {
                 PathComponent {
                     rap_is_lower_bound: limit.is_none(),
                     rap_bytes_per_s: measured(limit.or(most), "no valid trial"),
-                    rap_how: again_text(test, test.points.len() as u32),
+                    rap_method: again_text(test, test.points.len() as u32),
                     ..row
                 }
             }
@@ -262,7 +262,7 @@ fn link(found: &Found<'_>) -> PathComponent {
                 rap_bytes_per_s: measured(one, "no valid trial"),
                 // What the drive's own electronics take is in it.
                 rap_is_lower_bound: true,
-                rap_how: again_text(test, 1),
+                rap_method: again_text(test, 1),
                 ..row
             }
         }
@@ -283,7 +283,12 @@ fn device(found: &Found<'_>) -> PathComponent {
         Some(profile) => of_profile(profile),
         None => of_trials(found.answers),
     };
-    PathComponent { rap_bytes_per_s: measured(read, "no valid trial"), rap_how: how, others, ..row }
+    PathComponent {
+        rap_bytes_per_s: measured(read, "no valid trial"),
+        rap_method: how,
+        others,
+        ..row
+    }
 }
 
 type DeviceRates = (Option<Estimate>, String, Vec<NamedRate>);

@@ -3,7 +3,7 @@
 //! Pure arithmetic on what was measured and stated. A component binds where its rate is the
 //! smallest of the path and the intervals tell it apart from the others. One whose rate nobody
 //! could measure cannot be excluded, unless what it is advertised to carry lies far above: it is
-//! named as a rival then, with the reason. Rejected: the smallest number of the table as the
+//! named as an alternative then, with the reason. Rejected: the smallest number of the table as the
 //! answer (of rates that cannot be told apart it is the luckier one), and the ratio of the
 //! device's rate to a link's peak as the link's own efficiency (the link waits for the device).
 
@@ -98,17 +98,18 @@ pub fn binding(components: &[PathComponent]) -> Measured<Binding> {
             format!("{} {at_least}{}", component.name, format_rate(other.value))
         })
         .collect();
-    let rivals = on_the_way.iter().filter_map(|component| rival(component, rate)).collect();
+    let alternatives =
+        on_the_way.iter().filter_map(|component| alternative(component, rate)).collect();
     let because = if others.is_empty() {
         format!("{} gives {}, and nothing else was measured", first.name, format_rate(rate.value))
     } else {
         format!("{} gives {}; {}", first.name, format_rate(rate.value), others.join(", "))
     };
-    Measured::Value(Binding { names, bytes_per_s: *rate, because, rivals })
+    Measured::Value(Binding { names, bytes_per_s: *rate, because, alternatives })
 }
 
 /// Why a component that was not measured may bind; `None` where it cannot.
-fn rival(component: &PathComponent, rate: &Estimate) -> Option<String> {
+fn alternative(component: &PathComponent, rate: &Estimate) -> Option<String> {
     let reason = match &component.rap_bytes_per_s {
         Measured::NotMeasured { not_measured } => not_measured.clone(),
         Measured::Value(seen) if component.rap_is_lower_bound && seen.low <= rate.high => {
@@ -147,7 +148,7 @@ mod tests {
                 |(value, half)| Measured::Value(Estimate::symmetric(value, half, 5)),
             ),
             rap_is_lower_bound: false,
-            rap_how: String::new(),
+            rap_method: String::new(),
             others: Vec::new(),
             ratio: None,
             half_power: HalfPower::NotKnown,
@@ -210,7 +211,7 @@ mod tests {
         ];
         let Measured::Value(binding) = binding(&components) else { panic!("nothing binds") };
         assert_eq!(binding.names, ["device"]);
-        assert!(binding.rivals.is_empty(), "{binding:?}");
+        assert!(binding.alternatives.is_empty(), "{binding:?}");
         assert!(binding.because.contains("link 550 MB/s"), "{binding:?}");
         assert!(!binding.because.contains("file-cache"), "{binding:?}");
     }
@@ -234,7 +235,7 @@ mod tests {
             ];
             components[0].rap_is_lower_bound = true;
             match binding(&components) {
-                Measured::Value(binding) => (binding.names, binding.rivals.len()),
+                Measured::Value(binding) => (binding.names, binding.alternatives.len()),
                 Measured::NotMeasured { not_measured } => panic!("{not_measured}"),
             }
         };
@@ -251,7 +252,7 @@ mod tests {
                 component(ComponentKind::Device, None, Some((2e8, 1e6))),
             ];
             match binding(&components) {
-                Measured::Value(binding) => binding.rivals,
+                Measured::Value(binding) => binding.alternatives,
                 Measured::NotMeasured { not_measured } => panic!("{not_measured}"),
             }
         };

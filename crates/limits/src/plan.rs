@@ -6,7 +6,7 @@
 //! [`crate::path`] from the trials alone.
 
 use crate::memory::shuffled;
-use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Scrub, Workload};
+use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
 use std::collections::VecDeque;
 use workload::{Rng, Spec, derive_seed};
 
@@ -262,7 +262,7 @@ fn build(cell: &Cell, settings: &Settings) -> Option<Workload> {
         engine: settings.engine,
         think: cell.think,
         size: cell.area,
-        scrub: Scrub::None,
+        drop_cache: DropCache::None,
         ..Spec::default()
     };
     spec.with_bs(cell.bytes).build(settings.area).ok()

@@ -28,7 +28,7 @@
 use crate::visit::{Visit, settled};
 use record::{
     Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, MedianVisit, Trial,
-    mean_response_ns,
+    mean_latency_ns,
 };
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
@@ -72,11 +72,11 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         let values: Vec<f64> = settled.iter().map(value).collect();
         over_visits(&values, within)
     };
-    let responses: Vec<f64> = settled.iter().map(|visit| visit.response_ns).collect();
+    let responses: Vec<f64> = settled.iter().map(|visit| visit.latency_ns).collect();
     let requests: Vec<f64> = settled.iter().map(|visit| visit.requests).collect();
-    let response_within: Vec<Option<f64>> =
-        visits.iter().map(|trial| response_interval(trial)).collect();
-    let response_ns = ratio_over_visits(&responses, &requests, &response_within);
+    let latency_within: Vec<Option<f64>> =
+        visits.iter().map(|trial| latency_interval(trial)).collect();
+    let latency_ns = ratio_over_visits(&responses, &requests, &latency_within);
     let (utilization, service_ns) = busy(visits, &within)
         .map_or_else(not_busy, |(share, service)| {
             (Measured::Value(share), Measured::Value(service))
@@ -92,9 +92,9 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         rerun_iops: iops,
         iops,
         bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
-        response_ns,
-        read_response_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
-        write_response_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
+        latency_ns,
+        read_latency_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
+        write_latency_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
         median_visit: median_visit(visits),
         histogram: visits
             .iter()
@@ -113,7 +113,7 @@ fn of_one_direction(
     direction: impl Fn(&Trial) -> Option<&DirectionResult>,
 ) -> Option<f64> {
     visits.first().filter(|trial| trial.workload.only_op().is_none())?;
-    mean_response_ns(visits.iter().filter_map(|trial| direction(trial)))
+    mean_latency_ns(visits.iter().filter_map(|trial| direction(trial)))
 }
 
 /// What the middle one of an open loop's visits saw, over their whole windows.
@@ -128,10 +128,10 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     };
     let mixed = first.workload.only_op().is_none();
     Some(MedianVisit {
-        response_ns: middle(&|trial| trial.response_ns())?,
-        read_response_ns: middle(&|trial| mean_response_ns(trial.result.read.iter()))
+        latency_ns: middle(&|trial| trial.latency_ns())?,
+        read_latency_ns: middle(&|trial| mean_latency_ns(trial.result.read.iter()))
             .filter(|_| mixed),
-        write_response_ns: middle(&|trial| mean_response_ns(trial.result.write.iter()))
+        write_latency_ns: middle(&|trial| mean_latency_ns(trial.result.write.iter()))
             .filter(|_| mixed),
     })
 }
@@ -193,8 +193,8 @@ fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate)
     let service = ratio_over_visits(&services, &requests, within_rel);
     let alone = visits.iter().all(|trial| trial.workload.depth == 1);
     // Against R of the same visits, over the same window.
-    let response = mean_response_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
-    if alone && response.is_some_and(|mean| service.low > mean) {
+    let latency = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
+    if alone && latency.is_some_and(|mean| service.low > mean) {
         return Err("the busy counter, in milliseconds, gives S above R at depth 1".to_owned());
     }
     Ok((utilization, service))
@@ -206,7 +206,7 @@ fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate)
 /// slightly different moments: the whole is the most that there can be.
 fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let told = most_visits(visits, device_time_ns)?;
-    let ours = mean_response_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
+    let ours = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
     let ours = ours.filter(|mean| *mean > 0.0).ok_or("no response time was measured")?;
     let requests = |trial: &Trial| trial.completed() as f64;
     let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
@@ -282,9 +282,9 @@ fn rate_interval(trial: &Trial) -> Option<f64> {
     weighted_interval(trial, |direction| Some((direction.iops, direction.iops_ci95_rel?)))
 }
 
-fn response_interval(trial: &Trial) -> Option<f64> {
+fn latency_interval(trial: &Trial) -> Option<f64> {
     weighted_interval(trial, |direction| {
-        let summary = direction.response_ns.as_ref()?;
+        let summary = direction.latency_ns.as_ref()?;
         Some((direction.ios as f64 * summary.mean, summary.mean_ci95_rel?))
     })
 }

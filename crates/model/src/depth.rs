@@ -91,7 +91,7 @@ fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
         .map(|cell| DepthPoint {
             depth: cell.workload.depth,
             iops: cell.iops,
-            response_ns: cell.response_ns,
+            latency_ns: cell.latency_ns,
             p99_ns: cell.histogram.percentile(0.99),
             cpu_us_per_io: cell.cpu_us_per_io.value().map(|cost| cost.value),
         })

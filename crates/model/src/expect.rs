@@ -38,7 +38,7 @@
 //! once.
 
 use crate::monotone::{Rate, isotonic, rates, up_to_the_best};
-use crate::queueing::{birth_death_response, mm1_response, service_rates};
+use crate::queueing::{birth_death_latency, mm1_response, service_rates};
 use record::{DepthCurve, Estimate, Expectation, SATURATIONS};
 
 /// Curves drawn for an interval: its ends are then known to about 1 % of probability.
@@ -74,9 +74,9 @@ fn expectation(
     saturation: f64,
 ) -> Option<Expectation> {
     let max_iops = *rates.last()?;
-    let fitted_s = response_at(rates, saturation)?;
+    let fitted_s = latency_at(rates, saturation)?;
     let mut repeats: Vec<f64> =
-        drawn.iter().filter_map(|rates| response_at(rates, saturation)).collect();
+        drawn.iter().filter_map(|rates| latency_at(rates, saturation)).collect();
     repeats.sort_by(f64::total_cmp);
     let quantile = |p: f64| {
         let position = (p * (repeats.len().saturating_sub(1)) as f64) as usize;
@@ -93,7 +93,7 @@ fn expectation(
         bs_bytes: curve.bs_bytes,
         saturation,
         iops: saturation * max_iops,
-        response_ns: Estimate {
+        latency_ns: Estimate {
             value: value_s * 1e9,
             low: low * 1e9,
             high: high * 1e9,
@@ -106,8 +106,8 @@ fn expectation(
 }
 
 /// Response time in seconds at a share of the last, which is the largest, service rate.
-fn response_at(rates: &[f64], saturation: f64) -> Option<f64> {
-    birth_death_response(rates, saturation * rates.last()?)
+fn latency_at(rates: &[f64], saturation: f64) -> Option<f64> {
+    birth_death_latency(rates, saturation * rates.last()?)
 }
 
 /// Rates at the points' depths and between them.

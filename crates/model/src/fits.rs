@@ -80,7 +80,7 @@ fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::
                 && workload.only_op() == Some(op)
         })
         .filter_map(|cell| {
-            let (y, own) = (cell.response_ns.value, cell.response_ns.se);
+            let (y, own) = (cell.latency_ns.value, cell.latency_ns.se);
             let model = MODEL_ERROR_REL * y;
             let se = (own * own + model * model).sqrt();
             Some(stats::Point { x: only_size(cell)? as f64, y, se })

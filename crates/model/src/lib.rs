@@ -33,7 +33,7 @@ pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
 pub use predict::{
-    DataSheet, LOADED, Level, ModelError, OpenLoad, OpenTrial, PredictError, Predictor,
+    DataSheet, DriftFactors, LOADED, ModelError, OpenLoad, OpenTrial, PredictError, Predictor,
     SheetAnswer, Slo, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};

@@ -24,8 +24,8 @@ pub fn utilization(rate_per_s: f64, service_s: f64) -> f64 {
 
 /// Little's law, L = X R: the mean number of requests present. Little 1961.
 #[must_use]
-pub fn concurrency(rate_per_s: f64, response_s: f64) -> f64 {
-    rate_per_s * response_s
+pub fn concurrency(rate_per_s: f64, latency_s: f64) -> f64 {
+    rate_per_s * latency_s
 }
 
 /// Mean response time of M/M/1: R = S / (1 - rho). Kleinrock 1975, section 3.2.
@@ -53,7 +53,7 @@ pub fn mg1_response(service_s: f64, service_scv: f64, rho: f64) -> Option<f64> {
 ///
 /// `None` without servers, with a service time that is not positive, and at or above saturation.
 #[must_use]
-pub fn mmc_response(service_s: f64, servers: u32, rate_per_s: f64) -> Option<f64> {
+pub fn mmc_latency(service_s: f64, servers: u32, rate_per_s: f64) -> Option<f64> {
     let offered = rate_per_s * service_s;
     let rho = offered / f64::from(servers.max(1));
     if servers == 0 || service_s <= 0.0 || !(0.0..1.0).contains(&rho) {
@@ -105,7 +105,7 @@ pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
 /// the time of a lone request, 1 / mu(1). `None` at or above the last service rate, where no mean
 /// exists, and for an empty list or a negative rate.
 #[must_use]
-pub fn birth_death_response(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
+pub fn birth_death_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
     if rate_per_s == 0.0 {
         return service_rates.first().map(|first| 1.0 / first);
     }
@@ -140,10 +140,10 @@ pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)>
 }
 
 /// Mean response time of an open load on a device with this depth curve: [`service_rates`], then
-/// [`birth_death_response`]. `None` at or above the largest measured rate.
+/// [`birth_death_latency`]. `None` at or above the largest measured rate.
 #[must_use]
-pub fn load_dependent_response(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
-    birth_death_response(&service_rates(measured), rate_per_s)
+pub fn load_dependent_latency(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
+    birth_death_latency(&service_rates(measured), rate_per_s)
 }
 
 #[cfg(test)]
@@ -185,16 +185,16 @@ mod tests {
         // M/M/2 in closed form: R = S / (1 - rho²).
         for rho in [0.2, 0.5, 0.95] {
             let expected = SERVICE_S / (1.0 - rho * rho);
-            close(mmc_response(SERVICE_S, 2, 2.0 * rho / SERVICE_S).unwrap(), expected);
+            close(mmc_latency(SERVICE_S, 2, 2.0 * rho / SERVICE_S).unwrap(), expected);
         }
-        assert_eq!(mmc_response(SERVICE_S, 2, 2.0 / SERVICE_S), None);
-        assert_eq!(mmc_response(SERVICE_S, 0, 1.0), None);
+        assert_eq!(mmc_latency(SERVICE_S, 2, 2.0 / SERVICE_S), None);
+        assert_eq!(mmc_latency(SERVICE_S, 0, 1.0), None);
     }
 
     #[test]
     fn the_load_dependent_model_with_one_server_is_mm1() {
         for rho in [0.01, 0.25, 0.5, 0.9, 0.999] {
-            let modelled = load_dependent_response(&servers_curve(1, 256), rho / SERVICE_S);
+            let modelled = load_dependent_latency(&servers_curve(1, 256), rho / SERVICE_S);
             close(modelled.unwrap(), mm1_response(SERVICE_S, rho).unwrap());
         }
     }
@@ -204,8 +204,8 @@ mod tests {
         for servers in [2, 4, 16, 128, 256] {
             for rho in [0.05, 0.5, 0.75, 0.9, 0.99] {
                 let rate = rho * f64::from(servers) / SERVICE_S;
-                let modelled = load_dependent_response(&servers_curve(servers, 256), rate);
-                close(modelled.unwrap(), mmc_response(SERVICE_S, servers, rate).unwrap());
+                let modelled = load_dependent_latency(&servers_curve(servers, 256), rate);
+                close(modelled.unwrap(), mmc_latency(SERVICE_S, servers, rate).unwrap());
             }
         }
     }
@@ -214,19 +214,19 @@ mod tests {
     fn thousands_of_states_neither_overflow_nor_lose_the_answer() {
         let servers = 4096;
         let rate = 0.97 * f64::from(servers) / SERVICE_S;
-        let modelled = load_dependent_response(&servers_curve(servers, servers), rate).unwrap();
-        close(modelled, mmc_response(SERVICE_S, servers, rate).unwrap());
+        let modelled = load_dependent_latency(&servers_curve(servers, servers), rate).unwrap();
+        close(modelled, mmc_latency(SERVICE_S, servers, rate).unwrap());
     }
 
     #[test]
     fn there_is_no_open_response_at_or_above_the_largest_rate_nor_below_zero() {
         let curve = [(1, 10e3), (4, 30e3)];
-        assert!(load_dependent_response(&curve, 29_999.0).is_some());
-        assert_eq!(load_dependent_response(&curve, 30e3), None);
-        assert_eq!(load_dependent_response(&curve, -1.0), None);
-        assert_eq!(load_dependent_response(&curve, f64::NAN), None);
-        assert_eq!(load_dependent_response(&[], 1.0), None);
-        close(load_dependent_response(&curve, 0.0).unwrap(), 1e-4);
+        assert!(load_dependent_latency(&curve, 29_999.0).is_some());
+        assert_eq!(load_dependent_latency(&curve, 30e3), None);
+        assert_eq!(load_dependent_latency(&curve, -1.0), None);
+        assert_eq!(load_dependent_latency(&curve, f64::NAN), None);
+        assert_eq!(load_dependent_latency(&[], 1.0), None);
+        close(load_dependent_latency(&curve, 0.0).unwrap(), 1e-4);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
                 bytes: only_size(cell)?,
                 bytes_per_s: cell.bytes_per_s,
                 iops: cell.iops,
-                response_ns: cell.response_ns,
+                latency_ns: cell.latency_ns,
                 cpu_us_per_io: cell.cpu_us_per_io.value().map(|cost| cost.value),
             })
         })

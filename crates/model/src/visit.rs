@@ -33,7 +33,7 @@ pub(crate) struct Visit {
     /// Bytes per second.
     pub bytes_per_s: f64,
     /// Mean response time in nanoseconds.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// Requests behind the response time.
     pub requests: f64,
 }
@@ -89,8 +89,8 @@ fn after(trial: &Trial, cut: usize) -> Option<Visit> {
     let kept = series.ios.get(cut..).filter(|_| cut > 0)?;
     let ios: u64 = kept.iter().sum();
     let all: u64 = series.ios.iter().sum();
-    let times = series.response_mean_ns.get(cut..)?;
-    let response_ns: f64 = kept
+    let times = series.latency_mean_ns.get(cut..)?;
+    let latency_ns: f64 = kept
         .iter()
         .zip(times)
         .filter_map(|(&ios, time)| Some(ios as f64 * time.as_ref()?))
@@ -103,7 +103,7 @@ fn after(trial: &Trial, cut: usize) -> Option<Visit> {
     (ios > 0).then_some(Visit {
         iops: whole.iops * gain,
         bytes_per_s: whole.bytes_per_s * gain,
-        response_ns,
+        latency_ns,
         requests: ios as f64,
     })
 }
@@ -112,7 +112,7 @@ fn whole(trial: &Trial) -> Visit {
     Visit {
         iops: trial.iops(),
         bytes_per_s: trial.directions().map(|direction| direction.bytes_per_s).sum(),
-        response_ns: trial.response_ns().unwrap_or(f64::NAN),
+        latency_ns: trial.latency_ns().unwrap_or(f64::NAN),
         requests: trial.completed() as f64,
     }
 }

@@ -202,7 +202,7 @@ fn function(name: &str, values: &[f64]) -> Option<f64> {
         ("ceil", [value]) => Some(ceil(*value)),
         ("sqrt", [value]) => Some(sqrt(*value)),
         ("mm1_wait", [service, used]) => {
-            model::queueing::mm1_response(*service, *used).map(|response| response - service)
+            model::queueing::mm1_response(*service, *used).map(|latency| latency - service)
         }
         _ => None,
     }

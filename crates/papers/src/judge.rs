@@ -245,10 +245,12 @@ pub(crate) fn digits(value: f64) -> String {
 fn orders_beyond(rows: &[Row], tie: f64) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.chart.is_some()) {
-        let rivals = rows.iter().filter(|rival| rival.chart == row.chart && rival.id != row.id);
-        for rival in rivals {
-            for x in out_of_order(&row.points, &rival.points, tie) {
-                let text = format!("{} at {x}", rival.subject);
+        let alternatives = rows
+            .iter()
+            .filter(|alternative| alternative.chart == row.chart && alternative.id != row.id);
+        for alternative in alternatives {
+            for x in out_of_order(&row.points, &alternative.points, tie) {
+                let text = format!("{} at {x}", alternative.subject);
                 found.entry(row.id.clone()).or_default().push(text);
             }
         }

@@ -127,9 +127,9 @@ pub fn out_of_order(one: &[Point], other: &[Point], tie: f64) -> Vec<f64> {
     one.iter()
         .filter_map(|point| {
             let x = point.x?;
-            let rival = at(x)?;
-            let published = (point.published?, rival.published?);
-            let reproduced = (point.reproduced?, rival.reproduced?);
+            let alternative = at(x)?;
+            let published = (point.published?, alternative.published?);
+            let reproduced = (point.reproduced?, alternative.reproduced?);
             let small = published.0.min(published.1);
             let apart = libm::fabs(published.0 - published.1) > RANK_GAP * small;
             let (above, below) =

@@ -5,7 +5,7 @@
 //! numbers of each interval beside its conclusions, because a reader who doubts one wants to see
 //! the moments that it rests on, and because two ways to split a response time (Friedman's and the
 //! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
-//! carries its rivals; there is no score that would pick one of them in silence.
+//! carries its alternatives; there is no score that would pick one of them in silence.
 
 use crate::{Confidence, Estimate, Evidence, Finding, Measured};
 use schemars::JsonSchema;
@@ -97,11 +97,11 @@ pub struct Numbers {
     /// Mean bytes of a request.
     pub request_bytes: Option<f64>,
     /// Mean response time, discards and flushes left out where the source allows it.
-    pub response_ns: Option<f64>,
+    pub latency_ns: Option<f64>,
     /// Mean response time of reads.
-    pub read_response_ns: Option<f64>,
+    pub read_latency_ns: Option<f64>,
     /// Mean response time of writes.
-    pub write_response_ns: Option<f64>,
+    pub write_latency_ns: Option<f64>,
     /// Mean requests in progress.
     pub concurrency: Option<f64>,
     /// Share of time with a request in progress, 0 to 1.
@@ -110,7 +110,7 @@ pub struct Numbers {
 
 /// Friedman's split of the response time: U, S = U/X, Q = R - S.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Friedman {
+pub struct UtilizationLaw {
     /// Utilization, 0 to 1.
     pub utilization: f64,
     /// `utilization / iops`: the mean spacing of completions while busy, which is the service time
@@ -132,7 +132,7 @@ pub struct Calibrated {
     /// Response time less `unloaded_ns`, not below 0: waiting, in line or behind others.
     pub queue_ns: f64,
     /// Response time over what was expected of it.
-    pub over_expected: f64,
+    pub latency_ratio: f64,
     /// Rate over the largest of this mix.
     pub saturation: f64,
     /// The largest rate of this mix.
@@ -168,7 +168,7 @@ pub struct Moment {
     /// What the counters say.
     pub numbers: Numbers,
     /// Friedman's split; null without requests or without a busy counter.
-    pub friedman: Option<Friedman>,
+    pub utilization_law: Option<UtilizationLaw>,
     /// The calibrated split; null without requests or without a profile that fits.
     pub calibrated: Option<Calibrated>,
     /// What others would print.
@@ -192,7 +192,7 @@ pub enum Activity {
 
 /// Another explanation that the evidence does not exclude.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rival {
+pub struct Alternative {
     /// What it would make of the device.
     pub verdict: Verdict,
     /// What it says, a sentence.
@@ -276,14 +276,14 @@ pub struct Episode {
     pub activity: Activity,
     /// What is the matter.
     pub verdict: Verdict,
-    /// How sure that is. With rivals it is never certain.
+    /// How sure that is. With alternatives it is never certain.
     pub confidence: Confidence,
     /// The verdict in a sentence, with its numbers.
     pub claim: String,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
     /// What else the evidence allows.
-    pub rivals: Vec<Rival>,
+    pub alternatives: Vec<Alternative>,
     /// Why it is so, as far as that shows.
     pub causes: Vec<Cause>,
     /// The counters.
@@ -292,13 +292,13 @@ pub struct Episode {
     /// within the episode; null with too few intervals.
     pub response_ci95_rel: Option<f64>,
     /// Friedman's split.
-    pub friedman: Option<Friedman>,
+    pub utilization_law: Option<UtilizationLaw>,
     /// The calibrated split.
     pub calibrated: Option<Calibrated>,
     /// What others would print.
     pub misleading: Misleading,
-    /// What the profile did not measure and the expectation therefore stretched.
-    pub stretched: Vec<String>,
+    /// What the profile did not measure and the expectation therefore extrapolated.
+    pub extrapolated: Vec<String>,
 }
 
 /// How much of the time had a verdict.
@@ -413,9 +413,9 @@ impl Strategy {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// Mean response time now.
-    pub response_before_ns: f64,
+    pub latency_before_ns: f64,
     /// And after it.
-    pub response_after_ns: Estimate,
+    pub latency_after_ns: Estimate,
     /// Requests per second now.
     pub iops_before: f64,
     /// And after it.

@@ -58,7 +58,7 @@ pub struct ExperimentCell {
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
     /// Mean response time, likewise.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// Processor time per request (the lower bound), likewise; null where not measured.
     pub cpu_us_per_io: Option<Estimate>,
     /// Largest less smallest rate of the blocks, over their mean; null with one block.

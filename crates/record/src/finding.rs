@@ -126,7 +126,7 @@ pub enum FindingCode {
     StopRuleNotMet,
     /// Preconditioning ended before the device was steady.
     NotPreconditioned,
-    /// The page cache still held a part of the area after it was scrubbed.
+    /// The page cache still held a part of the area after its pages were dropped.
     ScrubIncomplete,
     /// A start that differs from the rest was cut off.
     WarmUpCut,

@@ -61,7 +61,7 @@ pub struct OpInterval {
     /// Requests merged into others, per second.
     pub merged_per_s: Option<Figure>,
     /// Mean response time at the block layer, of the requests completed; null without requests.
-    pub response_ns: Option<Figure>,
+    pub latency_ns: Option<Figure>,
 }
 
 /// What a block-layer tracer saw of one operation. Times are of single requests.

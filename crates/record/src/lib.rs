@@ -41,9 +41,9 @@ pub use comparison::{
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{
-    Activity, Calibrated, Cause, CauseCode, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Effect,
-    Episode, Friedman, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode, Numbers,
-    Remedy, Rival, Strategy, Verdict, VerdictShare,
+    Activity, Alternative, Calibrated, Cause, CauseCode, DIAGNOSIS_SCHEMA, DeviceDiagnosis,
+    Diagnosis, Effect, Episode, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
+    Numbers, Remedy, Strategy, UtilizationLaw, Verdict, VerdictShare,
 };
 pub use estimate::{Estimate, Measured};
 pub use experiment::{
@@ -69,7 +69,7 @@ pub use limits::{
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
 pub use prediction::{
-    AsProfiled, Foretold, ModelAccuracy, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
+    AsProfiled, ModelAccuracy, ModelPrediction, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
     PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation,
     ValidationSummary, ValidationTrial,
 };
@@ -86,10 +86,10 @@ pub use schema::{
 };
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use trial::{
-    BadBlock, Batching, BlockFault, ComponentUse, CpuClock, CpuCost, CpuSplit, CpuUpper,
-    DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
-    IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Scrubbed, Series,
-    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_response_ns,
+    BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
+    CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
+    IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Series, TRIAL_SCHEMA,
+    TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
 };
 pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
 pub use whatif::{
@@ -97,7 +97,7 @@ pub use whatif::{
     WHATIF_SCHEMA, WhatIf, WhatIfCase,
 };
 pub use workload::{
-    Arrival, Blend, CacheMode, Data, Discipline, EngineName, HotArea, OpKind, Pattern, Regions,
-    Scrub, SizeShare, StopRules, Workload, hex_digest,
+    Arrival, Blend, CacheMode, Data, Discipline, DropCache, EngineName, HotArea, OpKind, Pattern,
+    Regions, SizeShare, StopRules, Workload, hex_digest,
 };
 pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -117,7 +117,7 @@ pub struct PathComponent {
     /// Whether the component may carry more than that: nothing showed that it was the limit.
     pub rap_is_lower_bound: bool,
     /// How it was measured.
-    pub rap_how: String,
+    pub rap_method: String,
     /// Further rates, by what was done.
     pub others: Vec<NamedRate>,
     /// RAP over PAP; null where one of them is missing.
@@ -184,7 +184,7 @@ pub struct Binding {
     /// Why: the numbers that say so.
     pub because: String,
     /// Components that cannot be excluded, each with the reason.
-    pub rivals: Vec<String>,
+    pub alternatives: Vec<String>,
 }
 
 /// A processor cache as sysfs lists it.

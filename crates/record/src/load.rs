@@ -109,13 +109,13 @@ pub struct Prediction {
     /// What was offered.
     pub offered: Offered,
     /// Mean response time of all requests.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// Mean response time of reads; null where there are none or the model does not tell.
-    pub read_response_ns: Option<Estimate>,
+    pub read_latency_ns: Option<Estimate>,
     /// Mean response time of writes, likewise.
-    pub write_response_ns: Option<Estimate>,
+    pub write_latency_ns: Option<Estimate>,
     /// Mean response time of one request alone.
-    pub unloaded_response_ns: Estimate,
+    pub unloaded_latency_ns: Estimate,
     /// Mean time beyond the unloaded response time.
     pub queue_ns: f64,
     /// 99th percentile; null where the model has no ground for one.
@@ -130,6 +130,6 @@ pub struct Prediction {
     pub saturation: f64,
     /// The largest rate of this mix.
     pub max_iops: Estimate,
-    /// What the profile did not measure and the model therefore stretched, a clause each.
-    pub stretched: Vec<String>,
+    /// What the profile did not measure and the model therefore extrapolated, a clause each.
+    pub extrapolated: Vec<String>,
 }

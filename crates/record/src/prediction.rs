@@ -64,7 +64,7 @@ pub struct SheetPrediction {
     /// U = X S.
     pub utilization: f64,
     /// Mean response time by M/M/1.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// Its 99th percentile by M/M/1.
     pub p99_ns: f64,
     /// Highest rate that keeps the objective; null without one.
@@ -112,7 +112,7 @@ pub struct PredictionDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SinceProfile {
     /// Of loops of one random read at a time, by their rates.
-    pub lone_ratio: Option<Estimate>,
+    pub qd1_ratio: Option<Estimate>,
     /// Of deep loops of random reads, by their rates.
     pub reads_ratio: Option<Estimate>,
     /// Of deep loops of random writes, by their rates.
@@ -134,11 +134,11 @@ pub struct SinceProfile {
 
 /// What one model said of a load before it was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Foretold {
+pub struct ModelPrediction {
     /// The model.
     pub model: ModelName,
     /// Mean response time; null where it says that the load is too much.
-    pub response_ns: Option<f64>,
+    pub latency_ns: Option<f64>,
 }
 
 /// One load of a validation.
@@ -151,10 +151,10 @@ pub struct ValidationTrial {
     /// What the advised model said of the device as profiled; null where it had no answer.
     pub prediction: Option<Prediction>,
     /// What all models said of that.
-    pub foretold: Vec<Foretold>,
+    pub foretold: Vec<ModelPrediction>,
     /// What all models said of the device as it was right before each visit that counts, the mean
     /// over these; empty where that was not measured.
-    pub foretold_now: Vec<Foretold>,
+    pub foretold_now: Vec<ModelPrediction>,
     /// Mean response times measured, one per visit.
     pub measured_ns: Vec<f64>,
     /// 99th percentiles measured, one per visit with enough requests.
@@ -177,7 +177,7 @@ pub struct ValidationTrial {
 impl ValidationTrial {
     /// Mean response time over the visits; `None` without one that counts.
     #[must_use]
-    pub fn response_ns(&self) -> Option<f64> {
+    pub fn latency_ns(&self) -> Option<f64> {
         mean(&self.measured_ns)
     }
 
@@ -191,7 +191,7 @@ impl ValidationTrial {
     #[must_use]
     pub fn foretold_ns(&self, model: ModelName) -> Option<f64> {
         let latest = if self.foretold_now.is_empty() { &self.foretold } else { &self.foretold_now };
-        latest.iter().find(|one| one.model == model)?.response_ns
+        latest.iter().find(|one| one.model == model)?.latency_ns
     }
 
     /// The largest rate predicted, likewise.
@@ -243,7 +243,7 @@ pub struct ValidationSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AsProfiled {
     /// Median absolute error of the advised model below 70 % of the largest rate.
-    pub response_rel: Option<f64>,
+    pub latency_rel: Option<f64>,
     /// The same of the largest rate.
     pub max_iops_rel: Option<f64>,
     /// Whether both goals would be reached.

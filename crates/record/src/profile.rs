@@ -93,13 +93,13 @@ pub struct Cell {
     pub bytes_per_s: Estimate,
     /// Mean response time of all requests of all visits, so that rate times response time is the
     /// depth of a closed loop; warm-up as above.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// That of the reads alone; absent where there are only reads or only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_response_ns: Option<f64>,
+    pub read_latency_ns: Option<f64>,
     /// That of the writes alone, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_response_ns: Option<f64>,
+    pub write_latency_ns: Option<f64>,
     /// Medians over the visits of an open loop, which what one of them met by chance does not move;
     /// absent in closed loops and of fewer than five visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,13 +124,13 @@ pub struct Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MedianVisit {
     /// Of all requests.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// Of the reads alone; absent where there are only reads or only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_response_ns: Option<f64>,
+    pub read_latency_ns: Option<f64>,
     /// Of the writes alone, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_response_ns: Option<f64>,
+    pub write_latency_ns: Option<f64>,
 }
 
 /// `y = slope x + intercept` through the response time at depth 1 against request size.
@@ -175,7 +175,7 @@ pub struct DepthPoint {
     /// Requests per second.
     pub iops: Estimate,
     /// Mean response time.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// 99th percentile of the response time; null with too few requests.
     pub p99_ns: Option<f64>,
     /// Processor time charged to us per request.
@@ -212,7 +212,7 @@ pub struct SizePoint {
     /// Requests per second.
     pub iops: Estimate,
     /// Mean response time.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// Processor time charged to us per request.
     pub cpu_us_per_io: Option<f64>,
 }
@@ -263,7 +263,7 @@ pub struct Expectation {
     /// Requests per second at that share.
     pub iops: f64,
     /// Mean response time by the load-dependent model, Poisson arrivals.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// Mean response time by M/M/1 with S = 1/maximum rate, for comparison only.
     pub mm1_response_ns: f64,
     /// M/M/1 over the load-dependent model, minus one.
@@ -276,7 +276,7 @@ pub struct Advice {
     /// What it is about: `read depth`, `sequential request size`, `cache mode`, ….
     pub subject: String,
     /// What to use.
-    pub use_this: String,
+    pub recommendation: String,
     /// The measured numbers that say so.
     pub because: String,
     /// What the next best choice costs.

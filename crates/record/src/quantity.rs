@@ -75,7 +75,7 @@ quantities! {
         "Bytes that those requests transferred, per second; MB is 10^6 bytes.";
     "iops_ci95_rel", "rate ±", Share,
         "Half-width of the 95 % confidence interval of the I/O rate, by batch means, as a share of it.";
-    "response_mean_ns", "response mean", Nanos,
+    "latency_mean_ns", "response mean", Nanos,
         "Mean time from intended arrival to completion. Exact, not from the histogram.";
     "response_p50_ns", "p50", Nanos, "Median response time, within 0.8 %.";
     "response_p90_ns", "p90", Nanos, "90th percentile of the response time, within 0.8 %.";
@@ -83,9 +83,9 @@ quantities! {
     "response_p99_ns", "p99", Nanos, "99th percentile of the response time, within 0.8 %.";
     "response_p99_9_ns", "p99.9", Nanos, "99.9th percentile of the response time, within 0.8 %.";
     "response_p99_99_ns", "p99.99", Nanos, "99.99th percentile of the response time, within 0.8 %.";
-    "response_min_ns", "min", Nanos, "Shortest response time: the lower bound of its bucket.";
-    "response_max_ns", "max", Nanos, "Longest response time: the upper bound of its bucket.";
-    "response_stddev_ns", "stddev", Nanos, "Standard deviation of the response time.";
+    "latency_min_ns", "min", Nanos, "Shortest response time: the lower bound of its bucket.";
+    "latency_max_ns", "max", Nanos, "Longest response time: the upper bound of its bucket.";
+    "latency_stddev_ns", "stddev", Nanos, "Standard deviation of the response time.";
     "completion_mean_ns", "completion mean", Nanos,
         "Mean time from submission to completion: the response time without the wait of an arrival for its turn.";
     "offered_iops", "arrivals", PerSecond,
@@ -157,8 +157,8 @@ quantities! {
     "verify_good", "blocks as written", Count, "Blocks read back that hold what was written last.";
     "verify_bad", "bad blocks", Count, "Blocks read back that are lost, misplaced, torn or stale.";
     "resident_before_bytes", "in the page cache", Bytes,
-        "Bytes of the area in the page cache before it was scrubbed.";
-    "resident_after_bytes", "left in the page cache", Bytes, "The same after the scrub.";
+        "Bytes of the area in the page cache before they were dropped.";
+    "resident_after_bytes", "left in the page cache", Bytes, "The same after cached pages were dropped.";
     "precondition_filled_bytes", "preconditioned", Bytes,
         "Bytes written before the rounds of preconditioning.";
 }

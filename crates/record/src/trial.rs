@@ -1,7 +1,7 @@
 //! The trial document: one workload run once on one target.
 
 use crate::{
-    Bytes, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Scrub, Severity,
+    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Severity,
     Target, Workload,
 };
 use schemars::JsonSchema;
@@ -44,16 +44,16 @@ pub struct Trial {
     /// Conditions; null for a simulated trial.
     pub environment: Option<Environment>,
     /// What was done to the page cache before the run; null where nothing was.
-    pub scrubbed: Option<Scrubbed>,
+    pub cache_dropped: Option<CacheDropped>,
     /// How the target was brought into its steady state; null where it was not.
     pub preconditioning: Option<Preconditioning>,
 }
 
 /// What was done to the page cache before a run, and what it came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Scrubbed {
+pub struct CacheDropped {
     /// How.
-    pub method: Scrub,
+    pub method: DropCache,
     /// Bytes of the area in the page cache before it; null where that cannot be told.
     pub resident_before_bytes: Option<Bytes>,
     /// The same after it.
@@ -105,8 +105,8 @@ impl Trial {
 
     /// Mean response time of all requests, in nanoseconds; `None` where nothing completed.
     #[must_use]
-    pub fn response_ns(&self) -> Option<f64> {
-        mean_response_ns(self.directions())
+    pub fn latency_ns(&self) -> Option<f64> {
+        mean_latency_ns(self.directions())
     }
 
     /// Response times of both directions together.
@@ -118,9 +118,9 @@ impl Trial {
 }
 
 /// Mean response time of the requests of all of these, in nanoseconds; `None` without one.
-pub fn mean_response_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
+pub fn mean_latency_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
     let pairs = directions
-        .filter_map(|direction| Some((direction.ios as f64, direction.response_ns.as_ref()?.mean)));
+        .filter_map(|direction| Some((direction.ios as f64, direction.latency_ns.as_ref()?.mean)));
     let (requests, times) =
         pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
     (requests > 0.0).then(|| times / requests)
@@ -238,7 +238,7 @@ pub struct IntervalDirection {
     /// Bytes per second.
     pub bytes_per_s: f64,
     /// Response times; null where nothing completed.
-    pub response_ns: Option<TimeSummary>,
+    pub latency_ns: Option<TimeSummary>,
 }
 
 /// How the pacer of an open loop kept up.
@@ -332,7 +332,7 @@ pub struct DirectionResult {
     /// Requests that transferred fewer bytes than asked; not counted in `ios`.
     pub short: u64,
     /// Intended arrival to completion; null where nothing completed.
-    pub response_ns: Option<TimeSummary>,
+    pub latency_ns: Option<TimeSummary>,
     /// Submission to completion; equals the response time in a closed loop.
     pub completion_ns: Option<TimeSummary>,
     /// Arrivals per second that were asked for; null in a closed loop.
@@ -388,7 +388,7 @@ pub struct Series {
     /// Requests completed in each.
     pub ios: Vec<u64>,
     /// Their mean response time; null where none completed.
-    pub response_mean_ns: Vec<Option<f64>>,
+    pub latency_mean_ns: Vec<Option<f64>>,
 }
 
 /// Whether the kernel measures the split of processor time or samples it.
@@ -547,7 +547,7 @@ pub struct Batching {
     pub error_max_ns: u64,
     /// Completions that a job waited for at once: 1, or the smallest number with which a fast
     /// target was as fast as with any.
-    pub waited_for: u32,
+    pub complete_batch: u32,
     /// How long the first completion of such a wait was held back for the others, on average over
     /// one wait in some hundred; null where each was waited for alone.
     pub held_mean_ns: Option<f64>,

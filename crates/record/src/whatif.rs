@@ -85,7 +85,7 @@ pub struct LoadState {
     /// How much of them.
     pub offered: Offered,
     /// Mean response time as the programs see it, requests that memory serves included.
-    pub response_ns: Estimate,
+    pub latency_ns: Estimate,
     /// Requests of the programs per second that get through.
     pub iops: Estimate,
     /// The largest rate of them.
@@ -102,7 +102,7 @@ pub struct SimulatedState {
     /// The simulated device.
     pub device: String,
     /// Mean response time.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// Requests per second.
     pub iops: f64,
     /// Requests behind it.
@@ -122,7 +122,7 @@ pub struct WhatIfCase {
     pub after: Measured<LoadState>,
     /// Response time after over that before; the model's error, which is in both, is not in its
     /// interval.
-    pub response_ratio: Option<Estimate>,
+    pub latency_ratio: Option<Estimate>,
     /// What the figures take for granted.
     pub assumes: Vec<String>,
     /// What it costs.
@@ -149,9 +149,9 @@ pub struct BalancedDevice {
     /// And after.
     pub saturation_after: f64,
     /// Mean response time before; null at or above its largest rate.
-    pub response_before_ns: Option<Estimate>,
+    pub latency_before_ns: Option<Estimate>,
     /// And after.
-    pub response_after_ns: Option<Estimate>,
+    pub latency_after_ns: Option<Estimate>,
 }
 
 /// A part of a load that changes its device.
@@ -196,7 +196,7 @@ pub struct ObservedLoad {
     /// How long it was.
     pub duration_ns: u64,
     /// Mean response time that was counted; null where the source does not tell.
-    pub response_ns: Option<f64>,
+    pub latency_ns: Option<f64>,
     /// Whether the share of sequential requests was traced; otherwise it is the one that explains
     /// the response time best.
     pub sequential_traced: bool,
@@ -224,7 +224,7 @@ pub struct WhatIf {
     /// The same simulated; null where none was asked for.
     pub before_simulated: Option<Measured<SimulatedState>>,
     /// What of it the profile did not measure.
-    pub stretched: Vec<String>,
+    pub extrapolated: Vec<String>,
     /// Each change by itself, then all of them together.
     pub cases: Vec<WhatIfCase>,
     /// Load moved between devices; null where that was not asked for.

@@ -256,7 +256,7 @@ pub enum Data {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Scrub {
+pub enum DropCache {
     /// Nothing.
     None,
     /// The area's clean pages are dropped (POSIX_FADV_DONTNEED).
@@ -267,8 +267,8 @@ pub enum Scrub {
     DropCaches,
 }
 
-impl Scrub {
-    /// The word of `--scrub`.
+impl DropCache {
+    /// The word of `--drop-cache`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -352,7 +352,7 @@ pub struct Workload {
     /// Share of each block that is zeros with [`Data::Compressible`], 0 to 100.
     pub compressible_percent: u8,
     /// What is done to the page cache before the run.
-    pub scrub: Scrub,
+    pub drop_cache: DropCache,
     /// Measured time asked for, or the longest with another stop rule; not part of the cell.
     pub runtime_ns: Nanos,
     /// Time before it that is run but not counted; not part of the cell.
@@ -425,7 +425,7 @@ impl Default for Workload {
             size_bytes: Bytes(0),
             data: Data::Random,
             compressible_percent: 0,
-            scrub: Scrub::None,
+            drop_cache: DropCache::None,
             runtime_ns: Nanos(10_000_000_000),
             ramp_ns: Nanos(0),
             stop: StopRules::default(),
@@ -465,7 +465,7 @@ impl Workload {
             self.bs.iter().map(|share| format!("{}/{}", share.bytes.0, share.percent)).collect();
         let text = format!(
             "cell/1 read={} pattern={} hit={hit} bs={} iodepth={} numjobs={} cache={} engine={} \
-             arrival={:?} offset={} size={} scrub={:?} zipf={} hot={}/{} stride={} misalign={} \
+             arrival={:?} offset={} size={} drop-cache={:?} zipf={} hot={}/{} stride={} misalign={} \
              regions={:?} polled={} sqpoll={} completion={} rate={}/{} think={} raid0={} \
              targets={} data={:?}/{}",
             self.read_percent,
@@ -478,7 +478,7 @@ impl Workload {
             self.arrival,
             self.offset_bytes.0,
             self.size_bytes.0,
-            self.scrub,
+            self.drop_cache,
             self.zipf_theta_milli.unwrap_or(0),
             self.hot.map_or(0, |hot| hot.bytes.0),
             self.hot.map_or(0, |hot| hot.percent),

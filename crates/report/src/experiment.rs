@@ -219,7 +219,7 @@ fn numbers(cell: &ExperimentCell) -> Vec<Entry> {
         Entry::text(interval),
         if apart { Entry::toned("!", Tone::Warn) } else { Entry::text(" ") },
         Entry::text(number::rate(cell.bytes_per_s.value)),
-        Entry::text(number::time(cell.response_ns.value)),
+        Entry::text(number::time(cell.latency_ns.value)),
         cell.cpu_us_per_io.map_or(Entry::Empty, |cpu| Entry::text(number::time(cpu.value * 1e3))),
     ]
 }

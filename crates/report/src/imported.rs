@@ -160,7 +160,7 @@ fn devices(page: &mut Page, observation: &Observation) {
     }
     page.paragraph(
         2,
-        "response: mean of the requests completed, at the block layer; L: requests in progress; \
+        "latency: mean of the requests completed, at the block layer; L: requests in progress; \
          –: not told by the source",
         Tone::Faint,
     );
@@ -176,11 +176,11 @@ fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Entry>) {
     let active = own().filter(|it| it.all.per_s.is_some_and(|rate| rate.value > 0.0)).count();
     let knows_rate = own().any(|it| it.all.per_s.is_some());
     let requests = over_time(|it| it.all.per_s);
-    let response = mean(own(), |it| {
+    let latency = mean(own(), |it| {
         let requests = it.all.per_s?.value * it.duration_ns as f64;
-        Some((it.all.response_ns?.value, requests))
+        Some((it.all.latency_ns?.value, requests))
     });
-    let steps = own().filter_map(|it| it.all.response_ns).map(|it| it.resolution);
+    let steps = own().filter_map(|it| it.all.latency_ns).map(|it| it.resolution);
     let finest = steps.fold(f64::INFINITY, f64::min);
     let or_none = |value: Option<f64>, format: &dyn Fn(f64) -> String| {
         Entry::text(value.map_or(number::NONE.to_owned(), format))
@@ -191,10 +191,10 @@ fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Entry>) {
         or_none(knows_rate.then_some(active as f64), &number::count),
         or_none(requests, &number::per_second),
         or_none(over_time(|it| it.all.bytes_per_s), &number::rate),
-        or_none(response, &|response| match finest {
+        or_none(latency, &|latency| match finest {
             // A mean of 0 is one that the source could not tell from 0.
-            step if response < step => format!("<{}", number::time(step)),
-            _ => number::time(response),
+            step if latency < step => format!("<{}", number::time(step)),
+            _ => number::time(latency),
         }),
         or_none(over_time(|it| it.busy_share), &number::percent),
         or_none(over_time(|it| it.concurrency), &number::digits),

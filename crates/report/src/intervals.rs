@@ -17,16 +17,16 @@ const DIRECTION: [&str; 15] = [
     "bytes",
     "iops",
     "bytes_per_s",
-    "response_mean_ns",
-    "response_stddev_ns",
-    "response_min_ns",
+    "latency_mean_ns",
+    "latency_stddev_ns",
+    "latency_min_ns",
     "response_p50_ns",
     "response_p90_ns",
     "response_p95_ns",
     "response_p99_ns",
     "response_p99_9_ns",
     "response_p99_99_ns",
-    "response_max_ns",
+    "latency_max_ns",
     "response_mean_ci95_rel",
 ];
 
@@ -70,7 +70,7 @@ fn row(text: &mut String, head: &str, interval: &IntervalResult) {
 fn values(direction: Option<&IntervalDirection>) -> [Option<String>; DIRECTION.len()] {
     let count = |value: fn(&IntervalDirection) -> u64| direction.map(|it| value(it).to_string());
     let rate = |value: fn(&IntervalDirection) -> f64| direction.map(|it| value(it).to_string());
-    let times = direction.and_then(|direction| direction.response_ns.as_ref());
+    let times = direction.and_then(|direction| direction.latency_ns.as_ref());
     let time =
         |value: fn(&TimeSummary) -> Option<f64>| times.and_then(value).map(|it| it.to_string());
     [

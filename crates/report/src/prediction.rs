@@ -47,10 +47,11 @@ pub fn prediction_text(document: &PredictionDocument, style: &Style) -> String {
     if document.predictions.len() > 1 {
         models(&mut page, document);
     }
-    let stretched = advised.map(|prediction| prediction.stretched.as_slice()).unwrap_or_default();
-    if !stretched.is_empty() {
+    let extrapolated =
+        advised.map(|prediction| prediction.extrapolated.as_slice()).unwrap_or_default();
+    if !extrapolated.is_empty() {
         page.heading("Not measured", "what the model had to assume");
-        for clause in stretched {
+        for clause in extrapolated {
             page.hanging(vec![Span::plain("  - ")], clause, Tone::Plain);
         }
     }
@@ -141,9 +142,8 @@ fn range(estimate: &Estimate, format: fn(f64) -> String) -> String {
 
 fn answer_lines(page: &mut Page, prediction: &Prediction) {
     let mut line = |label: &str, text: &str| page.labelled(&format!("  {label}"), VALUES, text);
-    line("response", &format!("mean {}", range(&prediction.response_ns, number::time)));
-    if let (Some(read), Some(write)) = (&prediction.read_response_ns, &prediction.write_response_ns)
-    {
+    line("response", &format!("mean {}", range(&prediction.latency_ns, number::time)));
+    if let (Some(read), Some(write)) = (&prediction.read_latency_ns, &prediction.write_latency_ns) {
         let both =
             format!("reads {}, writes {}", number::time(read.value), number::time(write.value));
         line("", &both);
@@ -156,7 +156,7 @@ fn answer_lines(page: &mut Page, prediction: &Prediction) {
     let queue = format!(
         "{} of it in the queue; a request alone takes {}",
         number::time(prediction.queue_ns),
-        number::time(prediction.unloaded_response_ns.value)
+        number::time(prediction.unloaded_latency_ns.value)
     );
     line("queue", &queue);
     let in_progress =
@@ -211,7 +211,7 @@ fn models(page: &mut Page, document: &PredictionDocument) {
         let tone = if advised { Tone::Strong } else { Tone::Plain };
         table.row(vec![
             Entry::toned(prediction.model.name(), tone),
-            Entry::toned(number::time(prediction.response_ns.value), tone),
+            Entry::toned(number::time(prediction.latency_ns.value), tone),
             Entry::text(number::time(prediction.queue_ns)),
             Entry::text(error(|one| one.median_rel)),
             Entry::text(error(|one| one.loaded_median_rel)),
@@ -244,7 +244,7 @@ fn sheet_lines(page: &mut Page, sheet: &SheetPrediction) {
     line("service time", &parts);
     line(
         "response",
-        &format!("mean {} by M/M/1, p99 {}", time(sheet.response_ns), time(sheet.p99_ns)),
+        &format!("mean {} by M/M/1, p99 {}", time(sheet.latency_ns), time(sheet.p99_ns)),
     );
     line("utilization", &whole(sheet.utilization));
     line("largest rate", &number::per_second(sheet.max_per_s));
@@ -288,12 +288,12 @@ pub fn foretold_text(
     table.titles(&["load", "rate/s", "of max", "response", "95 % interval"]);
     for trial in trials {
         let told = trial.prediction.as_ref();
-        let (response, interval) = match told.zip(told.and_then(|one| trial.foretold_ns(one.model)))
+        let (latency, interval) = match told.zip(told.and_then(|one| trial.foretold_ns(one.model)))
         {
-            Some((one, response_ns)) => {
-                let now = one.response_ns.scaled(response_ns / one.response_ns.value);
+            Some((one, latency_ns)) => {
+                let now = one.latency_ns.scaled(latency_ns / one.latency_ns.value);
                 let [low, high] = [now.low, now.high].map(number::time);
-                (number::time(response_ns), format!("{low}–{high}"))
+                (number::time(latency_ns), format!("{low}–{high}"))
             }
             None => ("too much".to_owned(), String::new()),
         };
@@ -301,7 +301,7 @@ pub fn foretold_text(
             Entry::text(load_text(&trial.mix)),
             Entry::text(number::count(trial.rate_per_s)),
             Entry::text(whole(trial.rate_per_s / trial.foretold_per_s())),
-            Entry::text(response),
+            Entry::text(latency),
             Entry::toned(interval, Tone::Faint),
         ]);
     }
@@ -320,13 +320,13 @@ pub fn validation_text(validation: &Validation, style: &Style) -> String {
     let advised = summary.accuracy.iter().find(|one| one.model == summary.advised);
     let error = advised.and_then(|one| one.median_rel);
     let mut line = |label: &str, text: &str| page.labelled(&format!("  {label}"), VALUES, text);
-    let response = format!(
+    let latency = format!(
         "median error {} below 70 % of the largest rate, goal {}; the same loads repeat to {}",
         told(error),
         percent(summary.goal_rel),
         told(summary.repeat_rel)
     );
-    line("response", &response);
+    line("response", &latency);
     let rate = format!(
         "median error {}, goal {}; the same loads repeat to {}",
         told(summary.max_iops_rel),
@@ -387,7 +387,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     if let Some(still) = &summary.as_profiled {
         text.push_str(&format!(
             "; as profiled, without that, they are off by {} and {}",
-            told(still.response_rel),
+            told(still.latency_rel),
             told(still.max_iops_rel)
         ));
     }
@@ -404,7 +404,7 @@ fn level_text(since: &SinceProfile) -> String {
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
         ("of deep mixes beyond these", &since.mixes_ratio),
-        ("of lone reads", &since.lone_ratio),
+        ("of lone reads", &since.qd1_ratio),
     ];
     let told: Vec<String> = kinds
         .into_iter()
@@ -468,7 +468,7 @@ fn measured(page: &mut Page, validation: &Validation) {
     ]);
     table.titles(&["load", "of max", "measured", "repeat", "error", "max err"]);
     for trial in &validation.trials {
-        let mean = trial.response_ns();
+        let mean = trial.latency_ns();
         let signed = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
         let none = || number::NONE.to_owned();
         let error = mean.zip(trial.foretold_ns(validation.summary.advised));

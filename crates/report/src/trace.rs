@@ -35,7 +35,7 @@ pub enum TraceError {
         what: &'static str,
     },
     /// A workload that one line cannot describe.
-    #[error("--trace has one {what} a line, and this run mixes several; {remedy}")]
+    #[error("--sqlio-csv has one {what} a line, and this run mixes several; {remedy}")]
     Mixed {
         /// What is mixed.
         what: &'static str,

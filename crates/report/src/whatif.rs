@@ -40,9 +40,9 @@ pub fn whatif_text(document: &WhatIf, style: &Style) -> String {
     if let Some(balance) = &document.balance {
         balance_lines(&mut page, balance);
     }
-    if !document.stretched.is_empty() {
+    if !document.extrapolated.is_empty() {
         page.heading("Not measured", "what the model had to assume of the load as it is");
-        for clause in &document.stretched {
+        for clause in &document.extrapolated {
             page.hanging(vec![Span::plain("  - ")], clause, Tone::Plain);
         }
     }
@@ -89,8 +89,8 @@ fn observed_lines(page: &mut Page, observed: &ObservedLoad, before: Option<&Load
         number::time(seconds)
     );
     page.labelled("  observed", VALUES, &text);
-    if let (Some(counted), Some(before)) = (observed.response_ns, before) {
-        let model = before.response_ns.value;
+    if let (Some(counted), Some(before)) = (observed.latency_ns, before) {
+        let model = before.latency_ns.value;
         let ratio = counted / model;
         let doubt = if (0.8..1.25).contains(&ratio) {
             "the model is near it".to_owned()
@@ -104,7 +104,7 @@ fn observed_lines(page: &mut Page, observed: &ObservedLoad, before: Option<&Load
             "",
             VALUES,
             "the share of sequential requests was not traced: it is the one that explains the \
-             response time best",
+             latency time best",
         );
     }
 }
@@ -157,8 +157,8 @@ fn table(page: &mut Page, document: &WhatIf, before: &LoadState) {
             let mut entries = vec![Entry::text(name)];
             match state {
                 Measured::Value(state) => entries.extend([
-                    Entry::toned(number::time(state.response_ns.value), Tone::Strong),
-                    Entry::toned(ends(&state.response_ns), Tone::Faint),
+                    Entry::toned(number::time(state.latency_ns.value), Tone::Strong),
+                    Entry::toned(ends(&state.latency_ns), Tone::Faint),
                     Entry::text(number::per_second(state.iops.value)),
                     Entry::text(whole(state.saturation)),
                 ]),
@@ -172,7 +172,7 @@ fn table(page: &mut Page, document: &WhatIf, before: &LoadState) {
             if simulated {
                 match sim.and_then(Measured::value) {
                     Some(sim) => entries.extend([
-                        Entry::text(number::time(sim.response_ns)),
+                        Entry::text(number::time(sim.latency_ns)),
                         Entry::text(format!("{:+.0} %", sim.difference_rel * 100.0)),
                     ]),
                     None => entries.extend([Entry::text(number::NONE), Entry::text("")]),
@@ -189,7 +189,7 @@ fn table(page: &mut Page, document: &WhatIf, before: &LoadState) {
 
 /// What a case rests on.
 fn grounds(page: &mut Page, case: &WhatIfCase) {
-    let remark = match &case.response_ratio {
+    let remark = match &case.latency_ratio {
         Some(ratio) => format!(
             "{:.2} times the response time ({:.2} to {:.2})",
             ratio.value, ratio.low, ratio.high
@@ -251,8 +251,8 @@ fn balance_lines(page: &mut Page, balance: &Balance) {
             Entry::text(number::per_second(device.iops_after)),
             Entry::text(whole(device.saturation_before)),
             Entry::text(whole(device.saturation_after)),
-            Entry::text(time(&device.response_before_ns)),
-            Entry::text(time(&device.response_after_ns)),
+            Entry::text(time(&device.latency_before_ns)),
+            Entry::text(time(&device.latency_after_ns)),
         ]);
     }
     table.print(page);

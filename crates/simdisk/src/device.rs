@@ -1,4 +1,4 @@
-//! What stands behind a [`Room`](crate::Room): a device that takes requests, has events of its own
+//! What stands behind a [`SimHost`](crate::Room): a device that takes requests, has events of its own
 //! and ends requests.
 //!
 //! A device is told of arrivals and of time that passes; it says when it next has something to do.

@@ -1,6 +1,6 @@
 //! Simulated devices in virtual time, behind the same engine, clock and probe as real ones.
 //!
-//! A [`Room`] holds one device, the virtual time and the events to come. Jobs share it on one
+//! A [`SimHost`] holds one device, the virtual time and the events to come. Jobs share it on one
 //! thread: each has a [`SimEngine`] whose `wait` never blocks, and whoever drives the jobs
 //! advances the room to its next event when none of them can go on.
 //!
@@ -13,12 +13,12 @@
 //! the machine), and a thread per simulated job (the order of events would be the scheduler's).
 #![forbid(unsafe_code)]
 
-mod agenda;
 mod bus;
 mod catalogue;
 mod device;
 mod divisor;
 mod drive;
+mod event_queue;
 mod files;
 mod flash;
 mod gate;
@@ -29,25 +29,25 @@ mod number_map;
 mod port;
 mod queue;
 mod queue_spec;
-mod room;
 mod service;
+mod sim_host;
 mod spec;
 mod stalls;
 mod value;
 mod volume;
 
-pub use agenda::Agenda;
 pub use catalogue::{Parameter, Part, Source, parts};
 pub use device::{AnyDevice, Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
 pub use engine::{ComponentSample, PhaseSample};
-pub use files::{CallCost, CallCosts, FileLayer, FileSpec, FileState, FileSystem, Want};
+pub use event_queue::EventQueue;
+pub use files::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
 pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};
 pub use machine::{Machine, MachineSpec};
 pub use network::{Delivered, Network, NetworkSpec, Reached};
 pub use port::{SimClock, SimEngine, SimProbe};
 pub use queue::QueueDevice;
 pub use queue_spec::QueueSpec;
-pub use room::{Passed, Room};
+pub use sim_host::{Passed, SimHost};
 pub use spec::{FAMILIES, Family, Key, Kind, SimKind, SimSpec, SpecError};
 pub use volume::{
     DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeError, VolumeSpec,

@@ -16,8 +16,8 @@
 //! 128 KiB, for the same end), and loss and congestion (the paper's machines are joined by one
 //! cable).
 
-use crate::agenda::Agenda;
 use crate::device::HOST_CPU;
+use crate::event_queue::EventQueue;
 use crate::files::CallCost;
 use engine::ComponentSample;
 use record::{Nanos, OpKind};
@@ -155,7 +155,7 @@ pub struct Network {
     processors: Vec<Line>,
     to_server: Line,
     to_client: Line,
-    agenda: Agenda<Message>,
+    agenda: EventQueue<Message>,
 }
 
 impl Network {
@@ -167,7 +167,7 @@ impl Network {
             processors: vec![Line::default(); spec.client_processors.max(1) as usize],
             to_server: Line::default(),
             to_client: Line::default(),
-            agenda: Agenda::new(),
+            agenda: EventQueue::new(),
         }
     }
 

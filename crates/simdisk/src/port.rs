@@ -1,7 +1,7 @@
-//! Engine, clock and probe of a simulated device: handles to one shared [`Room`].
+//! Engine, clock and probe of a simulated device: handles to one shared [`SimHost`].
 
 use crate::device::{HOST_CPU, PROCESS};
-use crate::room::Room;
+use crate::sim_host::SimHost;
 use engine::{
     Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeSample,
     Processors, Submission,
@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// A job's way into the room.
 #[derive(Clone, Debug)]
 pub struct SimEngine {
-    room: Rc<RefCell<Room>>,
+    room: Rc<RefCell<SimHost>>,
     job: u32,
     prepared: Vec<Submission>,
 }
@@ -21,7 +21,7 @@ pub struct SimEngine {
 impl SimEngine {
     /// The engine of job `job`.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<Room>>, job: u32) -> Self {
+    pub fn new(room: &Rc<RefCell<SimHost>>, job: u32) -> Self {
         Self { room: Rc::clone(room), job, prepared: Vec::new() }
     }
 }
@@ -61,13 +61,13 @@ impl Engine for SimEngine {
 /// Reads the room's virtual time.
 #[derive(Clone, Debug)]
 pub struct SimClock {
-    room: Rc<RefCell<Room>>,
+    room: Rc<RefCell<SimHost>>,
 }
 
 impl SimClock {
     /// The room's clock.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<Room>>) -> Self {
+    pub fn new(room: &Rc<RefCell<SimHost>>) -> Self {
         Self { room: Rc::clone(room) }
     }
 }
@@ -81,13 +81,13 @@ impl Clock for SimClock {
 /// Reads the simulated device's counters.
 #[derive(Clone, Debug)]
 pub struct SimProbe {
-    room: Rc<RefCell<Room>>,
+    room: Rc<RefCell<SimHost>>,
 }
 
 impl SimProbe {
     /// The room's probe.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<Room>>) -> Self {
+    pub fn new(room: &Rc<RefCell<SimHost>>) -> Self {
         Self { room: Rc::clone(room) }
     }
 }

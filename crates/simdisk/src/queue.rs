@@ -6,8 +6,8 @@
 //! costs one draw and two steps in heaps (of servers, of completions), whatever the queue's length.
 //! The gate (a cap) and the stalls keep that: both act in order of arrival.
 
-use crate::agenda::Agenda;
 use crate::device::{Arrival, Conditions, Device, EIO, Ended};
+use crate::event_queue::EventQueue;
 use crate::gate::Gate;
 use crate::queue_spec::QueueSpec;
 use crate::service::Shape;
@@ -35,7 +35,7 @@ pub struct QueueDevice {
     /// When each server is free, soonest first.
     free_at: BinaryHeap<Reverse<Nanos>>,
     /// Completions to come: token and outcome.
-    ends: Agenda<(u32, i32)>,
+    ends: EventQueue<(u32, i32)>,
     /// Direct-mapped cache: which block each line holds, plus one.
     cache: Vec<u64>,
     ns_per_byte: f64,
@@ -59,7 +59,7 @@ impl QueueDevice {
             stalls: (spec.stall.0 > 0)
                 .then(|| Stalls::new(spec.stall, spec.stall_every, stall_rng)),
             free_at,
-            ends: Agenda::new(),
+            ends: EventQueue::new(),
             cache: vec![0; lines],
             ns_per_byte,
             spec: spec.clone(),

@@ -187,7 +187,7 @@ impl StoreError {
 fn what_is_there(kind: &str) -> &'static str {
     match kind {
         "profile" => "`halfpower profile list` shows what is there",
-        "experiment" => "`halfpower sweep --kept` shows what is there",
+        "experiment" => "`halfpower sweep --saved` shows what is there",
         _ => "give the id that was printed with it, or its beginning",
     }
 }

@@ -1,8 +1,8 @@
 //! From the raw outcome of a run to the trial document.
 
 use crate::counters::{components, cpu, device_counters};
-use crate::kept::Kept;
-use crate::{Measurement, OpenTally, Rig, SLICES, Slice, TrialError, validity};
+use crate::steady_window::SteadyWindow;
+use crate::{Measurement, OpenTally, SLICES, Slice, TrialBackend, TrialError, validity};
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
     IntervalDirection, IntervalResult, Measured, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
@@ -29,7 +29,7 @@ pub struct Identity {
     /// Findings from before the run (a fall-back, the state of the target).
     pub findings: Vec<Finding>,
     /// What was done to the page cache before it.
-    pub scrubbed: Option<record::Scrubbed>,
+    pub cache_dropped: Option<record::CacheDropped>,
     /// How the target was brought into its steady state.
     pub preconditioning: Option<record::Preconditioning>,
 }
@@ -38,8 +38,8 @@ pub struct Identity {
 ///
 /// # Errors
 /// If nothing could be measured.
-pub fn conduct(
-    rig: &mut dyn Rig,
+pub fn run_trial(
+    rig: &mut dyn TrialBackend,
     workload: &Workload,
     seed: u64,
     identity: Identity,
@@ -47,7 +47,7 @@ pub fn conduct(
     tick: &mut dyn FnMut(f64),
 ) -> Result<Trial, TrialError> {
     let measurement = rig.measure(workload, seed, stop, tick)?;
-    let kept = Kept::of(workload, &measurement);
+    let kept = SteadyWindow::of(workload, &measurement);
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
@@ -67,14 +67,14 @@ pub fn conduct(
         },
         findings: identity.findings,
         environment: identity.environment,
-        scrubbed: identity.scrubbed,
+        cache_dropped: identity.cache_dropped,
         preconditioning: identity.preconditioning,
     };
     validity::judge(&mut trial);
     Ok(trial)
 }
 
-fn result(workload: &Workload, kept: &Kept<'_>) -> TrialResult {
+fn result(workload: &Workload, kept: &SteadyWindow<'_>) -> TrialResult {
     let measurement = kept.measurement();
     let tally = &measurement.tally;
     let direction = |index: usize, asked: bool| asked.then(|| direction_result(kept, index));
@@ -104,13 +104,13 @@ fn result(workload: &Workload, kept: &Kept<'_>) -> TrialResult {
 /// Mean requests in progress: Little's law on the times between hand-over and completion.
 fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
     let times = match arrival {
-        Arrival::Closed => &counts.response_ns,
+        Arrival::Closed => &counts.latency_ns,
         Arrival::Constant | Arrival::Poisson => &counts.completion_ns,
     };
     (times[0] + times[1]) as f64 / (seconds * 1e9)
 }
 
-fn direction_result(kept: &Kept<'_>, index: usize) -> DirectionResult {
+fn direction_result(kept: &SteadyWindow<'_>, index: usize) -> DirectionResult {
     let measurement = kept.measurement();
     let (total, seconds) = (kept.total(), kept.seconds());
     let failures = &measurement.tally.failures[index];
@@ -122,12 +122,12 @@ fn direction_result(kept: &Kept<'_>, index: usize) -> DirectionResult {
         let width = relative(stats::batch_ratio(times, &counts));
         time_summary(histogram, total.ios[index], sum_ns, width)
     };
-    let histogram = kept.response(index);
-    let response_times = whole(|slice| &slice.response_ns);
-    let response_ns = summary(&histogram, total.response_ns[index], &response_times);
+    let histogram = kept.latency(index);
+    let latency_times = whole(|slice| &slice.latency_ns);
+    let latency_ns = summary(&histogram, total.latency_ns[index], &latency_times);
     let open = measurement.tally.open.as_ref();
     let completion_ns = match open {
-        None => response_ns.clone(),
+        None => latency_ns.clone(),
         Some(_) => {
             let times = whole(|slice| &slice.completion_ns);
             summary(&kept.completion(index), total.completion_ns[index], &times)
@@ -146,7 +146,7 @@ fn direction_result(kept: &Kept<'_>, index: usize) -> DirectionResult {
             .map(|(&errno, &count)| ErrorCount { errno, message: error_text(errno), count })
             .collect(),
         short: failures.short,
-        response_ns,
+        latency_ns,
         completion_ns,
         offered_iops: open.map(|open| open.offered[index] as f64 / window_seconds(measurement)),
         histogram,
@@ -182,7 +182,7 @@ fn window_seconds(measurement: &Measurement) -> f64 {
 
 /// The slices, several to a point; where the run ended early, without a last point that would be
 /// cut short.
-fn series(kept: &Kept<'_>) -> Series {
+fn series(kept: &SteadyWindow<'_>) -> Series {
     let per_point = kept.slices().len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
     let slice_length = kept.measurement().window.slice_length();
     let mut series =
@@ -194,10 +194,10 @@ fn series(kept: &Kept<'_>) -> Series {
             break;
         }
         let ios: u64 = slices.iter().map(Slice::total_ios).sum();
-        let response: u64 =
-            slices.iter().map(|slice| slice.response_ns[0] + slice.response_ns[1]).sum();
+        let latency: u64 =
+            slices.iter().map(|slice| slice.latency_ns[0] + slice.latency_ns[1]).sum();
         series.ios.push(ios);
-        series.response_mean_ns.push((ios > 0).then(|| response as f64 / ios as f64));
+        series.latency_mean_ns.push((ios > 0).then(|| latency as f64 / ios as f64));
     }
     series
 }
@@ -216,13 +216,13 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
             let counts = &interval.counts;
             let direction = |side: usize| {
                 let (ios, bytes) = (counts.ios[side], counts.bytes[side]);
-                let histogram = &interval.response[side];
+                let histogram = &interval.latency[side];
                 asked[side].then(|| IntervalDirection {
                     ios,
                     bytes,
                     iops: ios as f64 / seconds,
                     bytes_per_s: bytes as f64 / seconds,
-                    response_ns: time_summary(histogram, ios, counts.response_ns[side], None),
+                    latency_ns: time_summary(histogram, ios, counts.latency_ns[side], None),
                 })
             };
             IntervalResult {
@@ -236,7 +236,7 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
         .collect()
 }
 
-fn open_loop(open: &OpenTally, kept: &Kept<'_>) -> OpenLoop {
+fn open_loop(open: &OpenTally, kept: &SteadyWindow<'_>) -> OpenLoop {
     let late = open.late.snapshot();
     let handed_over = late.count();
     OpenLoop {

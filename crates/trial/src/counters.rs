@@ -1,7 +1,7 @@
 //! What was counted outside of the jobs, over the part of a run that is reported.
 
 use crate::cost::cpu_cost;
-use crate::kept::Kept;
+use crate::steady_window::SteadyWindow;
 use engine::{DeviceSample, ProbeSample};
 use record::{
     ComponentUse, CpuCost, DeviceCounters, EngineName, Measured, Nanos, OpKind, PhaseUse, Workload,
@@ -14,7 +14,7 @@ const LATENESS_PARTS: u64 = 50;
 
 /// The readings at both ends of the part, or why they say nothing about it: read too far from its
 /// edges, as happens when the jobs leave no processor to the thread that reads them.
-fn readings<'a>(kept: &Kept<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
+fn readings<'a>(kept: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
     let measurement = kept.measurement();
     let Some(before) = measurement.before.get(kept.cut()) else {
         return Err("the counters were not read at the end of the warm-up".to_owned());
@@ -32,12 +32,12 @@ fn readings<'a>(kept: &Kept<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), S
     Ok((before, after))
 }
 
-fn ours(kept: &Kept<'_>) -> (u64, u64) {
+fn ours(kept: &SteadyWindow<'_>) -> (u64, u64) {
     let total = kept.total();
     (total.total_ios(), total.bytes[0] + total.bytes[1])
 }
 
-pub(crate) fn cpu(kept: &Kept<'_>) -> Measured<CpuCost> {
+pub(crate) fn cpu(kept: &SteadyWindow<'_>) -> Measured<CpuCost> {
     let measurement = kept.measurement();
     if measurement.after.cpu.is_none() {
         return Measured::not(measurement.no_cpu_reason.clone());
@@ -61,7 +61,7 @@ const EACH_SHOWN: usize = 64;
 const BUSIEST_SHOWN: usize = 16;
 
 /// How busy the components of a simulated device were; none on a real one.
-pub(crate) fn components(kept: &Kept<'_>) -> Vec<ComponentUse> {
+pub(crate) fn components(kept: &SteadyWindow<'_>) -> Vec<ComponentUse> {
     let Ok((before, after)) = readings(kept) else { return Vec::new() };
     let span_ns = after.at.since(before.at).0.max(1) as f64;
     let pairs = before.components.iter().zip(&after.components);
@@ -145,7 +145,10 @@ fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
     ComponentUse { name, units, busy_share: all_busy / f64::from(units.max(1)), phases }
 }
 
-pub(crate) fn device_counters(workload: &Workload, kept: &Kept<'_>) -> Measured<DeviceCounters> {
+pub(crate) fn device_counters(
+    workload: &Workload,
+    kept: &SteadyWindow<'_>,
+) -> Measured<DeviceCounters> {
     let measurement = kept.measurement();
     if measurement.after.device.is_none() {
         return Measured::not(measurement.no_device_reason.clone());

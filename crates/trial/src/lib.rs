@@ -1,58 +1,58 @@
 //! One workload, run once: the loop of a job, the two ways to drive jobs, and what becomes of it.
 //!
-//! A job is a [`Worker`], a state machine that any driver can step. [`RealRig`] gives each job a
-//! thread; [`SimRig`] steps all jobs on one thread in order of virtual time. Both end in the same
-//! [`Measurement`], which [`conduct`] turns into the trial document with its findings. Whether the
+//! A job is a [`Worker`], a state machine that any driver can step. [`RealBackend`] gives each job a
+//! thread; [`SimBackend`] steps all jobs on one thread in order of virtual time. Both end in the same
+//! [`Measurement`], which [`run_trial`] turns into the trial document with its findings. Whether the
 //! numbers mean what they say is decided in [`validity`], from the document alone, so that it can
 //! be decided again later.
 #![forbid(unsafe_code)]
 
 mod assemble;
-mod board;
+mod completion_batch;
 mod control;
 mod cost;
 mod counters;
 mod discipline;
-mod edges;
 mod error;
-mod gathering;
-mod kept;
+mod job_counters;
 mod measurement;
 mod pace;
 mod read_back;
 mod real;
-mod scene;
+mod scenario;
+mod steady_window;
 mod threads;
 pub mod validity;
 pub mod verify;
 mod virtual_time;
 mod warm_up;
 mod watch;
+mod window_boundaries;
 mod worker;
 
-pub use assemble::{Identity, conduct};
-pub use board::Board;
+pub use assemble::{Identity, run_trial};
+pub use completion_batch::CompletionBatch;
 pub use control::Control;
 pub use cost::cpu_findings;
 pub use discipline::CALLBACK_DEPTH_MAX;
 pub use error::TrialError;
-pub use gathering::Gathering;
+pub use job_counters::JobCounters;
 pub use measurement::{
     BatchTally, Failures, IntervalTally, JobTally, Measurement, OpenTally, SEGMENTS, SLICES,
     SLICES_PER_SEGMENT, Segment, Slice, Stuck, Window,
 };
 pub use read_back::{not_read_back, read_back};
-pub use real::{RealRig, ceiling_iops};
-pub use scene::{GroupLimit, Scene, SceneLoad, observe};
+pub use real::{RealBackend, ceiling_iops};
+pub use scenario::{GroupLimit, Scenario, ScenarioLoad, observe};
 pub use threads::Opening;
-pub use virtual_time::SimRig;
+pub use virtual_time::SimBackend;
 pub use worker::{JobPlan, Step, Worker};
 
 use record::Workload;
 use std::sync::atomic::AtomicBool;
 
 /// Something that can run workloads: a real target or a simulated one.
-pub trait Rig {
+pub trait TrialBackend {
     /// Runs a workload; `stop` ends it early with [`TrialError::Interrupted`]. `tick` is called a
     /// few times a second with the share of the run that is over (real runs only).
     ///

@@ -52,7 +52,7 @@ pub struct Slice {
     /// Bytes that they transferred.
     pub bytes: [u64; 2],
     /// Sum of their response times.
-    pub response_ns: [u64; 2],
+    pub latency_ns: [u64; 2],
     /// Sum of their completion times; zero in a closed loop, where they are the response times.
     pub completion_ns: [u64; 2],
     /// Time spent polling for the next arrival.
@@ -65,7 +65,7 @@ impl Slice {
         for direction in 0..2 {
             self.ios[direction] += other.ios[direction];
             self.bytes[direction] += other.bytes[direction];
-            self.response_ns[direction] += other.response_ns[direction];
+            self.latency_ns[direction] += other.latency_ns[direction];
             self.completion_ns[direction] += other.completion_ns[direction];
         }
         self.spin_ns += other.spin_ns;
@@ -82,7 +82,7 @@ impl Slice {
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// Response times.
-    pub response: [HistogramSnapshot; 2],
+    pub latency: [HistogramSnapshot; 2],
     /// Completion times; empty in a closed loop.
     pub completion: [HistogramSnapshot; 2],
 }
@@ -93,7 +93,7 @@ pub struct IntervalTally {
     /// Counts and sums.
     pub counts: Slice,
     /// Response times.
-    pub response: [HistogramSnapshot; 2],
+    pub latency: [HistogramSnapshot; 2],
 }
 
 /// Requests of one direction that did not complete in full, at any time of the run.
@@ -155,7 +155,7 @@ pub struct BatchTally {
     /// The longest.
     pub timed_max_ns: u64,
     /// Completions that were waited for at once; of several jobs the most.
-    pub waited_for: u32,
+    pub complete_batch: u32,
     /// Waits for several of which it was seen how long the first completion was held back.
     pub waits: u64,
     /// Sum of these times.
@@ -171,7 +171,7 @@ impl BatchTally {
         self.timed += other.timed;
         self.timed_ns += other.timed_ns;
         self.timed_max_ns = self.timed_max_ns.max(other.timed_max_ns);
-        self.waited_for = self.waited_for.max(other.waited_for);
+        self.complete_batch = self.complete_batch.max(other.complete_batch);
         self.waits += other.waits;
         self.waits_ns += other.waits_ns;
         self.waits_max_ns = self.waits_max_ns.max(other.waits_max_ns);
@@ -245,11 +245,11 @@ impl JobTally {
     /// Adds histograms (response, completion) to the segment and interval in progress.
     pub(crate) fn add_histograms(&mut self, histograms: &[[HistogramSnapshot; 2]; 2]) {
         if let Some(segment) = self.segments.last_mut() {
-            absorb_pair(&mut segment.response, &histograms[0]);
+            absorb_pair(&mut segment.latency, &histograms[0]);
             absorb_pair(&mut segment.completion, &histograms[1]);
         }
         if let Some(interval) = self.intervals.last_mut() {
-            absorb_pair(&mut interval.response, &histograms[0]);
+            absorb_pair(&mut interval.latency, &histograms[0]);
         }
     }
 
@@ -257,12 +257,12 @@ impl JobTally {
     pub fn merge(&mut self, other: &Self) {
         add_each(&mut self.slices, &other.slices, Slice::add);
         add_each(&mut self.segments, &other.segments, |mine, theirs| {
-            absorb_pair(&mut mine.response, &theirs.response);
+            absorb_pair(&mut mine.latency, &theirs.latency);
             absorb_pair(&mut mine.completion, &theirs.completion);
         });
         add_each(&mut self.intervals, &other.intervals, |mine, theirs| {
             mine.counts.add(&theirs.counts);
-            absorb_pair(&mut mine.response, &theirs.response);
+            absorb_pair(&mut mine.latency, &theirs.latency);
         });
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
             mine.short += theirs.short;

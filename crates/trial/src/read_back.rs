@@ -5,7 +5,7 @@
 //! document says how many stayed. Each block is read by a plain call, not by the engine under
 //! test, whose own faults could then hide each other.
 
-use crate::verify::{Checked, Ledger};
+use crate::verify::{Checked, VerifyLog};
 use record::{Bytes, Workload, format_bytes};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, pread};
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 #[must_use]
 pub fn read_back(
     workload: &Workload,
-    ledgers: Vec<Ledger>,
+    ledgers: Vec<VerifyLog>,
     files: &[OwnedFd],
     stop: &AtomicBool,
 ) -> Checked {
@@ -36,10 +36,10 @@ pub fn read_back(
 
 /// What there is to say where nothing can be read back, as of a device that does not answer.
 #[must_use]
-pub fn not_read_back(ledgers: &[Ledger], why: &str) -> Checked {
+pub fn not_read_back(ledgers: &[VerifyLog], why: &str) -> Checked {
     let mut checked = Checked::default();
     checked.result.method = format!("not read back: {why}");
-    checked.result.unchecked = ledgers.iter().map(Ledger::written).sum();
+    checked.result.unchecked = ledgers.iter().map(VerifyLog::written).sum();
     checked
 }
 

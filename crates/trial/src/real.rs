@@ -1,7 +1,10 @@
 //! A real target: its descriptors, its probe, and the limits of the harness beside it.
 
 use crate::threads::{Opening, ThreadedRun};
-use crate::{BatchTally, Gathering, JobPlan, Measurement, Rig, Step, TrialError, Window, Worker};
+use crate::{
+    BatchTally, CompletionBatch, JobPlan, Measurement, Step, TrialBackend, TrialError, Window,
+    Worker,
+};
 use engine::{
     Clock, ENGINES, Engine, EngineVisitor, JobClock, NullEngine, OpenEngine, Probe, Setup,
     clock_cost_ns, visit_engine,
@@ -18,7 +21,7 @@ const CEILING_RUN: Nanos = Nanos(1_000_000);
 const CEILING_RUNS: u32 = 3;
 
 /// Runs workloads on targets, each open once for each cache mode that is used.
-pub struct RealRig {
+pub struct RealBackend {
     /// Shared with the threads of jobs: one that a silent device keeps must find its descriptors,
     /// not others under the same numbers.
     files: BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>,
@@ -35,7 +38,7 @@ pub struct RealRig {
 /// job, jobs, share of reads, largest request.
 type GatheringKey = (EngineName, CacheMode, u32, u32, u8, Bytes);
 
-impl RealRig {
+impl RealBackend {
     /// A rig on descriptors of the targets, in order, whose flags fit their cache modes.
     #[must_use]
     pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFd>>, probe: Box<dyn Probe>) -> Self {
@@ -93,18 +96,18 @@ impl RealRig {
 
     /// What is known of how many completions to wait for. A run by bytes has no time before its
     /// window to find out.
-    fn gathering(&self, workload: &Workload) -> Gathering {
+    fn gathering(&self, workload: &Workload) -> CompletionBatch {
         let limited = workload.stop.max_bytes.is_some() || workload.stop.passes.is_some();
         match self.gatherings.get(&gathering_key(workload)) {
-            Some(&number) => Gathering::Fixed(number),
-            None if limited => Gathering::Fixed(1),
-            None => Gathering::Search,
+            Some(&number) => CompletionBatch::Fixed(number),
+            None if limited => CompletionBatch::Fixed(1),
+            None => CompletionBatch::Search,
         }
     }
 
     fn note_gathering(&mut self, workload: &Workload, measurement: &Measurement) {
-        if self.gathering(workload) == Gathering::Search {
-            let number = measurement.tally.batches.waited_for.max(1);
+        if self.gathering(workload) == CompletionBatch::Search {
+            let number = measurement.tally.batches.complete_batch.max(1);
             self.gatherings.insert(gathering_key(workload), number);
         }
     }
@@ -156,13 +159,13 @@ fn batching(tally: &BatchTally) -> Option<Batching> {
         requests_per_call: tally.requests as f64 / tally.calls as f64,
         error_mean_ns: tally.timed_ns as f64 / tally.timed as f64,
         error_max_ns: tally.timed_max_ns,
-        waited_for: tally.waited_for,
+        complete_batch: tally.complete_batch,
         held_mean_ns: (tally.waits > 0).then(|| tally.waits_ns as f64 / tally.waits as f64),
         held_max_ns: (tally.waits > 0).then_some(tally.waits_max_ns),
     })
 }
 
-impl Rig for RealRig {
+impl TrialBackend for RealBackend {
     fn measure(
         &mut self,
         workload: &Workload,

@@ -8,13 +8,13 @@
 //! deadlines in every wait of every job (a timer armed per system call, and a synchronous engine
 //! has none), and a signal to a stuck thread (uninterruptible sleep ignores it).
 
-use crate::gathering::search_time;
+use crate::completion_batch::search_time;
 use crate::read_back::{not_read_back, read_back};
-use crate::verify::Ledger;
+use crate::verify::VerifyLog;
 use crate::watch::{Watch, Watched};
 use crate::{
-    Board, Control, Gathering, JobPlan, JobTally, Measurement, Step, Stuck, TrialError, Window,
-    Worker,
+    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, Step, Stuck, TrialError,
+    Window, Worker,
 };
 use engine::{Clock, Engine, EngineError, JobClock, Probe, Setup};
 use record::{Arrival, EndedBy, Nanos, Workload};
@@ -38,7 +38,7 @@ const SPIN: Nanos = Nanos(50_000);
 pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync>;
 
 /// What a job's thread ends with.
-type Outcome = Result<(JobTally, Option<Ledger>), EngineError>;
+type Outcome = Result<(JobTally, Option<VerifyLog>), EngineError>;
 
 /// Where the threads wait until all engines are open.
 #[derive(Default)]
@@ -73,7 +73,7 @@ pub(crate) struct ThreadedRun<'a> {
     pub(crate) workload: &'a Workload,
     /// Requests that a job has in flight.
     pub(crate) depth: u32,
-    pub(crate) gathering: Gathering,
+    pub(crate) gathering: CompletionBatch,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tick: &'a mut dyn FnMut(f64),
@@ -89,8 +89,8 @@ impl ThreadedRun<'_> {
         let crew = Crew::start(&self, open)?;
         let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(jobs)));
         let search = match self.gathering {
-            Gathering::Search => search_time(self.depth),
-            Gathering::Fixed(_) => Nanos(0),
+            CompletionBatch::Search => search_time(self.depth),
+            CompletionBatch::Fixed(_) => Nanos(0),
         };
         let begin = self.clock.now().plus(lead).plus(search).plus(self.workload.ramp_ns);
         let window = Window { begin, end: begin.plus(self.workload.runtime_ns) };
@@ -173,7 +173,7 @@ pub(crate) fn ending(
 /// The threads of a run.
 struct Crew {
     handles: Vec<JoinHandle<Outcome>>,
-    boards: Vec<Arc<Board>>,
+    boards: Vec<Arc<JobCounters>>,
     gate: Arc<Gate>,
     endings: mpsc::Receiver<u32>,
 }
@@ -181,7 +181,7 @@ struct Crew {
 /// What came of them.
 struct Gathered {
     tally: JobTally,
-    ledgers: Vec<Ledger>,
+    ledgers: Vec<VerifyLog>,
     stuck: Stuck,
 }
 
@@ -199,7 +199,7 @@ impl Crew {
         let mut crew = Self { handles: Vec::new(), boards: Vec::new(), gate, endings };
         let mut failure = None;
         for job in 0..jobs {
-            let board = Arc::new(Board::new());
+            let board = Arc::new(JobCounters::new());
             crew.boards.push(Arc::clone(&board));
             let life = Life {
                 job,
@@ -271,11 +271,11 @@ struct Life {
     files: Arc<Vec<OwnedFd>>,
     workload: Arc<Workload>,
     depth: u32,
-    gathering: Gathering,
+    gathering: CompletionBatch,
     seed: u64,
     clock: JobClock,
     gate: Arc<Gate>,
-    board: Arc<Board>,
+    board: Arc<JobCounters>,
 }
 
 /// Says that the thread is over, however it ends; one that panics ends the run for all.

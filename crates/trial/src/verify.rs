@@ -1,6 +1,6 @@
 //! What a job wrote, kept so that it can be read back and judged.
 //!
-//! A [`Ledger`] keeps for each block of a job's region which write it holds. Jobs keep to regions of
+//! A [`VerifyLog`] keeps for each block of a job's region which write it holds. Jobs keep to regions of
 //! their own when they verify, so one ledger knows all writes to its blocks. Several of them may
 //! be in flight to one block: when the last one that began did so, those that were still in flight
 //! may have reached the device before or after it, and each of them is as right as the last. What
@@ -28,7 +28,7 @@ use workload::{Region, Request};
 const LEAF_BLOCKS: usize = 1_024;
 /// Set in a block's word while a write to it is in flight.
 const IN_FLIGHT: u32 = 1 << 31;
-/// Set where [`Ledger::overlaps`] says what the block may hold.
+/// Set where [`VerifyLog::overlaps`] says what the block may hold.
 const OVERLAP: u32 = 1 << 30;
 /// The part of a generation that a word holds. Two writes of one block that lie a thousand million
 /// writes apart look alike, one in as many pairs.
@@ -131,7 +131,7 @@ enum Expected<'a> {
 
 /// The blocks of one job and the writes that they hold.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct VerifyLog {
     tags: Tags,
     region: Region,
     job: u32,
@@ -142,7 +142,7 @@ pub struct Ledger {
     overlaps: HashMap<u64, Overlap>,
 }
 
-impl Ledger {
+impl VerifyLog {
     /// The ledger of a job (0 to `numjobs - 1`) of a run with this seed.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64, job: u32) -> Self {

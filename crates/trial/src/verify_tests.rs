@@ -21,7 +21,7 @@ fn workload() -> Workload {
 /// What a disk does with a write.
 #[derive(Clone, Copy)]
 enum Fate {
-    Kept,
+    SteadyWindow,
     Dropped,
     To(u64),
     Half,
@@ -30,13 +30,13 @@ enum Fate {
 struct Bench {
     workload: Workload,
     disk: Vec<u8>,
-    ledger: Ledger,
+    ledger: VerifyLog,
 }
 
 impl Bench {
     fn new(workload: Workload) -> Self {
         let disk = vec![0; workload.size_bytes.0 as usize];
-        let ledger = Ledger::new(&workload, SEED, 0);
+        let ledger = VerifyLog::new(&workload, SEED, 0);
         Self { workload, disk, ledger }
     }
 
@@ -58,7 +58,7 @@ impl Bench {
         let mut content = vec![generation as u8; BLOCK as usize];
         stamp(&mut content, block * BLOCK, generation, tags.seed);
         let (place, length) = match fate {
-            Fate::Kept => (block, BLOCK),
+            Fate::SteadyWindow => (block, BLOCK),
             Fate::Dropped => return,
             Fate::To(other) => (other, BLOCK),
             Fate::Half => (block, BLOCK / 2),
@@ -80,7 +80,7 @@ impl Bench {
 }
 
 /// Reads back from `disk`, on which reads that touch the blocks of `broken` fail.
-fn check(ledger: Ledger, disk: &[u8], broken: &[u64]) -> Checked {
+fn check(ledger: VerifyLog, disk: &[u8], broken: &[u64]) -> Checked {
     ledger.check(&AtomicBool::new(false), &mut |offset, memory| {
         assert_eq!(memory.as_ptr() as usize % PAGE_BYTES, 0, "memory for O_DIRECT");
         let end = offset + memory.len() as u64;
@@ -102,7 +102,7 @@ fn faults(result: &VerifyResult) -> [u64; 5] {
 fn what_was_written_last_is_good_and_only_that_is_looked_at() {
     let mut bench = Bench::new(workload());
     for block in [3, 4, 40, 3] {
-        bench.write(block, Fate::Kept);
+        bench.write(block, Fate::SteadyWindow);
     }
     let result = bench.check();
     assert_eq!(faults(&result), [3, 0, 0, 0, 0]);
@@ -112,9 +112,9 @@ fn what_was_written_last_is_good_and_only_that_is_looked_at() {
 #[test]
 fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
     let mut bench = Bench::new(workload());
-    bench.write(1, Fate::Kept);
+    bench.write(1, Fate::SteadyWindow);
     bench.write(5, Fate::Dropped);
-    bench.write(6, Fate::Kept);
+    bench.write(6, Fate::SteadyWindow);
     bench.write(6, Fate::Dropped);
     let result = bench.check();
     assert_eq!(faults(&result), [1, 1, 0, 0, 1]);
@@ -139,7 +139,7 @@ fn a_write_that_never_arrived_is_lost_or_leaves_an_older_one() {
 #[test]
 fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
     let mut bench = Bench::new(workload());
-    bench.write(8, Fate::Kept);
+    bench.write(8, Fate::SteadyWindow);
     bench.write(7, Fate::To(8));
     let result = bench.check();
     assert_eq!(faults(&result), [0, 1, 1, 0, 0]);
@@ -152,7 +152,7 @@ fn a_write_to_another_place_is_misplaced_there_and_missed_here() {
 #[test]
 fn half_a_write_is_torn() {
     let mut bench = Bench::new(workload());
-    bench.write(2, Fate::Kept);
+    bench.write(2, Fate::SteadyWindow);
     bench.write(2, Fate::Half);
     let result = bench.check();
     assert_eq!(faults(&result), [0, 0, 0, 1, 0]);
@@ -169,7 +169,7 @@ fn of_two_writes_in_flight_at_once_either_may_stay() {
         let mut bench = Bench::new(workload());
         let writes = [bench.begin(9), bench.begin(9)];
         for place in order {
-            bench.store(9, writes[place], Fate::Kept);
+            bench.store(9, writes[place], Fate::SteadyWindow);
         }
         bench.end(9, writes[0], true);
         bench.end(9, writes[1], true);
@@ -187,7 +187,7 @@ fn a_write_that_ended_before_the_last_began_is_stale_also_beside_a_slow_one() {
         let quick = bench.begin(9);
         bench.end(9, quick, true);
         let last = bench.begin(9);
-        bench.store(9, [slow, quick, last][stays], Fate::Kept);
+        bench.store(9, [slow, quick, last][stays], Fate::SteadyWindow);
         bench.end(9, last, true);
         bench.end(9, slow, true);
         let result = bench.check();
@@ -201,7 +201,7 @@ fn a_later_write_alone_ends_all_doubt() {
     let (first, second) = (bench.begin(9), bench.begin(9));
     bench.end(9, second, true);
     bench.end(9, first, false);
-    bench.write(9, Fate::Kept);
+    bench.write(9, Fate::SteadyWindow);
     bench.write(9, Fate::Dropped);
     assert_eq!(faults(&bench.check()), [0, 0, 0, 0, 1]);
 }
@@ -221,14 +221,14 @@ fn nothing_is_said_of_a_block_whose_write_failed_or_never_came_back() {
 fn a_block_that_cannot_be_read_is_counted_and_does_not_hide_its_neighbours() {
     let mut bench = Bench::new(workload());
     for block in 10..20 {
-        bench.write(block, Fate::Kept);
+        bench.write(block, Fate::SteadyWindow);
     }
     let checked = check(bench.ledger, &bench.disk, &[13]);
     assert_eq!((checked.result.good, checked.result.unchecked), (9, 1));
     assert_eq!(checked.errors, BTreeMap::from([(EIO, 1)]));
     let mut bench = Bench::new(workload());
-    bench.write(62, Fate::Kept);
-    bench.write(63, Fate::Kept);
+    bench.write(62, Fate::SteadyWindow);
+    bench.write(63, Fate::SteadyWindow);
     let cut = 63 * BLOCK as usize + 100;
     let checked = check(bench.ledger, &bench.disk[..cut], &[]);
     assert_eq!((checked.result.good, checked.short), (1, 1), "a file that ends early");
@@ -240,7 +240,11 @@ fn a_large_write_covers_all_of_its_blocks() {
     let request = Bench::request(16, 32);
     let generation = bench.ledger.begin(request);
     for block in 16..48 {
-        bench.store(block, generation, if block == 30 { Fate::Dropped } else { Fate::Kept });
+        bench.store(
+            block,
+            generation,
+            if block == 30 { Fate::Dropped } else { Fate::SteadyWindow },
+        );
     }
     bench.ledger.end(request, generation, true);
     let result = bench.check();
@@ -252,15 +256,15 @@ fn a_large_write_covers_all_of_its_blocks() {
 fn a_run_of_reads_holds_all_blocks_against_the_tags_of_an_earlier_run() {
     let mut earlier = Bench::new(workload());
     for block in 0..64 {
-        earlier.write(block, Fate::Kept);
+        earlier.write(block, Fate::SteadyWindow);
     }
     earlier.store(20, 21, Fate::To(22));
     earlier.store(30, 99, Fate::Half);
     earlier.disk[40 * BLOCK as usize..41 * BLOCK as usize].fill(0xAA);
     let reads = Workload { read_percent: 100, ..workload() };
-    let result = check(Ledger::new(&reads, SEED, 0), &earlier.disk, &[]).result;
+    let result = check(VerifyLog::new(&reads, SEED, 0), &earlier.disk, &[]).result;
     assert_eq!(faults(&result), [61, 1, 1, 1, 0]);
-    let other_seed = check(Ledger::new(&reads, SEED + 1, 0), &earlier.disk, &[]).result;
+    let other_seed = check(VerifyLog::new(&reads, SEED + 1, 0), &earlier.disk, &[]).result;
     assert_eq!(other_seed.good, 0);
     assert!(other_seed.bad[0].detail.contains("another run"), "{}", other_seed.bad[0].detail);
 }
@@ -269,7 +273,7 @@ fn a_run_of_reads_holds_all_blocks_against_the_tags_of_an_earlier_run() {
 fn requests_of_a_sector_have_blocks_of_a_sector() {
     let bs = vec![record::SizeShare { bytes: Bytes(512), percent: 100 }];
     let small = Workload { bs, ..workload() };
-    let mut ledger = Ledger::new(&small, SEED, 0);
+    let mut ledger = VerifyLog::new(&small, SEED, 0);
     let request = Request { offset: 1_536, bytes: 512, op: OpKind::Write };
     let generation = ledger.begin(request);
     ledger.end(request, generation, true);

@@ -8,15 +8,15 @@
 
 use crate::read_back::not_read_back;
 use crate::threads::ending;
-use crate::verify::Ledger;
+use crate::verify::VerifyLog;
 use crate::watch::{FIRST_LOOK, precise};
 use crate::{
-    Board, Control, Gathering, JobPlan, JobTally, Measurement, Rig, SEGMENTS, SLICES,
-    SLICES_PER_SEGMENT, Step, Stuck, TrialError, Window, Worker,
+    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, SEGMENTS, SLICES,
+    SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker,
 };
 use engine::{Engine, Probe, ProbeSample};
 use record::{EndedBy, EngineName, Nanos, Workload};
-use simdisk::{Conditions, Passed, Room, SimClock, SimEngine, SimProbe, SimSpec};
+use simdisk::{Conditions, Passed, SimClock, SimEngine, SimHost, SimProbe, SimSpec};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs workloads on one simulated device, whose state and time go on from trial to trial.
 #[derive(Debug)]
-pub struct SimRig {
-    room: Rc<RefCell<Room>>,
+pub struct SimBackend {
+    room: Rc<RefCell<SimHost>>,
 }
 
-impl SimRig {
+impl SimBackend {
     /// A rig with a fresh device; `seed` makes its service times.
     #[must_use]
     pub fn new(spec: &SimSpec, seed: u64) -> Self {
-        let room = Room::new(spec.build(seed), format!("sim:{}", spec.text));
+        let room = SimHost::new(spec.build(seed), format!("sim:{}", spec.text));
         Self { room: Rc::new(RefCell::new(room)) }
     }
 
@@ -59,8 +59,8 @@ impl SimRig {
         };
         self.room.borrow_mut().admit(workload.numjobs, &conditions);
         let control = Arc::new(Control::new(workload, window));
-        let boards: Vec<Arc<Board>> =
-            (0..workload.numjobs).map(|_| Arc::new(Board::new())).collect();
+        let boards: Vec<Arc<JobCounters>> =
+            (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
         let workers = (0..workload.numjobs).map(|job| {
             let plan = JobPlan {
                 workload,
@@ -70,7 +70,7 @@ impl SimRig {
                 control: Arc::clone(&control),
                 board: Arc::clone(&boards[job as usize]),
                 spin: Nanos(0),
-                gathering: Gathering::Fixed(1),
+                gathering: CompletionBatch::Fixed(1),
             };
             let engine = wrap(job, SimEngine::new(&self.room, job));
             Some(Worker::new(engine, SimClock::new(&self.room), &plan))
@@ -120,7 +120,7 @@ impl SimRig {
     }
 }
 
-impl Rig for SimRig {
+impl TrialBackend for SimBackend {
     fn measure(
         &mut self,
         workload: &Workload,
@@ -138,10 +138,10 @@ impl Rig for SimRig {
 
 /// A run on its way.
 struct Drive<'a, E> {
-    room: &'a Rc<RefCell<Room>>,
+    room: &'a Rc<RefCell<SimHost>>,
     /// `None` for one that has ended.
     workers: Vec<Option<Worker<E, SimClock>>>,
-    boards: &'a [Arc<Board>],
+    boards: &'a [Arc<JobCounters>],
     control: &'a Control,
     workload: &'a Workload,
     stop: &'a AtomicBool,
@@ -160,7 +160,7 @@ struct Drive<'a, E> {
     next_look: usize,
     tally: JobTally,
     stuck: Stuck,
-    ledgers: Vec<Ledger>,
+    ledgers: Vec<VerifyLog>,
 }
 
 impl<E: Engine> Drive<'_, E> {

@@ -59,7 +59,7 @@ const OPEN_MARGIN: f64 = 1.5;
 /// Number of segments to leave out at the start of these whole slices.
 pub(crate) fn segments_to_cut(slices: &[Slice], open: bool) -> usize {
     let value = |slice: &Slice| {
-        let sum = if open { &slice.response_ns } else { &slice.ios };
+        let sum = if open { &slice.latency_ns } else { &slice.ios };
         (sum[0] + sum[1]) as f64
     };
     let series: Vec<f64> = slices.iter().map(value).collect();
@@ -208,16 +208,16 @@ mod tests {
         let mut wait = if busy { exponential(rng) * service / (1.0 - load) } else { 0.0 };
         let mut arrival = exponential(rng) * mean_gap;
         loop {
-            let response = wait + exponential(rng) * service;
+            let latency = wait + exponential(rng) * service;
             let gap = exponential(rng) * mean_gap;
-            if let Some(slice) = slices.get_mut((arrival + response) as usize) {
+            if let Some(slice) = slices.get_mut((arrival + latency) as usize) {
                 slice.ios[0] += 1;
-                slice.response_ns[0] += (response * 1e6) as u64;
+                slice.latency_ns[0] += (latency * 1e6) as u64;
             }
             if arrival > SLICES as f64 {
                 return slices;
             }
-            wait = (response - gap).max(0.0);
+            wait = (latency - gap).max(0.0);
             arrival += gap;
         }
     }
@@ -303,7 +303,7 @@ mod tests {
             let mut slices = open_run(0.5, 50.0, false, &mut rng);
             for (index, slice) in slices.iter_mut().enumerate() {
                 let factor = 1.0 + 2.0 * (-(index as f64) / 30.0).exp();
-                slice.response_ns[0] = (slice.response_ns[0] as f64 * factor) as u64;
+                slice.latency_ns[0] = (slice.latency_ns[0] as f64 * factor) as u64;
             }
             segments_to_cut(&slices, true) > 0
         });

@@ -1,7 +1,7 @@
 //! The thread that waits for the jobs: it reads the counters, looks at the precision, and notices
 //! a device that has fallen silent.
 
-use crate::{Board, Control, SEGMENTS, SLICES, SLICES_PER_SEGMENT};
+use crate::{Control, JobCounters, SEGMENTS, SLICES, SLICES_PER_SEGMENT};
 use engine::{Clock, JobClock, Probe, ProbeSample};
 use record::{EndedBy, Nanos, Workload};
 use std::sync::Arc;
@@ -22,8 +22,8 @@ pub(crate) const FIRST_LOOK: usize = stats::FIRST_LOOK;
 ///
 /// Looking again and again until an interval is narrow selects the moments at which it is narrow
 /// by chance, so the looks are few, four at most, and `stats::known_to` says what else it takes.
-pub(crate) fn precise(boards: &[Arc<Board>], asked_ppm: u32, next_look: &mut usize) -> bool {
-    let finished = |board: &Arc<Board>| board.kept().slices.len().saturating_sub(1);
+pub(crate) fn precise(boards: &[Arc<JobCounters>], asked_ppm: u32, next_look: &mut usize) -> bool {
+    let finished = |board: &Arc<JobCounters>| board.kept().slices.len().saturating_sub(1);
     let whole = boards.iter().map(finished).min().unwrap_or(0);
     if whole < *next_look {
         return false;
@@ -43,7 +43,7 @@ pub(crate) fn precise(boards: &[Arc<Board>], asked_ppm: u32, next_look: &mut usi
 pub(crate) struct Watch<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) control: &'a Control,
-    pub(crate) boards: &'a [Arc<Board>],
+    pub(crate) boards: &'a [Arc<JobCounters>],
     pub(crate) clock: JobClock,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) endings: &'a mpsc::Receiver<u32>,

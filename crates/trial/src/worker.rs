@@ -16,12 +16,12 @@
 //! request. Rejected: a timestamp per request on its own clock reading (at depth 32 most of the
 //! harness's time), and keeping every response time (memory traffic that the device would feel).
 
-use crate::board::BatchSums;
-use crate::edges::Edges;
-use crate::gathering::Search;
+use crate::completion_batch::Search;
+use crate::job_counters::BatchSums;
 use crate::pace::{Arrivals, Think};
-use crate::verify::Ledger;
-use crate::{BatchTally, Board, Control, Gathering, JobTally, Window};
+use crate::verify::VerifyLog;
+use crate::window_boundaries::WindowBoundaries;
+use crate::{BatchTally, CompletionBatch, Control, JobCounters, JobTally, Window};
 use engine::{Clock, Completion, Engine, EngineError, Submission};
 use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
 use std::sync::Arc;
@@ -65,11 +65,11 @@ pub struct JobPlan<'a> {
     /// When the run ends.
     pub control: Arc<Control>,
     /// Where it makes known what it counts.
-    pub board: Arc<Board>,
+    pub board: Arc<JobCounters>,
     /// How long before an arrival it stops to block in the kernel and polls; zero in virtual time.
     pub spin: Nanos,
     /// How many completions it waits for at once, in a closed loop.
-    pub gathering: Gathering,
+    pub gathering: CompletionBatch,
 }
 
 impl<'a> JobPlan<'a> {
@@ -82,9 +82,9 @@ impl<'a> JobPlan<'a> {
             job: 0,
             depth: workload.iodepth,
             control: Arc::new(Control::new(workload, window)),
-            board: Arc::new(Board::new()),
+            board: Arc::new(JobCounters::new()),
             spin: Nanos(0),
-            gathering: Gathering::Fixed(1),
+            gathering: CompletionBatch::Fixed(1),
         }
     }
 }
@@ -117,7 +117,7 @@ pub struct Worker<E, C> {
     batch: Vec<Request>,
     next: usize,
     pub(crate) control: Arc<Control>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<JobCounters>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) free: Vec<u32>,
     pub(crate) prepared: Vec<Submission>,
@@ -127,7 +127,7 @@ pub struct Worker<E, C> {
     pub(crate) now: Nanos,
     pub(crate) stopping: bool,
     failures_in_a_row: u64,
-    pub(crate) edges: Edges,
+    pub(crate) edges: WindowBoundaries,
     last_counted: Nanos,
     batches: BatchTally,
     /// Completions that are waited for at once, and the search for that number.
@@ -146,7 +146,7 @@ pub struct Worker<E, C> {
     pub(crate) callback_depth: u32,
     pub(crate) arrivals: Option<Box<Arrivals>>,
     pub(crate) think: Think,
-    ledger: Option<Box<Ledger>>,
+    ledger: Option<Box<VerifyLog>>,
     generations: Vec<u64>,
 }
 
@@ -169,7 +169,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         };
         let stream = RequestStream::new(workload, plan.seed, plan.job);
         let ledger = (workload.data == Data::Tagged)
-            .then(|| Box::new(Ledger::new(workload, plan.seed, plan.job)));
+            .then(|| Box::new(VerifyLog::new(workload, plan.seed, plan.job)));
         Self {
             engine,
             clock,
@@ -188,14 +188,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             now: Nanos(0),
             stopping: false,
             failures_in_a_row: 0,
-            edges: Edges::new(plan.control.window(), workload.stop.interval_ns),
+            edges: WindowBoundaries::new(plan.control.window(), workload.stop.interval_ns),
             last_counted: Nanos(0),
             batches: BatchTally::default(),
             wait_for: match plan.gathering {
-                Gathering::Fixed(number) => number,
-                Gathering::Search => 1,
+                CompletionBatch::Fixed(number) => number,
+                CompletionBatch::Search => 1,
             },
-            search: (how == Loop::Closed && plan.gathering == Gathering::Search)
+            search: (how == Loop::Closed && plan.gathering == CompletionBatch::Search)
                 .then(|| Search::new(plan.depth).map(Box::new))
                 .flatten(),
             how,
@@ -461,9 +461,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             let direction = slot.request.op as usize;
             let completion_ns = now.since(slot.started).0;
-            let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
-            sums[direction].add(bytes, response_ns);
-            self.board.response(direction).record(response_ns, turn);
+            let latency_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
+            sums[direction].add(bytes, latency_ns);
+            self.board.latency(direction).record(latency_ns, turn);
             if OPEN {
                 self.board.book_completion(direction, completion_ns, turn);
             }
@@ -478,7 +478,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn book_only<const OPEN: bool>(&mut self, now: Nanos, op: OpKind) -> usize {
         let direction = op as usize;
         let mut sums = BatchSums::default();
-        let histogram = self.board.response(direction);
+        let histogram = self.board.latency(direction);
         for (turn, completion) in self.done.iter().enumerate() {
             let slot = &self.slots[completion.slot as usize];
             let bytes = slot.request.bytes;
@@ -486,9 +486,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 continue;
             }
             let completion_ns = now.since(slot.started).0;
-            let response_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
-            sums.add(bytes, response_ns);
-            histogram.record(response_ns, turn);
+            let latency_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
+            sums.add(bytes, latency_ns);
+            histogram.record(latency_ns, turn);
             if OPEN {
                 self.board.book_completion(direction, completion_ns, turn);
             }
@@ -528,7 +528,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// What was counted, and what was written if that is to be verified; the engine is closed.
     #[must_use]
-    pub fn finish(mut self) -> (JobTally, Option<Ledger>) {
+    pub fn finish(mut self) -> (JobTally, Option<VerifyLog>) {
         debug_assert_eq!(self.in_flight, 0, "a job drains before it ends");
         let end = self.now.max(self.control.end());
         self.pass_edges(end);
@@ -536,7 +536,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         tally.features = self.engine.features();
         tally.last = self.last_counted;
         tally.batches = self.batches;
-        tally.batches.waited_for = self.wait_for;
+        tally.batches.complete_batch = self.wait_for;
         tally.callback_depth = self.calls.then_some(self.callback_depth.max(1));
         if let Some(arrivals) = self.arrivals {
             tally.open = Some(arrivals.finish(self.control.end()));

@@ -46,10 +46,10 @@ pub(crate) fn carry_out(
     let Some(episode) = diagnosis.episodes.get(remedy.episode as usize) else { return Ok(None) };
     let Some(changed) = changed(disk, remedy, episode) else { return Ok(None) };
     let after = observed(case, 0, &changed, case.seed.wrapping_add(ANOTHER))?;
-    let Some((response, rate)) = over(&after, episode) else { return Ok(None) };
+    let Some((latency, rate)) = over(&after, episode) else { return Ok(None) };
     let by_rate = matches!(remedy.strategy, Strategy::DeeperQueue | Strategy::RaiseCap);
     let (predicted, found) =
-        if by_rate { (effect.iops_after, rate) } else { (effect.response_after_ns, response) };
+        if by_rate { (effect.iops_after, rate) } else { (effect.latency_after_ns, latency) };
     let inside = (predicted.low..=predicted.high).contains(&found);
     Ok(Some(Outcome { strategy: remedy.strategy, by_rate, predicted, found, inside }))
 }
@@ -67,7 +67,7 @@ fn over(observation: &Observation, episode: &Episode) -> Option<(f64, f64)> {
         let length = interval.duration_ns as f64 / 1e9;
         let count = interval.all.per_s?.value * length;
         requests += count;
-        time += count * interval.all.response_ns.map_or(0.0, |figure| figure.value);
+        time += count * interval.all.latency_ns.map_or(0.0, |figure| figure.value);
         seconds += length;
     }
     (requests > 0.0).then(|| (time / requests, requests / seconds))

@@ -160,7 +160,7 @@ pub struct Expect {
     pub to_s: u64,
     /// Right verdicts.
     pub verdicts: Vec<Verdict>,
-    /// Verdicts that are right where one of the right ones is named as their rival, with the
+    /// Verdicts that are right where one of the right ones is named as their alternative, with the
     /// confidence "possible": the evidence does not decide.
     pub undecided: Vec<Verdict>,
 }

@@ -110,7 +110,7 @@ impl Seen {
 }
 
 fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {
-    episode.rivals.iter().any(|rival| expect.verdicts.contains(&rival.verdict))
+    episode.alternatives.iter().any(|alternative| expect.verdicts.contains(&alternative.verdict))
 }
 
 fn is_right(expect: &Expect, episode: &Episode) -> bool {

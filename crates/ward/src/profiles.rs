@@ -12,7 +12,7 @@ use record::{EngineName, Profile, Target, TargetKind};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use trial::SimRig;
+use trial::SimBackend;
 
 const SEED: u64 = 1;
 const TARGET_REL: f64 = 0.05;
@@ -61,7 +61,7 @@ fn profiled(device: &Device) -> Result<Profile, WardError> {
         filesystem: None,
         extents: None,
     };
-    let mut rig = SimRig::new(&spec, SEED);
+    let mut rig = SimBackend::new(&spec, SEED);
     let mut plan =
         CheckPlan::new(settings).ok_or_else(|| WardError::Profile(target.path.clone()))?;
     let trials = experiment::carry_out(&mut rig, &mut plan, &target)?;

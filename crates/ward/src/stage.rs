@@ -3,11 +3,11 @@
 use crate::WardError;
 use crate::case::{Case, Disk, Load, ProfileOf};
 use crate::profiles::Profiles;
-use diagnose::{DiagnoseOptions, Prepared, diagnose};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{Diagnosis, Nanos, Observation, ObservedDevice};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{Scene, SceneLoad, observe};
+use trial::{Scenario, ScenarioLoad, observe};
 use workload::derive_seed;
 
 const SECOND: u64 = 1_000_000_000;
@@ -18,7 +18,7 @@ pub struct Staged {
     /// The counters.
     pub observation: Observation,
     /// Profiles; their target is the name of the device that they are of.
-    pub profiles: Vec<Prepared>,
+    pub profiles: Vec<FittedProfile>,
 }
 
 impl Staged {
@@ -58,7 +58,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, WardErr
         if let (ProfileOf::Itself, Some(profile)) = (disk.profile, profiles.of(&disk.device)) {
             let mut profile = profile.clone();
             profile.target.path = name(index);
-            fitting.push(Prepared::new(profile));
+            fitting.push(FittedProfile::new(profile));
         }
     }
     Ok(Staged { observation: together(observations), profiles: fitting })
@@ -77,7 +77,7 @@ pub(crate) fn observed(
         .iter()
         .map(|load| scene_load(load, &device))
         .collect::<Result<Vec<_>, WardError>>()?;
-    let scene = Scene {
+    let scene = Scenario {
         device: &device,
         loads,
         duration: Nanos(case.seconds * SECOND),
@@ -96,8 +96,8 @@ pub(crate) fn observed(
     Ok(observation)
 }
 
-fn scene_load(load: &Load, device: &SimSpec) -> Result<SceneLoad, WardError> {
-    Ok(SceneLoad {
+fn scene_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, WardError> {
+    Ok(ScenarioLoad {
         name: load.name.clone(),
         workload: load.spec.build(device.size())?,
         begin: Nanos(load.from_s * SECOND),

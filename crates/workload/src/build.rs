@@ -64,7 +64,7 @@ impl Spec {
             size_bytes: size,
             data: self.data,
             compressible_percent: self.compressible_percent,
-            scrub: self.scrub,
+            drop_cache: self.drop_cache,
             runtime_ns: self.runtime,
             ramp_ns: self.ramp,
             stop: self.stop,

@@ -4,8 +4,8 @@
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
 use record::{
-    Arrival, Blend, Bytes, CacheMode, Data, Discipline, EngineName, Nanos, Pattern, Regions, Scrub,
-    SizeShare, StopRules,
+    Arrival, Blend, Bytes, CacheMode, Data, Discipline, DropCache, EngineName, Nanos, Pattern,
+    Regions, SizeShare, StopRules,
 };
 
 /// What a user asks for; the defaults are those of `halfpower run`.
@@ -68,7 +68,7 @@ pub struct Spec {
     /// Share of zeros with [`Data::Compressible`].
     pub compressible_percent: u8,
     /// What is done to the page cache first.
-    pub scrub: Scrub,
+    pub drop_cache: DropCache,
     /// Measured time.
     pub runtime: Nanos,
     /// Time before it.
@@ -108,7 +108,7 @@ impl Default for Spec {
             size: None,
             data: Data::Random,
             compressible_percent: 0,
-            scrub: Scrub::None,
+            drop_cache: DropCache::None,
             runtime: Nanos(10_000_000_000),
             ramp: Nanos(0),
             stop: StopRules::default(),

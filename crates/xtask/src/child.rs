@@ -10,7 +10,7 @@
 //! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP)
 //! for the last part of every 10 ms and then continued, which takes that part of its rate away.
 //! Where processor time is what is judged, the child burns some before its work instead.
-//! Rejected: scaling a result (tests the arithmetic alone) and a rival for the processor (its
+//! Rejected: scaling a result (tests the arithmetic alone) and an alternative for the processor (its
 //! size depends on the scheduler and the machine).
 
 use anyhow::{Context, Result};

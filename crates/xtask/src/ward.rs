@@ -227,8 +227,8 @@ fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
                     episode.verdict,
                     episode.claim
                 );
-                for rival in &episode.rivals {
-                    println!("    or {:?}: {}", rival.verdict, rival.because);
+                for alternative in &episode.alternatives {
+                    println!("    or {:?}: {}", alternative.verdict, alternative.because);
                 }
                 for cause in &episode.causes {
                     println!("    because {:?}: {}", cause.code, cause.claim);

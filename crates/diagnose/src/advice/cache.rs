@@ -21,7 +21,7 @@
 use super::sizes::{Choice, by_size};
 use crate::words::{NORMAL_95, change, exceeds, plus_minus, rate, times};
 use record::{
-    Advice, CacheMode, Cell, Estimate, OpKind, Scrub, Workload, format_bytes, format_count,
+    Advice, CacheMode, Cell, DropCache, Estimate, OpKind, Workload, format_bytes, format_count,
     format_rate,
 };
 
@@ -74,7 +74,7 @@ fn pairs<'a>(
     let of_mode = cells.iter().filter(|cell| {
         cell.workload.cache == cache
             && cell.workload.only_op() == Some(op)
-            && (cache.direct() || cell.workload.scrub == Scrub::Dontneed)
+            && (cache.direct() || cell.workload.drop_cache == DropCache::Dontneed)
     });
     let mut pairs: Vec<Pair> = of_mode
         .filter_map(|cached| {
@@ -108,7 +108,7 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
     let against: Vec<String> = pairs.iter().filter_map(against_read_rule).collect();
     Some(Advice {
         subject: "read cache mode".to_owned(),
-        use_this: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
+        recommendation: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
         because: format!("{}: {}", asked(first), list(&pairs, read_reason)),
         next_best: alternatives(&pairs, read_alternative),
         against_rule: (!against.is_empty())
@@ -162,7 +162,7 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     let risky = pairs.iter().any(|pair| pair.use_device);
     let modes = by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>());
     let decided = pairs.iter().all(|pair| pair.decided);
-    let use_this = if risky {
+    let recommendation = if risky {
         format!("{modes}; a power failure may lose unflushed writes")
     } else if decided {
         format!("{modes}: written through, at no measurable cost")
@@ -171,7 +171,7 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     };
     Some(Advice {
         subject: "write cache mode".to_owned(),
-        use_this,
+        recommendation,
         because: format!("1 write at a time: {}", list(&pairs, write_reason)),
         next_best: alternatives(&pairs, write_alternative),
         against_rule: (!risky && decided).then(|| {

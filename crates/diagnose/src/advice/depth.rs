@@ -27,7 +27,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let (first, last) = (&curve.points[quick], &curve.points[busy]);
     Some(Advice {
         subject: format!("{} depth", curve.op.name()),
-        use_this: use_this(curve, first.depth, last.depth),
+        recommendation: recommendation(curve, first.depth, last.depth),
         because: because(curve, first, last),
         next_best: next_best(&curve.points, quick, busy)?,
         against_rule: against_rule(curve, first),
@@ -35,7 +35,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     })
 }
 
-fn use_this(curve: &DepthCurve, quick: u32, busy: u32) -> String {
+fn recommendation(curve: &DepthCurve, quick: u32, busy: u32) -> String {
     if curve.knee.is_none() {
         format!("{quick} requests outstanding or more; no deeper ones were tried")
     } else if quick < busy {
@@ -49,8 +49,8 @@ fn use_this(curve: &DepthCurve, quick: u32, busy: u32) -> String {
 
 fn because(curve: &DepthCurve, quick: &DepthPoint, busy: &DepthPoint) -> String {
     let at = |point: &DepthPoint| {
-        let response = format_nanos(point.response_ns.value);
-        format!("{} deep: {} at {response}", point.depth, rate(&point.iops))
+        let latency = format_nanos(point.latency_ns.value);
+        format!("{} deep: {} at {latency}", point.depth, rate(&point.iops))
     };
     if quick.depth < busy.depth {
         return format!("{}; {}", at(quick), at(busy));
@@ -75,7 +75,7 @@ fn next_best(points: &[DepthPoint], quick: usize, busy: usize) -> Option<String>
                 to.depth,
                 change(from.iops.value, to.iops.value),
                 words[0],
-                change(from.response_ns.value, to.response_ns.value),
+                change(from.latency_ns.value, to.latency_ns.value),
                 words[1],
             )
         })

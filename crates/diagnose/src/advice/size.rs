@@ -28,7 +28,7 @@ fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
     let chosen = enough(curve)?;
     Some(Advice {
         subject: format!("sequential {} size", op.name()),
-        use_this: use_this(curve, chosen),
+        recommendation: recommendation(curve, chosen),
         because: because(curve, chosen, best),
         next_best: next_best(&sequential, curve, chosen)?,
         against_rule: against_rule(curve, chosen),
@@ -36,7 +36,7 @@ fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
     })
 }
 
-fn use_this(curve: &SizeCurve, chosen: &SizePoint) -> String {
+fn recommendation(curve: &SizeCurve, chosen: &SizePoint) -> String {
     let last = curve.points.last().is_some_and(|point| point.bytes == chosen.bytes);
     let tried = if last { " (the largest tried)" } else { "" };
     format!("{} requests{tried}, {} outstanding", format_bytes(chosen.bytes), curve.depth)

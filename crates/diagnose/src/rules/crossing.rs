@@ -78,7 +78,7 @@ fn of_operation(experiment: &Experiment, op: &str) -> Option<Advice> {
     let plural = if *disks == 1 { "" } else { " striped" };
     Some(Advice {
         subject: format!("page cache for {op}s of {disks}{plural} disk{}", ending(*disks)),
-        use_this: format!(
+        recommendation: format!(
             "through it up to {}, past it from {} on",
             format_bytes(below),
             format_bytes(above)

@@ -36,7 +36,7 @@ pub(super) enum Sign {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Action {
     /// What to use.
-    pub use_this: &'static str,
+    pub recommendation: &'static str,
     /// What it costs or risks; empty for nothing.
     pub price: &'static str,
 }
@@ -111,7 +111,7 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
         .collect();
     (!told.is_empty()).then(|| Advice {
         subject: rule.subject.to_owned(),
-        use_this: use_this(rule, &told, &signs),
+        recommendation: recommendation(rule, &told, &signs),
         because: because(rule, &told),
         next_best: String::new(),
         against_rule: against_rule(rule, &told, &signs),
@@ -162,13 +162,13 @@ pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
 }
 
 /// What to do, case by case where cases differ.
-fn use_this(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
+fn recommendation(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
     let parts: Vec<String> = signs
         .iter()
         .map(|sign| {
             let place =
                 if signs.len() > 1 { format!(" ({})", places(told, *sign)) } else { String::new() };
-            format!("{}{place}", rule.action(*sign).use_this)
+            format!("{}{place}", rule.action(*sign).recommendation)
         })
         .collect();
     parts.join("; ")

@@ -62,7 +62,7 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
     let (first, first_rate) = points.first()?;
     Some(Advice {
         subject: format!("{op} depth of {disks} striped disks"),
-        use_this: format!("{depth} requests of 64 KiB outstanding"),
+        recommendation: format!("{depth} requests of 64 KiB outstanding"),
         because: format!(
             "{enough} deep {} {}, {} of the best; {rule_depth} deep {}",
             format_rate(chosen.value),
@@ -105,14 +105,14 @@ pub(super) fn disks_of_a_path(limits: &LimitsRun) -> Option<Advice> {
     let rate = component.rap_bytes_per_s.value()?;
     let carried = sizing.carried;
     let disks = if carried == 1 { "1 disk".to_owned() } else { format!("{carried} disks") };
-    let use_this = if carried == 0 {
+    let recommendation = if carried == 0 {
         format!("one such disk asks for more than {} carries", component.name)
     } else {
         format!("at most {disks} like this one on {}; then another", component.name)
     };
     Some(Advice {
         subject: "disks per path".to_owned(),
-        use_this,
+        recommendation,
         because: format!(
             "{} carries {} {}, {:.1} times what one disk gives",
             component.name,
@@ -134,7 +134,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
         let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
         return flat.then(|| Advice {
             subject: "place of sequential files".to_owned(),
-            use_this: "anywhere: the rate does not depend on the place".to_owned(),
+            recommendation: "anywhere: the rate does not depend on the place".to_owned(),
             because: format!(
                 "last against first tenth {} (±{})",
                 crate::words::change(1.0, 1.0 - loss.value),
@@ -155,7 +155,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
     let gain = ratio(&fastest.bytes_per_s, &slowest.bytes_per_s);
     Some(Advice {
         subject: "place of sequential files".to_owned(),
-        use_this: if first {
+        recommendation: if first {
             "hot sequential files at the start of the device".to_owned()
         } else {
             format!("hot sequential files from {} on", record::format_bytes(fastest.offset_bytes.0))

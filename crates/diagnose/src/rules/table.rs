@@ -10,12 +10,12 @@ use super::effects::{Action, Rule, Sign};
 const LOST_IN_A_CRASH: &str = "what was not flushed is lost in a crash, and the flush is not in the \
                                rate: not for logs and metadata";
 
-const fn action(use_this: &'static str) -> Action {
-    Action { use_this, price: "" }
+const fn action(recommendation: &'static str) -> Action {
+    Action { recommendation, price: "" }
 }
 
-const fn at_a_price(use_this: &'static str, price: &'static str) -> Action {
-    Action { use_this, price }
+const fn at_a_price(recommendation: &'static str, price: &'static str) -> Action {
+    Action { recommendation, price }
 }
 
 /// All of them, in the order in which they are printed.
@@ -259,7 +259,7 @@ mod tests {
     fn what_a_rule_says_fits_two_lines_and_each_has_a_source() {
         for rule in RULES {
             for action in [rule.less, rule.same, rule.more] {
-                assert!(action.use_this.chars().count() <= 90, "{}", action.use_this);
+                assert!(action.recommendation.chars().count() <= 90, "{}", action.recommendation);
                 assert!(action.price.chars().count() <= 140, "{}", action.price);
             }
             assert!(

@@ -70,7 +70,7 @@ fn expected(seen: &Seen<'_>) -> Derived {
     let value = format!(
         "{:.0} IOPS, clat of about {}",
         point.iops.value,
-        format_nanos(point.response_ns.value)
+        format_nanos(point.latency_ns.value)
     );
     Ok((value, "what the profile measured at that depth".to_owned()))
 }

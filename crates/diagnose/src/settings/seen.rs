@@ -88,7 +88,7 @@ impl<'a> Seen<'a> {
     ) -> Result<f64, String> {
         self.known(op, locality)?;
         let found = self.predictor.predict(&Self::mix(op, locality, bytes), Offered::Depth(1.0));
-        Ok(found.map_err(|error| error.to_string())?.response_ns.value)
+        Ok(found.map_err(|error| error.to_string())?.latency_ns.value)
     }
 
     /// The largest throughput of sequential requests.

@@ -31,9 +31,9 @@ fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell
         iops: exact(iops),
         rerun_iops: exact(iops),
         bytes_per_s: exact(iops * bytes as f64),
-        response_ns: exact(f64::from(depth) / iops * 1e9),
-        read_response_ns: None,
-        write_response_ns: None,
+        latency_ns: exact(f64::from(depth) / iops * 1e9),
+        read_latency_ns: None,
+        write_latency_ns: None,
         median_visit: None,
         histogram: HistogramSnapshot::default(),
         utilization: Measured::not("synthetic"),
@@ -88,7 +88,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             .map(|depth| DepthPoint {
                 depth,
                 iops: exact(max),
-                response_ns: exact(f64::from(depth) / max * 1e9),
+                latency_ns: exact(f64::from(depth) / max * 1e9),
                 p99_ns: None,
                 cpu_us_per_io: None,
             })

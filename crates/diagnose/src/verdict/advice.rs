@@ -16,10 +16,10 @@
 //! gains nearly everything.)
 
 use super::causes::sure;
-use super::expected::{Look, Reference};
+use super::expected::{Expectation, Reference};
 use super::judge::SLOW_FROM;
 use super::outstanding::{constant_depth, kept_up, partly_kept_up};
-use super::{Judged, tally::Tally};
+use super::{Judged, interval_totals::IntervalTotals};
 use crate::words::percent;
 use record::{
     CauseCode, Effect, Estimate, Locality, Measured, Mix, OpKind, Prediction, Remedy, Strategy,
@@ -122,10 +122,10 @@ fn gain(remedy: &Remedy) -> f64 {
 struct Asked<'a> {
     episode: u32,
     judged: &'a Judged<'a>,
-    tally: &'a Tally,
+    tally: &'a IntervalTotals,
     reference: Option<&'a Reference>,
-    look: Option<&'a Look>,
-    response: f64,
+    look: Option<&'a Expectation>,
+    latency: f64,
     iops: f64,
     /// How many times slower than its profile the device is.
     slower: f64,
@@ -135,9 +135,8 @@ impl<'a> Asked<'a> {
     fn new(episode: u32, judged: &'a Judged<'a>, reference: Option<&'a Reference>) -> Self {
         let tally = &judged.stretch.tally;
         let best = judged.stretch.best_look();
-        let response = tally.response_ns().unwrap_or(0.0);
-        let ratio =
-            best.map_or(1.0, |(look, response)| response / look.expected_ns(false).max(1.0));
+        let latency = tally.latency_ns().unwrap_or(0.0);
+        let ratio = best.map_or(1.0, |(look, latency)| latency / look.expected_ns(false).max(1.0));
         let slower = match judged.judgement.verdict {
             Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
             // What a limit above the device lets through may be slow as well.
@@ -150,7 +149,7 @@ impl<'a> Asked<'a> {
             tally,
             reference,
             look: best.map(|(look, _)| look),
-            response,
+            latency,
             iops: tally.iops(),
             slower,
         }
@@ -204,17 +203,17 @@ impl<'a> Asked<'a> {
         let gain = if by_rate {
             1.0 - effect.iops_before / effect.iops_after.value.max(1e-9)
         } else {
-            1.0 - effect.response_after_ns.value / effect.response_before_ns.max(1e-9)
+            1.0 - effect.latency_after_ns.value / effect.latency_before_ns.max(1e-9)
         };
         remedy.gain = Some(gain);
         remedy.effect = Measured::Value(effect);
         remedy
     }
 
-    fn effect(&self, response_after_ns: Estimate, iops_after: Estimate) -> Effect {
+    fn effect(&self, latency_after_ns: Estimate, iops_after: Estimate) -> Effect {
         Effect {
-            response_before_ns: self.response,
-            response_after_ns,
+            latency_before_ns: self.latency,
+            latency_after_ns,
             iops_before: self.iops,
             iops_after,
         }
@@ -234,7 +233,7 @@ impl<'a> Asked<'a> {
     fn time(&self, prediction: &Prediction) -> Estimate {
         let widened = self
             .reference
-            .map_or(prediction.response_ns, |reference| reference.widened(&prediction.response_ns));
+            .map_or(prediction.latency_ns, |reference| reference.widened(&prediction.latency_ns));
         at_least(&widened.scaled(self.slower), MODEL_ERROR)
     }
 
@@ -252,7 +251,7 @@ impl<'a> Asked<'a> {
     fn loosened(&self, time: &Estimate, prediction: &Prediction) -> Estimate {
         if self.reference.is_some_and(Reference::knows_open_loads) {
             // However far its open loads were off: none takes less than one request alone.
-            let alone = prediction.unloaded_response_ns.value * (1.0 - MODEL_ERROR);
+            let alone = prediction.unloaded_latency_ns.value * (1.0 - MODEL_ERROR);
             return Estimate { low: time.low.max(alone.min(time.value)), ..*time };
         }
         let writes: f64 = prediction
@@ -287,7 +286,7 @@ impl<'a> Asked<'a> {
         let Some(prediction) = prediction.filter(|_| !constant_depth(stretch.series)) else {
             return Some((closed, rate));
         };
-        let time = at_least(&self.reference?.widened(&prediction.response_ns), MODEL_ERROR);
+        let time = at_least(&self.reference?.widened(&prediction.latency_ns), MODEL_ERROR);
         let open = self.loosened(&time, &prediction);
         if !self.partly_kept_up() {
             return Some((open, self.same_rate()));
@@ -449,10 +448,10 @@ impl<'a> Asked<'a> {
         let at = |faster: f64| -> Option<(f64, f64)> {
             let factor = 1.0 - faster;
             if constant {
-                return Some((self.response * factor, self.iops / factor));
+                return Some((self.latency * factor, self.iops / factor));
             }
             let rate = self.iops * factor * self.slower;
-            let time = reference.at_rate(&look.mix, rate)?.response_ns.value;
+            let time = reference.at_rate(&look.mix, rate)?.latency_ns.value;
             Some((time * self.slower * factor, self.iops))
         };
         let (least, most) = (at(FASTER.0)?, at(FASTER.1)?);
@@ -511,12 +510,12 @@ impl<'a> Asked<'a> {
             if constant {
                 let answer = reference.at_depth(&mix, present).ok()?;
                 return Some((
-                    answer.response_ns.value * self.slower,
+                    answer.latency_ns.value * self.slower,
                     answer.iops.value / self.slower,
                 ));
             }
             let answer = reference.at_rate(&mix, self.iops * self.slower)?;
-            Some((answer.response_ns.value * self.slower, self.iops))
+            Some((answer.latency_ns.value * self.slower, self.iops))
         };
         if reads < 0.3 {
             return None;
@@ -573,7 +572,7 @@ impl<'a> Asked<'a> {
         let mut remedy = self.with_effect(remedy, effect, false);
         remedy.assumes = format!(
             "that {} of the reads are then served from memory ({} to {} for the interval); the \
-             response time is the mean over these too",
+             latency time is the mean over these too",
             percent(CACHED.1),
             percent(CACHED.0),
             percent(CACHED.2)
@@ -664,7 +663,7 @@ impl<'a> Asked<'a> {
         let reads = self.reads_alone();
         if let Some(alone) = reads {
             // At best reads see a device without writes; at worst nothing changes.
-            let now = self.tally.read.response_ns()?;
+            let now = self.tally.read.latency_ns()?;
             let after = Estimate {
                 value: f64::midpoint(alone, now),
                 low: alone,
@@ -673,8 +672,8 @@ impl<'a> Asked<'a> {
                 n: self.tally.intervals,
             };
             let effect = Effect {
-                response_before_ns: now,
-                response_after_ns: after,
+                latency_before_ns: now,
+                latency_after_ns: after,
                 iops_before: self.iops,
                 iops_after: self.same_rate(),
             };
@@ -812,7 +811,7 @@ impl<'a> Asked<'a> {
         let remedy = self.remedy(Strategy::Alignment, cause, action);
         let present = self.tally.concurrency()?;
         let prediction = reference.at_depth(mix, present).ok()?;
-        let after = at_least(&reference.widened(&prediction.response_ns), MODEL_ERROR);
+        let after = at_least(&reference.widened(&prediction.latency_ns), MODEL_ERROR);
         let rate = at_least(&prediction.iops, MODEL_ERROR);
         let mut remedy = self.with_effect(remedy, self.effect(after, rate), false);
         "all of the slowness comes from reading before writing".clone_into(&mut remedy.assumes);

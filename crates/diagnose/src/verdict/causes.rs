@@ -4,9 +4,9 @@
 //! not spoken of. Several may hold at once. What only a tracer sees (adjacent requests, processes)
 //! is silent without one.
 
-use super::expected::Look;
-use super::judge::{Judgement, Stretch, evidence};
-use super::outstanding::Deep;
+use super::expected::Expectation;
+use super::judge::{Judgement, Segment, evidence};
+use super::outstanding::ExcessQueue;
 use crate::words::percent;
 use record::{
     Cause, CauseCode, Confidence, Evidence, OpKind, Verdict, format_bytes, format_count,
@@ -43,21 +43,22 @@ fn cause(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Cause {
 }
 
 /// All causes of a stretch. `spare` names other devices that have much to spare.
-pub(crate) fn causes(stretch: &Stretch<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
+pub(crate) fn causes(stretch: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
     let mut found = Vec::new();
     match judgement.verdict {
         Verdict::Capped => found.extend(capped(stretch, judgement)),
         Verdict::NotEnoughEvidence => {}
         _ => {
-            let Some((look, response)) = stretch.best_look() else { return found };
+            let Some((look, latency)) = stretch.best_look() else { return found };
             let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
             let overloaded =
                 matches!(judgement.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
             if slow {
-                found.push(slower(stretch, look, response));
+                found.push(slower(stretch, look, latency));
                 found.extend(partial_blocks(stretch));
-                let capped = |rival: &record::Rival| rival.verdict == Verdict::Capped;
-                if judgement.rivals.iter().any(capped) {
+                let capped =
+                    |alternative: &record::Alternative| alternative.verdict == Verdict::Capped;
+                if judgement.alternatives.iter().any(capped) {
                     found.extend(pinned_rate(judgement));
                 }
             }
@@ -81,7 +82,7 @@ pub(crate) fn causes(stretch: &Stretch<'_>, judgement: &Judgement, spare: &[Stri
     found
 }
 
-fn capped(stretch: &Stretch<'_>, judgement: &Judgement) -> Vec<Cause> {
+fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
     if let Some(limit) = &judgement.limit {
         let claim = format!(
             "The limit {}={} of the control group {:?}.",
@@ -105,12 +106,12 @@ fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
 }
 
 /// Which operations are slower.
-fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
+fn slower(stretch: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     let tally = &stretch.tally;
     let ratio = |measured: Option<f64>, expected: Option<f64>| Some(measured? / expected?);
-    let reads = ratio(tally.read.response_ns(), look.by_op[OpKind::Read as usize]);
-    let writes = ratio(tally.write.response_ns(), look.by_op[OpKind::Write as usize]);
-    let over = response / look.expected_ns(stretch.by_rate()).max(1.0);
+    let reads = ratio(tally.read.latency_ns(), look.by_op[OpKind::Read as usize]);
+    let writes = ratio(tally.write.latency_ns(), look.by_op[OpKind::Write as usize]);
+    let over = latency / look.expected_ns(stretch.by_rate()).max(1.0);
     let (code, what) = match (reads, writes) {
         (Some(reads), Some(writes)) if writes >= OP_SLOWER && reads <= OP_FINE => {
             (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
@@ -127,8 +128,8 @@ fn slower(stretch: &Stretch<'_>, look: &Look, response: f64) -> Cause {
 }
 
 /// More outstanding than helps, unless they come by themselves.
-fn deep(stretch: &Stretch<'_>) -> Option<Cause> {
-    let deep = stretch.deep.filter(Deep::may_be_kept)?;
+fn deep(stretch: &Segment<'_>) -> Option<Cause> {
+    let deep = stretch.deep.filter(ExcessQueue::may_be_kept)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(
@@ -153,7 +154,7 @@ fn sentence(clause: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-fn near_maximum(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+fn near_maximum(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let saturation = stretch.tally.iops() / look.max_iops;
     (saturation >= NEAR).then(|| {
         cause(
@@ -164,7 +165,7 @@ fn near_maximum(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
     })
 }
 
-fn bursts(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+fn bursts(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
     (busy < BURST_BUSY && look.stretch() >= 2.0).then(|| {
         let present = stretch.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
@@ -181,9 +182,9 @@ fn bursts(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
 }
 
 /// Reads that wait behind writes.
-fn writes_in_front(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+fn writes_in_front(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let (reads, writes) = (&stretch.tally.read, &stretch.tally.write);
-    let (read_ns, write_ns) = (reads.response_ns()?, writes.response_ns()?);
+    let (read_ns, write_ns) = (reads.latency_ns()?, writes.latency_ns()?);
     let work = writes.time_ns? / stretch.tally.all.time_ns?.max(1.0);
     let waits = read_ns / look.unloaded_ns.max(1.0);
     (work >= WRITES_WORK && reads.count() >= READS_MIN && waits >= READS_WAIT).then(|| {
@@ -203,7 +204,7 @@ fn writes_in_front(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
     })
 }
 
-fn neighbour(stretch: &Stretch<'_>) -> Option<Cause> {
+fn neighbour(stretch: &Segment<'_>) -> Option<Cause> {
     let processes = &stretch.around.traced.as_ref()?.processes;
     let total: f64 = processes.iter().map(|(_, _, count)| count).sum();
     let (id, name, count) = processes.first()?;
@@ -228,7 +229,7 @@ fn hot(spare: &[String]) -> Option<Cause> {
     ))
 }
 
-fn one_at_a_time(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
+fn one_at_a_time(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
     let present = stretch.tally.concurrency()?;
     let more = look.side_by_side() >= 2.0;
@@ -246,7 +247,7 @@ fn one_at_a_time(stretch: &Stretch<'_>, look: &Look) -> Option<Cause> {
     })
 }
 
-fn small_sequential(stretch: &Stretch<'_>, matters: bool) -> Option<Cause> {
+fn small_sequential(stretch: &Segment<'_>, matters: bool) -> Option<Cause> {
     let share = stretch.around.sequential()?;
     let bytes = stretch.tally.all.request_bytes()?;
     (matters && share >= STREAM_SHARE && bytes <= SMALL_BYTES).then(|| {
@@ -262,7 +263,7 @@ fn small_sequential(stretch: &Stretch<'_>, matters: bool) -> Option<Cause> {
     })
 }
 
-fn split(stretch: &Stretch<'_>) -> Option<Cause> {
+fn split(stretch: &Segment<'_>) -> Option<Cause> {
     let share = stretch.tally.splits? / stretch.tally.all.count().max(1.0);
     (share >= SPLITS_SHARE).then(|| {
         cause(
@@ -277,7 +278,7 @@ fn split(stretch: &Stretch<'_>) -> Option<Cause> {
 }
 
 /// Writes whose size is no multiple of the device's block: it reads before it writes.
-fn partial_blocks(stretch: &Stretch<'_>) -> Option<Cause> {
+fn partial_blocks(stretch: &Segment<'_>) -> Option<Cause> {
     let block = stretch.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
     let bytes = stretch.tally.write.request_bytes()?;
     let parts = bytes / block;

@@ -17,8 +17,8 @@
 //! How sure a ratio of a time to its expectation is, follows from how it scatters from second to
 //! second, and not from how the time does: under an open load both rise and fall together.
 
-use super::Prepared;
-use super::tally::{Tally, ratio_error};
+use super::FittedProfile;
+use super::interval_totals::{IntervalTotals, ratio_error};
 use model::{PredictError, Predictor};
 use record::{
     Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction,
@@ -42,7 +42,7 @@ const CLASS_MIN: f64 = 0.002;
 
 /// The expectation for one mix.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct Expectation {
     /// Share of sequential requests.
     pub(crate) sequential_share: f64,
     /// The mix.
@@ -64,11 +64,11 @@ pub(crate) struct Look {
     /// Half-width of the 95 % interval of the response time over the expectation, as a share, by
     /// its scatter over the intervals; `None` of fewer than three.
     pub(crate) scatter_rel: Option<f64>,
-    /// What the model stretched.
-    pub(crate) stretched: Vec<String>,
+    /// What the model extrapolated.
+    pub(crate) extrapolated: Vec<String>,
 }
 
-impl Look {
+impl Expectation {
     /// The longest response time that is still as expected, before any tolerance.
     pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
         let bent = self.at_concurrency.value * self.bend;
@@ -104,7 +104,7 @@ pub(crate) struct Reference {
 
 /// A number of requests outstanding that is enough.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Enough {
+pub(crate) struct SufficientDepth {
     /// How many.
     pub(crate) depth: f64,
     /// The rate that they give, as a share of that of the largest number asked about.
@@ -115,7 +115,7 @@ pub(crate) struct Enough {
 
 /// What the counters leave open about the requests.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct SegmentFacts {
     /// Share of sequential requests, where it was traced.
     pub(crate) sequential: Option<f64>,
     /// Whether the busy counter can be believed.
@@ -126,7 +126,7 @@ pub(crate) struct Known {
 
 impl Reference {
     /// Of a profile.
-    pub(crate) fn new(prepared: &Prepared) -> Self {
+    pub(crate) fn new(prepared: &FittedProfile) -> Self {
         Self {
             predictor: Arc::clone(prepared.fitted()),
             level_se_rel: prepared.profile().level_se_rel.unwrap_or(0.0),
@@ -140,11 +140,15 @@ impl Reference {
     ///
     /// # Errors
     /// Why nothing is expected: in words that can follow a colon.
-    pub(crate) fn looks(&self, series: &[Tally], known: Known) -> Result<Vec<Look>, String> {
-        let total = Tally::sum(series);
+    pub(crate) fn looks(
+        &self,
+        series: &[IntervalTotals],
+        known: SegmentFacts,
+    ) -> Result<Vec<Expectation>, String> {
+        let total = IntervalTotals::sum(series);
         let alike = alike(series);
-        let groups: Vec<Tally> =
-            alike.iter().map(|members| Tally::sum_of(series, members)).collect();
+        let groups: Vec<IntervalTotals> =
+            alike.iter().map(|members| IntervalTotals::sum_of(series, members)).collect();
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
         let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
@@ -171,12 +175,12 @@ impl Reference {
     /// One mix over groups of seconds, given as sums and members.
     fn averaged(
         &self,
-        series: &[Tally],
-        total: &Tally,
-        (groups, members): (&[Tally], &[Vec<usize>]),
+        series: &[IntervalTotals],
+        total: &IntervalTotals,
+        (groups, members): (&[IntervalTotals], &[Vec<usize>]),
         place: (f64, usize),
-        known: Known,
-    ) -> Result<Look, String> {
+        known: SegmentFacts,
+    ) -> Result<Expectation, String> {
         let mut whole = self.single(total, place, known)?;
         let mut expected = vec![None; series.len()];
         let mut parts = Vec::new();
@@ -193,7 +197,8 @@ impl Reference {
         if parts.len() < 2 {
             return Ok(whole);
         }
-        let over = |count: fn(&Tally) -> f64, value: &dyn Fn(&Look) -> Option<f64>| {
+        let over = |count: fn(&IntervalTotals) -> f64,
+                    value: &dyn Fn(&Expectation) -> Option<f64>| {
             let known = parts.iter().filter_map(|(group, look)| {
                 Some((value(look)?, count(group))).filter(|(_, weight)| *weight > 0.0)
             });
@@ -202,11 +207,11 @@ impl Reference {
             });
             (weight > 0.0).then(|| sum / weight)
         };
-        let all = |value: &dyn Fn(&Look) -> f64, otherwise: f64| {
+        let all = |value: &dyn Fn(&Expectation) -> f64, otherwise: f64| {
             over(|group| group.all.count(), &|look| Some(value(look))).unwrap_or(otherwise)
         };
         let single = whole.at_concurrency;
-        Ok(Look {
+        Ok(Expectation {
             unloaded_ns: all(&|look| look.unloaded_ns, whole.unloaded_ns),
             at_concurrency: Estimate {
                 value: all(&|look| look.at_concurrency.value, single.value),
@@ -226,10 +231,10 @@ impl Reference {
     /// One mix over seconds that resemble each other.
     fn single(
         &self,
-        tally: &Tally,
+        tally: &IntervalTotals,
         (share, variant): (f64, usize),
-        known: Known,
-    ) -> Result<Look, String> {
+        known: SegmentFacts,
+    ) -> Result<Expectation, String> {
         let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
         let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
@@ -249,27 +254,27 @@ impl Reference {
         depth: f64,
         rate: f64,
         constant: bool,
-    ) -> Result<Look, PredictError> {
+    ) -> Result<Expectation, PredictError> {
         let closed = self.at_depth(&mix, depth)?;
         let open = (rate < closed.max_iops.value).then(|| self.at_rate(&mix, rate)).flatten();
         // A number in progress that does not vary does not bend.
         let bend = open.as_ref().filter(|_| !constant).and_then(|open| self.bend(&mix, open));
         let quickest =
             |class: &MixClass| Some(class.share * self.predictor.quickest_counted_ns(class.op)?);
-        Ok(Look {
+        Ok(Expectation {
             sequential_share: share,
-            unloaded_ns: closed.unloaded_response_ns.value,
-            at_concurrency: self.widened(&closed.response_ns),
+            unloaded_ns: closed.unloaded_latency_ns.value,
+            at_concurrency: self.widened(&closed.latency_ns),
             by_op: [
-                closed.read_response_ns.map(|estimate| estimate.value),
-                closed.write_response_ns.map(|estimate| estimate.value),
+                closed.read_latency_ns.map(|estimate| estimate.value),
+                closed.write_latency_ns.map(|estimate| estimate.value),
             ],
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
             scatter_rel: None,
-            at_rate: open.map(|open| self.widened(&open.response_ns)),
+            at_rate: open.map(|open| self.widened(&open.latency_ns)),
             max_iops: closed.max_iops.value,
-            stretched: closed.stretched,
+            extrapolated: closed.extrapolated,
             mix,
         })
     }
@@ -291,7 +296,12 @@ impl Reference {
     /// of a check ([`model::deep_enough`]). Fewer than are served side by side at four fifths of the rate
     /// that was seen would not do, whatever a profile that knows little says (the saturation point of
     /// Denning and Buzen 1978).
-    pub(crate) fn deep_enough(&self, look: &Look, seen_per_s: f64, most: f64) -> Option<Enough> {
+    pub(crate) fn deep_enough(
+        &self,
+        look: &Expectation,
+        seen_per_s: f64,
+        most: f64,
+    ) -> Option<SufficientDepth> {
         let least = (LEAST_SHARE * seen_per_s * look.unloaded_ns / 1e9).min(most);
         let doublings = std::iter::successors(Some(1.0), |depth| Some(2.0 * depth));
         let asked = doublings.skip_while(|depth| *depth < least).take_while(|depth| *depth < most);
@@ -304,7 +314,7 @@ impl Reference {
         let before = rates.len().checked_sub(2).map(|index| &rates[index]);
         let growth = before
             .map_or(0.0, |(from, rate)| libm::log(at_most / rate.value) / libm::log(most / from));
-        Some(Enough { depth, rate_share: rate.value / at_most, growth })
+        Some(SufficientDepth { depth, rate_share: rate.value / at_most, growth })
     }
 
     /// Poisson arrivals at a rate. A profile without open-loop trials is asked by the model that
@@ -329,8 +339,8 @@ impl Reference {
     /// says.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
-        let at_mean = self.at_depth(mix, depth).ok()?.response_ns.value;
-        let factor = open.response_ns.value / at_mean;
+        let at_mean = self.at_depth(mix, depth).ok()?.latency_ns.value;
+        let factor = open.latency_ns.value / at_mean;
         let most = if self.knows_open_loads() { BEND_MEASURED } else { BEND_BY_THEORY };
         factor.is_finite().then_some(factor.clamp(1.0, most))
     }
@@ -346,7 +356,7 @@ impl Reference {
 
 /// The mixes that counters stand for at a share of sequential requests: one, or one of reads and
 /// one of writes where they are not told apart; none without sizes.
-pub(crate) fn mixes(tally: &Tally, sequential: f64) -> Vec<Mix> {
+pub(crate) fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
     let of = |op: OpKind, bytes: f64, share: f64| -> Vec<MixClass> {
         let bytes = (bytes.round() as u64).max(1);
         [(Locality::Sequential, sequential), (Locality::Random, 1.0 - sequential)]
@@ -383,7 +393,7 @@ pub(crate) fn mixes(tally: &Tally, sequential: f64) -> Vec<Mix> {
 }
 
 /// Seconds that resemble each other in depth, mix and size: at most a few dozen groups.
-fn alike(series: &[Tally]) -> Vec<Vec<usize>> {
+fn alike(series: &[IntervalTotals]) -> Vec<Vec<usize>> {
     let step = |value: Option<f64>, steps: f64| match value {
         Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
         _ => i64::MIN,
@@ -407,7 +417,7 @@ fn alike(series: &[Tally]) -> Vec<Vec<usize>> {
 }
 
 /// Half-width of the 95 % interval of all time over all expected time, as a share of it.
-fn scatter(series: &[Tally], expected_ns: &[Option<f64>]) -> Option<f64> {
+fn scatter(series: &[IntervalTotals], expected_ns: &[Option<f64>]) -> Option<f64> {
     let parts: Vec<(f64, f64)> = series
         .iter()
         .zip(expected_ns)
@@ -418,17 +428,21 @@ fn scatter(series: &[Tally], expected_ns: &[Option<f64>]) -> Option<f64> {
 
 /// The look whose expectation lies nearest to a response time; of those that are about as near the
 /// most random one, which is what is taken for granted where it makes no difference.
-pub(crate) fn nearest(looks: &[Look], response_ns: f64, by_rate: bool) -> Option<&Look> {
+pub(crate) fn nearest(
+    looks: &[Expectation],
+    latency_ns: f64,
+    by_rate: bool,
+) -> Option<&Expectation> {
     let distance =
-        |look: &Look| libm::fabs(libm::log(response_ns / look.expected_ns(by_rate).max(1.0)));
+        |look: &Expectation| libm::fabs(libm::log(latency_ns / look.expected_ns(by_rate).max(1.0)));
     let least = looks.iter().map(distance).fold(f64::INFINITY, f64::min);
     looks.iter().find(|look| distance(look) <= least + ABOUT_AS_NEAR)
 }
 
 /// The calibrated split of a response time.
 pub(crate) fn calibrated(
-    look: &Look,
-    response_ns: f64,
+    look: &Expectation,
+    latency_ns: f64,
     iops: f64,
     by_rate: bool,
     traced: bool,
@@ -437,8 +451,8 @@ pub(crate) fn calibrated(
         unloaded_ns: look.unloaded_ns,
         expected_ns: look.at_concurrency,
         expected_at_rate_ns: look.at_rate,
-        queue_ns: (response_ns - look.unloaded_ns).max(0.0),
-        over_expected: response_ns / look.expected_ns(by_rate).max(1.0),
+        queue_ns: (latency_ns - look.unloaded_ns).max(0.0),
+        latency_ratio: latency_ns / look.expected_ns(by_rate).max(1.0),
         saturation: iops / look.max_iops,
         max_iops: look.max_iops,
         sequential_share: look.sequential_share,
@@ -450,7 +464,7 @@ pub(crate) fn calibrated(
 /// parts in a hundred, and what was asked before is not asked again.
 pub(crate) struct Remembered<'a> {
     reference: &'a Reference,
-    answers: std::collections::BTreeMap<[i64; 7], Option<Vec<Look>>>,
+    answers: std::collections::BTreeMap<[i64; 7], Option<Vec<Expectation>>>,
 }
 
 /// Steps of a rounded logarithm per factor of e.
@@ -462,7 +476,11 @@ impl<'a> Remembered<'a> {
     }
 
     /// What is expected of an interval; `None` where nothing is.
-    pub(crate) fn looks(&mut self, tally: &Tally, known: Known) -> Option<Vec<Look>> {
+    pub(crate) fn looks(
+        &mut self,
+        tally: &IntervalTotals,
+        known: SegmentFacts,
+    ) -> Option<Vec<Expectation>> {
         let step = |value: Option<f64>| match value {
             Some(value) if value > 0.0 => libm::round(libm::log(value) * STEPS) as i64,
             Some(_) => i64::MIN,

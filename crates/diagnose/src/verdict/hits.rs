@@ -34,7 +34,7 @@ pub(super) fn hit_share(
         let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let read = &one.stretch.tally.read;
         if let (true, false, Some(spent), Some(moved)) = (calm, slow, read.time_ns, read.bytes) {
-            error += one.stretch.response_error().unwrap_or(1.0) * read.count();
+            error += one.stretch.latency_error().unwrap_or(1.0) * read.count();
             reads += read.count();
             time_ns += spent;
             bytes += moved;
@@ -46,7 +46,7 @@ pub(super) fn hit_share(
     let size = ((bytes / reads).round() as u64).max(1);
     let alone = |locality: Locality| {
         let class = MixClass { op: OpKind::Read, locality, bytes: size, share: 1.0 };
-        reference.at_depth(&Mix { classes: vec![class] }, 1.0).ok().map(|it| it.response_ns)
+        reference.at_depth(&Mix { classes: vec![class] }, 1.0).ok().map(|it| it.latency_ns)
     };
     let (Some(disk), Some(hit)) = (alone(Locality::Random), alone(Locality::Hit)) else {
         return Measured::not("the profile measured no re-reads of this size");

@@ -3,21 +3,21 @@
 //! The questions are asked in one order: is the device held back from above; did it do enough to be
 //! judged; is there a profile that fits; did requests take longer than the profile allows; did they
 //! mostly wait; and if neither, was there a load at all. Each answer names the numbers that it rests
-//! on. What the counters cannot tell apart is said: a verdict with rivals is never certain, and
+//! on. What the counters cannot tell apart is said: a verdict with alternatives is never certain, and
 //! where two explanations are equally good the confidence says "possible". Nothing is weighed by
 //! how often it occurs elsewhere.
 //!
 //! Thresholds are shares, never times: a device is slow against its own profile, not against a
 //! number of milliseconds.
 
-use super::expected::{Known, Look, nearest};
-use super::held::Held;
-use super::outstanding::Deep;
-use super::pinned::{Pin, pinned};
-use super::surroundings::Surroundings;
-use super::tally::{Tally, ratio_error};
+use super::busy_time_test::BusyTimeTest;
+use super::constant_rate::{ConstantRate, pinned};
+use super::expected::{Expectation, SegmentFacts, nearest};
+use super::interval_totals::{IntervalTotals, ratio_error};
+use super::outstanding::ExcessQueue;
+use super::system_context::SystemContext;
 use crate::words::{percent, times};
-use record::{Confidence, DeviceFacts, Evidence, Rival, Verdict, format_count, format_nanos};
+use record::{Alternative, Confidence, DeviceFacts, Evidence, Verdict, format_count, format_nanos};
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
 /// single times vary as much as their mean.
@@ -53,28 +53,28 @@ const HELD_TIMES: f64 = 0.5;
 const PLACE_MATTERS: f64 = 1.25;
 /// Steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
-/// A profile that knows a time only to this share is a rival by itself.
+/// A profile that knows a time only to this share is an alternative by itself.
 const PROFILE_VAGUE: f64 = 0.35;
 
 /// A stretch of time of one device, with all that is known of it.
 #[derive(Debug)]
-pub(crate) struct Stretch<'a> {
+pub(crate) struct Segment<'a> {
     /// Its place in the device's series.
     pub(crate) range: std::ops::Range<usize>,
     /// Its sums.
-    pub(crate) tally: Tally,
+    pub(crate) tally: IntervalTotals,
     /// Its intervals.
-    pub(crate) series: &'a [Tally],
+    pub(crate) series: &'a [IntervalTotals],
     /// What was known beside the counters.
-    pub(crate) around: Surroundings,
+    pub(crate) around: SystemContext,
     /// What the profile expects, or why it expects nothing.
-    pub(crate) looks: Result<Vec<Look>, String>,
+    pub(crate) looks: Result<Vec<Expectation>, String>,
     /// What is known of the requests and the counters.
-    pub(crate) known: Known,
+    pub(crate) known: SegmentFacts,
     /// Facts of the device.
     pub(crate) facts: Option<&'a DeviceFacts>,
     /// Its queue, where that is deeper than the device can use.
-    pub(crate) deep: Option<Deep>,
+    pub(crate) deep: Option<ExcessQueue>,
     /// What processors that sleep between requests add to a response time at most.
     pub(crate) waking_ns: f64,
 }
@@ -86,19 +86,23 @@ pub(crate) struct Judgement {
     pub(crate) confidence: Confidence,
     pub(crate) claim: String,
     pub(crate) evidence: Vec<Evidence>,
-    pub(crate) rivals: Vec<Rival>,
+    pub(crate) alternatives: Vec<Alternative>,
     /// The limit that is reached, where one is.
     pub(crate) limit: Option<record::CgroupLimit>,
     /// What the rate is pinned to, where it is.
-    pub(crate) pin: Option<Pin>,
+    pub(crate) pin: Option<ConstantRate>,
 }
 
 pub(crate) fn evidence(what: &str, value: f64, unit: &str) -> Evidence {
     Evidence { what: what.to_owned(), value, unit: unit.to_owned() }
 }
 
-pub(crate) fn rival(verdict: Verdict, because: impl Into<String>, decided_by: &str) -> Rival {
-    Rival { verdict, because: because.into(), decided_by: decided_by.to_owned() }
+pub(crate) fn alternative(
+    verdict: Verdict,
+    because: impl Into<String>,
+    decided_by: &str,
+) -> Alternative {
+    Alternative { verdict, because: because.into(), decided_by: decided_by.to_owned() }
 }
 
 impl Judgement {
@@ -108,7 +112,7 @@ impl Judgement {
             confidence,
             claim,
             evidence: Vec::new(),
-            rivals: Vec::new(),
+            alternatives: Vec::new(),
             limit: None,
             pin: None,
         }
@@ -119,24 +123,24 @@ impl Judgement {
         self
     }
 
-    /// Adds a rival; what has one is not certain.
-    pub(crate) fn against(&mut self, rival: Rival) {
-        if self.rivals.iter().any(|known| known.verdict == rival.verdict) {
+    /// Adds an alternative; what has one is not certain.
+    pub(crate) fn against(&mut self, alternative: Alternative) {
+        if self.alternatives.iter().any(|known| known.verdict == alternative.verdict) {
             return;
         }
         if self.confidence == Confidence::Certain {
             self.confidence = Confidence::Likely;
         }
-        self.rivals.push(rival);
+        self.alternatives.push(alternative);
     }
 }
 
-impl Stretch<'_> {
+impl Segment<'_> {
     /// The response time and the look that explains it best.
-    pub(crate) fn best_look(&self) -> Option<(&Look, f64)> {
-        let response = self.tally.response_ns()?;
+    pub(crate) fn best_look(&self) -> Option<(&Expectation, f64)> {
+        let latency = self.tally.latency_ns()?;
         let looks = self.looks.as_ref().ok()?;
-        Some((nearest(looks, response, self.by_rate())?, response))
+        Some((nearest(looks, latency, self.by_rate())?, latency))
     }
 
     /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
@@ -146,7 +150,7 @@ impl Stretch<'_> {
     }
 
     /// Half-width of the 95 % interval of the response time as a share of it.
-    pub(crate) fn response_error(&self) -> Option<f64> {
+    pub(crate) fn latency_error(&self) -> Option<f64> {
         let parts: Vec<(f64, f64)> = self
             .series
             .iter()
@@ -157,7 +161,7 @@ impl Stretch<'_> {
 
     /// The same with a stand-in where the intervals are too few: times that vary as their mean.
     fn error_rel(&self) -> f64 {
-        self.response_error().unwrap_or_else(|| 1.96 / self.tally.all.count().max(1.0).sqrt())
+        self.latency_error().unwrap_or_else(|| 1.96 / self.tally.all.count().max(1.0).sqrt())
     }
 
     /// The verdict on this stretch by itself.
@@ -173,8 +177,8 @@ impl Stretch<'_> {
     }
 
     /// A control group's limit that is reached.
-    fn held_by_a_limit(&self, pin: Option<&Pin>) -> Option<Judgement> {
-        let rate_of = |tally: &Tally, what: &str| {
+    fn held_by_a_limit(&self, pin: Option<&ConstantRate>) -> Option<Judgement> {
+        let rate_of = |tally: &IntervalTotals, what: &str| {
             let (op, bytes) = match what {
                 "riops" => (&tally.read, false),
                 "wiops" => (&tally.write, false),
@@ -199,8 +203,8 @@ impl Stretch<'_> {
         let beyond = self.pressure_beyond();
         // Where tasks wait most of the time for what the device does not do, others may do more
         // beside a group that is at its limit.
-        let waited_for = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
-        let most = if waited_for { f64::INFINITY } else { AT_LIMIT.1 };
+        let complete_batch = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
+        let most = if complete_batch { f64::INFINITY } else { AT_LIMIT.1 };
         let reached = |limit: &record::CgroupLimit| {
             let of_limit = |per_s: f64| per_s / limit.limit_per_s.max(1) as f64;
             let share = of_limit(rate(&limit.what)?);
@@ -252,7 +256,7 @@ impl Stretch<'_> {
                 judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
         }
         if beside {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::NotTheDisk,
                 "Others do requests beside the group; how much of the rate is the group's is not \
                  told.",
@@ -260,7 +264,7 @@ impl Stretch<'_> {
             ));
         }
         if !demanded {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::NotTheDisk,
                 "The program may ask for no more than that by itself.",
                 "Pressure stall information, or the tracer's waits before a request is started.",
@@ -292,11 +296,11 @@ impl Stretch<'_> {
 
     /// Whether the tracer saw requests wait before they were started.
     fn waits_before(&self) -> bool {
-        let (Some(traced), Some(response)) = (&self.around.traced, self.tally.response_ns()) else {
+        let (Some(traced), Some(latency)) = (&self.around.traced, self.tally.latency_ns()) else {
             return false;
         };
         let requests = traced.requests.max(self.tally.all.count());
-        traced.waited.0 >= HELD_SHARE * requests && traced.waited.1 >= HELD_TIMES * response
+        traced.waited.0 >= HELD_SHARE * requests && traced.waited.1 >= HELD_TIMES * latency
     }
 
     /// Waits before the counters start that full tags do not explain.
@@ -322,7 +326,7 @@ impl Stretch<'_> {
         )
         .with("wait before the start", traced.waited.1, "ns")
         .with("requests that waited", traced.waited.0, "");
-        judgement.against(rival(
+        judgement.against(alternative(
             Verdict::Overloaded,
             "The device may have refused more requests at once than the counters show.",
             "The device's tags in use (nr_requests and queue/nr_hw_queues).",
@@ -344,7 +348,7 @@ impl Stretch<'_> {
             };
             return Some(nothing(claim));
         }
-        if self.tally.response_ns().is_none() {
+        if self.tally.latency_ns().is_none() {
             return Some(nothing("The source tells no response times.".to_owned()));
         }
         let step = self.tally.step_rel();
@@ -355,39 +359,39 @@ impl Stretch<'_> {
     }
 
     /// All that takes a profile.
-    fn against_profile(&self, pin: Option<&Pin>) -> Judgement {
+    fn against_profile(&self, pin: Option<&ConstantRate>) -> Judgement {
         let looks = match &self.looks {
             Ok(looks) => looks,
             Err(why) => return self.without_profile(why),
         };
-        let Some((look, response)) = self.best_look() else {
+        let Some((look, latency)) = self.best_look() else {
             return self.without_profile("the source tells no response times");
         };
         let by_rate = self.by_rate();
         // What takes longer than expected may take as much longer as processors take to wake up.
-        let over = |look: &Look| {
+        let over = |look: &Expectation| {
             let expected = look.expected_ns(by_rate).max(1.0);
-            let awake = (response - self.waking_ns).max(expected.min(response));
+            let awake = (latency - self.waking_ns).max(expected.min(latency));
             awake / expected
         };
         let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
         let most = looks.iter().map(over).fold(0.0, f64::max);
         let saturation = self.tally.iops() / look.max_iops;
         // What the profile does not know by itself, nothing is held against.
-        let known_low = |look: &Look| response < look.at_concurrency.low;
+        let known_low = |look: &Expectation| latency < look.at_concurrency.low;
         if most < FIT_FROM && looks.iter().all(known_low) {
-            return quicker(look, response, most, saturation);
+            return quicker(look, latency, most, saturation);
         }
         let measure = Measure {
             look,
-            response,
-            asleep: response / look.expected_ns(by_rate).max(1.0),
+            latency,
+            asleep: latency / look.expected_ns(by_rate).max(1.0),
             over: over(look),
             least,
             most,
             saturation,
             error: look.scatter_rel.unwrap_or_else(|| self.error_rel()).hypot(look.error_rel()),
-            held: Held::of(self.series, looks).filter(|_| self.known.busy),
+            held: BusyTimeTest::of(self.series, looks).filter(|_| self.known.busy),
         };
         let mut judgement = self.conclude(&measure);
         self.rivals_of_place(&mut judgement, &measure);
@@ -398,7 +402,7 @@ impl Stretch<'_> {
 
     /// Neither too long nor too short, or too long.
     fn conclude(&self, measure: &Measure) -> Judgement {
-        let Measure { look, response, over, saturation, error, held, .. } = *measure;
+        let Measure { look, latency, over, saturation, error, held, .. } = *measure;
         // Too long for every mix that the counters allow, by more than chance allows.
         let long = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
         let holds = held.filter(|held| !long && held.times >= SLOW_FROM);
@@ -417,7 +421,7 @@ impl Stretch<'_> {
         };
         let mut judgement =
             Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure, holds))
-                .with("response time", response, "ns")
+                .with("response time", latency, "ns")
                 .with("expected at this concurrency", look.at_concurrency.value, "ns")
                 .with("expected of a lone request", look.unloaded_ns, "ns")
                 .with("rate over the largest of this mix", saturation, "share");
@@ -434,7 +438,7 @@ impl Stretch<'_> {
             if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
         let unsure = over >= SLOW_FROM && !beyond;
         if !beyond && (unsure || over >= SLOW_DOUBT.0) {
-            judgement.against(rival(
+            judgement.against(alternative(
                 slow_if_overloaded,
                 format!(
                     "Requests take {} what is expected, which is near what counts as slow.",
@@ -445,7 +449,7 @@ impl Stretch<'_> {
         }
         if !beyond && over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
             judgement = judgement.with("what waking processors add at most", self.waking_ns, "ns");
-            judgement.against(rival(
+            judgement.against(alternative(
                 slow_if_overloaded,
                 format!(
                     "Requests take {} what is expected of processors that are awake; here they sleep \
@@ -457,10 +461,14 @@ impl Stretch<'_> {
             ));
         }
         if let Some(held) = holds.filter(|_| !beyond) {
-            judgement.against(rival(slow_if_overloaded, held.sentence(), "A longer observation."));
+            judgement.against(alternative(
+                slow_if_overloaded,
+                held.sentence(),
+                "A longer observation.",
+            ));
         }
         if !beyond && vague >= PROFILE_VAGUE {
-            judgement.against(rival(
+            judgement.against(alternative(
                 slow_if_overloaded,
                 format!(
                     "The profile knows this time only to {} to {}.",
@@ -472,7 +480,7 @@ impl Stretch<'_> {
         }
         if beyond && over < SLOW_DOUBT.1 {
             let as_expected = if overloaded { Verdict::Overloaded } else { Verdict::Healthy };
-            judgement.against(rival(
+            judgement.against(alternative(
                 as_expected,
                 format!("{} what is expected is near what still counts as such.", times(over)),
                 "A longer observation, or a new profile.",
@@ -487,7 +495,7 @@ impl Stretch<'_> {
                 (true, _) => Verdict::Healthy,
                 (false, _) => Verdict::Overloaded,
             };
-            judgement.against(rival(
+            judgement.against(alternative(
                 other,
                 format!(
                     "A request takes {} what a lone one takes; from {WAITS_FROM:.0} times on that \
@@ -500,13 +508,13 @@ impl Stretch<'_> {
         judgement
     }
 
-    fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<Held>) -> String {
-        let Measure { look, response, over, saturation, .. } = *measure;
+    fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<BusyTimeTest>) -> String {
+        let Measure { look, latency, over, saturation, .. } = *measure;
         let slow = matches!(verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         if let Some(held) = holds.filter(|_| slow) {
             return held.sentence();
         }
-        let takes = format_nanos(response);
+        let takes = format_nanos(latency);
         let expected = format_nanos(look.expected_ns(self.by_rate()));
         let alone = format_nanos(look.unloaded_ns);
         let share = percent(saturation);
@@ -548,7 +556,7 @@ impl Stretch<'_> {
             return;
         }
         if measure.most >= SLOW_FROM {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Slow,
                 format!(
                     "The time fits {} sequential requests; were there more of them, it would be up \
@@ -562,14 +570,19 @@ impl Stretch<'_> {
     }
 
     /// A rate that does not move.
-    fn rivals_of_pin(&self, judgement: &mut Judgement, measure: &Measure, pin: Option<&Pin>) {
+    fn rivals_of_pin(
+        &self,
+        judgement: &mut Judgement,
+        measure: &Measure,
+        pin: Option<&ConstantRate>,
+    ) {
         let Some(pin) = pin else { return };
         let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let settle = "A limit of the provider or of a control group at that rate, pressure stall \
                       information, or a trial of our own at another rate.";
         if slow {
             judgement.confidence = Confidence::Possible;
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Capped,
                 format!(
                     "The {} is the same in every interval ({}), as behind a cap inside the device: \
@@ -580,7 +593,7 @@ impl Stretch<'_> {
                 settle,
             ));
         } else if measure.saturation < NEAR_MAXIMUM {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Capped,
                 format!(
                     "The {} is the same in every interval ({}): capped above the counters, or paced \
@@ -591,7 +604,7 @@ impl Stretch<'_> {
                 settle,
             ));
         } else {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Capped,
                 format!(
                     "The {} is the same in every interval ({}), and so is the largest of the \
@@ -609,7 +622,7 @@ impl Stretch<'_> {
         let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         if slow && self.by_rate() {
             judgement.confidence = Confidence::Possible;
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Overloaded,
                 "Without a busy counter to believe, bursts look like slowness.",
                 "A source with busy time, or shorter intervals.",
@@ -617,7 +630,7 @@ impl Stretch<'_> {
         }
         if slow && self.around.steal.is_some_and(|share| share > STEAL_MATTERS) {
             judgement.confidence = Confidence::Possible;
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::NotTheDisk,
                 "The host took processor time from this machine, and requests end only when it \
                  runs.",
@@ -626,7 +639,7 @@ impl Stretch<'_> {
         }
         if slow && self.around.processors_full() {
             judgement.confidence = Confidence::Possible;
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::NotTheDisk,
                 "The processors were busy all the time, and requests end only when one attends to \
                  them.",
@@ -636,7 +649,7 @@ impl Stretch<'_> {
         let (discards, count) = (self.tally.discards.unwrap_or(0.0), self.tally.all.count());
         if slow && self.tally.times_may_hold_discards && discards > 0.05 * count {
             judgement.confidence = Confidence::Possible;
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Healthy,
                 "The source's response times hold those of discards.",
                 "A source that keeps them apart (iostat -x, node_exporter).",
@@ -644,7 +657,7 @@ impl Stretch<'_> {
         }
         let spare = judgement.verdict == Verdict::NotTheDisk || measure.saturation < 0.5;
         if !slow && spare && self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE) {
-            judgement.against(rival(
+            judgement.against(alternative(
                 Verdict::Capped,
                 format!(
                     "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle \
@@ -664,7 +677,7 @@ impl Stretch<'_> {
             Confidence::Certain,
             format!("No expectation to hold it against: {why}."),
         );
-        let Some(split) = self.tally.friedman() else { return judgement };
+        let Some(split) = self.tally.utilization_law() else { return judgement };
         judgement.with("Friedman's service time", split.service_ns, "ns").with(
             "Friedman's queue time",
             split.queue_ns,
@@ -674,9 +687,9 @@ impl Stretch<'_> {
 }
 
 /// The answer next to that on a load around a fifth of the largest rate.
-fn spare_rival(saturation: f64) -> Rival {
+fn spare_rival(saturation: f64) -> Alternative {
     let other = if saturation < MUCH_TO_SPARE { Verdict::Healthy } else { Verdict::NotTheDisk };
-    rival(
+    alternative(
         other,
         format!(
             "The rate is {} of the largest; below {} the device has much to spare.",
@@ -689,9 +702,9 @@ fn spare_rival(saturation: f64) -> Rival {
 
 /// Requests that are quicker than the profile expects of any place: read-ahead or a cache, as far as
 /// the profile holds requests that were as quick; beyond that it is of another device.
-fn quicker(look: &Look, response: f64, most: f64, saturation: f64) -> Judgement {
-    let takes = format_nanos(response);
-    let served = look.quickest_ns.is_some_and(|least| response >= FIT_FROM * least);
+fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judgement {
+    let takes = format_nanos(latency);
+    let served = look.quickest_ns.is_some_and(|least| latency >= FIT_FROM * least);
     if !served {
         let claim = format!(
             "Requests take {takes}, {} of the least that the profile expects: a cache serves them, \
@@ -713,11 +726,11 @@ fn quicker(look: &Look, response: f64, most: f64, saturation: f64) -> Judgement 
         percent(saturation)
     );
     let mut judgement = Judgement::new(verdict, Confidence::Likely, claim)
-        .with("response time", response, "ns")
+        .with("response time", latency, "ns")
         .with("response time over the least expected", most, "share")
         .with("quickest request of the profile", look.quickest_ns.unwrap_or(0.0), "ns")
         .with("rate over the largest of this mix", saturation, "share");
-    judgement.against(rival(
+    judgement.against(alternative(
         Verdict::NotEnoughEvidence,
         "The profile may be of another, slower device.",
         "A new profile.",
@@ -728,8 +741,8 @@ fn quicker(look: &Look, response: f64, most: f64, saturation: f64) -> Judgement 
 /// A stretch held against its profile.
 #[derive(Clone, Copy, Debug)]
 struct Measure<'a> {
-    look: &'a Look,
-    response: f64,
+    look: &'a Expectation,
+    latency: f64,
     /// Over the nearest expectation, with what processors take to wake up.
     asleep: f64,
     /// The same without it.
@@ -741,5 +754,5 @@ struct Measure<'a> {
     saturation: f64,
     error: f64,
     /// What keeps the device busy, where that is known.
-    held: Option<Held>,
+    held: Option<BusyTimeTest>,
 }

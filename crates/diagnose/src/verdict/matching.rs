@@ -4,7 +4,7 @@
 //! more than a name, the name decides, and the doubt is printed. Facts that contradict each other
 //! exclude a profile, also one that the user chose: its verdicts would be about another device.
 
-use super::Prepared;
+use super::FittedProfile;
 use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile};
 
 /// A size may differ by this share: partitions, units, reserved blocks.
@@ -49,8 +49,8 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
 #[must_use]
 pub fn best_fit<'a>(
     device: &ObservedDevice,
-    profiles: impl IntoIterator<Item = &'a Prepared>,
-) -> Option<&'a Prepared> {
+    profiles: impl IntoIterator<Item = &'a FittedProfile>,
+) -> Option<&'a FittedProfile> {
     let ranked = profiles.into_iter().enumerate().filter_map(|(index, prepared)| {
         Some((fit(device, prepared.profile(), false).rank()?, index, prepared))
     });

@@ -1,4 +1,4 @@
-//! What the counters of an observation mean: per device and stretch of time a verdict, its rivals,
+//! What the counters of an observation mean: per device and stretch of time a verdict, its alternatives,
 //! its causes, and what to do.
 //!
 //! A pure function of an observation and of profiles. The way through, per device: the series is cut
@@ -12,36 +12,36 @@
 //! (nobody can argue with it, and it is always sure), and thresholds in milliseconds.
 
 mod advice;
+mod busy_time_test;
 mod causes;
+mod constant_rate;
+mod cross_segment;
 mod expected;
-mod held;
+mod fitted_profile;
 mod hits;
+mod interval_totals;
 mod judge;
 mod matching;
 mod notes;
 mod outstanding;
-mod pinned;
-mod prepared;
 mod segment;
-mod settle;
-mod surroundings;
-mod tally;
-mod waking;
+mod system_context;
+mod wakeup_latency;
 
+pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, best_fit, fit};
-pub use prepared::Prepared;
 
-use expected::{Known, Reference, calibrated, nearest};
-use judge::{Judgement, Stretch};
-use outstanding::Deep;
+use expected::{Reference, SegmentFacts, calibrated, nearest};
+use interval_totals::IntervalTotals;
+use judge::{Judgement, Segment};
+use outstanding::ExcessQueue;
 use record::{
     Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
 use std::ops::Range;
-use surroundings::Surroundings;
-use tally::Tally;
+use system_context::SystemContext;
 
 /// A time and whether a device had much to spare in it.
 type Spare = (Range<u64>, bool);
@@ -79,7 +79,7 @@ pub struct DiagnoseOptions {
 /// A judged stretch.
 #[derive(Debug)]
 struct Judged<'a> {
-    stretch: Stretch<'a>,
+    stretch: Segment<'a>,
     judgement: Judgement,
     causes: Vec<Cause>,
 }
@@ -87,7 +87,7 @@ struct Judged<'a> {
 /// Diagnoses every device of an observation that is not a part of another one or built of others.
 pub fn diagnose<'p>(
     observation: &Observation,
-    profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p Prepared>,
+    profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p FittedProfile>,
     options: &DiagnoseOptions,
 ) -> Diagnosis {
     let (mut devices, mut left_out) = (Vec::new(), Vec::new());
@@ -133,7 +133,7 @@ pub fn diagnose<'p>(
 struct Subject<'a> {
     device: &'a ObservedDevice,
     intervals: Vec<&'a Interval>,
-    series: Vec<Tally>,
+    series: Vec<IntervalTotals>,
     observation: &'a Observation,
     profile: Measured<MatchedProfile>,
     reference: Option<Reference>,
@@ -144,7 +144,7 @@ impl<'a> Subject<'a> {
     fn new(
         observation: &'a Observation,
         device: &'a ObservedDevice,
-        prepared: Option<&Prepared>,
+        prepared: Option<&FittedProfile>,
         options: &DiagnoseOptions,
     ) -> Self {
         let intervals: Vec<&Interval> = observation
@@ -152,8 +152,9 @@ impl<'a> Subject<'a> {
             .iter()
             .filter(|interval| interval.device == device.name && interval.duration_ns > 0)
             .collect();
-        let series: Vec<Tally> = intervals.iter().map(|interval| Tally::of(interval)).collect();
-        let matched = match prepared.map(Prepared::profile) {
+        let series: Vec<IntervalTotals> =
+            intervals.iter().map(|interval| IntervalTotals::of(interval)).collect();
+        let matched = match prepared.map(FittedProfile::profile) {
             None => Measured::not("no profile fits this device; `halfpower check` makes one"),
             Some(profile) => match fit(device, profile, options.chosen) {
                 Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
@@ -196,32 +197,32 @@ impl<'a> Subject<'a> {
     }
 
     /// What is known of a range of intervals.
-    fn stretch(&self, range: Range<usize>) -> Stretch<'_> {
+    fn stretch(&self, range: Range<usize>) -> Segment<'_> {
         let body = self.body(&range);
         let intervals = &self.intervals[body.clone()];
         let series = &self.series[body];
-        let around = Surroundings::of(intervals, &self.observation.contexts);
-        let mut known = Known {
+        let around = SystemContext::of(intervals, &self.observation.contexts);
+        let mut known = SegmentFacts {
             sequential: around.sequential(),
             busy: self.device.busy_doubt.is_none(),
             constant: outstanding::constant_depth(series),
         };
-        let look = |known: Known| match &self.reference {
+        let look = |known: SegmentFacts| match &self.reference {
             Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
-        let mut stretch = Stretch {
+        let mut stretch = Segment {
             series,
             facts: self.device.facts.as_ref(),
             range,
-            tally: Tally::over(intervals.iter().copied()),
+            tally: IntervalTotals::over(intervals.iter().copied()),
             looks: look(known),
             around,
             known,
             deep: None,
             waking_ns: 0.0,
         };
-        stretch.waking_ns = waking::added_ns(&self.observation.wake_ups, &stretch.tally);
+        stretch.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &stretch.tally);
         stretch.deep = self.deep(&stretch);
         if stretch.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;
@@ -231,7 +232,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The queue of a stretch, where it is deeper than the device can use.
-    fn deep(&self, stretch: &Stretch<'_>) -> Option<Deep> {
+    fn deep(&self, stretch: &Segment<'_>) -> Option<ExcessQueue> {
         let (reference, (look, _)) = (self.reference.as_ref()?, stretch.best_look()?);
         let seen_per_s = stretch.tally.iops();
         let enough = |present| reference.deep_enough(look, seen_per_s, present);
@@ -280,15 +281,15 @@ impl<'a> Subject<'a> {
 
     /// All stretches with their verdicts.
     fn judged(&self, others: &[&NamedSpare]) -> Vec<Judged<'_>> {
-        let stretches: Vec<Stretch<'_>> =
+        let stretches: Vec<Segment<'_>> =
             self.ranges().into_iter().map(|range| self.stretch(range)).collect();
-        let judgements: Vec<Judgement> = stretches.iter().map(Stretch::judge).collect();
+        let judgements: Vec<Judgement> = stretches.iter().map(Segment::judge).collect();
         let mut judged: Vec<Judged<'_>> = stretches
             .into_iter()
             .zip(judgements)
             .map(|(stretch, judgement)| Judged { stretch, judgement, causes: Vec::new() })
             .collect();
-        settle::together(&mut judged);
+        cross_segment::together(&mut judged);
         let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
         for one in &mut judged {
             let certain = one.judgement.confidence == Confidence::Certain;
@@ -324,7 +325,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Other devices that had much to spare during all of a stretch.
-    fn spare_elsewhere(&self, stretch: &Stretch<'_>, others: &[&NamedSpare]) -> Vec<String> {
+    fn spare_elsewhere(&self, stretch: &Segment<'_>, others: &[&NamedSpare]) -> Vec<String> {
         let time = self.time_of(&stretch.range);
         let free = |parts: &[Spare]| {
             let mut touching =
@@ -337,7 +338,7 @@ impl<'a> Subject<'a> {
 
     fn diagnosis(&self, others: &[&NamedSpare], options: &DiagnoseOptions) -> DeviceDiagnosis {
         let judged = self.judged(others);
-        let whole = Tally::over(self.intervals.iter().copied());
+        let whole = IntervalTotals::over(self.intervals.iter().copied());
         let seconds = whole.seconds.max(1e-9);
         let busiest = judged.iter().map(|one| one.stretch.tally.iops()).fold(0.0, f64::max);
         let episodes: Vec<Episode> =
@@ -366,8 +367,8 @@ impl<'a> Subject<'a> {
         let tally = &stretch.tally;
         let best = stretch.best_look();
         let traced = stretch.known.sequential.is_some();
-        let calibrated = best.map(|(look, response)| {
-            calibrated(look, response, tally.iops(), stretch.by_rate(), traced)
+        let calibrated = best.map(|(look, latency)| {
+            calibrated(look, latency, tally.iops(), stretch.by_rate(), traced)
         });
         let share = match &calibrated {
             Some(split) => split.saturation,
@@ -388,14 +389,14 @@ impl<'a> Subject<'a> {
             confidence: judgement.confidence,
             claim: judgement.claim.clone(),
             evidence: judgement.evidence.clone(),
-            rivals: judgement.rivals.clone(),
+            alternatives: judgement.alternatives.clone(),
             causes: one.causes.clone(),
             numbers: tally.numbers(),
-            response_ci95_rel: stretch.response_error(),
-            friedman: tally.friedman(),
+            response_ci95_rel: stretch.latency_error(),
+            utilization_law: tally.utilization_law(),
             calibrated,
             misleading: tally.misleading(),
-            stretched: best.map(|(look, _)| look.stretched.clone()).unwrap_or_default(),
+            extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
         }
     }
 
@@ -407,12 +408,12 @@ impl<'a> Subject<'a> {
             let mut expectations = self.reference.as_ref().map(expected::Remembered::new);
             for index in one.stretch.range.clone() {
                 let (interval, tally) = (self.intervals[index], &self.series[index]);
-                let split = tally.response_ns().zip(expectations.as_mut()).and_then(
-                    |(response, expectations)| {
+                let split = tally.latency_ns().zip(expectations.as_mut()).and_then(
+                    |(latency, expectations)| {
                         let looks = expectations.looks(tally, one.stretch.known)?;
-                        let look = nearest(&looks, response, by_rate)?;
+                        let look = nearest(&looks, latency, by_rate)?;
                         let traced = one.stretch.known.sequential.is_some();
-                        Some(calibrated(look, response, tally.iops(), by_rate, traced))
+                        Some(calibrated(look, latency, tally.iops(), by_rate, traced))
                     },
                 );
                 moments.push(Moment {
@@ -420,7 +421,7 @@ impl<'a> Subject<'a> {
                     duration_ns: interval.duration_ns,
                     episode: u32::try_from(episode).unwrap_or(u32::MAX),
                     numbers: tally.numbers(),
-                    friedman: tally.friedman(),
+                    utilization_law: tally.utilization_law(),
                     calibrated: split,
                     misleading: tally.misleading(),
                 });
@@ -431,7 +432,7 @@ impl<'a> Subject<'a> {
 }
 
 /// How far the means of two stretches may lie apart: those of few requests differ by chance.
-fn apart(one: &Tally, other: &Tally) -> f64 {
+fn apart(one: &IntervalTotals, other: &IntervalTotals) -> f64 {
     let fewest = one.all.count().min(other.all.count());
     if fewest < judge::REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
 }
@@ -445,7 +446,7 @@ fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
 }
 
 /// Whether two stretches have the same load: rate, sizes, reads.
-fn same_load(one: &Tally, other: &Tally) -> bool {
+fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
     let factor = apart(one, other);
     let shares = one.read_share().zip(other.read_share());
     near(Some(one.iops()), Some(other.iops()), factor)
@@ -454,14 +455,14 @@ fn same_load(one: &Tally, other: &Tally) -> bool {
 }
 
 /// Whether two stretches have the same load and take the same time.
-fn alike_in_time(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
+fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let (a, b) = (&one.tally, &other.tally);
-    same_load(a, b) && near(a.response_ns(), b.response_ns(), apart(a, b))
+    same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
 }
 
 /// Whether two neighbouring stretches are one.
-fn alike(one: &Stretch<'_>, other: &Stretch<'_>) -> bool {
-    let idle = |stretch: &Stretch<'_>| stretch.tally.iops() < IDLE_IOPS;
+fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
+    let idle = |stretch: &Segment<'_>| stretch.tally.iops() < IDLE_IOPS;
     if idle(one) && idle(other) {
         return true;
     }
@@ -511,12 +512,12 @@ fn splits_compared(judged: &[Judged<'_>]) -> String {
         .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
         .max_by(|a, b| a.stretch.tally.all.count().total_cmp(&b.stretch.tally.all.count()));
     let Some((one, (look, _))) = most.and_then(|one| Some((one, one.stretch.best_look()?))) else {
-        return "Friedman's split (S = U/X, Q = R - S) holds for a device that does one thing at a \
+        return "UtilizationLaw's split (S = U/X, Q = R - S) holds for a device that does one thing at a \
                 time. Without a profile nobody knows whether this is one: on a parallel device it \
                 calls queueing what is served side by side."
             .to_owned();
     };
-    let Some(split) = one.stretch.tally.friedman() else {
+    let Some(split) = one.stretch.tally.utilization_law() else {
         return "The source tells no busy time, so that there is no Friedman split.".to_owned();
     };
     let (service, alone) =
@@ -525,11 +526,11 @@ fn splits_compared(judged: &[Judged<'_>]) -> String {
     if side < PARALLEL {
         return format!(
             "This device serves about one request at a time, so the splits agree in principle: \
-             Friedman's S = U/X is {service}, a lone request takes {alone} by the profile."
+             UtilizationLaw's S = U/X is {service}, a lone request takes {alone} by the profile."
         );
     }
     format!(
-        "This device serves about {side:.0} requests side by side. Friedman's S = U/X ({service}) is \
+        "This device serves about {side:.0} requests side by side. UtilizationLaw's S = U/X ({service}) is \
          then the mean spacing of completions, not what a request takes ({alone} alone), and his Q = \
          R - S counts as queueing what is served in parallel: it is R (1 - U/L). Believe the \
          calibrated split here."

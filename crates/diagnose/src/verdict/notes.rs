@@ -7,7 +7,7 @@
 
 use super::causes::SPLITS_SHARE;
 use super::judge::{STEAL_MATTERS, evidence};
-use super::{Judged, tally::Tally};
+use super::{Judged, interval_totals::IntervalTotals};
 use crate::words::{percent, times};
 use record::{
     Evidence, MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos,
@@ -39,7 +39,7 @@ pub(crate) fn notes(
     device: &ObservedDevice,
     profile: Option<&MatchedProfile>,
     judged: &[Judged<'_>],
-    whole: &Tally,
+    whole: &IntervalTotals,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     notes.extend(profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
@@ -68,7 +68,7 @@ fn fine(judged: &Judged<'_>) -> bool {
 
 /// Both with enough requests, and the second slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
-    let (before, after) = (from.stretch.tally.response_ns()?, to.stretch.tally.response_ns()?);
+    let (before, after) = (from.stretch.tally.latency_ns()?, to.stretch.tally.latency_ns()?);
     let enough = |judged: &Judged<'_>| judged.stretch.tally.all.count() >= 50.0;
     (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
 }
@@ -170,13 +170,13 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     })
 }
 
-fn discards(whole: &Tally) -> Option<Note> {
+fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     (whole.times_may_hold_discards && share >= DISCARDS_SHARE).then(|| {
         note(
             NoteCode::DiscardsIncluded,
             format!(
-                "There are {} discards per request, and the response times of this source hold \
+                "There are {} discards per request, and the latency times of this source hold \
                  theirs: a file system that trims looks slow.",
                 percent(share)
             ),
@@ -200,7 +200,7 @@ fn steal(judged: &[Judged<'_>]) -> Option<Note> {
     })
 }
 
-fn splits(whole: &Tally) -> Option<Note> {
+fn splits(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.splits? / whole.all.count().max(1.0);
     (share >= SPLITS_SHARE).then(|| {
         note(
@@ -214,11 +214,11 @@ fn splits(whole: &Tally) -> Option<Note> {
     })
 }
 
-fn missing(whole: &Tally) -> Option<Note> {
+fn missing(whole: &IntervalTotals) -> Option<Note> {
     let lacks = [
         (whole.utilization().is_none(), "busy time (no Friedman split; bursts look like slowness)"),
         (whole.read_share().is_none(), "reads and writes apart (the mix is open)"),
-        (whole.response_ns().is_none(), "response times (no verdict on the device)"),
+        (whole.latency_ns().is_none(), "response times (no verdict on the device)"),
         (whole.all.request_bytes().is_none(), "request sizes (no expectation)"),
     ];
     let names: Vec<&str> =

@@ -22,9 +22,9 @@
 //! Rejected: a fixed share of variation alone. Thirty outstanding on a fast device hardly move within a
 //! second, whoever asks for them, and a loop on a busy machine moves by a tenth.
 
-use super::expected::Enough;
-use super::pinned::moves;
-use super::tally::Tally;
+use super::constant_rate::moves;
+use super::expected::SufficientDepth;
+use super::interval_totals::IntervalTotals;
 use crate::words::percent;
 
 /// A number in progress that varies less than this, and less than this share of what arrivals by
@@ -69,7 +69,7 @@ const INTERVALS_MIN: usize = 5;
 
 /// Who keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Upkeep {
+pub(crate) enum LoopKind {
     /// Programs: the number varies by this share, where work that comes by itself would make it vary by
     /// the other.
     Steady(f64, f64),
@@ -85,47 +85,49 @@ pub(crate) enum Upkeep {
 
 /// A queue that is deeper than the device can use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deep {
+pub(crate) struct ExcessQueue {
     /// Requests in progress while the device is busy.
     pub(crate) present: f64,
     /// What would be enough.
-    pub(crate) enough: Enough,
+    pub(crate) enough: SufficientDepth,
     /// Who keeps it up.
-    pub(crate) upkeep: Upkeep,
+    pub(crate) upkeep: LoopKind,
 }
 
-impl Deep {
+impl ExcessQueue {
     /// Whether programs keep it up.
     pub(crate) fn is_kept(&self) -> bool {
-        !matches!(self.upkeep, Upkeep::Chance | Upkeep::Untold)
+        !matches!(self.upkeep, LoopKind::Chance | LoopKind::Untold)
     }
 
     /// Whether nothing excludes that they do.
     pub(crate) fn may_be_kept(&self) -> bool {
-        self.upkeep != Upkeep::Chance
+        self.upkeep != LoopKind::Chance
     }
 
     /// How that shows, as a clause.
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
-            Upkeep::Steady(moves, chance) => format!(
+            LoopKind::Steady(moves, chance) => format!(
                 "they vary by {}, those that come by themselves would by {}",
                 percent(moves),
                 percent(chance)
             ),
-            Upkeep::FollowsRate(moves, rate) => format!(
+            LoopKind::FollowsRate(moves, rate) => format!(
                 "they vary by {} and the rate by {}, as where a program asks for more only when it is \
                  answered",
                 percent(moves),
                 percent(rate)
             ),
-            Upkeep::Ceiling(most, times, of) => {
+            LoopKind::Ceiling(most, times, of) => {
                 format!("at {times} of {of} moments they were exactly {most:.0}, and never more")
             }
-            Upkeep::Chance => "they vary as those that come by themselves do".to_owned(),
-            Upkeep::Untold => "whether a program keeps them up or they come by themselves, these \
+            LoopKind::Chance => "they vary as those that come by themselves do".to_owned(),
+            LoopKind::Untold => {
+                "whether a program keeps them up or they come by themselves, these \
                                counters do not tell"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }
@@ -133,11 +135,11 @@ impl Deep {
 /// The queue of a stretch, if it is deeper than the device can use all the time that it is busy.
 /// `late` says that programs wait for a processor; `enough_of` how many are enough, at most so many.
 pub(crate) fn deep(
-    series: &[Tally],
+    series: &[IntervalTotals],
     late: bool,
-    enough_of: impl Fn(f64) -> Option<Enough>,
-) -> Option<Deep> {
-    let total = Tally::sum(series);
+    enough_of: impl Fn(f64) -> Option<SufficientDepth>,
+) -> Option<ExcessQueue> {
+    let total = IntervalTotals::sum(series);
     let busy = total.utilization()?;
     if busy < if late { LATE_BUSY } else { CONSTANT_BUSY } {
         return None;
@@ -151,28 +153,33 @@ pub(crate) fn deep(
         return None;
     }
     let upkeep = upkeep(series, &total, present, &enough);
-    let told = upkeep != Upkeep::Untold || present >= DEEP_UNTOLD * enough.depth;
-    told.then_some(Deep { present, enough, upkeep })
+    let told = upkeep != LoopKind::Untold || present >= DEEP_UNTOLD * enough.depth;
+    told.then_some(ExcessQueue { present, enough, upkeep })
 }
 
-fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upkeep {
-    let while_busy = |of: fn(&Tally) -> Option<f64>| -> Vec<f64> {
+fn upkeep(
+    series: &[IntervalTotals],
+    total: &IntervalTotals,
+    present: f64,
+    enough: &SufficientDepth,
+) -> LoopKind {
+    let while_busy = |of: fn(&IntervalTotals) -> Option<f64>| -> Vec<f64> {
         let all = series.iter().filter_map(|one| {
             let busy = one.utilization().filter(|busy| *busy > 0.0)?;
             Some(of(one)? / busy)
         });
         all.collect()
     };
-    let depths = while_busy(Tally::concurrency);
+    let depths = while_busy(IntervalTotals::concurrency);
     let rates = while_busy(|one| Some(one.iops()));
     if let Some((moved, share)) = moves_of_busy(series).filter(is_constant) {
-        return Upkeep::Steady(moved, moved / share.max(1e-12));
+        return LoopKind::Steady(moved, moved / share.max(1e-12));
     }
     let (Some(moved), Some(rate_moved)) = (moves(&depths), moves(&rates)) else {
-        return Upkeep::Untold;
+        return LoopKind::Untold;
     };
     if depths.len() < INTERVALS_MIN {
-        return Upkeep::Untold;
+        return LoopKind::Untold;
     }
     let busy_s = total.busy_s.unwrap_or(total.seconds);
     let (count, step_s) = (depths.len() as f64, busy_s / depths.len() as f64);
@@ -182,11 +189,11 @@ fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upk
     let chance = open.as_wide_as(seen).moves(step_s, busy_s, count);
     let calm = moves_mostly(&depths).unwrap_or(moved);
     if calm <= kept_share(depths.len()) * chance {
-        return Upkeep::Steady(calm, chance);
+        return LoopKind::Steady(calm, chance);
     }
     let at_moments = open.moves(0.0, busy_s, count);
     if let Some(seen) = seen.filter(|seen| *seen <= QUEUE_KEPT * at_moments) {
-        return Upkeep::Steady(seen, at_moments);
+        return LoopKind::Steady(seen, at_moments);
     }
     if let Some(ceiling) = ceiling(&moments).filter(|_| seen.is_some()) {
         return ceiling;
@@ -197,12 +204,12 @@ fn upkeep(series: &[Tally], total: &Tally, present: f64, enough: &Enough) -> Upk
     // What comes changes a queue within a step by no more than what is done in a step.
     let reach = (step_s * open.rate_per_s / present).min(1.0);
     if device >= RATE_MOVES_MIN && moved <= RATE_MOVES * device * reach {
-        return Upkeep::FollowsRate(moved, rate_moved);
+        return LoopKind::FollowsRate(moved, rate_moved);
     }
     if (QUEUE_CHANCE.0..=QUEUE_CHANCE.1).contains(&(moved / chance.max(1e-12))) {
-        return Upkeep::Chance;
+        return LoopKind::Chance;
     }
-    Upkeep::Untold
+    LoopKind::Untold
 }
 
 /// The share of what chance would make of a number below which it is kept up: chance itself makes less
@@ -221,7 +228,7 @@ fn moves_mostly(values: &[f64]) -> Option<f64> {
 }
 
 /// The largest number at a moment, where it comes again.
-fn ceiling(moments: &[f64]) -> Option<Upkeep> {
+fn ceiling(moments: &[f64]) -> Option<LoopKind> {
     let most = moments.iter().copied().fold(0.0, f64::max);
     let count = |wanted: fn(f64, f64) -> bool| {
         moments.iter().filter(|present| wanted(**present, most)).count() as u32
@@ -229,7 +236,7 @@ fn ceiling(moments: &[f64]) -> Option<Upkeep> {
     let times = count(|present, most| present >= most);
     let of = count(|present, _| present > 0.0);
     let again = times >= 2 && f64::from(times) >= CEILING_SHARE * f64::from(of);
-    (again && most >= CEILING_MIN).then_some(Upkeep::Ceiling(most, times, of))
+    (again && most >= CEILING_MIN).then_some(LoopKind::Ceiling(most, times, of))
 }
 
 /// How a queue moves to which work comes by chance.
@@ -244,7 +251,7 @@ struct OpenQueue {
 
 impl OpenQueue {
     /// With this many in progress on average, done at a rate.
-    fn new(present: f64, enough: &Enough, rate_per_s: f64) -> Self {
+    fn new(present: f64, enough: &SufficientDepth, rate_per_s: f64) -> Self {
         let behind = (present - enough.depth).max(1.0);
         // A line is as long as its mean, give or take; a device that does more the more there are
         // holds it back.
@@ -274,7 +281,7 @@ impl OpenQueue {
 
 /// Whether the number in progress stays the same, as in a closed loop, but for a few requests that
 /// come by themselves.
-pub(crate) fn constant_depth(series: &[Tally]) -> bool {
+pub(crate) fn constant_depth(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).as_ref().is_some_and(is_constant)
 }
 
@@ -283,33 +290,33 @@ fn is_constant(&(cv, share): &(f64, f64)) -> bool {
 }
 
 /// Whether a part of it may be kept up by a program, beside what comes by itself.
-pub(crate) fn partly_kept_up(series: &[Tally]) -> bool {
+pub(crate) fn partly_kept_up(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).is_some_and(|(_, share)| share < PARTLY_CHANCE)
 }
 
 /// Whether all of it is kept up by programs that wait for their requests.
-pub(crate) fn kept_up(series: &[Tally]) -> bool {
+pub(crate) fn kept_up(series: &[IntervalTotals]) -> bool {
     depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
 }
 
 /// How much the number in progress varies, of a device that was busy all the time, where that is known.
-fn moves_of_busy(series: &[Tally]) -> Option<(f64, f64)> {
-    let busy = Tally::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
+fn moves_of_busy(series: &[IntervalTotals]) -> Option<(f64, f64)> {
+    let busy = IntervalTotals::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
     if busy { depth_moves(series) } else { None }
 }
 
 /// How much the number in progress varies, as a share of it and of what it would with Poisson
 /// arrivals: their mean over a time T varies by about sqrt(2 R / (L T)), R being how long requests
 /// are remembered. What a program keeps up varies by less, whatever the device does.
-fn depth_moves(series: &[Tally]) -> Option<(f64, f64)> {
-    let total = Tally::sum(series);
-    let present: Vec<f64> = series.iter().filter_map(Tally::concurrency).collect();
+fn depth_moves(series: &[IntervalTotals]) -> Option<(f64, f64)> {
+    let total = IntervalTotals::sum(series);
+    let present: Vec<f64> = series.iter().filter_map(IntervalTotals::concurrency).collect();
     if present.len() < 4 {
         return None;
     }
-    let (response, mean) = (total.response_ns()?, total.concurrency()?);
+    let (latency, mean) = (total.latency_ns()?, total.concurrency()?);
     let length_ns = total.seconds * 1e9 / series.len() as f64;
-    let chance = (2.0 * response / (mean * length_ns).max(1.0)).sqrt();
+    let chance = (2.0 * latency / (mean * length_ns).max(1.0)).sqrt();
     let cv = moves(&present)?;
     Some((cv, cv / chance.max(1e-12)))
 }
@@ -317,37 +324,37 @@ fn depth_moves(series: &[Tally]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::tally::OpTally;
+    use crate::verdict::interval_totals::OpTally;
 
     /// Four of them are enough, and beyond those the rate does not grow.
-    fn four(_: f64) -> Option<Enough> {
-        Some(Enough { depth: 4.0, rate_share: 0.95, growth: 0.0 })
+    fn four(_: f64) -> Option<SufficientDepth> {
+        Some(SufficientDepth { depth: 4.0, rate_share: 0.95, growth: 0.0 })
     }
 
     /// A second with so many requests done, in progress and in progress at its end, of a device that
     /// was busy for a share of it.
-    fn second(done: f64, present: f64, at_end: f64, busy: f64) -> Tally {
+    fn second(done: f64, present: f64, at_end: f64, busy: f64) -> IntervalTotals {
         let all = OpTally {
             requests: Some(done),
             bytes: Some(done * 4096.0),
             time_ns: Some(present * 1e9),
             step_ns: 0.0,
         };
-        Tally {
+        IntervalTotals {
             intervals: 1,
             seconds: 1.0,
             all,
             busy_s: Some(busy),
             in_flight: Some(at_end),
-            ..Tally::default()
+            ..IntervalTotals::default()
         }
     }
 
-    fn upkeep_of(seconds: &[(f64, f64, f64, f64)], late: bool) -> Option<Upkeep> {
+    fn upkeep_of(seconds: &[(f64, f64, f64, f64)], late: bool) -> Option<LoopKind> {
         let of = |&(done, present, at_end, busy): &(f64, f64, f64, f64)| {
             second(done, present, at_end, busy)
         };
-        let series: Vec<Tally> = seconds.iter().map(of).collect();
+        let series: Vec<IntervalTotals> = seconds.iter().map(of).collect();
         Some(deep(&series, late, four)?.upkeep)
     }
 
@@ -355,7 +362,7 @@ mod tests {
     fn a_loop_that_wanders_less_than_a_queue_would_is_kept_up() {
         let wanders = [190.0, 196.0, 184.0, 199.0, 188.0, 193.0, 181.0, 197.0];
         let seconds = wanders.map(|present| (100_000.0, present, 30.0 + present / 2.0, 1.0));
-        assert!(matches!(upkeep_of(&seconds, false), Some(Upkeep::Steady(..))));
+        assert!(matches!(upkeep_of(&seconds, false), Some(LoopKind::Steady(..))));
     }
 
     #[test]
@@ -374,19 +381,19 @@ mod tests {
             408.0, 401.0, 397.0, 430.0, 396.0, 417.0, 424.0, 435.0,
         ];
         let seconds = means.iter().zip(rates).zip(moments);
-        let series: Vec<Tally> = seconds
+        let series: Vec<IntervalTotals> = seconds
             .map(|((&present, rate), at_end)| second(1e3 * rate, present, at_end, 0.995))
             .collect();
-        let enough = |_| Some(Enough { depth: 32.0, rate_share: 0.8, growth: 0.27 });
+        let enough = |_| Some(SufficientDepth { depth: 32.0, rate_share: 0.8, growth: 0.27 });
         let upkeep = deep(&series, false, enough).unwrap().upkeep;
-        assert!(matches!(upkeep, Upkeep::Steady(..)), "{upkeep:?}");
+        assert!(matches!(upkeep, LoopKind::Steady(..)), "{upkeep:?}");
     }
 
     #[test]
     fn a_queue_that_drains_and_fills_came_by_itself() {
         let wanders = [40.0, 95.0, 260.0, 420.0, 180.0, 60.0, 130.0, 330.0];
         let seconds = wanders.map(|present| (100_000.0, present, 0.7 * present, 1.0));
-        assert_eq!(upkeep_of(&seconds, false), Some(Upkeep::Chance));
+        assert_eq!(upkeep_of(&seconds, false), Some(LoopKind::Chance));
     }
 
     #[test]
@@ -394,9 +401,9 @@ mod tests {
         let wanders = [1.0, 1.3, 0.8, 1.1, 0.7, 1.25, 0.9, 1.05];
         let less = |share: f64| 24.0 * (1.0 + 0.2 * (share - 1.0));
         let seconds = wanders.map(|share| (1e5 * share, less(share), 40.0 * share - 20.0, 1.0));
-        assert!(matches!(upkeep_of(&seconds, false), Some(Upkeep::FollowsRate(..))));
+        assert!(matches!(upkeep_of(&seconds, false), Some(LoopKind::FollowsRate(..))));
         let as_much = wanders.map(|share| (1e5 * share, 24.0 * share, 40.0 * share - 20.0, 1.0));
-        assert_eq!(upkeep_of(&as_much, false), Some(Upkeep::Chance));
+        assert_eq!(upkeep_of(&as_much, false), Some(LoopKind::Chance));
     }
 
     #[test]
@@ -408,7 +415,7 @@ mod tests {
             .zip(present)
             .map(|(&at_end, present)| (9e4, present, at_end, 0.5))
             .collect();
-        assert_eq!(upkeep_of(&seconds, true), Some(Upkeep::Ceiling(128.0, 4, 7)));
+        assert_eq!(upkeep_of(&seconds, true), Some(LoopKind::Ceiling(128.0, 4, 7)));
         // A device that is idle half of the time has no queue, unless programs wait for processors.
         assert_eq!(upkeep_of(&seconds, false), None);
     }

@@ -19,7 +19,7 @@
 //! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
 //! same answer for many parameters).
 
-use super::tally::Tally;
+use super::interval_totals::IntervalTotals;
 
 /// Series longer than this are cut on means of neighbours: the time is quadratic at worst.
 const POINTS_MAX: usize = 2_048;
@@ -46,7 +46,7 @@ const CHANNELS: usize = 4;
 const SHARE_SCALE: f64 = 2.0;
 
 /// Beginnings of the stretches of a series, the first of them 0; none for an empty one.
-pub(crate) fn stretches(series: &[Tally]) -> Vec<usize> {
+pub(crate) fn stretches(series: &[IntervalTotals]) -> Vec<usize> {
     if series.is_empty() {
         return Vec::new();
     }
@@ -58,10 +58,10 @@ pub(crate) fn stretches(series: &[Tally]) -> Vec<usize> {
 }
 
 /// What is looked at of a few neighbours.
-fn point(tallies: &[Tally]) -> [Option<f64>; CHANNELS] {
+fn point(tallies: &[IntervalTotals]) -> [Option<f64>; CHANNELS] {
     let seconds: f64 = tallies.iter().map(|tally| tally.seconds).sum();
     let requests: f64 = tallies.iter().map(|tally| tally.all.count()).sum();
-    let over = |value: fn(&Tally) -> Option<f64>| {
+    let over = |value: fn(&IntervalTotals) -> Option<f64>| {
         let weighed = tallies.iter().filter_map(|tally| Some((value(tally)?, tally.all.count())));
         let (sum, weight) = weighed.fold((0.0, 0.0), |(sum, weight), (value, count)| {
             (sum + value * count, weight + count)
@@ -73,9 +73,9 @@ fn point(tallies: &[Tally]) -> [Option<f64>; CHANNELS] {
     let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(libm::log);
     [
         Some(rate),
-        log(over(Tally::response_ns)),
+        log(over(IntervalTotals::latency_ns)),
         log(over(|tally| tally.all.request_bytes())),
-        over(Tally::read_share).map(|share| share * SHARE_SCALE),
+        over(IntervalTotals::read_share).map(|share| share * SHARE_SCALE),
     ]
 }
 
@@ -230,7 +230,7 @@ fn cuts(points: &[[Option<f64>; CHANNELS]]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::tally::OpTally;
+    use crate::verdict::interval_totals::OpTally;
 
     /// A generator of standard normal values (SplitMix64, by inversion).
     struct Normal(u64);
@@ -246,14 +246,14 @@ mod tests {
         }
     }
 
-    fn second(rate: f64, response_ns: f64, bytes: f64) -> Tally {
+    fn second(rate: f64, latency_ns: f64, bytes: f64) -> IntervalTotals {
         let all = OpTally {
             requests: Some(rate),
             bytes: Some(rate * bytes),
-            time_ns: Some(rate * response_ns),
+            time_ns: Some(rate * latency_ns),
             step_ns: 0.0,
         };
-        Tally { intervals: 1, seconds: 1.0, all, ..Tally::default() }
+        IntervalTotals { intervals: 1, seconds: 1.0, all, ..IntervalTotals::default() }
     }
 
     /// A stretch with noise of this share, of which a part lasts from second to second.
@@ -263,7 +263,7 @@ mod tests {
         rate: f64,
         noise: f64,
         kept: f64,
-    ) -> Vec<Tally> {
+    ) -> Vec<IntervalTotals> {
         let mut level = 0.0;
         (0..seconds)
             .map(|_| {

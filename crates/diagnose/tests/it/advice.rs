@@ -12,7 +12,7 @@ fn advice_on(trials: &[Trial]) -> Vec<Advice> {
     let all = diagnose::advise(&profile(trials));
     for advice in &all {
         let against = advice.against_rule.as_deref().unwrap_or_default();
-        for text in [&advice.use_this, &advice.because, &advice.next_best, against] {
+        for text in [&advice.recommendation, &advice.because, &advice.next_best, against] {
             assert!(text.chars().count() <= 140, "more than two lines: {text}");
             assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
         }
@@ -39,7 +39,7 @@ fn nothing_measured_gives_no_advice() {
 fn depth_advice_is_the_knee_with_the_price_of_both_neighbours() {
     let advice = depth_advice(4, 32);
     assert_eq!(advice.subject, "read depth");
-    assert_eq!(advice.use_this, "4 requests outstanding");
+    assert_eq!(advice.recommendation, "4 requests outstanding");
     assert!(advice.because.starts_with("4 deep: "), "{}", advice.because);
     assert!(advice.because.ends_with("of the largest rate"), "{}", advice.because);
     let (shallower, deeper) = advice.next_best.split_once("; ").unwrap();
@@ -57,30 +57,30 @@ fn a_knee_far_below_the_largest_rate_serves_response_time_and_a_deeper_one_throu
         1e3 * thousands[workload.depth.ilog2() as usize]
     };
     let wobbling = only(&rounds(&depths(OpKind::Read, 256), rate, 3, 0.005, &mut Noise(1)));
-    assert_eq!(wobbling.use_this, "8 requests outstanding; 64 where only throughput counts");
+    assert_eq!(wobbling.recommendation, "8 requests outstanding; 64 where only throughput counts");
     assert!(wobbling.because.contains("; 64 deep: 2"), "{}", wobbling.because);
     assert!(wobbling.next_best.starts_with("4 deep: -2"), "{}", wobbling.next_best);
     assert!(wobbling.next_best.contains("; 128 deep: +1"), "{}", wobbling.next_best);
     // The same curve without its tail: the knee gives nearly all.
     let ended = only(&rounds(&depths(OpKind::Read, 32), rate, 3, 0.005, &mut Noise(1)));
-    assert_eq!(ended.use_this, "8 requests outstanding");
+    assert_eq!(ended.recommendation, "8 requests outstanding");
 }
 
 #[test]
 fn a_knee_outside_two_to_four_contradicts_the_rule() {
     let deep = depth_advice(32, 128);
-    assert_eq!(deep.use_this, "32 requests outstanding");
+    assert_eq!(deep.recommendation, "32 requests outstanding");
     let rule = deep.against_rule.unwrap();
     assert!(rule.contains("4 deep gives 1"), "{rule}");
     let serial = depth_advice(1, 32);
-    assert_eq!(serial.use_this, "1 request outstanding");
+    assert_eq!(serial.recommendation, "1 request outstanding");
     assert!(serial.against_rule.unwrap().contains("here 4 deep changes the rate by"));
 }
 
 #[test]
 fn a_curve_without_a_knee_gives_its_end_and_says_so() {
     let advice = depth_advice(64, 16);
-    assert_eq!(advice.use_this, "16 requests outstanding or more; no deeper ones were tried");
+    assert_eq!(advice.recommendation, "16 requests outstanding or more; no deeper ones were tried");
     assert!(advice.because.ends_with("it still grew"), "{}", advice.because);
 }
 
@@ -88,8 +88,10 @@ fn a_curve_without_a_knee_gives_its_end_and_says_so() {
 fn each_direction_gets_its_own_depth() {
     let mut trials = rounds(&depths(OpKind::Read, 32), servers(8), 3, 0.01, &mut Noise(1));
     trials.extend(rounds(&depths(OpKind::Write, 32), servers(2), 3, 0.01, &mut Noise(2)));
-    let used: Vec<(String, String)> =
-        advice_on(&trials).into_iter().map(|advice| (advice.subject, advice.use_this)).collect();
+    let used: Vec<(String, String)> = advice_on(&trials)
+        .into_iter()
+        .map(|advice| (advice.subject, advice.recommendation))
+        .collect();
     assert_eq!(used[0], ("read depth".to_owned(), "8 requests outstanding".to_owned()));
     assert_eq!(used[1], ("write depth".to_owned(), "2 requests outstanding".to_owned()));
 }
@@ -114,12 +116,12 @@ fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_th
     // 50 µs per request and 500 MB/s: alone, 32 KiB take 51.6 µs and give all of it.
     let shallow = size_advice(50_000.0, 500e6, 8);
     assert_eq!(shallow.subject, "sequential read size");
-    assert_eq!(shallow.use_this, "32 KiB requests, 1 outstanding");
+    assert_eq!(shallow.recommendation, "32 KiB requests, 1 outstanding");
     assert!(shallow.because.contains("KiB give half"), "{}", shallow.because);
     assert_eq!(shallow.against_rule, None);
     // The same at forty times the throughput: no lone request comes near it.
     let deep = size_advice(50_000.0, 20e9, 32);
-    assert_eq!(deep.use_this, "32 KiB requests, 32 outstanding");
+    assert_eq!(deep.recommendation, "32 KiB requests, 32 outstanding");
     assert!(deep.next_best.contains("throughput"), "{}", deep.next_best);
 }
 
@@ -127,7 +129,7 @@ fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_th
 fn a_device_that_needs_more_than_64_kib_contradicts_the_rule() {
     // 1 ms per request: alone, 64 KiB give 65 MB/s of 500, and 512 KiB all of it.
     let advice = size_advice(1_000_000.0, 500e6, 2);
-    assert_eq!(advice.use_this, "512 KiB requests, 1 outstanding");
+    assert_eq!(advice.recommendation, "512 KiB requests, 1 outstanding");
     let rule = advice.against_rule.unwrap();
     assert!(rule.contains("64 KiB requests; here they give 13 %"), "{rule}");
 }
@@ -144,11 +146,11 @@ fn read_pair(bs_bytes: u64, buffered: f64, direct: f64) -> Vec<Trial> {
 fn the_faster_cache_mode_for_reads_is_advised_also_against_the_rule() {
     let buffered = only(&read_pair(128 << 10, 2000.0, 1000.0));
     assert_eq!(buffered.subject, "read cache mode");
-    assert_eq!(buffered.use_this, "--cache all");
+    assert_eq!(buffered.recommendation, "--cache all");
     assert_eq!(buffered.next_best, "--cache device: -50 % throughput");
     assert!(buffered.against_rule.unwrap().contains("above 64 KiB"));
     let direct = only(&read_pair(128 << 10, 1000.0, 2000.0));
-    assert_eq!(direct.use_this, "--cache device");
+    assert_eq!(direct.recommendation, "--cache device");
     assert_eq!(direct.against_rule, None);
     assert!(only(&read_pair(4096, 1000.0, 2000.0)).against_rule.unwrap().contains("below 8 KiB"));
     assert_eq!(only(&read_pair(4096, 2000.0, 1000.0)).against_rule, None);
@@ -159,7 +161,7 @@ fn sizes_that_want_different_cache_modes_share_one_entry() {
     let mut trials = read_pair(64 << 10, 1000.0, 1500.0);
     trials.extend(read_pair(4096, 9000.0, 1000.0));
     let advice = only(&trials);
-    assert_eq!(advice.use_this, "--cache all for 4 KiB requests, --cache device from 64 KiB");
+    assert_eq!(advice.recommendation, "--cache all for 4 KiB requests, --cache device from 64 KiB");
     assert!(advice.because.contains("4 KiB 36.9 MB/s") && advice.because.contains("64 KiB 98.3"));
     assert!(advice.next_best.contains("64 KiB --cache all: -33 %"), "{}", advice.next_best);
 }
@@ -168,7 +170,7 @@ fn sizes_that_want_different_cache_modes_share_one_entry() {
 fn equally_fast_cache_modes_are_decided_by_processor_time() {
     let mut trials = read_pair(64 << 10, 1000.0, 1005.0);
     let neither = only(&trials);
-    assert_eq!(neither.use_this, "--cache device");
+    assert_eq!(neither.recommendation, "--cache device");
     assert_eq!(neither.next_best, "--cache all: no measurable difference");
     for trial in trials.iter_mut().filter(|trial| trial.workload.cache == CacheMode::Device) {
         if let Measured::Value(cpu) = &mut trial.cpu {
@@ -176,7 +178,7 @@ fn equally_fast_cache_modes_are_decided_by_processor_time() {
         }
     }
     let advice = only(&trials);
-    assert_eq!(advice.use_this, "--cache all");
+    assert_eq!(advice.recommendation, "--cache all");
     let price = "--cache device: no measurable difference, 4.0 times the CPU";
     assert!(advice.next_best.ends_with(price), "{}", advice.next_best);
 }
@@ -188,7 +190,7 @@ fn a_buffered_cell_without_a_direct_twin_or_on_a_warm_cache_says_nothing() {
     assert!(advice_on(&trials).is_empty());
     let mut warm = read_pair(64 << 10, 2000.0, 1000.0);
     for trial in &mut warm {
-        trial.workload.scrub = record::Scrub::None;
+        trial.workload.drop_cache = record::DropCache::None;
         trial.cell = trial.workload.cell();
     }
     assert!(advice_on(&warm).is_empty());
@@ -206,7 +208,7 @@ fn the_price_of_durable_writes_and_the_risk_of_the_others_are_stated() {
     let advice = only(&write_pair(4096, 1000.0, 10_000.0));
     assert_eq!(advice.subject, "write cache mode");
     let risk = "--cache device; a power failure may lose unflushed writes";
-    assert_eq!(advice.use_this, risk);
+    assert_eq!(advice.recommendation, risk);
     assert!(advice.next_best.contains("--cache none: -90 % (1.00 k/s"));
     assert_eq!(advice.against_rule, None);
 }
@@ -214,7 +216,11 @@ fn the_price_of_durable_writes_and_the_risk_of_the_others_are_stated() {
 #[test]
 fn durability_is_advised_where_it_costs_nothing() {
     let advice = only(&write_pair(4096, 10_000.0, 10_050.0));
-    assert!(advice.use_this.starts_with("--cache none: written through"), "{}", advice.use_this);
+    assert!(
+        advice.recommendation.starts_with("--cache none: written through"),
+        "{}",
+        advice.recommendation
+    );
     assert!(advice.next_best.contains("no measurable difference"), "{}", advice.next_best);
     assert!(advice.next_best.contains("unflushed writes at risk"), "{}", advice.next_best);
     assert!(advice.against_rule.unwrap().contains("here they do not"));
@@ -226,14 +232,14 @@ fn a_size_whose_price_is_unknown_follows_the_one_that_is_known() {
     for (trial, iops) in trials.iter_mut().skip(3).zip([300.0, 1500.0, 900.0]) {
         *trial = crate::synthetic::trial(&trial.workload.clone(), iops);
     }
-    let alone = only(&trials).use_this;
+    let alone = only(&trials).recommendation;
     assert!(alone.starts_with("undecided; --cache none is the safe one"), "{alone}");
     assert!(only(&trials).next_best.contains("undecided ("));
     let mut costly = trials.clone();
     costly.extend(write_pair(4096, 1000.0, 10_000.0));
-    assert!(only(&costly).use_this.starts_with("--cache device;"));
+    assert!(only(&costly).recommendation.starts_with("--cache device;"));
     let mut free = write_pair(65536, 1000.0, 1000.0);
     free.extend(write_pair(4096, 1000.0, 10_000.0));
-    let both = only(&free).use_this;
+    let both = only(&free).recommendation;
     assert!(both.starts_with("--cache device for 4 KiB requests, --cache none from"), "{both}");
 }

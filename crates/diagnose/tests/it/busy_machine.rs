@@ -5,11 +5,11 @@ use crate::staged::{
     EIGHT, EIGHT_PROFILE as PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, load,
     longest, reads, seen,
 };
-use diagnose::Prepared;
+use diagnose::FittedProfile;
 use record::{
     CauseCode, Confidence, Figure, Nanos, Observation, OpInterval, OpKind, Strategy, Verdict,
 };
-use trial::SceneLoad;
+use trial::ScenarioLoad;
 
 /// With this share of the processors' time left.
 fn idle(mut observation: Observation, share: f64) -> Observation {
@@ -29,7 +29,7 @@ fn wandering(mut observation: Observation, slower: f64) -> Observation {
         let change = |op: &mut OpInterval| {
             scale(&mut op.per_s, 2.0 / 3.0);
             scale(&mut op.bytes_per_s, 2.0 / 3.0);
-            scale(&mut op.response_ns, slower);
+            scale(&mut op.latency_ns, slower);
         };
         [&mut interval.read, &mut interval.write, &mut interval.all].into_iter().for_each(change);
         scale(&mut interval.concurrency, slower / 1.5);
@@ -72,9 +72,9 @@ fn more_work_than_the_device_does_is_no_queue_that_a_program_keeps_up() {
 }
 
 /// Sixteen at once, four times a second, and nothing between.
-fn bursts() -> Vec<SceneLoad> {
+fn bursts() -> Vec<ScenarioLoad> {
     let quarter = 250_000_000;
-    let burst = |at: u64| SceneLoad {
+    let burst = |at: u64| ScenarioLoad {
         name: "bursts".to_owned(),
         begin: Nanos(at * quarter),
         end: Nanos(at * quarter + 10_000_000),
@@ -128,7 +128,7 @@ fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
     let found = diagnosed(&seen, Some(&PROFILE));
     assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence, "{:#?}", longest(&found));
     let vague = record::Profile { level_se_rel: Some(0.5), ..PROFILE.profile().clone() };
-    let found = diagnosed(&seen, Some(&Prepared::new(vague)));
+    let found = diagnosed(&seen, Some(&FittedProfile::new(vague)));
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::NotTheDisk, "{episode:#?}");
     assert!(episode.confidence != Confidence::Certain && has_rival(episode, Verdict::Slow));
@@ -151,12 +151,12 @@ fn no_remedy_promises_less_than_a_lone_request_takes() {
             cell.workload.arrival = record::Arrival::Poisson;
             cell.workload.rate_iops = Some(300 * u64::from(at + 1));
             cell.cell = cell.workload.cell();
-            cell.response_ns = lone.response_ns.scaled([0.5, 1.0, 1.0, 9.0][at as usize % 4]);
+            cell.latency_ns = lone.latency_ns.scaled([0.5, 1.0, 1.0, 9.0][at as usize % 4]);
             cell
         })
         .collect();
     let slow = seen("mmc,servers=8,service=3ms", vec![reads(0, 60, 1_500)], false);
-    let found = diagnosed(&slow, Some(&Prepared::new(profile)));
+    let found = diagnosed(&slow, Some(&FittedProfile::new(profile)));
     let effects: Vec<_> = found
         .advice
         .iter()
@@ -165,8 +165,8 @@ fn no_remedy_promises_less_than_a_lone_request_takes() {
         .collect();
     assert!(!effects.is_empty(), "{:#?}", longest(&found));
     for effect in effects {
-        let low = effect.response_after_ns.low;
-        assert!(low >= 0.85 * lone.response_ns.value, "{effect:#?}");
+        let low = effect.latency_after_ns.low;
+        assert!(low >= 0.85 * lone.latency_ns.value, "{effect:#?}");
     }
 }
 
@@ -176,7 +176,7 @@ fn what_sleeping_processors_take_to_wake_up_is_not_the_disks() {
         let mut observation = seen(EIGHT, vec![reads(0, 60, 100)], false);
         for interval in &mut observation.intervals {
             for op in [&mut interval.read, &mut interval.write, &mut interval.all] {
-                op.response_ns.iter_mut().for_each(|figure| figure.value *= slower);
+                op.latency_ns.iter_mut().for_each(|figure| figure.value *= slower);
             }
         }
         let slept = [100_000, 1_600_000, 10_000_000];

@@ -4,13 +4,13 @@ use crate::staged::{
     EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_rival, longest, profiled, reads,
     seen,
 };
-use diagnose::Prepared;
+use diagnose::FittedProfile;
 use record::{Confidence, Observation, Strategy, Verdict};
 use std::sync::LazyLock;
 
 /// One server of 8 ms.
 const ONE: &str = "mmc,servers=1,service=8ms,cv=0.5";
-static ONE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(ONE));
+static ONE_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(ONE));
 
 #[test]
 fn a_device_that_stands_still_now_and_then_is_slow_though_its_queue_is_that_of_a_burst() {
@@ -34,7 +34,7 @@ fn a_device_that_stands_still_now_and_then_is_slow_though_its_queue_is_that_of_a
 #[test]
 fn a_device_is_not_busy_for_longer_because_its_requests_come_in_bursts() {
     // Eight at once, five times a minute: as many requests at a time as wait behind a stall.
-    let burst = |at: u64| trial::SceneLoad {
+    let burst = |at: u64| trial::ScenarioLoad {
         begin: record::Nanos(at * 1_500_000_000),
         end: record::Nanos(at * 1_500_000_000 + 200_000_000),
         ..closed(0, 60, 8)
@@ -54,7 +54,7 @@ fn slow_between(from: u64, to: u64) -> Observation {
             continue;
         }
         for op in [&mut interval.read, &mut interval.write, &mut interval.all] {
-            op.response_ns.iter_mut().for_each(|figure| figure.value *= 4.0);
+            op.latency_ns.iter_mut().for_each(|figure| figure.value *= 4.0);
         }
         interval.concurrency.iter_mut().for_each(|figure| figure.value *= 4.0);
     }
@@ -99,7 +99,7 @@ fn what_soon_passed_is_advised_upon_after_what_lasts() {
                 for figure in [&mut op.per_s, &mut op.bytes_per_s] {
                     figure.iter_mut().for_each(|figure| figure.value /= 4.0);
                 }
-                op.response_ns.iter_mut().for_each(|figure| figure.value *= 4.0);
+                op.latency_ns.iter_mut().for_each(|figure| figure.value *= 4.0);
             }
         }
         diagnosed(&observation, Some(&EIGHT_PROFILE))

@@ -37,7 +37,7 @@ fn advice_on(effects: Vec<ExperimentEffect>) -> Vec<Advice> {
     let all = advise_experiment(&Experiment { effects, ..Experiment::default() });
     for advice in &all {
         let against = advice.against_rule.as_deref().unwrap_or_default();
-        for text in [&advice.use_this, &advice.because, against] {
+        for text in [&advice.recommendation, &advice.because, against] {
             assert!(text.chars().count() <= 200, "{text}");
             assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
         }
@@ -58,7 +58,10 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
     let slow = effect(APPEND, &[("iodepth", "8")], ratio(0.5, 0.02));
     let advice = only(vec![slow]);
     assert_eq!(advice.subject, "growing files");
-    assert!(advice.use_this.starts_with("write into a file that has its blocks"), "{advice:?}");
+    assert!(
+        advice.recommendation.starts_with("write into a file that has its blocks"),
+        "{advice:?}"
+    );
     assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");
     let gain = advice.gain.unwrap();
     assert!((gain.value - 2.0).abs() < 1e-9 && gain.low > 1.9 && gain.high < 2.1, "{gain:?}");
@@ -69,11 +72,11 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
 #[test]
 fn where_it_is_as_fast_or_faster_the_measurement_wins_and_says_so() {
     let same = only(vec![effect(APPEND, &[], ratio(1.0, 0.02))]);
-    assert!(same.use_this.starts_with("let files grow: it costs nothing"), "{same:?}");
+    assert!(same.recommendation.starts_with("let files grow: it costs nothing"), "{same:?}");
     assert!(same.against_rule.unwrap().ends_with("here append is no different"));
     assert_eq!((same.gain, same.price), (None, None));
     let faster = only(vec![effect(APPEND, &[], ratio(1.3, 0.02))]);
-    assert!(faster.use_this.contains("faster here"), "{faster:?}");
+    assert!(faster.recommendation.contains("faster here"), "{faster:?}");
     assert!(faster.against_rule.unwrap().contains("append is faster"));
 }
 
@@ -84,8 +87,8 @@ fn where_depths_differ_each_gets_its_advice() {
         effect(APPEND, &[("iodepth", "8")], ratio(0.4, 0.02)),
     ];
     let advice = only(effects);
-    assert!(advice.use_this.contains("(iodepth 8)"), "{advice:?}");
-    assert!(advice.use_this.contains("costs nothing here (iodepth 1)"), "{advice:?}");
+    assert!(advice.recommendation.contains("(iodepth 8)"), "{advice:?}");
+    assert!(advice.recommendation.contains("costs nothing here (iodepth 1)"), "{advice:?}");
     assert!(advice.against_rule.unwrap().contains("no different (iodepth 1)"));
 }
 
@@ -134,7 +137,7 @@ fn the_file_system_cache_is_judged_by_size_and_direction() {
     let other = advice_on(vec![at("read", "2k", 0.6), at("read", "256k", 1.5)]);
     assert_eq!(other.len(), 2);
     assert!(other.iter().all(|advice| advice.against_rule.is_some()), "{other:?}");
-    assert!(other[0].use_this.starts_with("bypass the page cache"), "{other:?}");
+    assert!(other[0].recommendation.starts_with("bypass the page cache"), "{other:?}");
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn write_caching_is_advised_with_its_risk_and_only_where_it_gains() {
     assert!(risky.price.as_ref().unwrap().contains("not for logs and metadata"), "{risky:?}");
     assert!((risky.gain.unwrap().value - 5.0).abs() < 1e-9);
     let free = only(vec![effect(modes, &[("rw", "randwrite")], ratio(1.0, 0.02))]);
-    assert!(free.use_this.starts_with("--cache none"), "{free:?}");
+    assert!(free.recommendation.starts_with("--cache none"), "{free:?}");
     assert_eq!(free.price, None);
     assert!(free.against_rule.is_some());
 }
@@ -165,7 +168,7 @@ fn stripe(disks: u32, enough: u32) -> Experiment {
             trials: 5,
             iops: rate,
             bytes_per_s: rate,
-            response_ns: rate,
+            latency_ns: rate,
             cpu_us_per_io: None,
             spread_rel: None,
             extras: BTreeMap::new(),
@@ -182,13 +185,13 @@ fn n_plus_one_outstanding_is_confirmed_refuted_upwards_and_downwards() {
         all.remove(0)
     };
     let right = advice(stripe(4, 5));
-    assert_eq!(right.use_this, "5 requests of 64 KiB outstanding");
+    assert_eq!(right.recommendation, "5 requests of 64 KiB outstanding");
     assert_eq!(right.against_rule, None, "{right:?}");
     let more = advice(stripe(2, 8));
-    assert_eq!(more.use_this, "8 requests of 64 KiB outstanding");
+    assert_eq!(more.recommendation, "8 requests of 64 KiB outstanding");
     assert!(more.against_rule.unwrap().ends_with("takes more"));
     let fewer = advice(stripe(4, 2));
-    assert_eq!(fewer.use_this, "2 requests of 64 KiB outstanding");
+    assert_eq!(fewer.recommendation, "2 requests of 64 KiB outstanding");
     assert!(fewer.against_rule.unwrap().ends_with("takes fewer"));
     // A single disk has no N+1.
     assert!(advise_experiment(&stripe(1, 2)).is_empty());
@@ -210,12 +213,12 @@ fn the_page_cache_crosses_where_the_order_of_sizes_is_one_and_nowhere_else() {
         all.into_iter().find(|advice| advice.subject == "page cache for reads of 3 striped disks")
     };
     let found = crossing(&[("8k", 1.5, 0.01), ("64k", 0.98, 0.5), ("256k", 0.6, 0.01)]).unwrap();
-    assert_eq!(found.use_this, "through it up to 8 KiB, past it from 256 KiB on");
+    assert_eq!(found.recommendation, "through it up to 8 KiB, past it from 256 KiB on");
     assert_eq!(found.against_rule, None);
     let small = crossing(&[("2k", 1.5, 0.01), ("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]).unwrap();
     assert!(small.against_rule.unwrap().ends_with("here below that"));
     let large = crossing(&[("64k", 1.5, 0.01), ("128k", 1.2, 0.01), ("1m", 0.5, 0.01)]).unwrap();
-    assert_eq!(large.use_this, "through it up to 128 KiB, past it from 1 MiB on");
+    assert_eq!(large.recommendation, "through it up to 128 KiB, past it from 1 MiB on");
     assert!(large.against_rule.unwrap().ends_with("here above that"));
     // Slower everywhere, faster everywhere, the other way round, and not known.
     assert_eq!(crossing(&[("8k", 0.5, 0.01), ("64k", 0.5, 0.01)]), None);
@@ -262,14 +265,14 @@ fn zones(rates: &[f64]) -> ZoneMap {
 #[test]
 fn hot_files_go_outside_where_outside_is_faster_and_anywhere_where_it_is_not() {
     let turning = advise_zones(&zones(&[15e6, 12e6, 10e6]));
-    assert_eq!(turning[0].use_this, "hot sequential files at the start of the device");
+    assert_eq!(turning[0].recommendation, "hot sequential files at the start of the device");
     assert!((turning[0].gain.unwrap().value - 1.5).abs() < 1e-9);
     assert_eq!(turning[0].against_rule, None);
     let reversed = advise_zones(&zones(&[10e6, 15e6]));
-    assert!(reversed[0].use_this.ends_with("from 1 GiB on"), "{reversed:?}");
+    assert!(reversed[0].recommendation.ends_with("from 1 GiB on"), "{reversed:?}");
     assert!(reversed[0].against_rule.is_some());
     let flat = advise_zones(&zones(&[10e6]));
-    assert!(flat[0].use_this.starts_with("anywhere"), "{flat:?}");
+    assert!(flat[0].recommendation.starts_with("anywhere"), "{flat:?}");
     assert!(flat[0].against_rule.is_some());
     let mut unknown = zones(&[10e6]);
     unknown.inner_loss = Measured::not("too few positions");

@@ -1,6 +1,6 @@
 //! A profile and observations of simulated devices, whose truth is known.
 
-use diagnose::{DiagnoseOptions, Prepared, diagnose};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use experiment::{CheckPlan, CheckSettings};
 use record::{
     Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
@@ -9,7 +9,7 @@ use record::{
 use simdisk::SimSpec;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use trial::{Scene, SceneLoad, SimRig, observe};
+use trial::{Scenario, ScenarioLoad, SimBackend, observe};
 use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
@@ -18,13 +18,13 @@ const AREA: Bytes = Bytes(2 << 30);
 
 /// Eight servers of 1 ms.
 pub(crate) const EIGHT: &str = "mmc,servers=8,service=1ms";
-pub(crate) static EIGHT_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(EIGHT));
+pub(crate) static EIGHT_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(EIGHT));
 
 /// What `check` finds of a device in a minute.
-pub(crate) fn profiled(device: &str) -> Prepared {
+pub(crate) fn profiled(device: &str) -> FittedProfile {
     let spec = SimSpec::parse(device).unwrap();
     let area = AREA.min(spec.size());
-    let mut rig = SimRig::new(&spec, 1);
+    let mut rig = SimBackend::new(&spec, 1);
     let target = Target {
         path: format!("sim:{device}"),
         kind: TargetKind::Simulated,
@@ -47,18 +47,18 @@ pub(crate) fn profiled(device: &str) -> Prepared {
     let trials = experiment::carry_out(&mut rig, &mut plan, &target).unwrap();
     let mut profile = crate::profile_of(target, &trials);
     profile.simulated = true;
-    Prepared::new(profile)
+    FittedProfile::new(profile)
 }
 
 /// One load, and when it is there.
-pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> SceneLoad {
+pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
     let mut spec = Spec { engine: EngineName::Sim, size: Some(AREA), ..Spec::default() };
     change(&mut spec);
     if spec.rate_iops.is_some() {
         spec.arrival = Some(record::Arrival::Poisson);
         spec.iodepth = spec.iodepth.max(128);
     }
-    SceneLoad {
+    ScenarioLoad {
         name: format!("program-{from}"),
         workload: spec.build(Bytes(1 << 40)).unwrap(),
         begin: Nanos(from * SECOND),
@@ -69,19 +69,19 @@ pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> SceneL
 }
 
 /// Random reads of 4 KiB at a rate.
-pub(crate) fn reads(from: u64, to: u64, rate: u64) -> SceneLoad {
+pub(crate) fn reads(from: u64, to: u64, rate: u64) -> ScenarioLoad {
     load(from, to, |spec| spec.rate_iops = Some(rate))
 }
 
 /// Random reads of 4 KiB with so many outstanding.
-pub(crate) fn closed(from: u64, to: u64, depth: u32) -> SceneLoad {
+pub(crate) fn closed(from: u64, to: u64, depth: u32) -> ScenarioLoad {
     load(from, to, |spec| spec.iodepth = depth)
 }
 
 /// What a minute of it looks like.
-pub(crate) fn seen(device: &str, loads: Vec<SceneLoad>, traced: bool) -> Observation {
+pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Observation {
     let device = SimSpec::parse(device).unwrap();
-    let scene = Scene {
+    let scene = Scenario {
         device: &device,
         loads,
         duration: Nanos(60 * SECOND),
@@ -94,7 +94,10 @@ pub(crate) fn seen(device: &str, loads: Vec<SceneLoad>, traced: bool) -> Observa
 }
 
 /// The diagnosis of the one device.
-pub(crate) fn diagnosed(observation: &Observation, profile: Option<&Prepared>) -> DeviceDiagnosis {
+pub(crate) fn diagnosed(
+    observation: &Observation,
+    profile: Option<&FittedProfile>,
+) -> DeviceDiagnosis {
     let options = DiagnoseOptions { chosen: true, ..DiagnoseOptions::default() };
     let mut diagnosis = diagnose(observation, &|_| profile, &options);
     assert_eq!(diagnosis.devices.len(), 1);
@@ -121,7 +124,7 @@ pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {
 }
 
 pub(crate) fn has_rival(episode: &Episode, verdict: Verdict) -> bool {
-    episode.rivals.iter().any(|rival| rival.verdict == verdict)
+    episode.alternatives.iter().any(|alternative| alternative.verdict == verdict)
 }
 
 pub(crate) fn first_advice(device: &DeviceDiagnosis) -> Option<Strategy> {

@@ -4,7 +4,7 @@ use crate::staged::{
     EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_cause, has_rival, load, longest,
     profiled, reads, seen,
 };
-use diagnose::{DiagnoseOptions, Prepared, diagnose};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
     CauseCode, Confidence, Figure, Measured, NoteCode, Observation, ObservedDevice, Pattern,
     Strategy, Verdict,
@@ -13,10 +13,10 @@ use std::sync::LazyLock;
 
 /// One server of 5 ms.
 const ONE: &str = "mm1,service=5ms";
-static ONE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(ONE));
+static ONE_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(ONE));
 /// A disk drive of 1997.
 const DRIVE: &str = "st34371w";
-static DRIVE_PROFILE: LazyLock<Prepared> = LazyLock::new(|| profiled(DRIVE));
+static DRIVE_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(DRIVE));
 
 #[test]
 fn a_device_that_does_what_its_profile_says_is_not_blamed_at_any_load() {
@@ -50,7 +50,7 @@ fn a_device_slower_than_its_profile_is_slow_at_any_load() {
             assert_eq!(episode.verdict, Verdict::Slow, "{device} at {rate}: {episode:#?}");
             assert!(has_cause(episode, CauseCode::ServiceSlower));
             assert_eq!(first_advice(&found), Some(Strategy::Restore));
-            let over = episode.calibrated.unwrap().over_expected;
+            let over = episode.calibrated.unwrap().latency_ratio;
             assert!((1.3..1.7).contains(&over), "{device} at {rate}: {over}");
         }
     }
@@ -78,9 +78,9 @@ fn the_advice_for_a_deep_queue_comes_true() {
     let Measured::Value(effect) = &remedy.effect else { panic!("{remedy:#?}") };
     let depth: u32 = remedy.action.split_whitespace().nth(1).unwrap().parse().unwrap();
     let after = diagnosed(&seen(EIGHT, vec![closed(0, 60, depth)], false), Some(&EIGHT_PROFILE));
-    let response = longest(&after).numbers.response_ns.unwrap();
-    let predicted = &effect.response_after_ns;
-    assert!(predicted.low <= response && response <= predicted.high, "{response} {effect:?}");
+    let latency = longest(&after).numbers.latency_ns.unwrap();
+    let predicted = &effect.latency_after_ns;
+    assert!(predicted.low <= latency && latency <= predicted.high, "{latency} {effect:?}");
     let rate = longest(&after).numbers.iops;
     assert!(effect.iops_after.low <= rate && rate <= effect.iops_after.high, "{rate} {effect:?}");
 }
@@ -161,7 +161,7 @@ fn a_cap_inside_the_device_is_slow_or_capped_until_it_was_seen_to_be_fast_below(
     let episode = at(&found, 45);
     assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
     assert!(has_cause(episode, CauseCode::PinnedRate));
-    assert!(!episode.rivals.is_empty());
+    assert!(!episode.alternatives.is_empty());
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn too_little_io_and_no_profile_are_not_enough_evidence() {
     let found = diagnosed(&busy, None);
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::NotEnoughEvidence);
-    assert!(episode.friedman.is_some() && episode.calibrated.is_none());
+    assert!(episode.utilization_law.is_some() && episode.calibrated.is_none());
     assert!(found.advice.is_empty() && found.profile.reason().is_some());
 }
 
@@ -340,15 +340,17 @@ fn the_share_of_hits_is_found_from_the_response_time() {
 fn friedmans_split_and_the_calibrated_one_agree_on_one_server_and_differ_on_eight() {
     let found = diagnosed(&seen(ONE, vec![reads(0, 60, 100)], false), Some(&ONE_PROFILE));
     let episode = longest(&found);
-    let (friedman, calibrated) = (episode.friedman.unwrap(), episode.calibrated.unwrap());
-    let apart = friedman.service_ns / calibrated.unloaded_ns;
+    let (utilization_law, calibrated) =
+        (episode.utilization_law.unwrap(), episode.calibrated.unwrap());
+    let apart = utilization_law.service_ns / calibrated.unloaded_ns;
     assert!((apart - 1.0).abs() < 0.1, "{apart}");
     assert!(found.splits_compared.contains("agree"), "{}", found.splits_compared);
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 4_000)], false), Some(&EIGHT_PROFILE));
     let episode = longest(&found);
-    let (friedman, calibrated) = (episode.friedman.unwrap(), episode.calibrated.unwrap());
-    assert!(friedman.service_ns < 0.4 * calibrated.unloaded_ns);
-    assert!(friedman.queue_ns > 4.0 * calibrated.queue_ns.max(1.0));
+    let (utilization_law, calibrated) =
+        (episode.utilization_law.unwrap(), episode.calibrated.unwrap());
+    assert!(utilization_law.service_ns < 0.4 * calibrated.unloaded_ns);
+    assert!(utilization_law.queue_ns > 4.0 * calibrated.queue_ns.max(1.0));
     assert!(found.splits_compared.contains("side by side"), "{}", found.splits_compared);
     assert_eq!(found.series.len(), 60);
 }

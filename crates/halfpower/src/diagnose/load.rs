@@ -10,7 +10,7 @@ use crate::failure::UsageError;
 use clap::Parser;
 use record::{Bytes, EngineName, Nanos, OpKind};
 use simdisk::SimSpec;
-use trial::{GroupLimit, SceneLoad};
+use trial::{GroupLimit, ScenarioLoad};
 use workload::Spec;
 
 /// The area of a simulated device where a load names none: that of `check`.
@@ -22,7 +22,7 @@ pub(super) fn load(
     index: usize,
     device: &SimSpec,
     arguments: &DiagnoseArgs,
-) -> anyhow::Result<SceneLoad> {
+) -> anyhow::Result<ScenarioLoad> {
     let wrong = |why: String| UsageError(format!("--load {text:?}: {why}"));
     let (mut from, mut length, mut limit, mut limits) = (Nanos(0), None, None, Vec::new());
     let (mut name, mut write_back) = (format!("load-{}", index + 1), false);
@@ -85,5 +85,5 @@ pub(super) fn load(
     if from >= arguments.length || end <= from {
         return Err(wrong("it is never there while the device is observed".to_owned()).into());
     }
-    Ok(SceneLoad { name, workload, begin: from, end, limits, write_back })
+    Ok(ScenarioLoad { name, workload, begin: from, end, limits, write_back })
 }

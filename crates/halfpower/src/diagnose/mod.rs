@@ -9,10 +9,10 @@ mod load;
 mod source;
 
 use crate::failure::Interruption;
-use crate::keeping::Keeping;
 use crate::output::{self, Kind, OutputFile, Verdict};
 use crate::profiles::Profiles;
 use crate::session;
+use crate::store_args::StoreArgs;
 use crate::values::{nanos, percent};
 use anyhow::Context;
 use clap::Args;
@@ -71,7 +71,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
 }
 
 /// Observes or reads, diagnoses, saves, prints.

@@ -6,10 +6,10 @@
 
 use super::{DiagnoseArgs, load};
 use crate::failure::UsageError;
-use crate::keeping::{LAST, newest_observation};
 use crate::observing::{ObservingArgs, Pace, Tick};
 use crate::progress::Progress;
 use crate::session::{self, VERSION};
+use crate::store_args::{LAST, newest_observation};
 use anyhow::Context;
 use record::{Finding, FindingCode, Nanos, OBSERVATION_SCHEMA, Observation, Severity};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::Store;
-use trial::{Scene, observe};
+use trial::{Scenario, observe};
 
 /// Fewest characters that can be the beginning of an id.
 const ID_MIN: usize = 6;
@@ -78,7 +78,7 @@ fn simulate(
     let loads = loads
         .map(|(index, text)| load::load(text, index, &device, arguments))
         .collect::<Result<Vec<_>, _>>()?;
-    let scene = Scene {
+    let scene = Scenario {
         device: &device,
         loads,
         duration: arguments.length,

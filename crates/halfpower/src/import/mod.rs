@@ -10,9 +10,9 @@ mod range;
 use self::http::Server;
 use self::range::{Range, range};
 use crate::failure::Interruption;
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::session::{self, VERSION};
+use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
@@ -69,7 +69,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, help_heading = "Results")]
     no_save: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Reads, keeps and prints.

@@ -7,7 +7,7 @@
 //! others, the order of the kinds decides.
 
 use crate::failure::UsageError;
-use crate::keeping::{Keeping, LAST};
+use crate::store_args::{LAST, StoreArgs};
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use record::{Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial, ZoneMap};
@@ -96,7 +96,7 @@ impl DocumentKind {
 pub(super) fn documents(
     what: &[String],
     kind: Option<DocumentKind>,
-    keeping: &Keeping,
+    keeping: &StoreArgs,
 ) -> anyhow::Result<Vec<Kept>> {
     let mut source = Source { keeping, store: None };
     let mut kept = Vec::new();
@@ -152,7 +152,7 @@ fn id_of(kept: &Kept) -> &str {
 
 /// The database, opened when something of it is asked for.
 struct Source<'a> {
-    keeping: &'a Keeping,
+    keeping: &'a StoreArgs,
     store: Option<Store>,
 }
 

@@ -10,9 +10,9 @@ mod find;
 mod png;
 
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
 use crate::output::{self, InUse, Kind, OutputFile, Verdict};
 use crate::session::VERSION;
+use crate::store_args::StoreArgs;
 use crate::trace::TraceFile;
 use clap::Args;
 use drawings::Drawings;
@@ -64,7 +64,7 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Finds the documents and writes what is asked for.

@@ -1,7 +1,7 @@
 //! The flags of `sweep`. What concerns the design is said as `--set AXIS=LEVELS`, in the words of a
 //! design file, instead of by a flag for each axis: a file and a command line then say the same.
 
-use crate::keeping::Keeping;
+use crate::store_args::StoreArgs;
 use clap::Args;
 
 /// `halfpower sweep`.
@@ -17,7 +17,7 @@ use clap::Args;
     A design of your own: halfpower sweep --show riedel > my.toml, and change it.")]
 pub(crate) struct SweepArgs {
     /// A preset, or a TOML file.
-    #[arg(required_unless_present_any = ["list", "kept", "resume"])]
+    #[arg(required_unless_present_any = ["list", "saved", "resume"])]
     pub(crate) design: Option<String>,
     /// Directories (a temporary test file in each), files, block devices, or one sim:NAME.
     #[arg(value_name = "TARGET")]
@@ -36,7 +36,7 @@ pub(crate) struct SweepArgs {
     pub(crate) resume: Option<String>,
     /// List the saved experiments.
     #[arg(long, conflicts_with_all = ["design", "resume"])]
-    pub(crate) kept: bool,
+    pub(crate) saved: bool,
     /// How often each combination is run [default: the design's, mostly 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     pub(crate) blocks: Option<u32>,
@@ -68,10 +68,10 @@ pub(crate) struct SweepArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
     /// Do not save the results.
-    #[arg(long, conflicts_with_all = ["resume", "kept"], help_heading = "Results")]
+    #[arg(long, conflicts_with_all = ["resume", "saved"], help_heading = "Results")]
     pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: StoreArgs,
     /// Allows writing to existing files; their content is lost.
     #[arg(long, help_heading = "Safety")]
     pub(crate) overwrite: bool,

@@ -4,7 +4,7 @@
 //! line can be typed. What a combination needs and these targets do not have leaves it out with a
 //! reason; what no target could carry out is an error of the design.
 
-use super::arms;
+use super::treatments;
 use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use crate::run_args::RunArgs;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Keys that a level's `sim` stands in for on a simulated target.
 const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
 /// Flags that have nothing to do on a simulated target, whose file cache begins empty.
-const NOTHING_TO_DO: &str = "scrub";
+const NOTHING_TO_DO: &str = "drop-cache";
 /// Why a target cannot be used twice at once.
 const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use gets a \
                              test file of its own";
@@ -120,8 +120,8 @@ fn line(
         if simulated {
             return Ok(Err(format!("{name}: a file is prepared on a real target only")));
         }
-        if arms::find(name).is_none() {
-            let known = arms::names().join(", ");
+        if treatments::find(name).is_none() {
+            let known = treatments::names().join(", ");
             let text =
                 format!("the design {}: no preparation {name:?}; use one of {known}", design.name);
             return Err(UsageError(text).into());

@@ -6,20 +6,20 @@
 //! target may have changed in the meantime and the trials would no longer belong together.
 
 mod args;
-mod arms;
 mod lines;
 mod pilot;
 mod rounding;
 mod script;
 mod stage;
+mod treatments;
 
 pub(crate) use args::SweepArgs;
 
 use crate::failure::{self, Interruption, UsageError};
-use crate::keeping::LAST;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::session;
+use crate::store_args::LAST;
 use ::workload::{Design, PRESETS, derive_seed, preset};
 use anyhow::Context;
 use record::{
@@ -45,8 +45,8 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         output::print(&list_of_presets()?)?;
         return Ok(Verdict::Clean);
     }
-    if arguments.kept {
-        return kept(arguments);
+    if arguments.saved {
+        return saved(arguments);
     }
     match &arguments.resume {
         Some(id) => resume(arguments, id, stop),
@@ -73,7 +73,7 @@ fn list_of_presets() -> anyhow::Result<String> {
 }
 
 /// Lists the saved experiments.
-fn kept(arguments: &SweepArgs) -> anyhow::Result<Verdict> {
+fn saved(arguments: &SweepArgs) -> anyhow::Result<Verdict> {
     let store = Store::open_existing(&arguments.keeping.file()?)?;
     let rows = store.list::<Experiment>()?;
     let all: Vec<Experiment> =

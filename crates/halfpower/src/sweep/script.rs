@@ -85,7 +85,7 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> S
     let traced = report::check_trace_workload(&planned.workload).is_ok()
         && report::check_trace_comment(&experiment.note).is_ok();
     if !experiment.note.is_empty() && traced {
-        words.extend(["--trace", &trace, "--comment", &experiment.note]);
+        words.extend(["--sqlio-csv", &trace, "--comment", &experiment.note]);
     }
     let words: Vec<String> = words.into_iter().map(quoted).collect();
     let mut remarks = Vec::new();

@@ -5,8 +5,8 @@
 //! trial: a trial then depends on its own line alone, which is what makes the line of a dry run
 //! equal to it, and a resumed sweep equal to one that was not interrupted.
 
-use super::arms;
 use super::lines::{LeftOut, Line};
+use super::treatments;
 use crate::failure::{self, UsageError};
 use crate::precondition;
 use crate::progress::Progress;
@@ -207,7 +207,7 @@ impl Place {
         {
             return Ok(Err(reason.clone()));
         }
-        if let Some(arm) = line.preparation.as_deref().and_then(arms::find) {
+        if let Some(arm) = line.preparation.as_deref().and_then(treatments::find) {
             let facts: Vec<&Target> = self.targets.all_facts().collect();
             if let Err(reason) = arm.fits(&facts) {
                 return Ok(Err(reason));
@@ -288,7 +288,7 @@ impl Stage {
         let session = self.sessions.get_mut(targets).context("a target of the plan is not open")?;
         let arm = planned.preparation.as_deref().map(|name| {
             let unknown = || UsageError(format!("this program knows no preparation {name:?}"));
-            arms::find(name).ok_or_else(unknown)
+            treatments::find(name).ok_or_else(unknown)
         });
         let arm = arm.transpose()?;
         let finish = arm.map(|arm| arm.prepare(session, &planned.workload)).transpose()?;

@@ -4,7 +4,7 @@
 //! can fit the one to the other.
 //!
 //! A profile lies minutes back by then, and a shared device moves in minutes. So right before each
-//! visit the level of the device is looked at (see [`crate::level`]), and what the models say of a
+//! visit the level of the device is looked at (see [`crate::drift_probe`]), and what the models say of a
 //! device at that level is what they are held to; what they said of the device as profiled stands
 //! beside. What visits to a load differ by shows how the device moves only if time lies between
 //! them: so all loads are visited, then their largest rates, then all of that again. A simulated
@@ -12,20 +12,20 @@
 
 mod summary;
 
+use crate::drift_probe::{DriftProbe, Look};
 use crate::failure::{self, Interruption};
-use crate::keeping::Keeping;
-use crate::level::{Gauge, Look};
 use crate::output::{self, Verdict};
 use crate::profiles::{area_of, open_again, saved};
 use crate::progress::Progress;
 use crate::session::{self, Session};
+use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use anyhow::Context;
 use clap::Args;
 use experiment::{Amount, LoadSpec, ValidationCase, validation_cases};
-use model::{Level, Predictor};
+use model::{DriftFactors, Predictor};
 use record::{
-    Bytes, Cell, Foretold, Mix, ModelName, Nanos, Offered, Profile, Severity, Trial,
+    Bytes, Cell, Mix, ModelName, ModelPrediction, Nanos, Offered, Profile, Severity, Trial,
     VALIDATION_SCHEMA, Validation, ValidationTrial, Workload,
 };
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub(crate) struct ValidateArgs {
     #[arg(long, help_heading = "Results")]
     no_save: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// Predicts, measures and compares.
@@ -98,7 +98,7 @@ pub(crate) fn validate(
             true => None,
             false => {
                 let seed = workload::derive_seed(seed, u64::MAX);
-                Gauge::new(&cells, &predictor, write, seed)
+                DriftProbe::new(&cells, &predictor, write, seed)
             }
         },
         level: None,
@@ -124,7 +124,7 @@ pub(crate) fn validate(
     let mut trials: Vec<Case> = cases.iter().filter_map(|case| validation.foretell(case)).collect();
     validation.budget = validation.whole_time(&trials);
     let told: Vec<ValidationTrial> = trials.iter().map(|case| validation.told(case)).collect();
-    let since = validation.gauge.as_ref().map(Gauge::since);
+    let since = validation.gauge.as_ref().map(DriftProbe::since);
     let foretold = report::foretold_text(&told, since.as_ref(), &output::style());
     if arguments.json {
         output::say(foretold.trim_end());
@@ -150,7 +150,7 @@ struct Case {
     load: LoadSpec,
     trial: ValidationTrial,
     /// By visit that counts, and model.
-    foretold_now: Vec<Vec<Foretold>>,
+    foretold_now: Vec<Vec<ModelPrediction>>,
     max_iops_now: Vec<f64>,
 }
 
@@ -160,9 +160,9 @@ impl Case {
             let values = values.filter(|values| !values.is_empty())?;
             Some(values.iter().sum::<f64>() / values.len() as f64)
         };
-        let over_visits = |(at, one): (usize, &Foretold)| Foretold {
+        let over_visits = |(at, one): (usize, &ModelPrediction)| ModelPrediction {
             model: one.model,
-            response_ns: mean(self.foretold_now.iter().map(|told| told[at].response_ns).collect()),
+            latency_ns: mean(self.foretold_now.iter().map(|told| told[at].latency_ns).collect()),
         };
         let first = self.foretold_now.first().into_iter().flatten();
         ValidationTrial {
@@ -185,9 +185,9 @@ struct Run<'a> {
     area: Bytes,
     seed: u64,
     deepest: u32,
-    gauge: Option<Gauge>,
+    gauge: Option<DriftProbe>,
     /// The level that was found last.
-    level: Option<Level>,
+    level: Option<DriftFactors>,
     session: Option<Session>,
     store: Option<Store>,
     spent: Nanos,
@@ -200,7 +200,7 @@ impl Run<'_> {
     fn foretell(&self, case: &ValidationCase) -> Option<Case> {
         let mix = case.load.mix();
         let max_iops = self.predictor.max_rate(&mix).ok()?;
-        let level = self.level.unwrap_or(Level::PROFILED);
+        let level = self.level.unwrap_or(DriftFactors::PROFILED);
         let now = self.max_at(level, &mix)?;
         let rate_per_s = (now * case.percent as f64 / 100.0).round().max(1.0);
         let trial = ValidationTrial {
@@ -218,7 +218,7 @@ impl Run<'_> {
             trial_ids: Vec::new(),
             left_out: Vec::new(),
         };
-        let foretold = by_all_models(self.predictor, &trial, Level::PROFILED);
+        let foretold = by_all_models(self.predictor, &trial, DriftFactors::PROFILED);
         Some(Case {
             load: case.load.clone(),
             trial: ValidationTrial { foretold, ..trial },
@@ -232,7 +232,7 @@ impl Run<'_> {
     }
 
     /// Largest rate at a level.
-    fn max_at(&self, level: Level, mix: &Mix) -> Option<f64> {
+    fn max_at(&self, level: DriftFactors, mix: &Mix) -> Option<f64> {
         Some(self.predictor_now().max_rate_at(level, mix).ok()?.value)
     }
 
@@ -298,7 +298,7 @@ impl Run<'_> {
                 trial.left_out.push(reason);
             }
         } else if open {
-            trial.measured_ns.extend(measured.response_ns());
+            trial.measured_ns.extend(measured.latency_ns());
             trial.measured_p99_ns.extend(measured.histogram().percentile(0.99));
             case.foretold_now
                 .extend(self.level.map(|level| by_all_models(self.predictor_now(), trial, level)));
@@ -383,19 +383,23 @@ impl Run<'_> {
             measured_ns: self.spent,
             summary: summary(self.predictor.advised(), &trials, profile.simulated),
             trials,
-            since_profile: self.gauge.as_ref().map(Gauge::since),
+            since_profile: self.gauge.as_ref().map(DriftProbe::since),
             findings: Vec::new(),
         }
     }
 }
 
 /// Mean response times of a load at a level.
-fn by_all_models(predictor: &Predictor, trial: &ValidationTrial, level: Level) -> Vec<Foretold> {
+fn by_all_models(
+    predictor: &Predictor,
+    trial: &ValidationTrial,
+    level: DriftFactors,
+) -> Vec<ModelPrediction> {
     let offered = Offered::PoissonPerS(trial.rate_per_s);
     let by = |model| predictor.predict_at(level, model, &trial.mix, offered).ok();
-    let foretold = |model| Foretold {
+    let foretold = |model| ModelPrediction {
         model,
-        response_ns: by(model).map(|prediction| prediction.response_ns.value),
+        latency_ns: by(model).map(|prediction| prediction.latency_ns.value),
     };
     ModelName::ALL.map(foretold).into()
 }

@@ -31,18 +31,18 @@ pub(super) fn summary(
         if simulated { SIMULATED_GOAL.max(repeatable) } else { REAL_GOAL.max(repeatable) };
     let mine = accuracy.iter().find(|one| one.model == advised);
     let enough = mine.is_some_and(|one| one.trials as usize >= MIN_LOADS);
-    let reached = |response: Option<f64>, max: Option<f64>| {
-        let both = response.filter(|_| enough).zip(max);
-        both.map(|(response, max)| response <= goal_rel && max <= MAX_RATE_GOAL)
+    let reached = |latency: Option<f64>, max: Option<f64>| {
+        let both = latency.filter(|_| enough).zip(max);
+        both.map(|(latency, max)| latency <= goal_rel && max <= MAX_RATE_GOAL)
     };
     let follows = trials.iter().any(|trial| !trial.foretold_now.is_empty());
     let as_profiled = follows.then(|| {
         let then = |trial: &ValidationTrial| {
-            trial.foretold.iter().find(|one| one.model == advised)?.response_ns
+            trial.foretold.iter().find(|one| one.model == advised)?.latency_ns
         };
-        let response_rel = median(errors(trials, false, then));
+        let latency_rel = median(errors(trials, false, then));
         let max_iops_rel = max_rel(&|trial| trial.max_iops.value);
-        AsProfiled { response_rel, max_iops_rel, reached: reached(response_rel, max_iops_rel) }
+        AsProfiled { latency_rel, max_iops_rel, reached: reached(latency_rel, max_iops_rel) }
     });
     let within: Vec<bool> = trials.iter().filter_map(|trial| lies_within(trial, advised)).collect();
     ValidationSummary {
@@ -81,7 +81,7 @@ fn errors(
     loaded: bool,
     told: impl Fn(&ValidationTrial) -> Option<f64>,
 ) -> impl Iterator<Item = f64> {
-    of_loads(trials, loaded).filter_map(move |trial| off(told(trial)?, trial.response_ns()?))
+    of_loads(trials, loaded).filter_map(move |trial| off(told(trial)?, trial.latency_ns()?))
 }
 
 /// The loads below [`LOADED`] of the largest rate, or the others.
@@ -91,9 +91,9 @@ fn of_loads(trials: &[ValidationTrial], loaded: bool) -> impl Iterator<Item = &V
 
 /// Whether the measured mean lies within the interval of the prediction, which moves with it.
 fn lies_within(trial: &ValidationTrial, advised: ModelName) -> Option<bool> {
-    let interval = &trial.prediction.as_ref()?.response_ns;
+    let interval = &trial.prediction.as_ref()?.latency_ns;
     let moved = trial.foretold_ns(advised)? / interval.value;
-    Some((interval.low * moved..=interval.high * moved).contains(&trial.response_ns()?))
+    Some((interval.low * moved..=interval.high * moved).contains(&trial.latency_ns()?))
 }
 
 /// Absolute relative error; `None` where there is none.
@@ -109,21 +109,21 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Estimate, Foretold, Mix};
+    use record::{Estimate, Mix, ModelPrediction};
 
     /// A load of which 10 ms and 1,000 requests per second were foretold of the device as profiled,
     /// `now` times the first and `max_now` times the second right before, and that was measured at
     /// `measured` times these.
     fn load(now: Option<(f64, f64)>, measured: (f64, f64), share: f64) -> ValidationTrial {
         let told = |factor: f64| {
-            vec![Foretold { model: ModelName::Calibrated, response_ns: Some(1e7 * factor) }]
+            vec![ModelPrediction { model: ModelName::Calibrated, latency_ns: Some(1e7 * factor) }]
         };
         ValidationTrial {
             mix: Mix::default(),
             rate_per_s: share * 1e3 * measured.1,
             prediction: None,
             foretold: told(1.0),
-            foretold_now: now.map_or_else(Vec::new, |(response, _)| told(response)),
+            foretold_now: now.map_or_else(Vec::new, |(latency, _)| told(latency)),
             measured_ns: vec![1e7 * measured.0 * 0.99, 1e7 * measured.0 * 1.01],
             measured_p99_ns: Vec::new(),
             repeat_rel: Some(0.02),
@@ -153,7 +153,7 @@ mod tests {
         close(summary.max_iops_repeat_rel, 0.0);
         assert_eq!(summary.reached, Some(true));
         let then = summary.as_profiled.unwrap();
-        close(then.response_rel, 1.0 - 1.0 / 1.5);
+        close(then.latency_rel, 1.0 - 1.0 / 1.5);
         close(then.max_iops_rel, 0.25);
         assert_eq!(then.reached, Some(false));
     }

@@ -7,10 +7,10 @@
 
 use crate::observing::{ObservingArgs, Tick};
 use crate::session::VERSION;
-use diagnose::{DiagnoseOptions, Prepared};
+use diagnose::{DiagnoseOptions, FittedProfile};
 use record::{
-    Context, DeviceDiagnosis, Friedman, Interval, Nanos, Observation, ObservedDevice, Profile,
-    WakeUp, format_nanos,
+    Context, DeviceDiagnosis, Interval, Nanos, Observation, ObservedDevice, Profile,
+    UtilizationLaw, WakeUp, format_nanos,
 };
 use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -29,7 +29,7 @@ const STEPS_MIN: f64 = 5.0;
 
 /// What is known of the devices so far.
 pub(super) struct Judge {
-    profiles: Vec<Prepared>,
+    profiles: Vec<FittedProfile>,
     /// Whether the user named the profile.
     chosen: bool,
     mount_points: BTreeMap<String, PathBuf>,
@@ -54,7 +54,7 @@ impl Judge {
     /// Of these profiles, in order of time; `chosen` if the user named the one.
     pub(super) fn new(
         observing: &ObservingArgs,
-        profiles: Vec<Prepared>,
+        profiles: Vec<FittedProfile>,
         chosen: bool,
         host: Option<String>,
     ) -> Self {
@@ -102,7 +102,7 @@ impl Judge {
         }
         let row = &mut known.row;
         row.interval = interval.cloned();
-        (row.friedman, row.calibrated, row.verdict) = (None, None, None);
+        (row.utilization_law, row.calibrated, row.verdict) = (None, None, None);
         let Some(interval) = interval else { return };
         known.recent.push_back(interval.clone());
         while known.recent.len() > 1
@@ -110,7 +110,7 @@ impl Judge {
         {
             known.recent.pop_front();
         }
-        row.friedman = friedman(interval);
+        row.utilization_law = utilization_law(interval);
         let profile = known.profile.as_ref().and_then(|(_, index)| *index);
         if let Some(profile) = profile.map(|index| &self.profiles[index]) {
             let around = (&self.contexts, self.wake_ups);
@@ -123,7 +123,7 @@ impl Judge {
         }
         known.past.push_back(PastMoment {
             per_s: interval.all.per_s.map(|rate| rate.value),
-            response_ns: interval.all.response_ns.map(|response| response.value),
+            latency_ns: interval.all.latency_ns.map(|latency| latency.value),
             expected_ns: row.calibrated.map(|split| split.expected_ns.value),
         });
         while known.past.len() > PAST {
@@ -175,20 +175,20 @@ fn length(intervals: &VecDeque<Interval>) -> u64 {
 }
 
 /// Friedman's split of one interval.
-fn friedman(interval: &Interval) -> Option<Friedman> {
-    let (rate, response) = (interval.all.per_s?.value, interval.all.response_ns?.value);
+fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
+    let (rate, latency) = (interval.all.per_s?.value, interval.all.latency_ns?.value);
     let busy = interval.busy_share?;
     let utilization = busy.value;
     (rate > 0.0 && utilization >= STEPS_MIN * busy.resolution).then(|| {
         let service_ns = utilization / rate * 1e9;
-        Friedman { utilization, service_ns, queue_ns: (response - service_ns).max(0.0) }
+        UtilizationLaw { utilization, service_ns, queue_ns: (latency - service_ns).max(0.0) }
     })
 }
 
 /// The place of the profile that stands for a device.
-fn profile_of(device: &ObservedDevice, profiles: &[Prepared], chosen: bool) -> Option<usize> {
+fn profile_of(device: &ObservedDevice, profiles: &[FittedProfile], chosen: bool) -> Option<usize> {
     if chosen {
-        let fits = |prepared: &Prepared| {
+        let fits = |prepared: &FittedProfile| {
             !matches!(diagnose::fit(device, prepared.profile(), true), diagnose::Fit::Not(_))
         };
         return profiles.iter().position(fits);
@@ -219,7 +219,7 @@ fn diagnosis(
     device: &Arc<ObservedDevice>,
     recent: &VecDeque<Interval>,
     (contexts, wake_ups): (&VecDeque<Context>, &[WakeUp]),
-    profile: &Prepared,
+    profile: &FittedProfile,
     chosen: bool,
 ) -> Option<DeviceDiagnosis> {
     let observation = Observation {
@@ -248,7 +248,11 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
         verdict: episode.verdict,
         confidence: episode.confidence,
         claim: episode.claim.clone(),
-        rivals: episode.rivals.iter().map(|rival| rival.because.clone()).collect(),
+        alternatives: episode
+            .alternatives
+            .iter()
+            .map(|alternative| alternative.because.clone())
+            .collect(),
         advice: advice.map(|advice| advice.action.clone()).collect(),
     })
 }

@@ -6,7 +6,7 @@ use crate::failure::Interruption;
 use crate::observing::{Pace, Tick};
 use crate::output::{self, Verdict};
 use anyhow::Context;
-use record::{Calibrated, Friedman, Interval};
+use record::{Calibrated, Interval, UtilizationLaw};
 use report::{WatchRow, watch_header, watch_line};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ struct WatchDocument<'a> {
     time: &'a str,
     device: &'a str,
     interval: &'a Interval,
-    friedman: Option<Friedman>,
+    utilization_law: Option<UtilizationLaw>,
     calibrated: Option<Calibrated>,
     profile_id: Option<&'a str>,
     verdict: Option<VerdictPart<'a>>,
@@ -36,7 +36,7 @@ struct VerdictPart<'a> {
     verdict: record::Verdict,
     confidence: record::Confidence,
     claim: &'a str,
-    rivals: &'a [String],
+    alternatives: &'a [String],
     advice: &'a [String],
 }
 
@@ -99,14 +99,14 @@ fn json_line(
         time,
         device: &row.device.name,
         interval,
-        friedman: row.friedman,
+        utilization_law: row.utilization_law,
         calibrated: row.calibrated,
         profile_id: judge.profile_id(&row.device.name),
         verdict: row.verdict.as_ref().map(|verdict| VerdictPart {
             verdict: verdict.verdict,
             confidence: verdict.confidence,
             claim: &verdict.claim,
-            rivals: &verdict.rivals,
+            alternatives: &verdict.alternatives,
             advice: &verdict.advice,
         }),
     };

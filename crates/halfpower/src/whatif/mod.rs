@@ -9,11 +9,11 @@ mod observed;
 mod simulated;
 
 use crate::failure::UsageError;
-use crate::keeping::Keeping;
 use crate::output::{self, Verdict};
 use crate::predict::{ArrivalName, depth, rate};
 use crate::profiles::{Profiles, saved};
 use crate::session::{self, VERSION};
+use crate::store_args::StoreArgs;
 use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
 use anyhow::Context;
 use clap::Args;
@@ -39,13 +39,13 @@ const RATIO_ERROR: f64 = 0.05;
 /// `halfpower whatif`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower whatif last --rate 90 --bs 8k --disks 4 --raid 5\n  \
-    halfpower whatif last --rate 3000 --read 70% --faster 30% --cache-hit 80%\n  \
-    halfpower whatif last --bs 4k --depth 1 --depth 16      one outstanding, then 16\n  \
+    halfpower whatif last --rate-iops 90 --bs 8k --disks 4 --raid 5\n  \
+    halfpower whatif last --rate-iops 3000 --rwmixread 70% --faster 30% --cache-hit 80%\n  \
+    halfpower whatif last --bs 4k --iodepth 1 --iodepth 16      one outstanding, then 16\n  \
     halfpower whatif night.json --profile last --host-cache 60%\n  \
     halfpower whatif observed --balance                     the newest recording\n  \
-    halfpower whatif last --rate 90 --disks 4 --raid 0 --simulate\n\n\
-    --bs, --depth and --sequential state the load where there is none yet; given again, or for an\n\
+    halfpower whatif last --rate-iops 90 --disks 4 --raid 0 --simulate\n\n\
+    --bs, --iodepth and --sequential state the load where there is none yet; given again, or for an\n\
     observation, they are a change (--sequential +30% always is).")]
 pub(crate) struct WhatIfArgs {
     /// Profile (id, its beginning, or last), or observation: id, file of any tool, or "observed" for
@@ -60,10 +60,10 @@ pub(crate) struct WhatIfArgs {
     device: Option<String>,
     /// Requests per second.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
-    rate: Option<f64>,
+    rate_iops: Option<f64>,
     /// Share of reads [default: 100%].
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Load")]
-    read: Option<u8>,
+    rwmixread: Option<u8>,
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; given again: another size.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     bs: Vec<Sizes>,
@@ -79,13 +79,13 @@ pub(crate) struct WhatIfArgs {
         long,
         value_name = "NAME",
         default_value = "poisson",
-        requires = "rate",
+        requires = "rate_iops",
         help_heading = "Load"
     )]
     arrival: ArrivalName,
     /// Requests outstanding, a constant number; beside a rate, or given again: a change to it.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
-    depth: Vec<f64>,
+    iodepth: Vec<f64>,
     /// Requests take so much less time.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     faster: Option<f64>,
@@ -132,7 +132,7 @@ pub(crate) struct WhatIfArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    keeping: Keeping,
+    keeping: StoreArgs,
 }
 
 /// A share of sequential requests, or so much more of it.
@@ -227,7 +227,7 @@ impl WhatIfArgs {
             (Some(rate), ArrivalName::Constant, _) => Offered::ConstantPerS(rate),
             (None, _, Some(depth)) => Offered::Depth(*depth),
             (None, _, None) => {
-                return Err(usage("say how much is asked of the device: --rate or --depth"));
+                return Err(usage("say how much is asked of the device: --rate-iops or --iodepth"));
             }
         };
         Ok(Setup::new(load.mix(), offered))
@@ -262,7 +262,7 @@ impl WhatIfArgs {
         let depths = self.depth.get(of_load..).unwrap_or_default();
         let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
         if depths.len() > 1 || sizes.len() > 1 {
-            return Err(usage("one change each: --depth and --bs are given too often"));
+            return Err(usage("one change each: --iodepth and --bs are given too often"));
         }
         changes.extend(depths.iter().copied().map(Change::Depth));
         for size in sizes {
@@ -274,7 +274,7 @@ impl WhatIfArgs {
         changes.extend(self.cap.map(Change::Cap));
         if observed && (self.rate.is_some() || self.read.is_some() || self.hit > 0) {
             return Err(usage(
-                "the load is the observed one: --rate, --read and --hit are for a profile alone",
+                "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
             ));
         }
         Ok(changes)
@@ -293,7 +293,7 @@ fn of_load(
     if changes.is_empty() {
         return Err(usage(
             "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, \
-             --sequential +N%, --depth, --bs, --cap, or --balance",
+             --sequential +N%, --iodepth, --bs, --cap, or --balance",
         ));
     }
     let predictor = Predictor::new(profile);
@@ -324,7 +324,7 @@ fn of_load(
         let after = changed.and_then(|changed| Ok((changed.state(&predictor)?, changed)));
         match after {
             Ok((state, changed)) => {
-                case.response_ratio = Some(ratio(&before.response_ns, &state.response_ns));
+                case.latency_ratio = Some(ratio(&before.latency_ns, &state.latency_ns));
                 case.simulated = simulate(&changed, &state, &set)?;
                 case.after = Measured::Value(state);
             }
@@ -334,7 +334,7 @@ fn of_load(
         }
         cases.push(case);
     }
-    let stretched = predictor.predict(&setup.mix, setup.offered);
+    let extrapolated = predictor.predict(&setup.mix, setup.offered);
     Ok(WhatIf {
         schema: WHATIF_SCHEMA.to_owned(),
         halfpower_version: VERSION.to_owned(),
@@ -344,7 +344,7 @@ fn of_load(
         observed: seen.map(|seen| seen.observed.clone()),
         before: Some(before),
         before_simulated,
-        stretched: stretched.map(|found| found.stretched).unwrap_or_default(),
+        extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
         cases,
         balance: None,
     })
@@ -371,7 +371,7 @@ fn grounds(
     let mut case = WhatIfCase {
         changes: changes.to_vec(),
         after: Measured::not("not computed"),
-        response_ratio: None,
+        latency_ratio: None,
         assumes: Vec::new(),
         price: Vec::new(),
         refuted_by: Vec::new(),

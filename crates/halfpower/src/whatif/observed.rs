@@ -6,9 +6,9 @@
 //! a closed loop: a faster disk would then be asked for more.
 
 use super::{WhatIfArgs, usage};
-use crate::keeping::{LAST, newest_observation};
 use crate::profiles::Profiles;
 use crate::session::VERSION;
+use crate::store_args::{LAST, newest_observation};
 use anyhow::{Context, anyhow};
 use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
 use record::{
@@ -137,7 +137,7 @@ pub(super) fn seen(
             device: device.device.clone(),
             begin_ns: episode.begin_ns,
             duration_ns: episode.duration_ns,
-            response_ns: load.response_ns,
+            latency_ns: load.latency_ns,
             sequential_traced: episode.calibrated.is_some_and(|split| split.sequential_traced),
             memory_available_bytes: memory,
         },
@@ -197,7 +197,7 @@ pub(super) fn balanced(
         observed: None,
         before: None,
         before_simulated: None,
-        stretched: Vec::new(),
+        extrapolated: Vec::new(),
         cases: Vec::new(),
         balance: Some(found),
     })

@@ -13,7 +13,7 @@ use record::{
 };
 use simdisk::{SimKind, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{Scene, SceneLoad, observe};
+use trial::{Scenario, ScenarioLoad, observe};
 
 /// Requests that a mean rests on.
 const REQUESTS: f64 = 30_000.0;
@@ -55,7 +55,7 @@ pub(super) fn state(
     let loads = workloads
         .into_iter()
         .enumerate()
-        .map(|(at, workload)| SceneLoad {
+        .map(|(at, workload)| ScenarioLoad {
             name: format!("load-{}", at + 1),
             workload,
             begin: Nanos(0),
@@ -64,7 +64,7 @@ pub(super) fn state(
             write_back: false,
         })
         .collect();
-    let scene = Scene {
+    let scene = Scenario {
         device: &device,
         loads,
         duration,
@@ -78,17 +78,17 @@ pub(super) fn state(
     let Some(found) = model::whatif::counted(warm, 0.0) else {
         return Ok(Measured::not("no request was completed in it"));
     };
-    let Some(response) = found.response_ns else {
+    let Some(latency) = found.latency_ns else {
         return Ok(Measured::not("it completed no request"));
     };
-    let response_ns = response * left;
+    let latency_ns = latency * left;
     let length: f64 = warm.iter().map(|interval| interval.duration_ns as f64 / 1e9).sum();
-    let difference_rel = computed.response_ns.value / response_ns - 1.0;
+    let difference_rel = computed.latency_ns.value / latency_ns - 1.0;
     let breaks = (difference_rel.abs() > AGREES)
         .then(|| assumption(changes, difference_rel > 0.0, setup.offered).to_owned());
     Ok(Measured::Value(SimulatedState {
         device: format!("sim:{}", device.text),
-        response_ns,
+        latency_ns,
         iops: found.rate_per_s / left,
         requests: (found.rate_per_s * length).round() as u64,
         difference_rel,

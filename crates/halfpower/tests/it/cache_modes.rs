@@ -85,10 +85,10 @@ fn a_cold_start_drops_the_pages_that_a_warm_one_reads() {
         // The third field: sectors of 512 bytes (Documentation/block/stat.rst).
         text.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap() * 512
     };
-    let bytes_from_device = |scrub: &str| {
+    let bytes_from_device = |drop_cache: &str| {
         let before = bytes_read();
-        let words = "--rw read --bs 64k --cache all --runtime 200ms --scrub";
-        let trial = trial(0, &format!("{} {words} {scrub}", file.display()));
+        let words = "--rw read --bs 64k --cache all --runtime 200ms --drop-cache";
+        let trial = trial(0, &format!("{} {words} {drop_cache}", file.display()));
         assert!(trial.result.read.unwrap().bytes > FILE_BYTES, "it was not read in full");
         bytes_read() - before
     };

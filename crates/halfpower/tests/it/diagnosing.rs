@@ -136,7 +136,7 @@ fn the_csv_has_a_row_for_each_interval_and_a_number_for_each_column() {
     let value = |name: &str| rows[5][at(name) + shift].parse::<f64>().unwrap();
     let (u, s) = (value("friedman_utilization"), value("friedman_service_ns"));
     assert!((s * value("iops") / 1e9 - u).abs() < 1e-6, "S = U/X: {s} {u}");
-    let queue = value("response_ns") - s;
+    let queue = value("latency_ns") - s;
     assert!((value("friedman_queue_ns") - queue).abs() < 1.0, "Q = R - S");
 }
 

@@ -40,7 +40,7 @@ fn the_hot_part_is_served_by_a_cache_of_its_size_with_its_share() {
     // 0.9 x 100 us + 0.1 x 5 ms are 590 us; what is cold pushes a little of the hot part out.
     let device = "sim:md1,service=5ms,hit=100us,cache=16m";
     let flags = "--pattern hot --hot-size 1m --hot-share 90% --runtime 300s --ramp-time 60s";
-    let mean = |words: String| reads(&trial(0, &words)).response_ns.as_ref().unwrap().mean;
+    let mean = |words: String| reads(&trial(0, &words)).latency_ns.as_ref().unwrap().mean;
     let hot = mean(format!("{device} {flags}"));
     assert!((580_000.0..650_000.0).contains(&hot), "{hot}");
     let zipf = |theta| mean(format!("{device} --pattern zipf --zipf-theta {theta} --runtime 60s"));
@@ -56,8 +56,8 @@ fn an_open_loop_has_the_rate_asked_for_and_the_response_time_of_the_queue() {
     // 300,000 arrivals: the deviation of their number is 0.2 %.
     assert!((reads.iops / 500.0 - 1.0).abs() < 0.01, "{}", reads.iops);
     // M/M/1: R = S / (1 - rate S), e.g. Kleinrock 1975.
-    let response = reads.response_ns.as_ref().unwrap();
-    assert!((response.mean / 2e6 - 1.0).abs() < 0.05, "{}", response.mean);
+    let latency = reads.latency_ns.as_ref().unwrap();
+    assert!((latency.mean / 2e6 - 1.0).abs() < 0.05, "{}", latency.mean);
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn reads_and_writes_have_the_rates_that_they_were_given() {
 fn think_time_comes_between_a_completion_and_the_next_request() {
     let trial = trial(0, "sim:md1,service=1ms --think-time 3ms --runtime 20s");
     assert!((reads(&trial).iops / 250.0 - 1.0).abs() < 0.01, "{}", reads(&trial).iops);
-    let response = reads(&trial).response_ns.as_ref().unwrap();
-    assert!((response.mean / 1e6 - 1.0).abs() < 0.01, "{}", response.mean);
+    let latency = reads(&trial).latency_ns.as_ref().unwrap();
+    assert!((latency.mean / 1e6 - 1.0).abs() < 0.01, "{}", latency.mean);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_check_finds_the_knee_where_dies_or_controller_are_busy_and_what_forcing_wri
     assert_eq!(curve(&nvme, OpKind::Read).knee, Some(128));
     let most = nvme.limits.read_iops.as_ref().unwrap();
     assert!(most.low <= 625e3 && 625e3 <= most.high * 1.01, "{most:?}");
-    let alone = &curve(&nvme, OpKind::Read).points[0].response_ns;
+    let alone = &curve(&nvme, OpKind::Read).points[0].latency_ns;
     assert!((alone.value / 84.9e3 - 1.0).abs() < 0.02, "{alone:?}");
     let sata = profile(0, "sim:sata-ssd");
     // 32 commands at most, and a controller that takes a read every 10.5 us.

@@ -304,8 +304,8 @@ fn differences(one: &Interval, other: &Interval) -> Vec<&'static str> {
         Some(Figure::derived(figure.value / rate.value, figure.resolution / rate.value))
     };
     let pairs = [
-        ("read response", one.read.response_ns, other.read.response_ns),
-        ("write response", one.write.response_ns, other.write.response_ns),
+        ("read response", one.read.latency_ns, other.read.latency_ns),
+        ("write response", one.write.latency_ns, other.write.latency_ns),
         ("read size", one.read.request_bytes, other.read.request_bytes),
         ("write size", one.write.request_bytes, other.write.request_bytes),
         ("busy", per_request(one, one.busy_share), per_request(other, other.busy_share)),

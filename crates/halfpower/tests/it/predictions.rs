@@ -113,9 +113,9 @@ fn predictions_follow_a_real_target_that_moves() {
     assert_eq!((since.open_ratio, since.mixes_ratio), (None, None));
     assert_eq!(since.trial_ids.len(), 60 + (2 * 6 + 5 * 12) * validation.trials.len());
     // A prediction can follow the device as well.
-    let still = predicted(&folder, "--rate 100 --bs 4k");
+    let still = predicted(&folder, "--rate-iops 100 --bs 4k");
     assert!(still.since_profile.is_none());
-    let now = predicted(&folder, "--rate 100 --bs 4k --now");
+    let now = predicted(&folder, "--rate-iops 100 --bs 4k --now");
     assert!(now.since_profile.unwrap().most_deep_ratio.unwrap() > 0.0);
     let (then, now) = (&still.predictions[0], &now.predictions[0]);
     assert!((now.max_iops.value / then.max_iops.value - 1.0).abs() > 1e-9, "{now:#?}");
@@ -130,7 +130,7 @@ fn predictions_follow_a_real_target_that_moves() {
 #[test]
 fn a_simulated_device_has_no_level_of_this_moment() {
     let folder = profiled("mm1", "1m");
-    let ended = on(&folder.path().join("h.db"), "predict last --now --rate 10");
+    let ended = on(&folder.path().join("h.db"), "predict last --now --rate-iops 10");
     assert_eq!(ended.code, Some(2), "{ended:#?}");
     assert!(ended.stderr.contains("begins anew"), "{ended:#?}");
 }
@@ -142,16 +142,16 @@ fn a_prediction_answers_a_rate_a_depth_and_a_target() {
     // A median error of 5 % is the goal; one load of a short profile may be off by twice that.
     let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.1;
     // Eight servers of 4 ms: 2,000 requests per second, and 4 ms for one that finds a free one.
-    let document = predicted(&folder, "--rate 800 --read 70% --bs 8k");
+    let document = predicted(&folder, "--rate-iops 800 --rwmixread 70% --bs 8k");
     let advised = document.advised.unwrap();
     let used = document.predictions.iter().find(|one| one.model == advised).unwrap();
-    assert!(near(&used.response_ns, 4.0e6), "{:?}", used.response_ns);
+    assert!(near(&used.latency_ns, 4.0e6), "{:?}", used.latency_ns);
     assert!(near(&used.max_iops, 2_000.0), "{:?}", used.max_iops);
     assert!((used.saturation - 0.4).abs() < 0.02 && used.concurrency > 3.0);
     assert!(document.predictions.len() >= 5 && !document.accuracy.is_empty());
-    let deep = predicted(&folder, "--depth 16");
+    let deep = predicted(&folder, "--iodepth 16");
     let used = deep.predictions.iter().find(|one| Some(one.model) == deep.advised).unwrap();
-    assert!(near(&used.response_ns, 8.0e6), "{:?}", used.response_ns);
+    assert!(near(&used.latency_ns, 8.0e6), "{:?}", used.latency_ns);
     let target = predicted(&folder, "--slo mean=5ms --bs 8k");
     let at = target.objectives[0].at.as_ref().unwrap();
     // By Erlang's C formula, M/M/8 keeps 5 ms up to 1,572 requests per second.
@@ -165,11 +165,11 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("h.db");
     on(&database, "check sim:md1,service=1ms --budget 20s --json").expect(0);
-    on(&database, "predict last --rate 5000").refuses(2, &["5000", " at most)"]);
-    on(&database, "predict last").refuses(2, &["--rate", "--slo"]);
-    on(&database, "predict last --rate 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
+    on(&database, "predict last --rate-iops 5000").refuses(2, &["5000", " at most)"]);
+    on(&database, "predict last").refuses(2, &["--rate-iops", "--slo"]);
+    on(&database, "predict last --rate-iops 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
     // The plain check measured no open load, and that is said.
-    let page = on(&database, "predict last --rate 300").expect(0).stdout;
+    let page = on(&database, "predict last --rate-iops 300").expect(0).stdout;
     assert!(page.contains("no open load was measured"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
 }
@@ -180,7 +180,7 @@ fn a_data_sheet_gives_the_textbook_and_says_that_nothing_was_measured() {
     let file = folder.path().join("drive.toml");
     let text = "name = 'server disk'\nseek = '5ms'\nrpm = 10000\ntransfer = '43MB/s'\n";
     std::fs::write(&file, text).unwrap();
-    let words = format!("predict --spec {} --rate 60 --bs 4k", file.display());
+    let words = format!("predict --spec {} --rate-iops 60 --bs 4k", file.display());
     let page = halfpower(&words).expect(0).stdout;
     assert!(page.contains("UNMEASURED") && page.contains("8.10 ms"), "{page}");
     let document = halfpower(&format!("{words} --json")).expect(0).stdout;

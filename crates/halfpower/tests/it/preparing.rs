@@ -1,7 +1,7 @@
-//! What is done before the measured run: `--precondition` and `--scrub`.
+//! What is done before the measured run: `--precondition` and `--drop-cache`.
 
 use crate::program::{found, halfpower, program, run, trial};
-use record::{Bytes, FindingCode, Scrub};
+use record::{Bytes, DropCache, FindingCode};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{disk_folder, requires};
@@ -60,12 +60,12 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let path = cached_file(folder.path());
-    let words = format!("{} --cache all --runtime 100ms --scrub", path.display());
+    let words = format!("{} --cache all --runtime 100ms --drop-cache", path.display());
     let trial = trial(0, &format!("{words} dontneed"));
-    let scrubbed = trial.scrubbed.unwrap();
-    assert_eq!(scrubbed.method, Scrub::Dontneed);
-    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
-    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+    let cache_dropped = trial.cache_dropped.unwrap();
+    assert_eq!(cache_dropped.method, DropCache::Dontneed);
+    assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
     assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
 }
 
@@ -81,8 +81,8 @@ fn dropping_all_caches_says_that_it_takes_root() {
     std::fs::copy(program().get_program(), &binary).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
-    let words = format!("run {} --cache all --scrub drop-caches --no-save", path.display());
-    run(command, &words).refuses(4, &["drop_caches", "root", "--scrub dontneed"]);
+    let words = format!("run {} --cache all --drop-cache drop-caches --no-save", path.display());
+    run(command, &words).refuses(4, &["drop_caches", "root", "--drop-cache dontneed"]);
 }
 
 /// A control group of version 1 or 2 with a limit on memory, gone when it is dropped.
@@ -139,14 +139,14 @@ fn a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it() {
     let file = path.display();
     let words = format!(
         "cat {file} {file} {file} > /dev/null && exec $0 run {file} --cache all --runtime 100ms \
-         --scrub scratch-read --no-save --json"
+         --drop-cache scratch-read --no-save --json"
     );
     let ended = run(group.shell(&words), "");
     let trial = ended.trial();
-    let scrubbed = trial.scrubbed.unwrap();
-    assert_eq!(scrubbed.method, Scrub::ScratchRead);
-    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
-    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+    let cache_dropped = trial.cache_dropped.unwrap();
+    assert_eq!(cache_dropped.method, DropCache::ScratchRead);
+    assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
     assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no scratch file is left");
 }

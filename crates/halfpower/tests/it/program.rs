@@ -114,7 +114,7 @@ pub(crate) fn halfpower_in(folder: &Path, words: &str) -> Outcome {
 /// one that leaves nothing behind is then repeated, since the test asks about something else.
 pub(crate) fn run(mut command: Command, words: &str) -> Outcome {
     command.args(words.split_whitespace());
-    let leaves = ["--overwrite", "--trace", "--output", "--csv"];
+    let leaves = ["--overwrite", "--sqlio-csv", "--output", "--csv"];
     let repeatable = words.contains("--no-save") && !leaves.iter().any(|flag| words.contains(flag));
     for _ in 1..TRIES {
         let (begin, waited) = (Instant::now(), processors_waited_for());

@@ -86,14 +86,14 @@ fn the_depth_curve_of_many_servers_is_a_straight_line_up_to_them() {
         let busy = f64::from(point.depth.min(8));
         let rate = point.iops.value / (busy * 1000.0);
         assert!((rate - 1.0).abs() < 0.1, "depth {}: {:?}", point.depth, point.iops);
-        let response = point.response_ns.value / (f64::from(point.depth) / busy * 1e6);
-        assert!((response - 1.0).abs() < 0.1, "depth {}: {:?}", point.depth, point.response_ns);
+        let latency = point.latency_ns.value / (f64::from(point.depth) / busy * 1e6);
+        assert!((latency - 1.0).abs() < 0.1, "depth {}: {:?}", point.depth, point.latency_ns);
     }
 }
 
 /// Mean response time of M/M/c in units of the service time, at a share `rho` of its capacity
 /// (Erlang 1917; Kleinrock 1975, section 3.5).
-fn erlang_c_response(servers: u32, rho: f64) -> f64 {
+fn erlang_c_latency(servers: u32, rho: f64) -> f64 {
     let c = f64::from(servers);
     let offered = c * rho;
     // Erlang B by its recursion, then C from B.
@@ -112,8 +112,8 @@ fn what_to_expect_is_what_theory_says_of_the_device() {
         let shares: Vec<f64> = expected.iter().map(|it| it.saturation).collect();
         assert_eq!(shares, [0.25, 0.5, 0.75, 0.9]);
         for it in expected {
-            let truth = 1e6 * erlang_c_response(servers, it.saturation);
-            let ratio = it.response_ns.value / truth;
+            let truth = 1e6 * erlang_c_latency(servers, it.saturation);
+            let ratio = it.latency_ns.value / truth;
             // The curve is measured to 5 % a point; near saturation, an error of the limit by
             // 1 % moves the response time by 10 %.
             let tolerance = if it.saturation < 0.8 { 0.1 } else { 0.25 };

@@ -10,11 +10,11 @@ use record::Trial;
 /// Rate and mean response time in seconds, each with the half-width of its 95 % interval.
 fn measured(trial: &Trial) -> [(f64, f64); 2] {
     let reads = trial.result.read.as_ref().unwrap();
-    let response = reads.response_ns.as_ref().unwrap();
-    let mean_s = response.mean / 1e9;
+    let latency = reads.latency_ns.as_ref().unwrap();
+    let mean_s = latency.mean / 1e9;
     [
         (reads.iops, reads.iops * reads.iops_ci95_rel.unwrap()),
-        (mean_s, mean_s * response.mean_ci95_rel.unwrap()),
+        (mean_s, mean_s * latency.mean_ci95_rel.unwrap()),
     ]
 }
 
@@ -32,10 +32,10 @@ fn one_server_is_always_busy_and_response_time_grows_with_depth() {
     for depth in [1, 2, 8, 32] {
         let words = format!("sim:mm1,service=5ms --iodepth {depth} --runtime 300s --ramp-time 5s");
         let trial = trial(0, &words);
-        let [rate, response] = measured(&trial);
+        let [rate, latency] = measured(&trial);
         check(&format!("rate at depth {depth}"), rate, 1.0 / SERVICE_S);
         let truth = f64::from(depth) * SERVICE_S;
-        check(&format!("response time at depth {depth}"), response, truth);
+        check(&format!("response time at depth {depth}"), latency, truth);
         assert!((trial.result.concurrency / f64::from(depth) - 1.0).abs() < 0.01);
     }
 }
@@ -48,10 +48,10 @@ fn several_servers_work_at_once_as_far_as_depth_and_their_number_allow() {
         let words = format!("sim:mmc,servers=4,service=1ms --iodepth {depth}");
         let trial = trial(0, &format!("{words} --runtime 60s --ramp-time 1s"));
         let busy = f64::from(depth).min(SERVERS);
-        let [rate, response] = measured(&trial);
+        let [rate, latency] = measured(&trial);
         check(&format!("rate at depth {depth}"), rate, busy / SERVICE_S);
         let truth = f64::from(depth) * SERVICE_S / busy;
-        check(&format!("response time at depth {depth}"), response, truth);
+        check(&format!("response time at depth {depth}"), latency, truth);
     }
 }
 
@@ -59,42 +59,42 @@ fn several_servers_work_at_once_as_far_as_depth_and_their_number_allow() {
 fn depth_from_jobs_is_the_same_as_depth_from_one_job() {
     const SERVICE_S: f64 = 0.001;
     let trial = trial(0, "sim:mmc,servers=4,service=1ms --numjobs 8 --iodepth 2 --runtime 60s");
-    let [rate, response] = measured(&trial);
+    let [rate, latency] = measured(&trial);
     check("rate", rate, 4.0 / SERVICE_S);
-    check("response time", response, 16.0 * SERVICE_S / 4.0);
+    check("response time", latency, 16.0 * SERVICE_S / 4.0);
 }
 
 #[test]
 fn a_fixed_service_time_with_transfer_is_met_exactly() {
     // 1 ms and 65,536 bytes at 100 MB/s: 1.65536 ms.
     let trial = trial(0, "sim:md1,service=1ms,rate=100MB/s --bs 64k --runtime 30s");
-    let response = trial.result.read.unwrap().response_ns.unwrap();
-    assert!((response.mean - 1_655_360.0).abs() < 1.0, "{response:?}");
-    assert!(response.stddev < 0.01 * response.mean);
+    let latency = trial.result.read.unwrap().latency_ns.unwrap();
+    assert!((latency.mean - 1_655_360.0).abs() < 1.0, "{latency:?}");
+    assert!(latency.stddev < 0.01 * latency.mean);
     // A histogram's bucket is 0.8 % wide at most.
-    let median = response.p50.unwrap();
-    assert!((median / response.mean - 1.0).abs() < 0.01, "{response:?}");
+    let median = latency.p50.unwrap();
+    assert!((median / latency.mean - 1.0).abs() < 0.01, "{latency:?}");
 }
 
 #[test]
 fn percentiles_of_an_exponential_service_time_are_those_of_the_distribution() {
     let trial = trial(0, "sim:mm1,service=1ms --runtime 300s");
-    let response = trial.result.read.unwrap().response_ns.unwrap();
+    let latency = trial.result.read.unwrap().latency_ns.unwrap();
     // Quantile q of an exponential distribution: -S ln(1 - q). 300,000 samples.
-    let shares = [(0.5, response.p50), (0.9, response.p90), (0.99, response.p99)];
+    let shares = [(0.5, latency.p50), (0.9, latency.p90), (0.99, latency.p99)];
     for (share, measured) in shares {
         let truth = -1e6 * f64::ln(1.0 - share);
         let measured = measured.unwrap();
         assert!((measured / truth - 1.0).abs() < 0.02, "{share}: {measured}, not {truth}");
     }
-    assert!((response.stddev / 1e6 - 1.0).abs() < 0.02, "{response:?}");
+    assert!((latency.stddev / 1e6 - 1.0).abs() < 0.02, "{latency:?}");
 }
 
 #[test]
 fn a_device_that_becomes_ever_faster_stops_at_a_hundredth_of_its_service_time() {
     let words = "sim:md1,service=1ms,drift=-1000% --runtime 10s --ramp-time 10s";
-    let response = trial(0, words).result.read.unwrap().response_ns.unwrap();
-    assert!((response.mean / 10_000.0 - 1.0).abs() < 0.001, "{response:?}");
+    let latency = trial(0, words).result.read.unwrap().latency_ns.unwrap();
+    assert!((latency.mean / 10_000.0 - 1.0).abs() < 0.001, "{latency:?}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn re_reads_are_served_by_the_cache_of_the_device_and_random_reads_are_not() {
     let device = "sim:md1,service=5ms,hit=100us,cache=16m";
     let mean = |flags: &str| {
         let trial = trial(0, &format!("{device} {flags} --runtime 60s --ramp-time 10s"));
-        trial.result.read.unwrap().response_ns.unwrap().mean
+        trial.result.read.unwrap().latency_ns.unwrap().mean
     };
     assert!((mean("--pattern hit") / 100_000.0 - 1.0).abs() < 0.01);
     assert!((mean("") / 5_000_000.0 - 1.0).abs() < 0.01);

@@ -38,7 +38,7 @@ fn reads(profile: &Profile) -> &DepthCurve {
 
 /// Mean response time of reads one at a time: the service time.
 fn service_ns(profile: &Profile) -> &Estimate {
-    &reads(profile).points[0].response_ns
+    &reads(profile).points[0].latency_ns
 }
 
 #[test]

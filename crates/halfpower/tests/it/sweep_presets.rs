@@ -190,7 +190,7 @@ fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does
     // Each write waits for the platter: five of them keep four disks busy.
     let holds = advice(",wce=off", "write");
     assert_eq!(
-        (holds.use_this.as_str(), holds.against_rule),
+        (holds.recommendation.as_str(), holds.against_rule),
         ("5 requests of 64 KiB outstanding", None)
     );
     // A drive that reads nothing ahead loses a revolution between requests.
@@ -207,7 +207,7 @@ fn stripe_finds_the_size_from_which_on_the_page_cache_holds_four_disks_back_and_
     let crossing = swept.advice.iter().find(|advice| advice.subject.starts_with("page cache for"));
     let crossing = crossing.unwrap();
     assert_eq!(crossing.subject, "page cache for reads of 4 striped disks");
-    assert_eq!(crossing.use_this, "through it up to 8 KiB, past it from 64 KiB on");
+    assert_eq!(crossing.recommendation, "through it up to 8 KiB, past it from 64 KiB on");
     assert_eq!(crossing.against_rule, None, "64 KiB is the size of the paper");
     assert_eq!(crossing.next_best, "", "one disk is no faster than the copy");
 }

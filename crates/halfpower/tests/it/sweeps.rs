@@ -86,7 +86,11 @@ fn the_note_of_the_variable_or_the_flag_stands_in_each_line_and_in_the_document(
     let words =
         format!("sweep friedman {} --size 16m --dry-run --note quiet", folder.path().display());
     let script = halfpower(&words).expect(0).stdout;
-    assert_eq!(script.matches("--trace friedman.csv --comment quiet\n").count(), 36, "{script}");
+    assert_eq!(
+        script.matches("--sqlio-csv friedman.csv --comment quiet\n").count(),
+        36,
+        "{script}"
+    );
 }
 
 #[test]
@@ -315,7 +319,7 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
     let mut command = program();
     command.current_dir(folder.path());
     assert_eq!(run(command, &resume).expect(0).stdout, whole.stdout);
-    let listed = halfpower(&format!("sweep --kept --db {}", path.display())).expect(0).stdout;
+    let listed = halfpower(&format!("sweep --saved --db {}", path.display())).expect(0).stdout;
     assert!(listed.contains("friedman on "), "{listed}");
 }
 

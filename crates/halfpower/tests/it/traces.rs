@@ -1,4 +1,4 @@
-//! `--trace` and `--csv`: files beside the page, added to or replaced, never spoilt.
+//! `--sqlio-csv` and `--csv`: files beside the page, added to or replaced, never spoilt.
 
 use crate::program::{halfpower, halfpower_in, names};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn folder_with_file() -> tempfile::TempDir {
 fn each_run_adds_its_line_to_the_trace_below_one_head_line() {
     requires!(Disk);
     let folder = folder_with_file();
-    let traced = words("--trace trace.csv --comment first");
+    let traced = words("--sqlio-csv trace.csv --comment first");
     halfpower_in(folder.path(), &traced);
     let path = folder.path().join("trace.csv");
     let one = read(&path);
@@ -47,11 +47,11 @@ fn what_is_no_trace_is_refused_before_anything_is_measured_and_stays_as_it_is() 
     let folder = folder_with_file();
     let other = folder.path().join("notes.csv");
     std::fs::write(&other, "name,size\nx,1\n").unwrap();
-    halfpower_in(folder.path(), &words("--trace notes.csv"))
-        .refuses(3, &["--trace", "notes.csv", "no such trace"]);
+    halfpower_in(folder.path(), &words("--sqlio-csv notes.csv"))
+        .refuses(3, &["--sqlio-csv", "notes.csv", "no such trace"]);
     assert_eq!(read(&other), ["name,size", "x,1"]);
-    halfpower_in(folder.path(), &words("--trace file")).refuses(3, &["--trace", "the target"]);
-    halfpower_in(folder.path(), &words("--trace none/t.csv")).refuses(4, &["--trace", "none"]);
+    halfpower_in(folder.path(), &words("--sqlio-csv file")).refuses(3, &["--trace", "the target"]);
+    halfpower_in(folder.path(), &words("--sqlio-csv none/t.csv")).refuses(4, &["--trace", "none"]);
     assert_eq!(names(folder.path()), ["file", "notes.csv"]);
 }
 
@@ -59,12 +59,12 @@ fn what_is_no_trace_is_refused_before_anything_is_measured_and_stays_as_it_is() 
 fn a_comma_in_the_comment_and_a_mix_are_refused() {
     requires!(Disk);
     let folder = folder_with_file();
-    let with_comma = words("--trace t.csv --comment a,b");
+    let with_comma = words("--sqlio-csv t.csv --comment a,b");
     halfpower_in(folder.path(), &with_comma).refuses(2, &["--comment", "comma"]);
-    let mixed = "run . --size 16m --rw randrw --runtime 100ms --no-save --trace t.csv";
-    halfpower_in(folder.path(), mixed).refuses(2, &["--trace", "operation"]);
-    let sizes = words("--trace t.csv").replace("--bs 64k", "--bs 4k/50:64k/50");
-    halfpower_in(folder.path(), &sizes).refuses(2, &["--trace", "block size"]);
+    let mixed = "run . --size 16m --rw randrw --runtime 100ms --no-save --sqlio-csv t.csv";
+    halfpower_in(folder.path(), mixed).refuses(2, &["--sqlio-csv", "operation"]);
+    let sizes = words("--sqlio-csv t.csv").replace("--bs 64k", "--bs 4k/50:64k/50");
+    halfpower_in(folder.path(), &sizes).refuses(2, &["--sqlio-csv", "block size"]);
     assert_eq!(names(folder.path()), ["file"]);
 }
 

@@ -1,4 +1,4 @@
-//! Traps in the state that a run finds or was to bring about: pages that a scrub cannot drop,
+//! Traps in the state that a run finds or was to bring about: pages that no drop of the cache removes,
 //! rounds that do not come to agree, O_DIRECT that is ignored without a word, a file in pieces, a
 //! start that differs.
 
@@ -37,7 +37,7 @@ fn pages_that_somebody_maps_stay_after_a_scrub_and_are_told_and_those_of_another
         let mut other = Running::start(command);
         other.wait_for("measure ...");
         std::thread::sleep(Duration::from_millis(800));
-        let words = "--rw read --bs 128k --passes 1 --scrub dontneed";
+        let words = "--rw read --bs 128k --passes 1 --drop-cache dontneed";
         let trial = trial(0, &format!("{} {words} --cache {cache}", ours.display()));
         other.kill();
         drop(other);
@@ -45,8 +45,8 @@ fn pages_that_somebody_maps_stay_after_a_scrub_and_are_told_and_those_of_another
     };
     let kept = measure(&ours, "all");
     assert_alone(&kept, FindingCode::ScrubIncomplete, Severity::Warning);
-    let scrubbed = kept.scrubbed.as_ref().unwrap();
-    assert_eq!(scrubbed.resident_after_bytes.map(|bytes| bytes.0), Some(FILE as u64));
+    let cache_dropped = kept.cache_dropped.as_ref().unwrap();
+    assert_eq!(cache_dropped.resident_after_bytes.map(|bytes| bytes.0), Some(FILE as u64));
     // Past the page cache it does not matter, and is a note.
     assert_alone(&measure(&ours, "device"), FindingCode::ScrubIncomplete, Severity::Info);
     assert_silent(&measure(&another, "all"));
@@ -81,7 +81,8 @@ fn read_ahead_below_direct_requests_is_told_where_the_kernel_does_not_say_that_i
         let disk = Mounted::with_options("ext4", device.path(), journal).unwrap();
         let file = disk.path().join("data");
         write_file(&file, &noise(FILE));
-        let words = "--rw read --bs 4k --passes 1 --runtime 20s --scrub dontneed --no-save --json";
+        let words =
+            "--rw read --bs 4k --passes 1 --runtime 20s --drop-cache dontneed --no-save --json";
         run(program_under(silent_kernel), &format!("run {} {words}", file.display()))
             .expect(0)
             .trial()

@@ -81,8 +81,8 @@ fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
     let device = LoopDevice::new(DEVICE).unwrap();
     // One pass at most: what was read is not read again.
     let run = |cache: &str| {
-        let scrub = if cache == "all" { "--scrub dontneed" } else { "" };
-        let words = format!("--rw read --runtime 10s --io-size 256m --cache {cache} {scrub}");
+        let drop_cache = if cache == "all" { "--drop-cache dontneed" } else { "" };
+        let words = format!("--rw read --runtime 10s --io-size 256m --cache {cache} {drop_cache}");
         trial(0, &format!("{} {words}", device.path().display()))
     };
     let merged = run("all");

@@ -197,7 +197,7 @@ fn a_flag_that_would_do_nothing_is_refused_with_the_one_that_it_belongs_to() {
     refused("run . --overwrite", &["--overwrite", "nothing is written"]);
     refused("run . --destroy-data-on sdb", &["--destroy-data-on", "nothing is written"]);
     refused("run . --csv intervals.csv", &["--csv", "--interval"]);
-    refused("run . --comment text", &["--comment", "--trace"]);
+    refused("run . --comment text", &["--comment", "--sqlio-csv"]);
     refused("run . --stripe 64k", &["--stripe", "more than one"]);
 }
 
@@ -207,7 +207,7 @@ fn a_cost_fit_refuses_what_it_would_not_use() {
         "--bs 8k",
         "--cache all",
         "--direct",
-        "--scrub dontneed",
+        "--drop-cache dontneed",
         "--ioengine mmap",
         "--ramp-time 1s",
         "--io-size 1m",
@@ -232,7 +232,7 @@ fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
         "--hipri",
         "--sqthread-poll",
         "--stripe 64k",
-        "--scrub dontneed",
+        "--drop-cache dontneed",
         "--compressible 50",
         "--zeros",
         "--verify",

@@ -44,7 +44,7 @@ fn agrees(case: &WhatIfCase) {
 fn changes_of_a_queue_with_a_known_truth_agree_with_the_simulator() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
     let found = disk.whatif(
-        "--rate 1200 --read 70% --bs 4k --faster 30% --host-cache 60% --depth 16 --simulate",
+        "--rate-iops 1200 --rwmixread 70% --bs 4k --faster 30% --host-cache 60% --iodepth 16 --simulate",
     );
     let before = found.before_simulated.as_ref().and_then(Measured::value).unwrap();
     assert!(before.difference_rel.abs() < 0.1, "{before:?}");
@@ -57,7 +57,8 @@ fn changes_of_a_queue_with_a_known_truth_agree_with_the_simulator() {
 fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() {
     let disk = Profiled::new("atlas10k", "--for-diagnosis --budget 8m");
     for raid in ["0", "1", "5"] {
-        let words = format!("--rate 60 --read 80% --bs 8k --disks 4 --raid {raid} --simulate");
+        let words =
+            format!("--rate-iops 60 --rwmixread 80% --bs 8k --disks 4 --raid {raid} --simulate");
         let found = disk.whatif(&words);
         let case = &found.cases[0];
         let simulated = simulated(case);
@@ -69,7 +70,7 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
         }
     }
     // What the machine room does not have is said, not made up.
-    let found = disk.whatif("--rate 60 --bs 8k --disks 4 --raid 10 --simulate");
+    let found = disk.whatif("--rate-iops 60 --bs 8k --disks 4 --raid 10 --simulate");
     let why = found.cases[0].simulated.as_ref().and_then(Measured::reason).unwrap();
     assert!(why.contains("RAID 0, 1 and 5"), "{why}");
 }
@@ -77,15 +78,15 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
 #[test]
 fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
-    let found = disk.whatif("--bs 4k --depth 1 --depth 8");
+    let found = disk.whatif("--bs 4k --iodepth 1 --iodepth 8");
     let (before, case) = (found.before.unwrap(), &found.cases[0]);
     let after = case.after.value().unwrap();
     assert!((after.iops.value / before.iops.value - 8.0).abs() < 0.4, "{case:#?}");
-    disk.run("whatif last --rate 100").refuses(2, &["--faster", "--balance"]);
-    disk.run("whatif last --faster 30%").refuses(2, &["--rate"]);
-    disk.run("whatif last --rate 100 --disks 3 --raid 10").refuses(2, &["even number"]);
-    disk.run("whatif last --rate 9000 --faster 10%").refuses(2, &["9000"]);
-    disk.run("whatif last --rate 10 --balance").refuses(2, &["observation"]);
+    disk.run("whatif last --rate-iops 100").refuses(2, &["--faster", "--balance"]);
+    disk.run("whatif last --faster 30%").refuses(2, &["--rate-iops"]);
+    disk.run("whatif last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
+    disk.run("whatif last --rate-iops 9000 --faster 10%").refuses(2, &["9000"]);
+    disk.run("whatif last --rate-iops 10 --balance").refuses(2, &["observation"]);
 }
 
 #[test]
@@ -99,8 +100,8 @@ fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
     let found: WhatIf = serde_json::from_str(&ended.stdout).unwrap();
     let (observed, before) = (found.observed.unwrap(), found.before.unwrap());
     assert!((before.iops.value / 1000.0 - 1.0).abs() < 0.05, "{before:?}");
-    let counted = observed.response_ns.unwrap();
-    assert!((counted / before.response_ns.value - 1.0).abs() < 0.1, "{counted} {before:?}");
+    let counted = observed.latency_ns.unwrap();
+    assert!((counted / before.latency_ns.value - 1.0).abs() < 0.1, "{counted} {before:?}");
     let memory = &found.cases[1].evidence;
     assert!(memory[0].contains("memory"), "{memory:?}");
 }
@@ -108,7 +109,7 @@ fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
 #[test]
 fn the_page_fits_eighty_columns_and_names_price_and_refutation() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
-    let words = "whatif last --rate 1000 --read 70% --faster 30% --cap 1500 --cache-hit 80% \
+    let words = "whatif last --rate-iops 1000 --rwmixread 70% --faster 30% --cap 1500 --cache-hit 80% \
                  --hit-time 100us --simulate";
     let page = disk.run(words).expect(0).stdout;
     for line in page.lines() {

@@ -234,7 +234,7 @@ fn op(moved: Moved, seconds: f64) -> OpInterval {
         )),
         request_bytes: per_request(moved.sectors * SECTOR_BYTES, SECTOR_BYTES),
         merged_per_s: moved.merges.map(|merges| Figure::measured(merges / seconds, 1.0 / seconds)),
-        response_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
+        latency_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
     }
 }
 

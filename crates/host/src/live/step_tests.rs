@@ -36,11 +36,11 @@ fn an_interval_holds_the_rates_sizes_and_times_between_two_readings() {
     assert_eq!(value(seen.read.bytes_per_s), 1600.0 * 512.0);
     assert_eq!(value(seen.read.request_bytes), 8.0 * 512.0);
     assert_eq!(value(seen.read.merged_per_s), 10.0);
-    assert_eq!(value(seen.read.response_ns), 500_000.0);
-    assert_eq!(value(seen.write.response_ns), 2_000_000.0);
-    assert_eq!(value(seen.all.response_ns), 1_000_000.0);
+    assert_eq!(value(seen.read.latency_ns), 500_000.0);
+    assert_eq!(value(seen.write.latency_ns), 2_000_000.0);
+    assert_eq!(value(seen.all.latency_ns), 1_000_000.0);
     // A millisecond over 200 requests is as fine as the mean is known.
-    assert_eq!(seen.read.response_ns.unwrap().resolution, 5_000.0);
+    assert_eq!(seen.read.latency_ns.unwrap().resolution, 5_000.0);
     assert_eq!(value(seen.busy_share), 0.25);
     assert_eq!((value(seen.discards_per_s), value(seen.flushes_per_s)), (2.0, 10.0));
     assert_eq!(value(seen.in_flight), 4.0);
@@ -55,7 +55,7 @@ fn concurrency_is_rate_times_response_time() {
         "8 0 sda 0 0 0 0 0 0 0 0 0 0 0",
         "8 0 sda 400 0 3200 700 100 0 800 300 1 500 1000",
     );
-    let little = value(seen.all.per_s) * value(seen.all.response_ns) / 1e9;
+    let little = value(seen.all.per_s) * value(seen.all.latency_ns) / 1e9;
     assert_eq!(little, value(seen.concurrency));
 }
 
@@ -63,12 +63,12 @@ fn concurrency_is_rate_times_response_time() {
 fn what_a_line_does_not_have_is_absent_and_not_zero() {
     let old = interval("3 1 hda1 100 800 50 400", "3 1 hda1 200 1600 50 400");
     assert_eq!((value(old.read.per_s), value(old.write.per_s)), (100.0, 0.0));
-    assert_eq!((old.read.response_ns, old.read.merged_per_s), (None, None));
+    assert_eq!((old.read.latency_ns, old.read.merged_per_s), (None, None));
     assert_eq!((old.busy_share, old.concurrency, old.in_flight), (None, None, None));
     assert_eq!((old.discards_per_s, old.flushes_per_s), (None, None));
     let idle = interval("8 0 sda 1 0 8 5 0 0 0 0 0 9 5", "8 0 sda 1 0 8 5 0 0 0 0 0 9 5");
     assert_eq!(value(idle.read.per_s), 0.0);
-    assert_eq!((idle.read.response_ns, idle.all.request_bytes), (None, None));
+    assert_eq!((idle.read.latency_ns, idle.all.request_bytes), (None, None));
     assert_eq!((value(idle.busy_share), value(idle.concurrency)), (0.0, 0.0));
 }
 
@@ -88,8 +88,8 @@ fn times_wrap_at_two_to_the_thirty_two() {
         "8 0 sda 100 0 800 4294967290 50 0 400 4294967295 0 4294967200 4294967000",
         "8 0 sda 200 0 1600 94 100 0 800 49 0 404 954",
     );
-    assert_eq!(value(seen.read.response_ns), 1_000_000.0);
-    assert_eq!(value(seen.write.response_ns), 1_000_000.0);
+    assert_eq!(value(seen.read.latency_ns), 1_000_000.0);
+    assert_eq!(value(seen.write.latency_ns), 1_000_000.0);
     assert_eq!((value(seen.busy_share), value(seen.concurrency)), (0.5, 1.25));
 }
 
@@ -124,7 +124,7 @@ fn after_a_reset_the_next_interval_counts_from_there() {
     assert_eq!(reading.advance(low, SECOND, true), Step::Reset("reads"));
     let next = line("8 0 sda 20 0 160 25 0 0 0 0 0 15 25");
     let Step::Interval(seen) = reading.advance(next, SECOND, true) else { panic!("reset") };
-    assert_eq!((value(seen.read.per_s), value(seen.read.response_ns)), (10.0, 2_000_000.0));
+    assert_eq!((value(seen.read.per_s), value(seen.read.latency_ns)), (10.0, 2_000_000.0));
     assert_eq!(value(seen.busy_share), 0.01);
 }
 

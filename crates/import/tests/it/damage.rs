@@ -32,7 +32,7 @@ fn options() -> Options {
 fn figures(interval: &Interval) -> Vec<Figure> {
     let ops = [interval.read, interval.write, interval.all];
     let of_ops = ops.iter().flat_map(|op| {
-        [op.per_s, op.bytes_per_s, op.request_bytes, op.merged_per_s, op.response_ns]
+        [op.per_s, op.bytes_per_s, op.request_bytes, op.merged_per_s, op.latency_ns]
     });
     let others = [
         interval.discards_per_s,

@@ -63,16 +63,16 @@ fn iostat_gives_both_directions_and_drops_the_report_since_boot() {
     assert_eq!((disk[0].begin_ns, disk[0].duration_ns), (MOMENT_NS, SECOND_NS));
     close(disk[0].read.per_s, 180.0);
     close(disk[0].read.bytes_per_s, 180.0 * 16.0 * 1024.0);
-    close(disk[0].read.response_ns, 4.2e6);
-    assert_eq!(disk[0].read.response_ns.unwrap().resolution, 1e4);
+    close(disk[0].read.latency_ns, 4.2e6);
+    assert_eq!(disk[0].read.latency_ns.unwrap().resolution, 1e4);
     close(disk[0].write.request_bytes, 32.0 * 1024.0);
-    close(disk[0].all.response_ns, (180.0 * 4.2e6 + 20.0 * 6.1e6) / 200.0);
-    assert_eq!(disk[0].all.response_ns.unwrap().quality, Quality::Derived);
+    close(disk[0].all.latency_ns, (180.0 * 4.2e6 + 20.0 * 6.1e6) / 200.0);
+    assert_eq!(disk[0].all.latency_ns.unwrap().quality, Quality::Derived);
     close(disk[0].busy_share, 0.612);
     close(disk[0].concurrency, 0.88);
     close(disk[0].flushes_per_s, 2.0);
     // A disk without requests has no mean response, which iostat prints as 0.
-    assert_eq!(disk[2].all.response_ns, None);
+    assert_eq!(disk[2].all.latency_ns, None);
     assert_eq!(disk[2].busy_share.unwrap().value, 0.0);
     let context = &read.contexts[3];
     assert_eq!(context.steal_share, Some(0.025));
@@ -102,7 +102,7 @@ fn the_short_form_of_iostat_has_one_figure_for_all_and_says_what_is_lost() {
     let disk = of(&read, "sda");
     assert_eq!(disk.len(), 5);
     close(disk[0].all.per_s, 200.0);
-    close(disk[0].all.response_ns, 5.1e6);
+    close(disk[0].all.latency_ns, 5.1e6);
     assert_eq!((disk[0].read.per_s, disk[0].write.per_s), (None, None));
     // 13.06.2020, day first, two hours ahead of UTC.
     assert_eq!(disk[0].begin_ns, MOMENT_NS + (12 * 86_400 - 7_200) * SECOND_NS);
@@ -136,7 +136,7 @@ fn sadf_as_json_has_lengths_and_context_but_no_directions() {
     assert_eq!(disk[0].begin_ns, (1_555_593_639 - 60) * SECOND_NS);
     close(disk[0].all.per_s, 1_604.7);
     close(disk[0].all.bytes_per_s, (41_499.97 + 10_663.48) * 1_024.0);
-    close(disk[0].all.response_ns, 12e6);
+    close(disk[0].all.latency_ns, 12e6);
     close(disk[0].busy_share, 0.8536);
     assert_eq!(disk[0].read.per_s, None);
     assert_eq!(read.contexts[0].memory_available_bytes, Some(1_500_000 * 1_024));
@@ -170,12 +170,12 @@ fn scrapes_give_the_intervals_between_them_and_none_over_a_restart() {
     assert_eq!(disk.len(), 3);
     close(disk[0].read.per_s, 200.0);
     close(disk[0].read.bytes_per_s, 200.0 * 8_192.0);
-    close(disk[0].read.response_ns, 4e6);
-    close(disk[0].write.response_ns, 1e7);
+    close(disk[0].read.latency_ns, 4e6);
+    close(disk[0].write.latency_ns, 1e7);
     close(disk[0].busy_share, 0.8);
     close(disk[0].concurrency, (3_000.0 * 0.004 + 300.0 * 0.01) / 15.0);
     assert_eq!(disk[0].in_flight.unwrap().value, 3.0);
-    assert_eq!(disk[1].read.response_ns, None);
+    assert_eq!(disk[1].read.latency_ns, None);
     let reset = found(&read, FindingCode::CountersReset).unwrap();
     assert_eq!(reset.evidence[0].value, 1.0);
     let facts = read.devices.iter().find(|it| it.name == "sda").unwrap().facts.clone().unwrap();
@@ -220,7 +220,7 @@ fn answers_of_a_server_give_the_intervals_between_scrapes_not_between_steps() {
     assert_eq!(disk.len(), 8);
     assert!(disk.iter().all(|it| it.duration_ns == 15 * SECOND_NS));
     assert!(disk.iter().all(|it| it.read.per_s.unwrap().value == 20.0), "{disk:?}");
-    close(disk[0].read.response_ns, 4e6);
+    close(disk[0].read.latency_ns, 4e6);
     // Without the times of the scrapes, steps stand for them, with a finding.
     let blind = observation(Format::Prometheus, &names[..1], &Options::default());
     assert!(found(&blind, FindingCode::TimesAssumed).unwrap().claim.contains("steps"));
@@ -274,15 +274,15 @@ fn windows_counters_are_read_from_every_tool_and_encoding() {
         let of_figures = |it: &Interval| Interval { begin_ns: 0, ..it.clone() };
         let figures: Vec<Interval> = disk.iter().map(of_figures).collect();
         assert_eq!(first.get_or_insert(figures.clone()), &figures);
-        close(disk[0].read.response_ns, 412_000.0);
+        close(disk[0].read.latency_ns, 412_000.0);
         close(disk[0].busy_share, 0.017);
         close(disk[1].read.bytes_per_s, 2_457_600.0);
-        close(disk[1].all.response_ns, 5.5e6);
+        close(disk[1].all.latency_ns, 5.5e6);
         close(disk[1].concurrency, 2.2);
         close(disk[1].in_flight, 9.0);
         close(disk[1].splits_per_s, 12.0);
         assert_eq!(disk[2].busy_share.unwrap().value, 0.0);
-        assert_eq!(disk[2].all.response_ns, None);
+        assert_eq!(disk[2].all.latency_ns, None);
     }
 }
 

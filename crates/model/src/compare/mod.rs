@@ -198,10 +198,10 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
         let open: Vec<usize> = (0..a.cells.len()).filter(|&i| partners[i].is_none()).collect();
         for &index in &open {
             let wanted = key(&a.cells[index]);
-            let rivals = open.iter().filter(|&&i| key(&a.cells[i]) == wanted);
+            let alternatives = open.iter().filter(|&&i| key(&a.cells[i]) == wanted);
             let fits = |&&i: &&usize| key(&b.cells[i]) == wanted;
             let found: Vec<usize> = free.iter().filter(fits).copied().collect();
-            if let ([only], 1) = (found.as_slice(), rivals.count()) {
+            if let ([only], 1) = (found.as_slice(), alternatives.count()) {
                 partners[index] = Some(*only);
                 taken[*only] = true;
             }

@@ -125,7 +125,7 @@ pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
     };
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, mean(&cell.iops)),
-        (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
+        (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
         (ComparedMetric::CpuUsPerIo, cpu),
         (ComparedMetric::CpuClocksPerIo, clocks),
     ]);
@@ -163,7 +163,7 @@ pub(super) fn of_result(
         workload: Some(workload.clone()),
         numbers: BTreeMap::from([
             (ComparedMetric::RatePerS, mean(&cell.iops)),
-            (ComparedMetric::ResponseMeanNs, mean(&cell.response_ns)),
+            (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
             (ComparedMetric::CpuUsPerIo, cpu),
             (ComparedMetric::CpuClocksPerIo, no_clock()),
         ]),
@@ -208,7 +208,7 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
         (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
         (
             ComparedMetric::ResponseMeanNs,
-            observed(&|trial| Ok(trial.response_ns().unwrap_or(f64::NAN))),
+            observed(&|trial| Ok(trial.latency_ns().unwrap_or(f64::NAN))),
         ),
         (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
         (ComparedMetric::CpuUsPerIo, observed(&cpu)),

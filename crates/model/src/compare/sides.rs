@@ -295,7 +295,7 @@ impl Side {
             level_df: 1.0,
             design: None,
             notes: vec![
-                "A trace tells neither response times nor conditions: machines and files may \
+                "A trace tells neither latency times nor conditions: machines and files may \
                  differ in anything."
                     .to_owned(),
             ],

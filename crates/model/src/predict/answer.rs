@@ -30,7 +30,7 @@ const FULL: f64 = 0.999_999;
 /// Means under one load, times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Means {
-    pub(crate) response: f64,
+    pub(crate) latency: f64,
     pub(crate) read: Option<f64>,
     pub(crate) write: Option<f64>,
     pub(crate) alone: f64,
@@ -80,18 +80,18 @@ impl Predictor {
             model,
             mix: mix.clone(),
             offered,
-            response_ns: around(means.response),
-            read_response_ns: means.read.map(around),
-            write_response_ns: means.write.map(around),
-            unloaded_response_ns: around(means.alone),
-            queue_ns: (means.response - means.alone).max(0.0),
+            latency_ns: around(means.latency),
+            read_latency_ns: means.read.map(around),
+            write_latency_ns: means.write.map(around),
+            unloaded_latency_ns: around(means.alone),
+            queue_ns: (means.latency - means.alone).max(0.0),
             p99_ns,
             iops: ratio_interval(means.rate_per_s, rate_rel),
-            concurrency: means.rate_per_s * means.response / 1e9,
+            concurrency: means.rate_per_s * means.latency / 1e9,
             utilization: means.busy.clamp(0.0, 1.0),
             saturation,
             max_iops,
-            stretched: describe::stretched(self, model, mix, offered, saturation),
+            extrapolated: describe::extrapolated(self, model, mix, offered, saturation),
         })
     }
 
@@ -157,8 +157,8 @@ impl Predictor {
         let whole = depth.floor();
         let (low, high) = (at(whole as usize), at(whole as usize + 1));
         let rate_per_s = low + (depth - whole) * (high - low);
-        let response = depth / rate_per_s * 1e9;
-        Ok(Means { response, read: None, write: None, alone: 1e9 / at(1), rate_per_s, busy: 1.0 })
+        let latency = depth / rate_per_s * 1e9;
+        Ok(Means { latency, read: None, write: None, alone: 1e9 / at(1), rate_per_s, busy: 1.0 })
     }
 
     fn open_means(
@@ -184,16 +184,16 @@ impl Predictor {
         // Of the queue time with Poisson arrivals, for these arrivals.
         let arrivals = (arrival_scv + scv) / (1.0 + scv);
         let waits =
-            |alone: f64, response: f64, factor: f64| alone + factor * (response - alone).max(0.0);
+            |alone: f64, latency: f64, factor: f64| alone + factor * (latency - alone).max(0.0);
         let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(nothing)?;
         let chain_s = present / rate_per_s;
         let seconds = match model {
             ModelName::UtilizationLaw => Some((service_s, service_s, rho)),
-            ModelName::Mm1 => mm1_response(service_s, rho).map(|response| {
-                (waits(service_s, response, f64::midpoint(arrival_scv, 1.0)), service_s, rho)
+            ModelName::Mm1 => mm1_response(service_s, rho).map(|latency| {
+                (waits(service_s, latency, f64::midpoint(arrival_scv, 1.0)), service_s, rho)
             }),
             ModelName::Mg1 => mg1_response(service_s, scv, rho)
-                .map(|response| (waits(service_s, response, arrivals), service_s, rho)),
+                .map(|latency| (waits(service_s, latency, arrivals), service_s, rho)),
             ModelName::LoadDependent => Some((
                 waits(first_s, chain_s, f64::midpoint(arrival_scv, 1.0)),
                 first_s,
@@ -206,9 +206,9 @@ impl Predictor {
             )),
             ModelName::Calibrated => None,
         };
-        if let Some((response, alone, busy)) = seconds {
+        if let Some((latency, alone, busy)) = seconds {
             return Ok(Means {
-                response: response * 1e9,
+                latency: latency * 1e9,
                 read: None,
                 write: None,
                 alone: alone * 1e9,
@@ -217,17 +217,17 @@ impl Predictor {
             });
         }
         let (table, open) = (&self.table, &self.open);
-        let response =
-            open.response(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
+        let latency =
+            open.latency(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
         // The light end of the same curve, with what mixes see of each other there.
-        let alone = open.response(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
+        let alone = open.latency(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
         let mixed = (0.01..0.99).contains(&share(mix, |class| class.op == OpKind::Read));
         let of =
-            |op| open.response_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
+            |op| open.latency_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
-            response,
+            latency,
             read: of(OpKind::Read),
             write: of(OpKind::Write),
             alone,
@@ -263,15 +263,15 @@ impl Predictor {
     }
 
     /// 99th percentile of a mix: the classes' own distributions at the nearest load that was
-    /// measured, each stretched to the mean that is predicted for its operation.
+    /// measured, each extrapolated to the mean that is predicted for its operation.
     pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
         let mut weights: Vec<(f64, f64)> = Vec::new();
         for class in &mix.classes {
             let (histogram, mean) = self.open.shape(class, rho)?;
             let own = Mix { classes: vec![record::MixClass { share: 1.0, ..*class }] };
-            let own_ns = self.open.response(&self.table, &self.capacity, &own, rho, 1.0)?;
+            let own_ns = self.open.latency(&self.table, &self.capacity, &own, rho, 1.0)?;
             let of_op =
-                self.open.response_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
+                self.open.latency_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
             let ops = share(mix, |other| other.op == class.op);
             let plain: f64 = mix
                 .classes
@@ -281,7 +281,7 @@ impl Predictor {
                     let alone = Mix { classes: vec![record::MixClass { share: 1.0, ..*other }] };
                     Some(
                         other.share / ops
-                            * self.open.response(&self.table, &self.capacity, &alone, rho, 1.0)?,
+                            * self.open.latency(&self.table, &self.capacity, &alone, rho, 1.0)?,
                     )
                 })
                 .sum::<Option<f64>>()?;

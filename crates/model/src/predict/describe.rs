@@ -5,7 +5,7 @@ use super::capacity::share;
 use record::{Locality, Mix, ModelName, Offered, OpKind, format_bytes};
 
 /// The clauses.
-pub(super) fn stretched(
+pub(super) fn extrapolated(
     predictor: &Predictor,
     model: ModelName,
     mix: &Mix,

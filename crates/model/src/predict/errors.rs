@@ -38,7 +38,7 @@ pub struct OpenTrial {
     /// Rate over the predicted largest one.
     pub saturation: f64,
     /// Measured mean response time.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// The same with the stalls of the device spread evenly over the profile.
     pub(super) evened_ns: f64,
     /// Predicted ones.
@@ -117,15 +117,15 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
     let offered = Offered::PoissonPerS(one.rate_per_s);
     let predicted: Vec<(ModelName, f64)> = ModelName::ALL
         .into_iter()
-        .filter_map(|model| Some((model, predictor.means(model, &one.mix, offered).ok()?.response)))
+        .filter_map(|model| Some((model, predictor.means(model, &one.mix, offered).ok()?.latency)))
         .collect();
     let p99 = predictor.p99(&one.mix, saturation).zip(one.histogram.percentile(0.99));
     Some(OpenTrial {
         mix: one.mix.clone(),
         rate_per_s: one.rate_per_s,
         saturation,
-        response_ns: one.measured_ns,
-        evened_ns: one.response_ns,
+        latency_ns: one.measured_ns,
+        evened_ns: one.latency_ns,
         predicted,
         p99_ratio: p99.map(|(predicted, measured)| predicted / measured),
     })
@@ -135,7 +135,7 @@ impl OpenTrial {
     /// Predicted over measured, by a model.
     #[must_use]
     pub fn ratio(&self, model: ModelName) -> Option<f64> {
-        Some(self.predicted_ns(model)? / self.response_ns)
+        Some(self.predicted_ns(model)? / self.latency_ns)
     }
 
     fn predicted_ns(&self, model: ModelName) -> Option<f64> {
@@ -149,7 +149,7 @@ fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
     };
     let of = |loaded: bool| -> Vec<f64> {
         let of_load = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
-        of_load.filter_map(|trial| off(trial, trial.response_ns)).collect()
+        of_load.filter_map(|trial| off(trial, trial.latency_ns)).collect()
     };
     let light = of(false);
     // At saturation a queue says nothing, and not all models answer.
@@ -205,7 +205,7 @@ mod tests {
                 mix: Mix { classes: Vec::new() },
                 rate_per_s: 1.0,
                 saturation: 0.5,
-                response_ns: 100.0,
+                latency_ns: 100.0,
                 evened_ns: 100.0,
                 predicted: vec![(ModelName::LoadDependent, simple), (ModelName::Calibrated, 120.0)],
                 p99_ratio: None,

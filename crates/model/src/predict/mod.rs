@@ -15,26 +15,26 @@
 mod answer;
 mod capacity;
 mod describe;
+mod device_time_share;
+mod drift_factors;
 mod errors;
-mod evened;
-mod inside;
 mod kriging;
-mod level;
 mod open;
 mod regress;
 mod sheet;
 mod slo;
+mod stall_smoothing;
 mod table;
 
+pub use drift_factors::DriftFactors;
 pub use errors::{LOADED, ModelError, OpenTrial};
-pub use level::Level;
 pub use open::{OpenLoad, open_loads};
 pub use sheet::{DataSheet, SheetAnswer};
 pub use slo::Slo;
 pub use table::mix_of;
 
 use capacity::Capacity;
-use inside::Inside;
+use device_time_share::DeviceTimeShare;
 use open::OpenTable;
 use record::{Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile};
 use table::Table;
@@ -78,7 +78,7 @@ pub struct Predictor {
     table: Table,
     capacity: Capacity,
     open: OpenTable,
-    inside: Inside,
+    inside: DeviceTimeShare,
     errors: Vec<ModelError>,
     trials: Vec<OpenTrial>,
 }
@@ -97,7 +97,7 @@ impl Predictor {
         let capacity = Capacity::new(&table, cells);
         let mut predictor = Self {
             open: OpenTable::default(),
-            inside: Inside::new(&table, &capacity, cells),
+            inside: DeviceTimeShare::new(&table, &capacity, cells),
             table,
             capacity,
             errors: Vec::new(),
@@ -149,7 +149,7 @@ impl Predictor {
     /// As [`Predictor::predict`]; also if no rate keeps it.
     pub fn highest_rate(
         &self,
-        level: Level,
+        level: DriftFactors,
         mix: &Mix,
         slo: Slo,
     ) -> Result<Prediction, PredictError> {

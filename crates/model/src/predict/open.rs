@@ -23,10 +23,10 @@
 //! says nothing of any other mix.
 
 use super::capacity::{Capacity, place, share};
-use super::evened::{Evened, Means};
 use super::kriging::{Kriging, Sample, Scale};
+use super::stall_smoothing::{Means, StallSmoothing};
 use super::table::{Table, mix_of, straight};
-use crate::queueing::birth_death_response;
+use crate::queueing::birth_death_latency;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 
 /// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
@@ -47,7 +47,7 @@ struct Node {
     rho: f64,
     kappa: f64,
     histogram: HistogramSnapshot,
-    response_ns: f64,
+    latency_ns: f64,
 }
 
 /// The open-loop trials of one size, by rising load.
@@ -75,7 +75,7 @@ pub(crate) struct OpenCell {
     /// Mean of what was measured.
     pub(crate) measured_ns: f64,
     /// Means with the stalls of the device spread evenly: what models are fitted to.
-    pub(crate) response_ns: f64,
+    pub(crate) latency_ns: f64,
     pub(crate) read_ns: Option<f64>,
     pub(crate) write_ns: Option<f64>,
     pub(crate) histogram: HistogramSnapshot,
@@ -98,7 +98,7 @@ impl OpenCell {
     /// Mean response time of an operation; `None` where there is none of it.
     fn of(&self, op: OpKind) -> Option<f64> {
         if self.mix.classes.iter().all(|class| class.op == op) {
-            return Some(self.response_ns);
+            return Some(self.latency_ns);
         }
         match op {
             OpKind::Read => self.read_ns,
@@ -110,16 +110,16 @@ impl OpenCell {
     /// because kappa would be another.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
         let read = |(cell, mix, means): (&Cell, Mix, Means)| {
-            let Means { response_ns, read_ns, write_ns } = means;
+            let Means { latency_ns, read_ns, write_ns } = means;
             Some(Self {
                 mix,
                 rate_per_s: cell.workload.rate_iops? as f64,
-                measured_ns: cell.response_ns.value,
-                response_ns,
+                measured_ns: cell.latency_ns.value,
+                latency_ns,
                 read_ns,
                 write_ns,
                 histogram: cell.histogram.clone(),
-                se_rel: cell.response_ns.se / cell.response_ns.value,
+                se_rel: cell.latency_ns.se / cell.latency_ns.value,
             })
         };
         evened(cells).into_iter().filter_map(read).collect()
@@ -130,7 +130,7 @@ impl OpenCell {
 fn evened(cells: &[Cell]) -> Vec<(&Cell, Mix, Means)> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
     let loads: Vec<_> = open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
-    let evened = Evened::of(&loads);
+    let evened = StallSmoothing::of(&loads);
     let means = |(cell, mix)| {
         let means = evened.means(cell, &mix);
         (cell, mix, means)
@@ -147,14 +147,14 @@ pub struct OpenLoad<'a> {
     pub mix: Mix,
     /// Mean response time in nanoseconds, with the stalls of the device spread evenly over the
     /// profile.
-    pub response_ns: f64,
+    pub latency_ns: f64,
 }
 
 /// The open loads among a profile's cells, without those that arrive at equal distances.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
     let load =
-        |(cell, mix, means): (_, _, Means)| OpenLoad { response_ns: means.response_ns, cell, mix };
+        |(cell, mix, means): (_, _, Means)| OpenLoad { latency_ns: means.latency_ns, cell, mix };
     evened(cells).into_iter().map(load).collect()
 }
 
@@ -191,8 +191,8 @@ impl OpenTable {
         let off = |open: &Self| {
             let mixed = with_load.iter().filter(|(cell, _)| cell.mix.classes.len() > 1);
             let errors = mixed.filter_map(|&(cell, rho)| {
-                let modelled = open.response(table, capacity, &cell.mix, rho, 1.0)?;
-                Some(libm::log(modelled / cell.response_ns).abs())
+                let modelled = open.latency(table, capacity, &cell.mix, rho, 1.0)?;
+                Some(libm::log(modelled / cell.latency_ns).abs())
             });
             stats::median(errors.collect())
         };
@@ -265,7 +265,7 @@ impl OpenTable {
     }
 
     /// Mean response time of an operation in a mix; `None` where it has none of it.
-    pub(crate) fn response_of(
+    pub(crate) fn latency_of(
         &self,
         table: &Table,
         capacity: &Capacity,
@@ -300,10 +300,10 @@ impl OpenTable {
             / of_op;
         let wait_ns = if self.by_chain && mix.classes.len() > 1 {
             let rates = capacity.rates(table, mix)?;
-            let response = birth_death_response(&rates, rho * rates.last()?)?;
+            let latency = birth_death_latency(&rates, rho * rates.last()?)?;
             let factor: f64 =
                 mix.classes.iter().map(|class| class.share * prior(table, class)).sum();
-            factor * (response - 1.0 / rates.first()?).max(0.0) * 1e9
+            factor * (latency - 1.0 / rates.first()?).max(0.0) * 1e9
         } else {
             self.shared_wait_ns(table, mix, rho)?
         };
@@ -311,7 +311,7 @@ impl OpenTable {
     }
 
     /// Mean response time of a mix.
-    pub(crate) fn response(
+    pub(crate) fn latency(
         &self,
         table: &Table,
         capacity: &Capacity,
@@ -323,7 +323,7 @@ impl OpenTable {
         for op in [OpKind::Read, OpKind::Write] {
             let of_op = share(mix, |class| class.op == op);
             if of_op > 0.0 {
-                sum += of_op * self.response_of(table, capacity, mix, rho, op, wait_factor)?;
+                sum += of_op * self.latency_of(table, capacity, mix, rho, op, wait_factor)?;
             }
         }
         Some(sum)
@@ -341,7 +341,7 @@ impl OpenTable {
         let row = kind.rows.iter().min_by_key(distance)?;
         let node =
             row.nodes.iter().min_by(|a, b| (a.rho - rho).abs().total_cmp(&(b.rho - rho).abs()))?;
-        Some((&node.histogram, node.response_ns))
+        Some((&node.histogram, node.latency_ns))
     }
 
     /// What open loads of an operation saw beyond the base, pure ones included.
@@ -397,16 +397,16 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow
         of_size.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (class, lightest, cell) = of_size.first()?;
         let waited = prior(table, class) * chain_ns(table, class, *lightest)?;
-        let light = cell.response_ns;
+        let light = cell.latency_ns;
         let alone_ns = (light - waited).max(LEAST_ALONE_SHARE * light);
         let nodes = of_size.iter().filter_map(|(class, rho, cell)| {
             let expected = light + chain_ns(table, class, *rho)?;
-            (cell.response_ns < RUNAWAY * expected).then_some(())?;
+            (cell.latency_ns < RUNAWAY * expected).then_some(())?;
             Some(Node {
                 rho: *rho,
-                kappa: (cell.response_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
+                kappa: (cell.latency_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
                 histogram: cell.histogram.clone(),
-                response_ns: cell.response_ns,
+                latency_ns: cell.latency_ns,
             })
         });
         Some(OpenRow {
@@ -421,8 +421,8 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow
 /// Queue time of a class's own load by the birth-death chain on its depth curve.
 pub(crate) fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
     let rates = class_rates(table, class)?;
-    let response = birth_death_response(&rates, rho * rates.last()?)?;
-    Some(((response - 1.0 / rates.first()?) * 1e9).max(0.0))
+    let latency = birth_death_latency(&rates, rho * rates.last()?)?;
+    Some(((latency - 1.0 / rates.first()?) * 1e9).max(0.0))
 }
 
 /// What kappa is a multiple of.

@@ -38,7 +38,7 @@ pub struct SheetAnswer {
     /// U = X S.
     pub utilization: f64,
     /// M/M/1.
-    pub response_ns: f64,
+    pub latency_ns: f64,
     /// 99th percentile of M/M/1, whose response times are exponential.
     pub p99_ns: f64,
 }
@@ -80,15 +80,15 @@ impl DataSheet {
         let service_ns: f64 = parts_ns.iter().sum();
         let used = utilization(rate_per_s, service_ns / 1e9);
         let max_per_s = 1e9 / service_ns;
-        let response = mm1_response(service_ns / 1e9, used);
-        let response_ns = response.ok_or(PredictError::Saturated { rate_per_s, max_per_s })? * 1e9;
+        let latency = mm1_response(service_ns / 1e9, used);
+        let latency_ns = latency.ok_or(PredictError::Saturated { rate_per_s, max_per_s })? * 1e9;
         Ok(SheetAnswer {
             service_ns,
             parts_ns,
             max_per_s,
             utilization: used,
-            response_ns,
-            p99_ns: response_ns * libm::log(100.0),
+            latency_ns,
+            p99_ns: latency_ns * libm::log(100.0),
         })
     }
 

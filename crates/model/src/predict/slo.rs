@@ -3,7 +3,7 @@
 //! By bisection on the rate: mean and percentile rise with it. Where a calibrated curve dips, the
 //! answer is one of the rates at which the target is just met.
 
-use super::{Level, PredictError, Predictor};
+use super::{DriftFactors, PredictError, Predictor};
 use record::{Mix, Offered, Prediction};
 
 /// Halvings: the rate is then known to a millionth of the maximum.
@@ -25,7 +25,7 @@ pub enum Slo {
 /// The prediction at the highest Poisson rate that keeps it, at most 95 % of the maximum.
 pub(super) fn highest_rate(
     predictor: &Predictor,
-    level: Level,
+    level: DriftFactors,
     mix: &Mix,
     slo: Slo,
 ) -> Result<Prediction, PredictError> {
@@ -34,7 +34,7 @@ pub(super) fn highest_rate(
     let at =
         |share: f64| predictor.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
     let keeps = |prediction: &Prediction| match slo {
-        Slo::MeanNs(most) => Ok(prediction.response_ns.value <= most),
+        Slo::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
         Slo::P99Ns(most) => match &prediction.p99_ns {
             Some(p99) => Ok(p99.value <= most),
             None => Err(PredictError::NoPercentile),

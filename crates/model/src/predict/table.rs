@@ -283,7 +283,7 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
         .map(|cell| DepthPoint {
             depth: cell.workload.depth,
             iops: cell.iops,
-            response_ns: cell.response_ns,
+            latency_ns: cell.latency_ns,
             p99_ns: None,
             cpu_us_per_io: None,
         })

@@ -7,7 +7,7 @@ use record::{
 };
 
 /// A cell of reads at a depth or, where there is a rate, in an open loop.
-pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, response_ns: f64) -> Cell {
+pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, latency_ns: f64) -> Cell {
     let workload = Workload {
         pattern: Pattern::Random,
         bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
@@ -29,13 +29,13 @@ pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, respons
         iops: exact(iops),
         rerun_iops: exact(iops),
         bytes_per_s: exact(iops * bytes as f64),
-        response_ns: exact(response_ns),
-        read_response_ns: None,
-        write_response_ns: None,
+        latency_ns: exact(latency_ns),
+        read_latency_ns: None,
+        write_latency_ns: None,
         median_visit: None,
         // Constant times: no variance.
         histogram: HistogramSnapshot {
-            buckets: vec![(bucket_index(response_ns as u64) as u32, 10_000)],
+            buckets: vec![(bucket_index(latency_ns as u64) as u32, 10_000)],
         },
         utilization: Measured::not("synthetic"),
         service_ns: Measured::not("synthetic"),
@@ -62,27 +62,27 @@ pub(super) fn reads(bytes: u64) -> Mix {
     }
 }
 
-fn response(predictor: &Predictor, model: ModelName, rate: f64) -> f64 {
+fn latency(predictor: &Predictor, model: ModelName, rate: f64) -> f64 {
     let prediction = predictor.predict_by(model, &reads(4096), Offered::PoissonPerS(rate));
-    prediction.unwrap().response_ns.value / 1e6
+    prediction.unwrap().latency_ns.value / 1e6
 }
 
 #[test]
 fn each_model_is_its_textbook_formula() {
     let predictor = Predictor::of_cells(&servers(1));
-    assert!((response(&predictor, ModelName::UtilizationLaw, 500.0) - 1.0).abs() < 0.01);
-    assert!((response(&predictor, ModelName::Mm1, 500.0) - 2.0).abs() < 0.01);
-    assert!((response(&predictor, ModelName::LoadDependent, 500.0) - 2.0).abs() < 0.01);
+    assert!((latency(&predictor, ModelName::UtilizationLaw, 500.0) - 1.0).abs() < 0.01);
+    assert!((latency(&predictor, ModelName::Mm1, 500.0) - 2.0).abs() < 0.01);
+    assert!((latency(&predictor, ModelName::LoadDependent, 500.0) - 2.0).abs() < 0.01);
     // Constant times halve the queue.
-    assert!((response(&predictor, ModelName::Mg1, 500.0) - 1.5).abs() < 0.01);
-    assert!((response(&predictor, ModelName::MixCapacity, 500.0) - 1.5).abs() < 0.01);
+    assert!((latency(&predictor, ModelName::Mg1, 500.0) - 1.5).abs() < 0.01);
+    assert!((latency(&predictor, ModelName::MixCapacity, 500.0) - 1.5).abs() < 0.01);
 }
 
 #[test]
 fn a_parallel_device_has_its_unloaded_time_where_mm1_has_a_fraction_of_it() {
     let predictor = Predictor::of_cells(&servers(8));
-    assert!((response(&predictor, ModelName::LoadDependent, 2_000.0) - 1.0).abs() < 0.01);
-    assert!(response(&predictor, ModelName::Mm1, 2_000.0) < 0.2);
+    assert!((latency(&predictor, ModelName::LoadDependent, 2_000.0) - 1.0).abs() < 0.01);
+    assert!(latency(&predictor, ModelName::Mm1, 2_000.0) < 0.2);
     assert_eq!(predictor.advised(), ModelName::LoadDependent);
 }
 
@@ -90,7 +90,7 @@ fn a_parallel_device_has_its_unloaded_time_where_mm1_has_a_fraction_of_it() {
 fn a_depth_between_measured_ones_obeys_littles_law() {
     let predictor = Predictor::of_cells(&servers(8));
     let prediction = predictor.predict(&reads(4096), Offered::Depth(24.0)).unwrap();
-    assert!((prediction.response_ns.value / 3e6 - 1.0).abs() < 0.01, "{prediction:?}");
+    assert!((prediction.latency_ns.value / 3e6 - 1.0).abs() < 0.01, "{prediction:?}");
     assert!((prediction.concurrency - 24.0).abs() < 0.1);
 }
 
@@ -104,7 +104,7 @@ fn open_trials_overrule_theory_where_it_is_wrong() {
     let predictor = Predictor::of_cells(&cells);
     assert_eq!(predictor.advised(), ModelName::Calibrated);
     let found = predictor.predict(&reads(4096), Offered::PoissonPerS(500.0)).unwrap();
-    assert!((found.response_ns.value / 1e6 - 1.0).abs() < 0.03, "{found:?}");
+    assert!((found.latency_ns.value / 1e6 - 1.0).abs() < 0.03, "{found:?}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn what_cannot_be_answered_is_an_error() {
 #[test]
 fn a_level_is_another_clock() {
     let (then, slow) = (Predictor::of_cells(&servers(8)), slower_servers());
-    let level = Level::clock(0.8);
+    let level = DriftFactors::clock(0.8);
     let mix = reads(4096);
     assert!((then.max_rate_at(level, &mix).unwrap().value / 6_400.0 - 1.0).abs() < 0.01);
     for offered in [
@@ -139,8 +139,8 @@ fn a_level_is_another_clock() {
         let found = then.predict_at(level, model, &mix, offered).unwrap();
         let own = slow.predict_by(model, &mix, offered).unwrap();
         let same = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{found:?}\n{own:?}");
-        same(found.response_ns.value, own.response_ns.value);
-        same(found.unloaded_response_ns.value, own.unloaded_response_ns.value);
+        same(found.latency_ns.value, own.latency_ns.value);
+        same(found.unloaded_latency_ns.value, own.unloaded_latency_ns.value);
         same(found.iops.value, own.iops.value);
         same(found.concurrency, own.concurrency);
         same(found.saturation, own.saturation);
@@ -153,7 +153,7 @@ fn a_level_is_another_clock() {
 
 #[test]
 fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
-    let level = Level { reads: 0.5, ..Level::PROFILED };
+    let level = DriftFactors { reads: 0.5, ..DriftFactors::PROFILED };
     // Writes of 2 ms beside reads of 1 ms.
     let mut cells = servers(1);
     cells.extend(servers(1).into_iter().map(|one| {
@@ -162,7 +162,7 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
             cell: workload.cell(),
             workload,
             iops: one.iops.scaled(0.5),
-            response_ns: one.response_ns.scaled(2.0),
+            latency_ns: one.latency_ns.scaled(2.0),
             ..one
         }
     }));
@@ -180,7 +180,7 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
         assert!((max / then - expected).abs() < 0.01);
     }
     // What mixes do beyond that is no matter of reads alone, and a small one of few writes.
-    let level = Level { mixes: 1.2, ..level };
+    let level = DriftFactors { mixes: 1.2, ..level };
     let few = Mix {
         classes: vec![
             MixClass { share: 0.99, ..read.classes[0] },
@@ -200,34 +200,34 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
 fn the_interval_of_a_level_is_part_of_that_of_a_prediction() {
     let predictor = Predictor::of_cells(&servers(8));
     let (model, mix) = (ModelName::LoadDependent, reads(4096));
-    let level = Level::clock(0.8);
+    let level = DriftFactors::clock(0.8);
     let ends = [
-        Level { open: 0.7, ..level },
-        Level { open: 0.9, ..level },
-        Level { reads: 0.6, ..level },
-        Level { reads: 0.9, ..level },
+        DriftFactors { open: 0.7, ..level },
+        DriftFactors { open: 0.9, ..level },
+        DriftFactors { reads: 0.6, ..level },
+        DriftFactors { reads: 0.9, ..level },
     ];
-    let ask = |offered, ends: &[Level]| {
+    let ask = |offered, ends: &[DriftFactors]| {
         predictor.predict_near(level, ends, model, &mix, offered).unwrap()
     };
     let half = Offered::PoissonPerS(2_000.0);
     let at = predictor.predict_at(level, model, &mix, half).unwrap();
     assert_eq!(ask(half, &[]), at);
     let near = ask(half, &ends);
-    assert_eq!(near.response_ns.value.to_bits(), at.response_ns.value.to_bits());
+    assert_eq!(near.latency_ns.value.to_bits(), at.latency_ns.value.to_bits());
     // A lone request of 1.25 ms takes 1.11 to 1.43 ms, and 6,400 per second are 4,800 to 7,200.
     let covers = |one: &Estimate, low: f64, high: f64| one.low <= low && one.high >= high;
-    assert!(covers(&near.unloaded_response_ns, 1.112e6, 1.428e6), "{near:?}");
+    assert!(covers(&near.unloaded_latency_ns, 1.112e6, 1.428e6), "{near:?}");
     assert!(covers(&near.max_iops, 4_801.0, 7_199.0), "{near:?}");
     assert!(near.max_iops.low > 4_500.0 && near.max_iops.high < 7_500.0, "{near:?}");
     let full = ask(Offered::PoissonPerS(5_500.0), &ends);
-    assert!(full.max_iops.low < 5_500.0 && full.response_ns.high.is_finite(), "{full:?}");
+    assert!(full.max_iops.low < 5_500.0 && full.latency_ns.high.is_finite(), "{full:?}");
 }
 
 fn slower_servers() -> Predictor {
     let cells = servers(8).into_iter().map(|cell| Cell {
         iops: cell.iops.scaled(0.8),
-        response_ns: cell.response_ns.scaled(1.25),
+        latency_ns: cell.latency_ns.scaled(1.25),
         ..cell
     });
     Predictor::of_cells(&cells.collect::<Vec<_>>())
@@ -238,43 +238,44 @@ fn slower_servers() -> Predictor {
 #[test]
 fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     let predictor = Predictor::of_cells(&servers(8));
-    let level = Level { reads: 0.5, writes: 0.5, ..Level::PROFILED };
+    let level = DriftFactors { reads: 0.5, writes: 0.5, ..DriftFactors::PROFILED };
     let mix = reads(4096);
     let model = ModelName::LoadDependent;
     let ask = |offered| predictor.predict_at(level, model, &mix, offered).unwrap();
     let light = ask(Offered::PoissonPerS(100.0));
-    assert!((light.response_ns.value / 1e6 - 1.0).abs() < 0.01, "{light:?}");
+    assert!((light.latency_ns.value / 1e6 - 1.0).abs() < 0.01, "{light:?}");
     let then = predictor.predict_by(model, &mix, Offered::PoissonPerS(7_000.0)).unwrap();
     let heavy = ask(Offered::PoissonPerS(3_500.0));
-    assert!((heavy.response_ns.value / then.response_ns.value - 1.0).abs() < 1e-9, "{heavy:?}");
+    assert!((heavy.latency_ns.value / then.latency_ns.value - 1.0).abs() < 1e-9, "{heavy:?}");
     for depth in [1.0, 3.0, 40.0] {
         let found = ask(Offered::Depth(depth));
-        let little = found.iops.value * found.response_ns.value / 1e9;
+        let little = found.iops.value * found.latency_ns.value / 1e9;
         assert!((little / depth - 1.0).abs() < 0.01, "{depth}: {found:?}");
     }
     // One that stalls: what a loop hardly feels, an open load does.
-    let stalls = Level { open: 0.5, ..Level::PROFILED };
-    let at = |offered| predictor.predict_at(stalls, model, &mix, offered).unwrap().response_ns;
+    let stalls = DriftFactors { open: 0.5, ..DriftFactors::PROFILED };
+    let at = |offered| predictor.predict_at(stalls, model, &mix, offered).unwrap().latency_ns;
     assert!((at(Offered::PoissonPerS(100.0)).value / 2e6 - 1.0).abs() < 0.01);
     assert!((at(Offered::Depth(1.0)).value / 1e6 - 1.0).abs() < 0.01);
     // A device of which lone requests alone became slower: a loop of one never waits there.
-    let slow = Level { alone: 0.5, ..Level::PROFILED };
+    let slow = DriftFactors { alone: 0.5, ..DriftFactors::PROFILED };
     let found = predictor.predict_at(slow, model, &mix, Offered::Depth(1.0)).unwrap();
-    assert!((found.response_ns.value / 2e6 - 1.0).abs() < 0.01, "{found:?}");
+    assert!((found.latency_ns.value / 2e6 - 1.0).abs() < 0.01, "{found:?}");
     assert!((found.iops.value / 500.0 - 1.0).abs() < 0.01, "{found:?}");
 }
 
 #[test]
 fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
     let predictor = Predictor::of_cells(&servers(1));
-    let found = predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::MeanNs(2e6)).unwrap();
+    let found =
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::MeanNs(2e6)).unwrap();
     assert!((found.iops.value - 500.0).abs() < 5.0, "{:?}", found.iops);
     assert_eq!(
-        predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::MeanNs(5e5)),
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
     assert_eq!(
-        predictor.highest_rate(Level::PROFILED, &reads(4096), Slo::P99Ns(1e9)),
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::P99Ns(1e9)),
         Err(PredictError::NoPercentile)
     );
 }

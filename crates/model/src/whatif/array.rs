@@ -269,11 +269,11 @@ fn by_weights(rates: &[f64], disks: usize, weights: &[f64], count: usize, scv: f
     let exponential = |count: usize| top * disks as f64 * weights[count - 1] / weights[count];
     let found = exponential(count);
     let first = rates.first().copied().unwrap_or(top);
-    let response = count as f64 / found;
+    let latency = count as f64 / found;
     let used = if count > 1 { exponential(count - 1) / (top * disks as f64) } else { 0.0 };
     let shorter = used * (1.0 - scv.min(1.0)) / 2.0 / top;
-    let response = (response - shorter).max(1.0 / first).max(count as f64 / (top * disks as f64));
-    count as f64 / response
+    let latency = (latency - shorter).max(1.0 / first).max(count as f64 / (top * disks as f64));
+    count as f64 / latency
 }
 
 #[cfg(test)]

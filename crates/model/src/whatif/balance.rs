@@ -139,8 +139,8 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
                 iops_after: rate,
                 saturation_before: before[at],
                 saturation_after: table.full(at),
-                response_before_ns: response(side.predictor, &side.mix, side.rate),
-                response_after_ns: response(side.predictor, &mix, rate),
+                latency_before_ns: latency(side.predictor, &side.mix, side.rate),
+                latency_after_ns: latency(side.predictor, &mix, rate),
             }
         })
         .collect();
@@ -159,12 +159,12 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
 }
 
 /// Mean response time; `None` where there is none.
-fn response(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
+fn latency(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
     if rate <= 0.0 {
         return None;
     }
     let found: Result<_, PredictError> = predictor.predict(mix, Offered::PoissonPerS(rate));
-    found.ok().map(|prediction| prediction.response_ns)
+    found.ok().map(|prediction| prediction.latency_ns)
 }
 
 /// What a device is asked for.

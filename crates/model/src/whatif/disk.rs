@@ -5,7 +5,7 @@
 //! That is exact, for any model and any mix.
 
 use super::WhatIfError;
-use crate::predict::{Level, Predictor};
+use crate::predict::{DriftFactors, Predictor};
 use record::{Estimate, Mix, Offered};
 
 /// Mean response times of a load, in nanoseconds, and how far they can be off.
@@ -44,15 +44,15 @@ pub(super) struct Disk<'a> {
 }
 
 impl Disk<'_> {
-    fn level(&self) -> Level {
-        Level::clock(1.0 / self.factor)
+    fn level(&self) -> DriftFactors {
+        DriftFactors::clock(1.0 / self.factor)
     }
 
     /// What a load sees.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let advised = self.predictor.advised();
         let found = self.predictor.predict_at(self.level(), advised, mix, offered)?;
-        let (mean, alone) = (found.response_ns.value, found.unloaded_response_ns.value);
+        let (mean, alone) = (found.latency_ns.value, found.unloaded_latency_ns.value);
         let of =
             |estimate: &Option<Estimate>| estimate.as_ref().map_or(mean, |estimate| estimate.value);
         let wait = (mean - alone).max(0.0);
@@ -62,11 +62,11 @@ impl Disk<'_> {
         let variance = alone * alone * service + wait * wait * (2.0 - rho) / rho;
         Ok(Answer {
             mean,
-            read: of(&found.read_response_ns),
-            write: of(&found.write_response_ns),
+            read: of(&found.read_latency_ns),
+            write: of(&found.write_latency_ns),
             scv: variance / (mean * mean).max(f64::MIN_POSITIVE),
             rate: found.iops.value,
-            rel: spread(&found.response_ns),
+            rel: spread(&found.latency_ns),
             rate_rel: spread(&found.iops),
             ends: (1.0, 1.0),
         })

@@ -17,7 +17,7 @@ pub struct Counted {
     /// Requests per second.
     pub rate_per_s: f64,
     /// Mean response time; `None` where the source does not tell.
-    pub response_ns: Option<f64>,
+    pub latency_ns: Option<f64>,
     /// Mean requests in progress; `None` where the source does not tell.
     pub concurrency: Option<f64>,
 }
@@ -37,7 +37,7 @@ pub fn counted<'a>(
             counts[at] += count;
             bytes[at] += bytes_of(op, count, length)?;
             if count > 0.0 {
-                times = times.zip(op.response_ns).map(|(sum, time)| sum + count * time.value);
+                times = times.zip(op.latency_ns).map(|(sum, time)| sum + count * time.value);
             }
         }
     }
@@ -66,7 +66,7 @@ pub fn counted<'a>(
     Some(Counted {
         mix: super::joined(&Mix { classes }),
         rate_per_s: all / seconds,
-        response_ns: times.map(|sum| sum / all),
+        latency_ns: times.map(|sum| sum / all),
         concurrency: times.map(|sum| sum / 1e9 / seconds),
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
     Ok(LoadState {
         mix: setup.mix.clone(),
         offered: setup.offered,
-        response_ns: between(found.mean, low, high),
+        latency_ns: between(found.mean, low, high),
         iops: around(rate, found.rate_rel),
         max_iops: around(max, max_rel),
         saturation: (rate / max).clamp(0.0, 1.0),

@@ -8,7 +8,7 @@ use record::{
 
 /// A closed loop of random requests with exponential times, whose histogram says so.
 fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
-    let response_ns = f64::from(depth) / iops * 1e9;
+    let latency_ns = f64::from(depth) / iops * 1e9;
     let workload = Workload {
         read_percent: if op == OpKind::Read { 100 } else { 0 },
         pattern,
@@ -23,7 +23,7 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
     };
     let exact = |value: f64| Estimate::symmetric(value, 0.001 * value, 6);
     // Quantiles of an exponential distribution.
-    let quantile = |at: u32| -libm::log(1.0 - (f64::from(at) + 0.5) / 1000.0) * response_ns;
+    let quantile = |at: u32| -libm::log(1.0 - (f64::from(at) + 0.5) / 1000.0) * latency_ns;
     let mut buckets: Vec<(u32, u64)> = Vec::new();
     for at in 0..1000 {
         let bucket = bucket_index(quantile(at) as u64) as u32;
@@ -40,9 +40,9 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
         iops: exact(iops),
         rerun_iops: exact(iops),
         bytes_per_s: exact(iops * 4096.0),
-        response_ns: exact(response_ns),
-        read_response_ns: None,
-        write_response_ns: None,
+        latency_ns: exact(latency_ns),
+        read_latency_ns: None,
+        write_latency_ns: None,
         median_visit: None,
         histogram: HistogramSnapshot { buckets },
         utilization: Measured::not("synthetic"),
@@ -96,9 +96,9 @@ const MS: f64 = 1e6;
 fn a_faster_disk_is_the_same_queue_on_a_faster_clock() {
     // M/M/1 of 1 ms at half load: 2 ms. At 0.7 ms: 0.7 / (1 - 0.35).
     let disk = servers(1, 1000.0);
-    near(&open(1.0, 500.0).state(&disk).unwrap().response_ns, 2.0 * MS, 0.02);
+    near(&open(1.0, 500.0).state(&disk).unwrap().latency_ns, 2.0 * MS, 0.02);
     let found = after(&open(1.0, 500.0), Change::Faster(0.3), &disk);
-    near(&found.response_ns, 0.7 / 0.65 * MS, 0.02);
+    near(&found.latency_ns, 0.7 / 0.65 * MS, 0.02);
     near(&found.max_iops, 1000.0 / 0.7, 0.02);
     // What was too much is none.
     assert!(open(1.0, 1200.0).state(&disk).is_err());
@@ -111,7 +111,7 @@ fn reads_over_four_stripes_are_four_queues_of_a_quarter() {
     for raid in [RaidLevel::Raid0, RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid10] {
         let change = Change::Array { disks: 4, raid, chunk_bytes: 64 << 10 };
         let found = after(&open(1.0, 2000.0), change, &disk);
-        near(&found.response_ns, 2.0 * MS, 0.02);
+        near(&found.latency_ns, 2.0 * MS, 0.02);
         near(&found.max_iops, 4000.0, 0.02);
     }
 }
@@ -139,7 +139,7 @@ fn a_mirrored_write_waits_for_the_later_of_two() {
     // Exponential times, each disk at half load: 2 ms times H_2.
     let disk = servers(1, 1000.0);
     let change = Change::Array { disks: 2, raid: RaidLevel::Raid1, chunk_bytes: 64 << 10 };
-    near(&after(&open(0.0, 500.0), change, &disk).response_ns, 3.0 * MS, 0.03);
+    near(&after(&open(0.0, 500.0), change, &disk).latency_ns, 3.0 * MS, 0.03);
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn a_cache_of_a_stated_time_is_the_weighted_mean_of_hits_and_lighter_misses() {
     let change = Change::CacheHit { share: 0.8, hit_ns: Some(0.1 * MS) };
     // A fifth of 500/s misses: 1 / (1 - 0.1) ms.
     let found = after(&open(1.0, 500.0), change, &disk);
-    near(&found.response_ns, 0.8 * 0.1 * MS + 0.2 * MS / 0.9, 0.02);
+    near(&found.latency_ns, 0.8 * 0.1 * MS + 0.2 * MS / 0.9, 0.02);
     near(&found.max_iops, 5000.0, 0.02);
     // One outstanding: one at a time, of either kind.
     let found = after(&Setup::new(mix(1.0), Offered::Depth(1.0)), change, &disk);
-    near(&found.response_ns, 0.8 * 0.1 * MS + 0.2 * MS, 0.02);
+    near(&found.latency_ns, 0.8 * 0.1 * MS + 0.2 * MS, 0.02);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_cache_without_a_time_is_as_fast_as_measured_re_reads_and_unknown_without_th
     let disk = servers(1, 1000.0);
     let change = Change::CacheHit { share: 0.8, hit_ns: None };
     let found = after(&Setup::new(mix(1.0), Offered::Depth(1.0)), change, &disk);
-    near(&found.response_ns, 0.8 * 0.01 * MS + 0.2 * MS, 0.03);
+    near(&found.latency_ns, 0.8 * 0.01 * MS + 0.2 * MS, 0.03);
     let cells: Vec<Cell> =
         (0..4).map(|at| cell(OpKind::Read, Pattern::Random, 1 << at, 1000.0)).collect();
     let bare = Predictor::of_cells(&cells);
@@ -184,10 +184,10 @@ fn memory_takes_reads_away_and_leaves_writes_that_may_come_in_bursts() {
     // 600/s, of which 360 are reads; 60 % of them stay in memory: 384/s are left.
     let found = after(&open(0.6, 600.0), Change::HostCache(0.6), &disk);
     let at_disk = MS / (1.0 - 0.384);
-    near(&found.response_ns, at_disk * 0.64, 0.03);
+    near(&found.latency_ns, at_disk * 0.64, 0.03);
     near(&found.max_iops, 1000.0 / 0.64, 0.02);
     // The upper end holds the bursts: well above an interval of the model alone.
-    assert!(found.response_ns.high > 1.3 * found.response_ns.value, "{:?}", found.response_ns);
+    assert!(found.latency_ns.high > 1.3 * found.latency_ns.value, "{:?}", found.latency_ns);
     assert!(open(0.0, 100.0).with(Change::HostCache(0.5), &disk).is_err());
 }
 
@@ -196,7 +196,7 @@ fn a_more_sequential_load_has_the_mean_of_its_parts() {
     let disk = servers(1, 1000.0);
     let setup = Setup::new(mix(1.0), Offered::Depth(1.0));
     let found = after(&setup, Change::Sequential(0.3), &disk);
-    near(&found.response_ns, 0.7 * MS + 0.3 * 0.1 * MS, 0.02);
+    near(&found.latency_ns, 0.7 * MS + 0.3 * 0.1 * MS, 0.02);
     let error = setup.with(Change::Sequential(1.2), &disk).unwrap_err();
     assert!(error.to_string().contains("100 %"), "{error}");
 }
@@ -205,18 +205,18 @@ fn a_more_sequential_load_has_the_mean_of_its_parts() {
 fn depth_size_and_cap_are_what_they_say() {
     let disk = servers(8, 1000.0);
     let deep = after(&open(1.0, 500.0), Change::Depth(16.0), &disk);
-    near(&deep.response_ns, 2.0 * MS, 0.02);
+    near(&deep.latency_ns, 2.0 * MS, 0.02);
     near(&deep.iops, 8000.0, 0.02);
     // The same bytes in requests twice as large: half of them.
     let larger = open(1.0, 4000.0).with(Change::RequestBytes(8192), &disk).unwrap();
     assert_eq!(larger.offered, Offered::PoissonPerS(2000.0));
     // M/D/1 ahead of it at 80 %: 0.8 / (2 · 1000 · 0.2) s.
     let capped = after(&open(1.0, 800.0), Change::Cap(1000.0), &disk);
-    near(&capped.response_ns, MS + 2.0 * MS, 0.02);
-    assert!(capped.response_ns.low < 1.1 * MS);
+    near(&capped.latency_ns, MS + 2.0 * MS, 0.02);
+    assert!(capped.latency_ns.low < 1.1 * MS);
     assert!(open(1.0, 800.0).with(Change::Cap(700.0), &disk).unwrap().state(&disk).is_err());
     let held = after(&Setup::new(mix(1.0), Offered::Depth(16.0)), Change::Cap(2000.0), &disk);
-    near(&held.response_ns, 8.0 * MS, 0.001);
+    near(&held.latency_ns, 8.0 * MS, 0.001);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn changes_together_are_one_setup() {
     let array = Change::Array { disks: 4, raid: RaidLevel::Raid0, chunk_bytes: 64 << 10 };
     let both = open(1.0, 2800.0).with(Change::Faster(0.3), &disk).unwrap();
     let both = both.with(array, &disk).unwrap().state(&disk).unwrap();
-    near(&both.response_ns, 0.7 / (1.0 - 0.49) * MS, 0.02);
+    near(&both.latency_ns, 0.7 / (1.0 - 0.49) * MS, 0.02);
 }
 
 /// Numbers from 0 to 1 that a seed decides.
@@ -284,8 +284,8 @@ fn two_equal_devices_share_a_load_in_halves_and_level_ones_are_left_alone() {
     let found = balance(&[side("a", 800.0), side("b", 0.0)]).unwrap();
     assert_eq!(found.moves.len(), 1);
     assert!((found.moves[0].share - 0.5).abs() < 0.011, "{found:?}");
-    near(&found.devices[0].response_before_ns.unwrap(), 5.0 * MS, 0.02);
-    near(&found.devices[0].response_after_ns.unwrap(), MS / 0.6, 0.02);
+    near(&found.devices[0].latency_before_ns.unwrap(), 5.0 * MS, 0.02);
+    near(&found.devices[0].latency_after_ns.unwrap(), MS / 0.6, 0.02);
     assert!(balance(&[side("a", 400.0), side("b", 400.0)]).unwrap().moves.is_empty());
     assert!(balance(&[side("a", 400.0)]).is_err());
 }

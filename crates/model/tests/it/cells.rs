@@ -20,7 +20,7 @@ fn cells_come_in_order_of_first_appearance_with_all_their_visits() {
     assert!((cells[0].bytes_per_s.value - 409_600.0).abs() < 1e-6);
     assert_eq!(cells[0].ios, 300);
     assert_eq!(cells[0].histogram.count(), 300);
-    assert!((cells[1].response_ns.value - 20e6).abs() < 1.0);
+    assert!((cells[1].latency_ns.value - 20e6).abs() < 1.0);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_lone_visit_takes_its_own_interval_and_is_never_called_precise() {
     let mut only = trial(&random_read(), 1000.0);
     let cells = model::aggregate(std::slice::from_ref(&only), 0.05);
     assert!((cells[0].iops.relative_half_width() - 0.02).abs() < 1e-12);
-    assert!((cells[0].response_ns.relative_half_width() - 0.02).abs() < 1e-12);
+    assert!((cells[0].latency_ns.relative_half_width() - 0.02).abs() < 1e-12);
     assert!(!cells[0].precise);
     only.result.read.as_mut().unwrap().iops_ci95_rel = None;
     let cells = model::aggregate(&[only], 0.05);
@@ -95,7 +95,7 @@ fn the_share_at_the_device_is_its_time_over_ours_where_requests_are_one_for_one(
         let mut trials = visits.clone();
         for trial in &mut trials {
             let ios = trial.completed();
-            let waited = trial.iops() * trial.response_ns().unwrap() / 1e9;
+            let waited = trial.iops() * trial.latency_ns().unwrap() / 1e9;
             let Measured::Value(counters) = &mut trial.device_counters else { panic!() };
             counters.ios = (ios as f64 * ratio) as u64;
             counters.bytes = ios * 4096;
@@ -154,12 +154,12 @@ fn a_mixed_load_is_one_load_and_its_response_is_the_mean_over_all_requests() {
     let mut reads = trial.result.write.clone().unwrap();
     reads.ios *= 3;
     reads.iops *= 3.0;
-    reads.response_ns.as_mut().unwrap().mean /= 3.0;
+    reads.latency_ns.as_mut().unwrap().mean /= 3.0;
     trial.result.read = Some(reads);
     let cells = model::aggregate(&[trial], 0.05);
     assert!((cells[0].iops.value - 4000.0).abs() < 1e-9);
     // (3 x 1/3 + 1 x 1) / 4 of the writes' 1 ms.
-    assert!((cells[0].response_ns.value - 0.5e6).abs() < 1.0);
+    assert!((cells[0].latency_ns.value - 0.5e6).abs() < 1.0);
 }
 
 #[test]
@@ -171,11 +171,11 @@ fn visits_of_very_different_rates_keep_littles_law_and_the_utilization_law() {
         counters.busy_ms = share * WINDOW_NS as f64 / 1e6;
     }
     let cell = &model::aggregate(&trials, 0.05)[0];
-    let in_progress = cell.iops.value * cell.response_ns.value / 1e9;
+    let in_progress = cell.iops.value * cell.latency_ns.value / 1e9;
     assert!((in_progress - 8.0).abs() < 1e-9, "{in_progress}");
     let busy = cell.iops.value * cell.service_ns.value().unwrap().value / 1e9;
     assert!((busy - cell.utilization.value().unwrap()).abs() < 1e-12, "{busy}");
-    assert_eq!(cell.response_ns.n, 4);
+    assert_eq!(cell.latency_ns.n, 4);
 }
 
 #[test]
@@ -184,15 +184,15 @@ fn the_interval_of_a_response_time_is_that_of_a_ratio() {
     // times requests are 4/3, 2/3 and -2 s.
     let mut trials = [100.0, 200.0, 300.0].map(|iops| trial(&random_read(), iops));
     for (trial, mean_ms) in trials.iter_mut().zip([30.0, 20.0, 10.0]) {
-        let times = trial.result.read.as_mut().unwrap().response_ns.as_mut().unwrap();
+        let times = trial.result.read.as_mut().unwrap().latency_ns.as_mut().unwrap();
         times.mean = mean_ms * 1e6;
     }
-    let response = model::aggregate(&trials, 0.05)[0].response_ns;
-    assert!((response.value - 1e10 / 600.0).abs() < 1e-3, "{response:?}");
+    let latency = model::aggregate(&trials, 0.05)[0].latency_ns;
+    assert!((latency.value - 1e10 / 600.0).abs() < 1e-3, "{latency:?}");
     let squares = (16.0_f64 + 4.0 + 36.0) / 9.0;
     let se_ns = (squares / 2.0 / 3.0).sqrt() / 200.0 * 1e9;
     let half_width = stats::student_t_quantile(0.98, 2.0) * se_ns;
-    assert!((response.high - response.value - half_width).abs() < 1e-3, "{response:?}");
+    assert!((latency.high - latency.value - half_width).abs() < 1e-3, "{latency:?}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
         for trial in &mut trials {
             // Time between requests that is nobody's: the response time is half of the spacing.
             let read = trial.result.read.as_mut().unwrap();
-            read.response_ns.as_mut().unwrap().mean /= 2.0;
+            read.latency_ns.as_mut().unwrap().mean /= 2.0;
             let Measured::Value(counters) = &mut trial.device_counters else {
                 panic!("no counters")
             };
@@ -231,18 +231,18 @@ fn the_median_visit_of_an_open_loop_stands_beside_the_mean_and_a_closed_one_has_
     };
     let slow_by = |times: f64| {
         let mut trial = trial(&open, 1000.0);
-        let response = trial.result.read.as_mut().unwrap().response_ns.as_mut().unwrap();
-        response.mean *= times;
+        let latency = trial.result.read.as_mut().unwrap().latency_ns.as_mut().unwrap();
+        latency.mean *= times;
         trial
     };
     let trials: Vec<Trial> = [1.0, 1.1, 0.9, 30.0, 1.0].map(slow_by).into();
     let alone = 1e6;
     let cells = model::aggregate(&trials, 0.05);
-    assert!((cells[0].response_ns.value / alone - 6.8).abs() < 1e-6, "{:?}", cells[0].response_ns);
+    assert!((cells[0].latency_ns.value / alone - 6.8).abs() < 1e-6, "{:?}", cells[0].latency_ns);
     let middle = cells[0].median_visit.unwrap();
-    assert!((middle.response_ns / alone - 1.0).abs() < 1e-6, "{middle:?}");
+    assert!((middle.latency_ns / alone - 1.0).abs() < 1e-6, "{middle:?}");
     // Reads alone have nothing to be parted into.
-    assert_eq!((middle.read_response_ns, middle.write_response_ns), (None, None));
+    assert_eq!((middle.read_latency_ns, middle.write_latency_ns), (None, None));
     assert!(model::aggregate(&trials[..4], 0.05)[0].median_visit.is_none());
     assert!(model::aggregate(&visits(&random_read(), 1000.0), 0.05)[0].median_visit.is_none());
 }

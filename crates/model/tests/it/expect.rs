@@ -1,7 +1,7 @@
 //! Expectations against theory, and whole profiles.
 
 use crate::synthetic::{Noise, depths, rounds, sizes, target, workload};
-use model::queueing::{load_dependent_response, mm1_response, mmc_response};
+use model::queueing::{load_dependent_latency, mm1_response, mmc_latency};
 use model::{Characterise, DEFAULT_KNEE_GAIN};
 use record::{Expectation, Nanos, OpKind, Pattern, Profile, SATURATIONS, Trial, Workload};
 
@@ -23,9 +23,9 @@ fn eight_servers_are_expected_to_respond_as_erlang_says_and_mm1_is_shown_to_be_w
     let expected = expectations(8, 0.0, 0);
     assert_eq!(expected.len(), SATURATIONS.len());
     for (row, saturation) in expected.iter().zip(SATURATIONS) {
-        let truth = mmc_response(SERVICE_S, 8, saturation * 8.0 / SERVICE_S).unwrap() * 1e9;
+        let truth = mmc_latency(SERVICE_S, 8, saturation * 8.0 / SERVICE_S).unwrap() * 1e9;
         // A window counts whole requests: rates are right to one of them.
-        assert!((row.response_ns.value / truth - 1.0).abs() < 1e-4);
+        assert!((row.latency_ns.value / truth - 1.0).abs() < 1e-4);
         let mm1 = mm1_response(SERVICE_S / 8.0, saturation).unwrap() * 1e9;
         assert!((row.mm1_response_ns / mm1 - 1.0).abs() < 1e-9);
         assert!((row.mm1_error_rel - (mm1 / truth - 1.0)).abs() < 1e-4);
@@ -72,9 +72,9 @@ fn tallies(rate: Rate, visits: usize, noise: f64) -> [Tally; 4] {
         for row in expected_of(rate, visits, noise, seed) {
             let index = SATURATIONS.iter().position(|share| *share == row.saturation);
             let index = index.expect("a share that is asked for");
-            let truth = load_dependent_response(&curve, row.saturation * most);
+            let truth = load_dependent_latency(&curve, row.saturation * most);
             let truth = truth.expect("a load below the maximum") * 1e9;
-            let interval = row.response_ns;
+            let interval = row.latency_ns;
             assert!(interval.low <= interval.value && interval.value <= interval.high);
             let tally = &mut tallies[index];
             tally.stated += 1;
@@ -128,7 +128,7 @@ fn noise_on_a_plateau_does_not_make_the_interval_absurd() {
 
 #[test]
 fn a_noisier_curve_gives_a_wider_interval_and_the_same_curve_the_same_one() {
-    let width = |noise| expectations(8, noise, 3)[1].response_ns.relative_half_width();
+    let width = |noise| expectations(8, noise, 3)[1].latency_ns.relative_half_width();
     assert!(width(0.04) > 2.0 * width(0.01));
     assert_eq!(expectations(8, 0.04, 3), expectations(8, 0.04, 3));
 }

@@ -6,8 +6,8 @@
 //! it is about.
 
 use record::{
-    Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
-    HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Scrub, SizeShare, TRIAL_SCHEMA, Target,
+    Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult, DropCache,
+    HistogramSnapshot, Measured, Nanos, OpKind, Pattern, SizeShare, TRIAL_SCHEMA, Target,
     TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
 };
 
@@ -31,8 +31,8 @@ pub fn workload(op: OpKind, pattern: Pattern, bs_bytes: u64, depth: u32) -> Work
 
 /// The same with another cache mode; a buffered one starts on a cold page cache.
 pub fn cached(workload: Workload, cache: CacheMode) -> Workload {
-    let scrub = if cache.direct() { Scrub::None } else { Scrub::Dontneed };
-    Workload { cache, scrub, ..workload }
+    let drop_cache = if cache.direct() { DropCache::None } else { DropCache::Dontneed };
+    Workload { cache, drop_cache, ..workload }
 }
 
 /// A trial that counts: `iops` requests per second, response time by Little's law, the device busy
@@ -64,7 +64,7 @@ pub fn trial(workload: &Workload, iops: f64) -> Trial {
         harness: Measured::not("synthetic"),
         findings: Vec::new(),
         environment: None,
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     }
 }
@@ -95,7 +95,7 @@ fn direction(workload: &Workload, ios: u64, iops: f64) -> DirectionResult {
         errors: 0,
         error_kinds: Vec::new(),
         short: 0,
-        response_ns: Some(summary.clone()),
+        latency_ns: Some(summary.clone()),
         completion_ns: Some(summary),
         offered_iops: None,
         histogram: HistogramSnapshot { buckets: vec![(bucket, ios)] },

@@ -17,10 +17,10 @@ fn visit(workload: &Workload, ios: &[f64]) -> Trial {
     let ios: Vec<u64> = ios.iter().map(|ios| ios.max(0.0).round() as u64).collect();
     let mut trial = trial(workload, ios.iter().sum::<u64>().max(1) as f64);
     let interval_ns = trial.result.duration_ns.0 / INTERVALS as u64;
-    let response = |&ios: &u64| (ios > 0).then(|| interval_ns as f64 / ios as f64);
+    let latency = |&ios: &u64| (ios > 0).then(|| interval_ns as f64 / ios as f64);
     trial.result.series = Series {
         interval_ns: Nanos(interval_ns),
-        response_mean_ns: ios.iter().map(response).collect(),
+        latency_mean_ns: ios.iter().map(latency).collect(),
         ios,
     };
     trial
@@ -75,7 +75,7 @@ fn a_start_that_all_visits_share_is_removed() {
     assert!((share - 1.0).abs() < 0.002, "{share}");
     let cell = cell(6, &mut Noise(1), slow_start);
     let expected_ns = 1e9 / full_rate();
-    assert!((cell.response_ns.value / expected_ns - 1.0).abs() < 0.02, "{:?}", cell.response_ns);
+    assert!((cell.latency_ns.value / expected_ns - 1.0).abs() < 0.02, "{:?}", cell.latency_ns);
     let bytes_per_request = cell.bytes_per_s.value / cell.iops.value;
     assert!((bytes_per_request / 4096.0 - 1.0).abs() < 1e-9, "{bytes_per_request}");
     assert_eq!(cell.histogram.count(), cell.ios, "percentiles are of the whole window");

@@ -10,9 +10,9 @@ use std::fmt::Write;
 
 /// The names of the columns.
 pub const DIAGNOSIS_CSV_HEADER: &str = "device,begin_ns,duration_ns,episode,verdict,iops,read_share,\
-request_bytes,bytes_per_s,response_ns,read_response_ns,write_response_ns,concurrency,\
+request_bytes,bytes_per_s,latency_ns,read_latency_ns,write_latency_ns,concurrency,\
 friedman_utilization,friedman_service_ns,friedman_queue_ns,unloaded_ns,expected_ns,expected_low_ns,\
-expected_high_ns,expected_at_rate_ns,calibrated_queue_ns,over_expected,saturation,sequential_share,\
+expected_high_ns,expected_at_rate_ns,calibrated_queue_ns,latency_ratio,saturation,sequential_share,\
 disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 
 /// All intervals of all devices below their head line.
@@ -44,20 +44,20 @@ fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
         numbers.read_share,
         numbers.request_bytes,
         numbers.bytes_per_s,
-        numbers.response_ns,
-        numbers.read_response_ns,
-        numbers.write_response_ns,
+        numbers.latency_ns,
+        numbers.read_latency_ns,
+        numbers.write_latency_ns,
         numbers.concurrency,
-        moment.friedman.map(|split| split.utilization),
-        moment.friedman.map(|split| split.service_ns),
-        moment.friedman.map(|split| split.queue_ns),
+        moment.utilization_law.map(|split| split.utilization),
+        moment.utilization_law.map(|split| split.service_ns),
+        moment.utilization_law.map(|split| split.queue_ns),
         calibrated.map(|split| split.unloaded_ns),
         calibrated.map(|split| split.expected_ns.value),
         calibrated.map(|split| split.expected_ns.low),
         calibrated.map(|split| split.expected_ns.high),
         calibrated.and_then(|split| split.expected_at_rate_ns).map(|it| it.value),
         calibrated.map(|split| split.queue_ns),
-        calibrated.map(|split| split.over_expected),
+        calibrated.map(|split| split.latency_ratio),
         calibrated.map(|split| split.saturation),
         calibrated.map(|split| split.sequential_share),
         moment.misleading.disk_time_percent,

@@ -1,6 +1,6 @@
 //! A diagnosis as a page: the verdict first, then the stretches of time, then why, then what to do.
 //!
-//! Rivals stand right behind the verdict that they contest, and the page says what would decide. Both
+//! Alternatives stand right behind the verdict that they contest, and the page says what would decide. Both
 //! splits of the response time are shown for the worst episode (without one, for the longest) with
 //! the sentence that says which of them holds on this device; the counters that mislead are shown
 //! once, each with the reason not to use it. Where nothing is wrong the page says so and is short:
@@ -79,14 +79,14 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// The verdict with what it shares its place with: where the confidence is "possible", its rivals
+/// The verdict with what it shares its place with: where the confidence is "possible", its alternatives
 /// are as good.
 fn title(episode: &Episode) -> String {
     let mut words = verdict_words(episode.verdict).to_owned();
     if episode.confidence == Confidence::Possible {
-        for rival in &episode.rivals {
+        for alternative in &episode.alternatives {
             words.push_str(" or ");
-            words.push_str(verdict_words(rival.verdict));
+            words.push_str(verdict_words(alternative.verdict));
         }
     }
     words
@@ -163,16 +163,16 @@ fn headline(
     let line = format!("{} ({}{share})", title(main).to_uppercase(), sure(main.confidence));
     page.line(vec![Span::plain("  "), Span::new(line, tone(main.verdict))]);
     page.paragraph(2, &main.claim, Tone::Plain);
-    if main.rivals.is_empty() {
+    if main.alternatives.is_empty() {
         return;
     }
-    for rival in &main.rivals {
+    for alternative in &main.alternatives {
         let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
-        let text = format!("{}: {}", verdict_words(rival.verdict), rival.because);
+        let text = format!("{}: {}", verdict_words(alternative.verdict), alternative.because);
         page.hanging(lead, &text, Tone::Plain);
         page.hanging(
             vec![Span::plain("     → ")],
-            &format!("decided by: {}", rival.decided_by),
+            &format!("decided by: {}", alternative.decided_by),
             Tone::Faint,
         );
     }
@@ -293,7 +293,7 @@ fn episode_row(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> Vec
         Entry::toned(words, tone(episode.verdict)),
         Entry::text(number::count(numbers.iops)),
         or_none(numbers.request_bytes.map(|bytes| number::kib(bytes as u64))),
-        or_none(numbers.response_ns.map(number::time)),
+        or_none(numbers.latency_ns.map(number::time)),
         or_none(episode.calibrated.map(|split| number::time(split.expected_ns.value))),
         or_none(numbers.concurrency.map(number::digits)),
         or_none(numbers.utilization.map(number::percent)),
@@ -322,13 +322,13 @@ fn reasons(page: &mut Page, episode: &Episode) {
     for cause in &episode.causes {
         page.labelled("cause", 13, &format!("{} [{}]", cause.claim, cause.code.name()));
     }
-    for stretched in &episode.stretched {
-        page.labelled("stretched", 13, stretched);
+    for extrapolated in &episode.extrapolated {
+        page.labelled("extrapolated", 13, extrapolated);
     }
 }
 
 fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
-    let Some(response) = episode.numbers.response_ns else { return };
+    let Some(latency) = episode.numbers.latency_ns else { return };
     page.heading("Where the response time goes", "");
     let mut table = Table::new(vec![
         Column::left(2),
@@ -338,10 +338,10 @@ fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
         Column::right(3),
     ]);
     table.titles(&["", "response", "service", "queue", ""]);
-    if let Some(split) = &episode.friedman {
+    if let Some(split) = &episode.utilization_law {
         table.row(vec![
             Entry::text("Friedman: S = U/X"),
-            Entry::text(number::time(response)),
+            Entry::text(number::time(latency)),
             Entry::text(number::time(split.service_ns)),
             Entry::text(number::time(split.queue_ns)),
             Entry::text(format!("U = {}", number::percent(split.utilization))),
@@ -350,7 +350,7 @@ fn splits(page: &mut Page, device: &DeviceDiagnosis, episode: &Episode) {
     if let Some(split) = &episode.calibrated {
         table.row(vec![
             Entry::text("calibrated: alone"),
-            Entry::text(number::time(response)),
+            Entry::text(number::time(latency)),
             Entry::text(number::time(split.unloaded_ns)),
             Entry::text(number::time(split.queue_ns)),
             Entry::text(format!("X/max = {}", number::percent(split.saturation))),
@@ -485,7 +485,7 @@ fn gained(remedy: &Remedy) -> String {
 }
 
 fn predicted(effect: &Effect) -> String {
-    let time = &effect.response_after_ns;
+    let time = &effect.latency_after_ns;
     let rate = &effect.iops_after;
     let rate_text = if (rate.value / effect.iops_before.max(1e-9) - 1.0).abs() < 0.005 {
         format!("at {}/s as now", number::count(effect.iops_before))
@@ -500,7 +500,7 @@ fn predicted(effect: &Effect) -> String {
     };
     format!(
         "R {} -> {} ({} to {}), {rate_text}",
-        number::time(effect.response_before_ns),
+        number::time(effect.latency_before_ns),
         number::time(time.value),
         number::time(time.low),
         number::time(time.high)

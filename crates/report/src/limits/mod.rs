@@ -86,8 +86,8 @@ fn binding(page: &mut Page, binding: &Measured<Binding>) {
     };
     page.hanging(lead, &what, Tone::Strong);
     page.labelled("why", 8, &binding.because);
-    for rival in &binding.rivals {
-        page.labelled("but", 8, &format!("not excluded: {rival}"));
+    for alternative in &binding.alternatives {
+        page.labelled("but", 8, &format!("not excluded: {alternative}"));
     }
 }
 
@@ -160,7 +160,7 @@ fn sources(page: &mut Page, components: &[PathComponent]) {
             Measured::NotMeasured { not_measured } => format!("PAP not known: {not_measured}"),
         });
         parts.push(match &component.rap_bytes_per_s {
-            Measured::Value(_) => format!("RAP: {}", component.rap_how),
+            Measured::Value(_) => format!("RAP: {}", component.rap_method),
             Measured::NotMeasured { not_measured } => {
                 format!("RAP not measured: {not_measured}")
             }

@@ -83,8 +83,8 @@ fn expectation_entries(expectation: Option<&Expectation>) -> Vec<Entry> {
     let error = if signed { error } else { format!("+{error}") };
     vec![
         Entry::text(number::count(expectation.iops)),
-        Entry::toned(number::time(expectation.response_ns.value), Tone::Strong),
-        Entry::text(number::interval(number::relative(&expectation.response_ns))),
+        Entry::toned(number::time(expectation.latency_ns.value), Tone::Strong),
+        Entry::text(number::interval(number::relative(&expectation.latency_ns))),
         Entry::toned(number::time(expectation.mm1_response_ns), Tone::Faint),
         Entry::toned(error, Tone::Faint),
     ]
@@ -103,7 +103,7 @@ pub(crate) fn print_advice(page: &mut Page, profile: &Profile) {
 pub(crate) fn print_all(page: &mut Page, all: &[Advice]) {
     for advice in all {
         let subject = Span::plain(format!("  {}: ", advice.subject));
-        page.hanging(vec![subject], &advice.use_this, Tone::Strong);
+        page.hanging(vec![subject], &advice.recommendation, Tone::Strong);
         let mut more = |label: &str, text: &str| {
             if !text.trim().is_empty() {
                 let lead = vec![Span::new(format!("    {label:<4}  "), Tone::Faint)];

@@ -25,11 +25,11 @@ const DISTRIBUTIONS: usize = 6;
 pub(super) fn charts(profile: &Profile, trials: &[Trial]) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     charts.extend(rate_against_depth(profile));
-    charts.extend(response_against_rate(profile));
+    charts.extend(latency_against_rate(profile));
     charts.extend(OPERATIONS.iter().filter_map(|op| throughput_against_size(profile, *op)));
     charts.extend(cost_against_size(profile, false));
     charts.extend(cost_against_size(profile, true));
-    charts.extend(response_against_size(profile));
+    charts.extend(latency_against_size(profile));
     charts.extend(distributions(profile));
     charts.extend(visits_over_time(profile, trials));
     charts.retain(|chart| !chart.is_empty());
@@ -90,13 +90,13 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-fn response_against_rate(profile: &Profile) -> Option<Chart> {
+fn latency_against_rate(profile: &Profile) -> Option<Chart> {
     let mut series = Vec::new();
     let mut said = Vec::new();
     let mut rules = Vec::new();
     for curve in &profile.depth_curves {
         let points = curve.points.iter().map(|point| {
-            Point::estimate(point.iops.value, &point.response_ns)
+            Point::estimate(point.iops.value, &point.latency_ns)
                 .remark(format!("depth {}", point.depth))
         });
         let name = curve.op.name();
@@ -108,7 +108,7 @@ fn response_against_rate(profile: &Profile) -> Option<Chart> {
         let expected: Vec<_> =
             profile.expectations.iter().filter(|expected| expected.op == curve.op).collect();
         let points = expected.iter().map(|expected| {
-            Point::estimate(expected.iops, &expected.response_ns)
+            Point::estimate(expected.iops, &expected.latency_ns)
                 .remark(format!("{} of the most", number::percent_text(expected.saturation)))
         });
         series.push(Series::new(
@@ -124,9 +124,9 @@ fn response_against_rate(profile: &Profile) -> Option<Chart> {
         if let (Some(alone), Some(half)) = (alone, half) {
             said.push(format!(
                 "at half of the most, independent {name}s take {}, {} times one alone ({})",
-                number::with_interval(&half.response_ns, number::time),
-                number::digits(half.response_ns.value / alone.response_ns.value),
-                number::time(alone.response_ns.value)
+                number::with_interval(&half.latency_ns, number::time),
+                number::digits(half.latency_ns.value / alone.latency_ns.value),
+                number::time(alone.latency_ns.value)
             ));
         }
     }
@@ -293,7 +293,7 @@ fn is_of(cell: &Cell, curve: &SizeCurve, bytes: u64) -> bool {
 }
 
 /// Response times at depth 1 against size, with the fitted lines.
-fn response_against_size(profile: &Profile) -> Option<Chart> {
+fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let mut series = Vec::new();
     for fit in &profile.service_time_fits {
         let name = format!("{} {}", fit.pattern.name(), fit.op.name());
@@ -308,7 +308,7 @@ fn response_against_size(profile: &Profile) -> Option<Chart> {
             .map(|cell| {
                 let bytes = cell.workload.max_bs().0;
                 let out = fit.left_out.iter().any(|point| point.bytes == bytes);
-                Point::estimate(bytes as f64, &cell.response_ns).remark(if out {
+                Point::estimate(bytes as f64, &cell.latency_ns).remark(if out {
                     "left out of the line"
                 } else {
                     ""

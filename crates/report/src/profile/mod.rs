@@ -86,7 +86,7 @@ fn answers(profile: &Profile, places: bool, words: bool) -> Table {
         Some(number::with_interval(&most, number::rate) + &place(size))
     };
     let alone =
-        |op| response_alone(profile, op).map(|time| number::with_interval(&time, number::time));
+        |op| latency_alone(profile, op).map(|time| number::with_interval(&time, number::time));
     let mut table = Table::new(vec![Column::left(2), Column::left(2), Column::left(2)]);
     table.titles(&["", "reads", "writes"]);
     let mut row = |label: &str, answer: &dyn Fn(OpKind) -> Option<String>| {
@@ -163,12 +163,12 @@ fn fastest(profile: &Profile, op: OpKind) -> Option<&Cell> {
 }
 
 /// Response time of a random request of the smallest size with nothing else going on.
-fn response_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
+fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let size = smallest_random(profile);
     let from_curve = depth_curve(profile, op)
         .filter(|curve| Some(curve.bs_bytes) == size)
         .and_then(|curve| curve.points.iter().find(|point| point.depth == 1))
-        .map(|point| point.response_ns);
+        .map(|point| point.latency_ns);
     let cell = profile.cells.iter().find(|cell| {
         let workload = &cell.workload;
         workload.only_op() == Some(op)
@@ -177,7 +177,7 @@ fn response_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
             && workload.depth == 1
             && Some(workload.max_bs().0) == size
     });
-    from_curve.or_else(|| cell.map(|cell| cell.response_ns))
+    from_curve.or_else(|| cell.map(|cell| cell.latency_ns))
 }
 
 /// How many times faster the device is at its best depth than at depth 1, over its curves.

@@ -34,7 +34,7 @@ pub(crate) fn print(page: &mut Page, profile: &Profile) {
     }
     let shown = |cell: &&Cell| key(cell).is_some_and(|key| keys.contains(&key));
     let cells: Vec<&Cell> = profile.cells.iter().filter(shown).collect();
-    let slowest = cells.iter().map(|cell| cell.response_ns.value).fold(0.0, f64::max);
+    let slowest = cells.iter().map(|cell| cell.latency_ns.value).fold(0.0, f64::max);
     let (scale, unit) = if slowest >= MILLISECONDS_FROM { (1e6, "ms") } else { (1e3, "µs") };
     let with_service = cells.iter().any(|cell| cell.service_ns.value().is_some());
     let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
@@ -130,7 +130,7 @@ fn direction(cell: Option<&Cell>, scale: f64, with_service: bool) -> Vec<Entry> 
             Entry::text(number::interval(number::relative(estimate))),
         ]
     };
-    let mut entries = value(&cell.response_ns).to_vec();
+    let mut entries = value(&cell.latency_ns).to_vec();
     if with_service {
         match cell.service_ns.value() {
             Some(service) => entries.extend(value(service)),

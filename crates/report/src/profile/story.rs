@@ -1,6 +1,6 @@
 //! What a report says of a profile.
 
-use super::{OPERATIONS, charts, fastest, of, response_alone, smallest_random};
+use super::{OPERATIONS, charts, fastest, latency_alone, of, smallest_random};
 use crate::story::{Sheet, Story, quoted};
 use crate::{number, target};
 use record::{Profile, Trial, format_bytes, format_nanos};
@@ -61,7 +61,7 @@ fn facts(story: &mut Story, profile: &Profile) {
             let value = number::with_interval(&most, number::rate);
             story.fact(format!("{name} throughput, most{at}"), value);
         }
-        if let Some(alone) = response_alone(profile, op) {
+        if let Some(alone) = latency_alone(profile, op) {
             let value = number::with_interval(&alone, number::time);
             story.fact(format!("one random{size} {name}, alone"), value);
         }
@@ -104,8 +104,8 @@ fn cells(profile: &Profile) -> Sheet {
             number::per_second(cell.iops.value),
             number::interval(number::relative(&cell.iops)),
             number::rate(cell.bytes_per_s.value),
-            number::time(cell.response_ns.value),
-            number::interval(number::relative(&cell.response_ns)),
+            number::time(cell.latency_ns.value),
+            number::interval(number::relative(&cell.latency_ns)),
             cell.histogram.percentile(0.99).map_or(number::NONE.into(), number::time),
             cell.cpu_us_per_io
                 .value()

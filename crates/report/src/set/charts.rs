@@ -56,7 +56,7 @@ impl Measure {
         match self {
             Self::Throughput => Some(cell.bytes_per_s),
             Self::Rate => Some(cell.iops),
-            Self::Response => Some(cell.response_ns),
+            Self::Response => Some(cell.latency_ns),
             Self::CostPerRequest => cell.cpu_us_per_io.map(|cost| cost.scaled(1e3)),
             Self::CostPerMib => {
                 let per_request = cell.bytes_per_s.value / cell.iops.value;
@@ -98,7 +98,7 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
     let mut charts = Vec::new();
     let mut curves_left = 0;
     let abscissae = arrange::abscissae(set);
-    charts.extend(response_map(set, &abscissae));
+    charts.extend(latency_map(set, &abscissae));
     for abscissa in &abscissae {
         let (plots, left) = arrange::arrange(set, abscissa);
         curves_left += left;
@@ -354,7 +354,7 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
 }
 
 /// Response time over read rate and write rate, in steps of two.
-fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
+fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     let of = |name: &str| abscissae.iter().find(|abscissa| set.axes[abscissa.axis] == name);
     let (reads, writes) = (of("read-rate")?, of("write-rate")?);
     let place = |cell: &SetCell<'_>| {
@@ -362,15 +362,14 @@ fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         let y = writes.values.get(&cell.levels[writes.axis])?;
         Some((*x, *y))
     };
-    let least = set.cells.iter().map(|cell| cell.response_ns.value).fold(f64::INFINITY, f64::min);
-    let most =
-        set.cells.iter().max_by(|a, b| a.response_ns.value.total_cmp(&b.response_ns.value))?;
+    let least = set.cells.iter().map(|cell| cell.latency_ns.value).fold(f64::INFINITY, f64::min);
+    let most = set.cells.iter().max_by(|a, b| a.latency_ns.value.total_cmp(&b.latency_ns.value))?;
     let mut bins: Vec<Vec<Point>> = Vec::new();
     for cell in &set.cells {
         let Some((x, y)) = place(cell) else { continue };
-        let bin = (cell.response_ns.value / least).log2().max(0.0).floor() as usize;
+        let bin = (cell.latency_ns.value / least).log2().max(0.0).floor() as usize;
         bins.resize_with(bins.len().max(bin + 1), Vec::new);
-        let told = number::with_interval(&cell.response_ns, number::time);
+        let told = number::with_interval(&cell.latency_ns, number::time);
         bins[bin].push(Point::bare(x, y).remark(told));
     }
     let named = |(bin, points): (usize, Vec<Point>)| {
@@ -385,18 +384,17 @@ fn response_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     Some(Chart {
         title: "Map of response times over read rate and write rate".to_owned(),
         finding: format!(
-            "The longest mean response time is {}, at a read rate of {} and a write rate of {}, {} \
+            "The longest mean latency time is {}, at a read rate of {} and a write rate of {}, {} \
              times the shortest ({}).",
-            number::with_interval(&most.response_ns, number::time),
+            number::with_interval(&most.latency_ns, number::time),
             number::digits(x),
             number::digits(y),
-            number::digits(most.response_ns.value / least),
+            number::digits(most.latency_ns.value / least),
             number::time(least)
         ),
-        errors:
-            "Each mark is a range of response times; values with their 95 % intervals are read \
+        errors: "Each mark is a range of latency times; values with their 95 % intervals are read \
                  at the marks and in the table."
-                .to_owned(),
+            .to_owned(),
         x: axis("read rate, % of what reads reach alone", reads),
         y: axis("write rate, % of what writes reach alone", writes),
         series: bins.into_iter().enumerate().filter_map(named).collect(),

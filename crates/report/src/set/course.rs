@@ -75,11 +75,11 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
 }
 
 /// The mean response time over time.
-pub(crate) fn response_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
+pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let series: Vec<Series> = named
         .iter()
         .map(|(name, trial)| {
-            Series::new(name, Form::Trace, thinned(trial, &trial.result.series.response_mean_ns))
+            Series::new(name, Form::Trace, thinned(trial, &trial.result.series.latency_mean_ns))
         })
         .filter(|series| series.points.len() > 1)
         .collect();

@@ -15,7 +15,7 @@ mod course;
 mod distribution;
 mod story;
 
-pub(crate) use course::{Visit, rate_over_time, response_over_time, visits};
+pub(crate) use course::{Visit, latency_over_time, rate_over_time, visits};
 pub(crate) use distribution::distribution;
 pub(crate) use story::{story_of_experiment, story_of_trials};
 
@@ -40,7 +40,7 @@ pub(crate) struct SetCell<'a> {
     /// Bytes per second.
     pub(crate) bytes_per_s: Estimate,
     /// Mean response time.
-    pub(crate) response_ns: Estimate,
+    pub(crate) latency_ns: Estimate,
     /// Processor time per request.
     pub(crate) cpu_us_per_io: Option<Estimate>,
     /// Quantities of the preset.
@@ -99,7 +99,7 @@ impl<'a> Set<'a> {
                     levels,
                     iops: cell.iops,
                     bytes_per_s: cell.bytes_per_s,
-                    response_ns: cell.response_ns,
+                    latency_ns: cell.latency_ns,
                     cpu_us_per_io: cell.cpu_us_per_io,
                     extras: cell.extras.clone(),
                     trials: of_runs.map(|runs| runs.trials.clone()).unwrap_or_default(),
@@ -190,10 +190,10 @@ impl<'a> Runs<'a> {
             workload: self.workload,
             iops: mean(&trials, Trial::iops, rate_interval)?,
             bytes_per_s: mean(&trials, bytes, rate_interval)?,
-            response_ns: mean(
+            latency_ns: mean(
                 &trials,
-                |trial| trial.response_ns().unwrap_or(f64::NAN),
-                response_interval,
+                |trial| trial.latency_ns().unwrap_or(f64::NAN),
+                latency_interval,
             )?,
             cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
             extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
@@ -210,8 +210,8 @@ pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
 }
 
 /// Relative half-width of the response time's interval within a trial: the wider direction's.
-fn response_interval(trial: &Trial) -> Option<f64> {
-    let intervals = directions(trial).filter_map(|(_, d)| d.response_ns.as_ref()?.mean_ci95_rel);
+fn latency_interval(trial: &Trial) -> Option<f64> {
+    let intervals = directions(trial).filter_map(|(_, d)| d.latency_ns.as_ref()?.mean_ci95_rel);
     intervals.reduce(f64::max)
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
             .filter_map(|cell| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?)))
             .collect();
         story.charts.extend(course::rate_over_time(&named));
-        story.charts.extend(course::response_over_time(&named));
+        story.charts.extend(course::latency_over_time(&named));
     }
     story.sheets.push(cells(&set));
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
@@ -311,8 +311,8 @@ fn cells(set: &Set<'_>) -> Sheet {
             number::per_second(cell.iops.value),
             interval(&cell.iops),
             number::rate(cell.bytes_per_s.value),
-            number::time(cell.response_ns.value),
-            interval(&cell.response_ns),
+            number::time(cell.latency_ns.value),
+            interval(&cell.latency_ns),
             cell.cpu_us_per_io.map_or(number::NONE.into(), |cost| number::time(cost.value * 1e3)),
             cell.trials.len().to_string(),
         ];

@@ -156,7 +156,7 @@ impl Story {
             why.retain(|text| !text.is_empty());
             self.actions.push(Action {
                 subject: each.subject.clone(),
-                what: each.use_this.clone(),
+                what: each.recommendation.clone(),
                 why: why.join(". "),
             });
         }

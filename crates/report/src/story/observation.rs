@@ -33,7 +33,7 @@ const QUANTITIES: [Quantity; 5] = [
             sum(interval.all.bytes_per_s, interval.read.bytes_per_s, interval.write.bytes_per_s)
         },
     },
-    Quantity { title: "mean response time", unit: Some(Unit::Nanos), log: true, of: response },
+    Quantity { title: "mean response time", unit: Some(Unit::Nanos), log: true, of: latency },
     Quantity { title: "mean requests in progress", unit: None, log: false, of: |i| i.concurrency },
     Quantity {
         title: "share of time busy",
@@ -56,10 +56,10 @@ fn rate(interval: &Interval) -> Option<Figure> {
     sum(interval.all.per_s, interval.read.per_s, interval.write.per_s)
 }
 
-fn response(interval: &Interval) -> Option<Figure> {
-    interval.all.response_ns.or_else(|| {
+fn latency(interval: &Interval) -> Option<Figure> {
+    interval.all.latency_ns.or_else(|| {
         let (read, write) = (&interval.read, &interval.write);
-        match (read.response_ns.zip(read.per_s), write.response_ns.zip(write.per_s)) {
+        match (read.latency_ns.zip(read.per_s), write.latency_ns.zip(write.per_s)) {
             (Some((a, n)), Some((b, m))) => {
                 let mean = (a.value * n.value + b.value * m.value) / (n.value + m.value);
                 Some(Figure::derived(mean, a.resolution.max(b.resolution)))
@@ -114,7 +114,7 @@ pub(super) fn story(observation: &Observation) -> Story {
             None => story.left_out.push(format!("The source does not tell: {}.", quantity.title)),
         }
     }
-    story.charts.extend(response_against_rate(observation, &names));
+    story.charts.extend(latency_against_rate(observation, &names));
     story.sheets.push(sheet(observation));
     story.condition("source", observation.source.clone());
     story.condition("host", observation.host.clone().unwrap_or_default());
@@ -207,14 +207,14 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// Response time of each interval against its rate: what load does to a device.
-fn response_against_rate(observation: &Observation, devices: &[&str]) -> Option<Chart> {
+fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<Chart> {
     let of_device = |device: &&str| {
         let own = observation.intervals.iter().filter(|interval| interval.device == *device);
         let points = own.filter_map(|interval| {
-            let (rate, response) = (rate(interval)?, response(interval)?);
-            let half = response.resolution / 2.0;
-            let (low, high) = (response.value - half, response.value + half);
-            Some(Point::within(rate.value, response.value, low.max(0.0), high))
+            let (rate, latency) = (rate(interval)?, latency(interval)?);
+            let half = latency.resolution / 2.0;
+            let (low, high) = (latency.value - half, latency.value + half);
+            Some(Point::within(rate.value, latency.value, low.max(0.0), high))
         });
         let mut points: Vec<Point> = points.collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -259,7 +259,7 @@ fn sheet(observation: &Observation) -> Sheet {
             device.name.clone(),
             number::count(requests(observation, &device.name)),
             or_none(most(rate), number::per_second),
-            or_none(most(response), number::time),
+            or_none(most(latency), number::time),
             or_none(most(|interval| interval.busy_share), number::percent_text),
         ]
     });

@@ -26,8 +26,8 @@ pub(super) fn of_limits(run: &LimitsRun) -> Story {
             let rate = number::with_interval(&binding.bytes_per_s, number::rate);
             story.headline =
                 format!("{} binds, at {rate}: {}", binding.names.join(" or "), binding.because);
-            for rival in &binding.rivals {
-                story.left_out.push(format!("Not excluded: {rival}"));
+            for alternative in &binding.alternatives {
+                story.left_out.push(format!("Not excluded: {alternative}"));
             }
         }
         Measured::NotMeasured { not_measured } => {

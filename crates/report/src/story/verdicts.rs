@@ -2,7 +2,7 @@
 //!
 //! Ratios of a comparison stand as rows around one, with the intervals that hold for the whole table
 //! together. A diagnosis shows what was seen beside what the profile expects at the same moment, and
-//! keeps the rivals of each verdict next to it.
+//! keeps the alternatives of each verdict next to it.
 
 use super::{Action, Sheet, Story};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
@@ -182,8 +182,8 @@ pub(super) fn of_diagnosis(diagnosis: &Diagnosis) -> Story {
             let effect = match &remedy.effect {
                 Measured::Value(effect) => format!(
                     "response {} to {}. ",
-                    number::time(effect.response_before_ns),
-                    number::with_interval(&effect.response_after_ns, number::time)
+                    number::time(effect.latency_before_ns),
+                    number::with_interval(&effect.latency_after_ns, number::time)
                 ),
                 Measured::NotMeasured { not_measured } => {
                     format!("gain not predicted: {not_measured}. ")
@@ -225,7 +225,7 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
     let seen: Vec<Point> = device
         .series
         .iter()
-        .filter_map(|moment| Some(Point::bare(at(moment), moment.numbers.response_ns?)))
+        .filter_map(|moment| Some(Point::bare(at(moment), moment.numbers.latency_ns?)))
         .collect();
     let expected: Vec<Point> = device
         .series
@@ -238,7 +238,7 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
     let over: Vec<f64> = device
         .series
         .iter()
-        .filter_map(|moment| Some(moment.calibrated.as_ref()?.over_expected))
+        .filter_map(|moment| Some(moment.calibrated.as_ref()?.latency_ratio))
         .collect();
     let finding = match over.is_empty() {
         true => format!("{}: what to expect is not known.", device.device),
@@ -267,19 +267,22 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
 }
 
 fn episodes(diagnosis: &Diagnosis) -> Sheet {
-    let columns = ["device", "verdict", "share of time", "rate", "response", "why", "rivals"];
+    let columns = ["device", "verdict", "share of time", "rate", "response", "why", "alternatives"];
     let rows = diagnosis.devices.iter().flat_map(|device| {
         device.episodes.iter().map(|episode| {
-            let rivals: Vec<String> =
-                episode.rivals.iter().map(|rival| rival.verdict.name().replace('_', " ")).collect();
+            let alternatives: Vec<String> = episode
+                .alternatives
+                .iter()
+                .map(|alternative| alternative.verdict.name().replace('_', " "))
+                .collect();
             vec![
                 device.device.clone(),
                 episode.verdict.name().replace('_', " "),
                 number::percent_text(episode.share_of_time),
                 number::per_second(episode.numbers.iops),
-                episode.numbers.response_ns.map_or(number::NONE.into(), number::time),
+                episode.numbers.latency_ns.map_or(number::NONE.into(), number::time),
                 episode.claim.clone(),
-                rivals.join(", "),
+                alternatives.join(", "),
             ]
         })
     });

@@ -6,7 +6,7 @@
 
 use crate::story::quoted;
 use record::{
-    Arrival, CacheMode, Data, Discipline, Nanos, Pattern, Regions, Scrub, TargetKind, Trial,
+    Arrival, CacheMode, Data, Discipline, DropCache, Nanos, Pattern, Regions, TargetKind, Trial,
     Workload,
 };
 
@@ -113,8 +113,8 @@ fn place(workload: &Workload, trial: &Trial, flag: &mut impl FnMut(&str, String)
     if size > 0 && workload.stripe_bytes.is_none() {
         flag("size", size.to_string());
     }
-    if workload.scrub != Scrub::None {
-        flag("scrub", workload.scrub.name().to_owned());
+    if workload.drop_cache != DropCache::None {
+        flag("drop-cache", workload.drop_cache.name().to_owned());
     }
     if trial.preconditioning.is_some() {
         flag("precondition", String::new());

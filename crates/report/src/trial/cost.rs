@@ -118,7 +118,7 @@ pub(super) fn batching_text(batching: &Batching) -> String {
         (Some(mean), Some(max)) => format!(
             "{handed_over}; {} completions waited for at once, which is faster here: the first \
              was held back {} on average, {} at most",
-            batching.waited_for,
+            batching.complete_batch,
             number::time(mean),
             number::time(max as f64)
         ),

@@ -105,15 +105,15 @@ fn ended_text(why: EndedBy) -> &'static str {
 
 /// What was done to caches and data around the run.
 pub(super) fn state_lines(page: &mut Page, trial: &Trial) {
-    if let Some(scrubbed) = &trial.scrubbed {
+    if let Some(cache_dropped) = &trial.cache_dropped {
         let resident = |bytes: Option<record::Bytes>| {
             bytes.map_or("an unknown part".to_owned(), |bytes| format_bytes(bytes.0))
         };
         let text = format!(
-            "scrubbed by {}: {} of the area before, {} after",
-            scrubbed.method.name(),
-            resident(scrubbed.resident_before_bytes),
-            resident(scrubbed.resident_after_bytes)
+            "page cache dropped by {}: {} of the area before, {} after",
+            cache_dropped.method.name(),
+            resident(cache_dropped.resident_before_bytes),
+            resident(cache_dropped.resident_after_bytes)
         );
         page.labelled("page cache", VALUES, &text);
     }
@@ -207,7 +207,7 @@ fn interval_row(interval: &IntervalResult, numbers: usize) -> Vec<Entry> {
 }
 
 fn direction_entries(direction: &IntervalDirection, numbers: usize) -> Vec<Entry> {
-    let times = direction.response_ns.as_ref();
+    let times = direction.latency_ns.as_ref();
     let time = |value: Option<f64>| Entry::text(value.map_or(number::NONE.into(), number::time));
     let (mean, p50, p99) =
         (times.map(|it| it.mean), times.and_then(|it| it.p50), times.and_then(|it| it.p99));

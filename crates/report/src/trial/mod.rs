@@ -48,7 +48,7 @@ pub fn trial_text(trial: &Trial, style: &Style) -> String {
     page.blank();
     headline(&mut page, trial);
     page.blank();
-    response_table(&mut page, trial);
+    latency_table(&mut page, trial);
     page.blank();
     errors_line(&mut page, trial);
     load::open_loop_lines(&mut page, trial);
@@ -101,7 +101,7 @@ fn headline(page: &mut Page, trial: &Trial) {
         Column::left(0),
     ]);
     for (name, direction) in directions(trial) {
-        let (mean, interval) = match &direction.response_ns {
+        let (mean, interval) = match &direction.latency_ns {
             Some(times) => (number::time(times.mean), number::interval_text(times.mean_ci95_rel)),
             None => (number::NONE.to_owned(), String::new()),
         };
@@ -110,7 +110,7 @@ fn headline(page: &mut Page, trial: &Trial) {
             Entry::toned(number::per_second(direction.iops), Tone::Strong),
             Entry::text(number::interval_text(direction.iops_ci95_rel)),
             Entry::toned(number::rate(direction.bytes_per_s), Tone::Strong),
-            Entry::text(quantity("response_mean_ns").title),
+            Entry::text(quantity("latency_mean_ns").title),
             Entry::toned(mean, Tone::Strong),
             Entry::text(interval),
         ]);
@@ -121,28 +121,28 @@ fn headline(page: &mut Page, trial: &Trial) {
     }
 }
 
-fn response_table(page: &mut Page, trial: &Trial) {
+fn latency_table(page: &mut Page, trial: &Trial) {
     let titles = [
-        "response_min_ns",
+        "latency_min_ns",
         "response_p50_ns",
         "response_p90_ns",
         "response_p99_ns",
         "response_p99_9_ns",
         "response_p99_99_ns",
-        "response_max_ns",
+        "latency_max_ns",
     ];
     let mut columns = [vec![Column::left(2)], vec![Column::right(2); 7]].concat();
     columns[1] = Column::right(2).expendable(1);
     let mut table = Table::new(columns);
     let titles: Vec<&str> = titles.iter().map(|id| quantity(id).title).collect();
-    table.titles(&[vec!["response"], titles].concat());
+    table.titles(&[vec!["latency"], titles].concat());
     let mut absent = false;
     let mut any = false;
     let entry = |value: &Option<f64>| Entry::text(value.map_or(number::NONE.into(), number::time));
     for (name, direction) in directions(trial) {
-        let from_arrival = direction.response_ns.as_ref().map(|times| (name.to_owned(), times));
+        let from_arrival = direction.latency_ns.as_ref().map(|times| (name.to_owned(), times));
         // In a closed loop a request arrives when it is submitted: both are the same.
-        let from_submission = (direction.completion_ns != direction.response_ns)
+        let from_submission = (direction.completion_ns != direction.latency_ns)
             .then_some(direction.completion_ns.as_ref())
             .flatten()
             .map(|times| ("completion".to_owned(), times));

@@ -2,7 +2,7 @@
 
 use super::{command, directions, workload_text};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::set::{distribution, rate_over_time, response_over_time};
+use crate::set::{distribution, latency_over_time, rate_over_time};
 use crate::story::{Action, Story};
 use crate::{number, target};
 use record::{ComponentUse, Trial, Unit};
@@ -38,7 +38,7 @@ pub(crate) fn story(trial: &Trial) -> Story {
     story.charts.extend(distribution(&named));
     let alone = [(String::new(), trial)];
     story.charts.extend(rate_over_time(&alone));
-    story.charts.extend(response_over_time(&alone));
+    story.charts.extend(latency_over_time(&alone));
     story.charts.extend(components(&trial.result.components));
     let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
     story.usual_conditions(&trial.targets, trial.environment.as_ref(), about);
@@ -52,10 +52,10 @@ fn headline(trial: &Trial) -> String {
         .map(|(name, direction)| {
             let rate = number::per_second(direction.iops);
             let interval = number::interval_text(direction.iops_ci95_rel);
-            let response = direction.response_ns.as_ref().map_or(String::new(), |times| {
+            let latency = direction.latency_ns.as_ref().map_or(String::new(), |times| {
                 format!(", mean response {}", number::time(times.mean))
             });
-            format!("{name}s {rate}{interval} ({}){response}", number::rate(direction.bytes_per_s))
+            format!("{name}s {rate}{interval} ({}){latency}", number::rate(direction.bytes_per_s))
         })
         .collect();
     match said.is_empty() {
@@ -66,7 +66,7 @@ fn headline(trial: &Trial) -> String {
 
 fn facts(story: &mut Story, trial: &Trial) {
     for (name, direction) in directions(trial) {
-        if let Some(times) = &direction.response_ns {
+        if let Some(times) = &direction.latency_ns {
             let known = [("median", times.p50), ("p99", times.p99), ("p99.9", times.p99_9)];
             for (what, time) in known {
                 if let Some(time) = time {

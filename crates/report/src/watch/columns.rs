@@ -78,12 +78,12 @@ pub(super) const COLUMNS: [Column; 20] = [
     figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, size)),
     figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, size)),
     figure("merged/s", 8, 12, |row| op(row, |i| i.all.merged_per_s, number::count)),
-    toned("response", 8, 0, response),
+    toned("response", 8, 0, latency),
     figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
     figure("+queue", 8, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
     figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected_ns.value))),
-    figure("r resp", 8, 10, |row| op(row, |i| i.read.response_ns, number::time)),
-    figure("w resp", 8, 10, |row| op(row, |i| i.write.response_ns, number::time)),
+    figure("r resp", 8, 10, |row| op(row, |i| i.read.latency_ns, number::time)),
+    figure("w resp", 8, 10, |row| op(row, |i| i.write.latency_ns, number::time)),
     figure("L", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),
     figure("in fl", 5, 11, |row| op(row, |i| i.in_flight, number::count)),
     figure("busy", 5, 1, busy),
@@ -135,14 +135,14 @@ pub(super) fn size(bytes: f64) -> String {
 
 /// Service and queue time: by the profile where there is one, else by the utilization law.
 pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
-    let by_law = row.friedman.map(|split| (split.service_ns, split.queue_ns));
-    let response_ns = row.interval.as_ref()?.all.response_ns?.value;
-    row.calibrated.map(|split| (response_ns - split.queue_ns, split.queue_ns)).or(by_law)
+    let by_law = row.utilization_law.map(|split| (split.service_ns, split.queue_ns));
+    let latency_ns = row.interval.as_ref()?.all.latency_ns?.value;
+    row.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
 }
 
 /// The response time, marked where it is beyond what the profile allows.
-fn response(row: &WatchRow) -> Option<(String, Tone)> {
-    let text = op(row, |interval| interval.all.response_ns, number::time)?;
+fn latency(row: &WatchRow) -> Option<(String, Tone)> {
+    let text = op(row, |interval| interval.all.latency_ns, number::time)?;
     let troubled = row.verdict.as_ref().is_some_and(|verdict| {
         matches!(verdict.verdict, Verdict::Slow | Verdict::SlowAndOverloaded)
     });

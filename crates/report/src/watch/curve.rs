@@ -34,10 +34,10 @@ pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
     let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
     let most = here.map_or(most, |here| most.max(here.rate));
     let room = screen.width().saturating_sub(FIGURES + 16).min(LONGEST_BAR);
-    let line = |at: String, rate: f64, response: String, tone: Tone, mark: &str| {
+    let line = |at: String, rate: f64, latency: String, tone: Tone, mark: &str| {
         let bar = "█".repeat((rate / most.max(1e-9) * room as f64).round() as usize);
         let lead = if mark.is_empty() { "  " } else { "→ " };
-        let figures = format!("{lead}{at:>8} {:>10} {response:>10}  ", number::per_second(rate));
+        let figures = format!("{lead}{at:>8} {:>10} {latency:>10}  ", number::per_second(rate));
         vec![Span::new(figures, tone), Span::new(format!("{bar}{mark}"), tone)]
     };
     let mut waiting = here;
@@ -48,9 +48,9 @@ pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
             screen.line(here.line(&line));
             waiting = None;
         }
-        let response = number::time(point.response_ns.value * share);
+        let latency = number::time(point.latency_ns.value * share);
         let depth = point.depth.to_string();
-        screen.line(line(depth, point.iops.value, response, Tone::Plain, ""));
+        screen.line(line(depth, point.iops.value, latency, Tone::Plain, ""));
     }
     if let Some(here) = waiting {
         screen.line(here.line(&line));
@@ -80,13 +80,13 @@ type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span> + 'a;
 struct Here {
     depth: f64,
     rate: f64,
-    response_ns: f64,
+    latency_ns: f64,
 }
 
 impl Here {
     fn line(self, line: &LineOf<'_>) -> Vec<Span> {
-        let response = number::time(self.response_ns);
-        line(number::digits(self.depth), self.rate, response, Tone::Strong, " you are here")
+        let latency = number::time(self.latency_ns);
+        line(number::digits(self.depth), self.rate, latency, Tone::Strong, " you are here")
     }
 }
 
@@ -98,7 +98,7 @@ fn here(row: &WatchRow) -> Option<Here> {
     Some(Here {
         depth: interval.concurrency?.value,
         rate,
-        response_ns: interval.all.response_ns?.value,
+        latency_ns: interval.all.latency_ns?.value,
     })
 }
 

@@ -90,8 +90,8 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
             screen.line(lead);
             screen.hanging(vec![Span::plain("  ")], &verdict.claim, Tone::Plain);
         }
-        for rival in &verdict.rivals {
-            screen.hanging(vec![label("or else")], rival, Tone::Plain);
+        for alternative in &verdict.alternatives {
+            screen.hanging(vec![label("or else")], alternative, Tone::Plain);
         }
         for advice in verdict.advice.iter().take(2) {
             screen.hanging(vec![label("try")], advice, Tone::Plain);
@@ -99,7 +99,7 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
     }
     if row.profile.is_none() {
         let text = format!(
-            "No profile of {} is saved. One adds: the response time to expect at this load, how \
+            "No profile of {} is saved. One adds: the latency time to expect at this load, how \
              full the disk is, and whether it is slow, overloaded, or not the problem. To make one: \
              {}",
             row.device.name, row.profile_command
@@ -110,7 +110,7 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
 
 /// The response time, split in both ways.
 fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
-    let Some(response) = interval.all.response_ns else {
+    let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
             "the kernel keeps no counters for it"
         } else {
@@ -122,11 +122,11 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
     if let Some(split) = row.calibrated {
         lines.push(format!(
             "{} alone + {} queued, by the profile",
-            number::time(split.unloaded_ns.min(response.value)),
+            number::time(split.unloaded_ns.min(latency.value)),
             number::time(split.queue_ns)
         ));
     }
-    if let Some(split) = row.friedman {
+    if let Some(split) = row.utilization_law {
         let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
         lines.push(format!(
             "{} service + {} queued, by S = U/X (U {}{doubt})",
@@ -135,7 +135,7 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
             number::percent(split.utilization)
         ));
     }
-    let total = number::time(response.value);
+    let total = number::time(latency.value);
     let blank = " ".repeat(total.chars().count());
     if lines.is_empty() {
         lines.push("not split: too little busy time is known".to_owned());
@@ -201,7 +201,7 @@ fn operations(screen: &mut Canvas, interval: &Interval) {
         let show = |figure: Option<record::Figure>, format: fn(f64) -> String| {
             number::or_none(figure, |figure| format(figure.value))
         };
-        let step = op.response_ns.map_or_else(
+        let step = op.latency_ns.map_or_else(
             || number::NONE.to_owned(),
             |figure| match figure.resolution {
                 step if step > 0.0 => number::time(step),
@@ -214,7 +214,7 @@ fn operations(screen: &mut Canvas, interval: &Interval) {
             show(op.bytes_per_s, number::rate),
             show(op.request_bytes, size),
             show(op.merged_per_s, number::count),
-            show(op.response_ns, number::time),
+            show(op.latency_ns, number::time),
         ))]);
     }
     let mut parts: Vec<String> = Vec::new();
@@ -233,7 +233,7 @@ fn past(screen: &mut Canvas, row: &WatchRow) {
     type Format = fn(f64) -> String;
     let figures: [(&str, Figure, Format); 3] = [
         ("rate", |moment| moment.per_s, number::per_second),
-        ("response", |moment| moment.response_ns, number::time),
+        ("response", |moment| moment.latency_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),
     ];
     for (name, of, format) in figures {

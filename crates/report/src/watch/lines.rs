@@ -22,7 +22,7 @@ pub const WATCH_COLUMNS: [(&str, usize, &str); 22] = [
     ("write_kib", 9, "mean size of a write, in KiB"),
     ("merged_per_s", 12, "requests merged into others per second"),
     (
-        "response_us",
+        "latency_us",
         11,
         "mean response time of reads and writes, from start to end in the block layer",
     ),
@@ -54,12 +54,12 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
     };
     let us = |value: Option<f64>| plain(value.map(|value| value / 1e3), 1);
     let seconds = row.interval.as_ref().map(|interval| interval.duration_ns as f64 / 1e9);
-    let response_ns = row.interval.as_ref().and_then(|i| i.all.response_ns).map(|r| r.value);
+    let latency_ns = row.interval.as_ref().and_then(|i| i.all.latency_ns).map(|r| r.value);
     let alone = columns::split(row).filter(|_| row.calibrated.is_some());
     let verdict = row.verdict.as_ref().map_or_else(
         || "-".to_owned(),
         |verdict| {
-            let open = if verdict.rivals.is_empty() { "" } else { "?" };
+            let open = if verdict.alternatives.is_empty() { "" } else { "?" };
             verdict.verdict.name() + open
         },
     );
@@ -75,11 +75,11 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
             figure(|i| i.read.request_bytes, 1.0 / 1024.0, 1),
             figure(|i| i.write.request_bytes, 1.0 / 1024.0, 1),
             figure(|i| i.all.merged_per_s, 1.0, 1),
-            us(response_ns),
-            figure(|i| i.read.response_ns, 1e-3, 1),
-            figure(|i| i.write.response_ns, 1e-3, 1),
-            us(row.friedman.map(|split| split.service_ns)),
-            us(row.friedman.map(|split| split.queue_ns)),
+            us(latency_ns),
+            figure(|i| i.read.latency_ns, 1e-3, 1),
+            figure(|i| i.write.latency_ns, 1e-3, 1),
+            us(row.utilization_law.map(|split| split.service_ns)),
+            us(row.utilization_law.map(|split| split.queue_ns)),
             us(alone.map(|(alone, _)| alone)),
             us(alone.map(|(_, queue)| queue)),
             us(row.calibrated.map(|split| split.expected_ns.value)),

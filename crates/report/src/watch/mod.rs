@@ -29,7 +29,7 @@ pub use order::{SortBy, watch_order};
 use crate::page::{Span, Tone};
 use canvas::Canvas;
 use record::{
-    Calibrated, Confidence, Context, Friedman, Interval, ObservedDevice, Profile, Verdict,
+    Calibrated, Confidence, Context, Interval, ObservedDevice, Profile, UtilizationLaw, Verdict,
 };
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct PastMoment {
     /// Requests per second; `None` where not known.
     pub per_s: Option<f64>,
     /// Mean response time, in nanoseconds; `None` without requests.
-    pub response_ns: Option<f64>,
+    pub latency_ns: Option<f64>,
     /// What the profile expected of it, in nanoseconds.
     pub expected_ns: Option<f64>,
 }
@@ -54,7 +54,7 @@ pub struct WatchVerdict {
     /// The sentence with its numbers.
     pub claim: String,
     /// Other explanations, a sentence each.
-    pub rivals: Vec<String>,
+    pub alternatives: Vec<String>,
     /// What to do, the best first, an action each.
     pub advice: Vec<String>,
 }
@@ -67,7 +67,7 @@ pub struct WatchRow {
     /// Its last interval; `None` right after it appeared.
     pub interval: Option<Interval>,
     /// The response time split by the utilization law.
-    pub friedman: Option<Friedman>,
+    pub utilization_law: Option<UtilizationLaw>,
     /// The same split by the profile.
     pub calibrated: Option<Calibrated>,
     /// What is the matter.

@@ -71,7 +71,7 @@ impl SortBy {
             Self::Concurrency => figure(|interval| interval.concurrency),
             Self::Rate => figure(|interval| interval.all.per_s),
             Self::Throughput => figure(|interval| interval.all.bytes_per_s),
-            Self::Response => figure(|interval| interval.all.response_ns),
+            Self::Response => figure(|interval| interval.all.latency_ns),
             Self::Busy => figure(|interval| interval.busy_share),
             Self::Saturation => row.calibrated.map(|calibrated| calibrated.saturation),
             Self::Name => None,

@@ -109,7 +109,7 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
 /// The verdict in as few words as a column has.
 pub(super) fn verdict(row: &WatchRow) -> String {
     let Some(verdict) = &row.verdict else { return String::new() };
-    let open = if verdict.rivals.is_empty() { "" } else { "?" };
+    let open = if verdict.alternatives.is_empty() { "" } else { "?" };
     format!("{}{open}", verdict_name(verdict.verdict))
 }
 
@@ -130,7 +130,7 @@ pub(super) fn verdict_tone(verdict: Verdict) -> Tone {
 
 /// The response times of the past as a sparkline of at most `width` columns, the latest last.
 pub(super) fn past(row: &WatchRow, width: usize) -> String {
-    sparkline(&row.past, width, |moment| moment.response_ns)
+    sparkline(&row.past, width, |moment| moment.latency_ns)
 }
 
 /// A figure of the past, from zero to its largest; a space where it is not known.

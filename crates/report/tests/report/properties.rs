@@ -199,7 +199,7 @@ fn poisoned(value: f64) -> (Profile, Trial) {
     let bad = Estimate { value, low: value, high: value, se: value, n: 0 };
     let mut profile = common::fast_profile();
     for cell in &mut profile.cells {
-        (cell.iops, cell.bytes_per_s, cell.response_ns) = (bad, bad, bad);
+        (cell.iops, cell.bytes_per_s, cell.latency_ns) = (bad, bad, bad);
         cell.utilization = Measured::Value(value);
         cell.service_ns = Measured::Value(bad);
         cell.cpu_us_per_io = Measured::Value(bad);
@@ -212,7 +212,7 @@ fn poisoned(value: f64) -> (Profile, Trial) {
     for curve in &mut profile.depth_curves {
         (curve.max_iops, curve.knee_gain) = (bad, value);
         for point in &mut curve.points {
-            (point.iops, point.response_ns) = (bad, bad);
+            (point.iops, point.latency_ns) = (bad, bad);
             (point.p99_ns, point.cpu_us_per_io) = (Some(value), Some(value));
         }
     }
@@ -221,7 +221,7 @@ fn poisoned(value: f64) -> (Profile, Trial) {
         curve.points.iter_mut().for_each(|point| point.bytes_per_s = bad);
     }
     for expectation in &mut profile.expectations {
-        (expectation.saturation, expectation.iops, expectation.response_ns) = (value, value, bad);
+        (expectation.saturation, expectation.iops, expectation.latency_ns) = (value, value, bad);
         (expectation.mm1_response_ns, expectation.mm1_error_rel) = (value, value);
     }
     let limits = &mut profile.limits;
@@ -241,7 +241,7 @@ fn poisoned_trial(value: f64) -> Trial {
     for direction in [&mut result.read, &mut result.write].into_iter().flatten() {
         (direction.iops, direction.bytes_per_s) = (value, value);
         direction.iops_ci95_rel = Some(value);
-        if let Some(times) = &mut direction.response_ns {
+        if let Some(times) = &mut direction.latency_ns {
             (times.mean, times.mean_ci95_rel, times.p50) = (value, Some(value), Some(value));
         }
     }
@@ -312,7 +312,7 @@ fn in_mode(cells: &[Cell], cache: CacheMode, factor: f64) -> Vec<Cell> {
         cell.cell = cell.workload.cell();
         cell.iops = cell.iops.scaled(factor);
         cell.bytes_per_s = cell.bytes_per_s.scaled(factor);
-        cell.response_ns = cell.response_ns.scaled(1.0 / factor);
+        cell.latency_ns = cell.latency_ns.scaled(1.0 / factor);
         let service = cell.service_ns.value().map(|service| service.scaled(1.0 / factor));
         cell.service_ns = service.map_or_else(|| Measured::not("none"), Measured::Value);
     }
@@ -361,7 +361,7 @@ fn a_depth_or_time_of_another_request_size_does_not_stand_beside_the_smallest() 
     let mut profile = common::fast_profile();
     for curve in profile.depth_curves.iter_mut().filter(|curve| curve.op == OpKind::Write) {
         curve.bs_bytes = 64 << 10;
-        curve.points[0].response_ns = Estimate::symmetric(7.77e9, 1.0, 3);
+        curve.points[0].latency_ns = Estimate::symmetric(7.77e9, 1.0, 3);
     }
     let text = report::profile_text(&profile, &LOG);
     let headline: String = text.lines().take(6).map(|line| format!("{line}\n")).collect();

@@ -45,7 +45,7 @@ fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> 
             max_iops_goal_rel: 0.05,
             reached: reached(follows),
             as_profiled: still.map(|error| AsProfiled {
-                response_rel: Some(error),
+                latency_rel: Some(error),
                 max_iops_rel: Some(0.085),
                 reached: reached(error),
             }),
@@ -63,7 +63,7 @@ fn text(validation: &Validation) -> String {
 
 fn since(deep: Option<Estimate>) -> SinceProfile {
     SinceProfile {
-        lone_ratio: Some(between(1.02, 0.96, 1.1)),
+        qd1_ratio: Some(between(1.02, 0.96, 1.1)),
         reads_ratio: deep,
         writes_ratio: None,
         mixes_ratio: None,
@@ -81,7 +81,7 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
     for part in [
         "median error 9.0 % below 70 % of the largest rate, goal 10.0 %",
         "rates of deep reads x 0.924 (0.870 to 0.959), of lone reads x 1.02 (0.960 to 1.10); \
-         response times of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
+         latency times of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
         "(deep ones from x 0.810 to x 1.05)",
         "as profiled, without that, they are off by 21.0 % and 8.5 %",
         "reached, for the device as it is; NOT for the device as it was profiled",

@@ -7,8 +7,8 @@ use crate::report::{
 };
 use crate::snapshots::assert_snapshot;
 use record::{
-    Calibrated, CgroupLimit, Confidence, Context, DeviceFacts, Estimate, Figure, Friedman,
-    Interval, ObservedDevice, OpInterval, Traced, TracedOp, Verdict,
+    Calibrated, CgroupLimit, Confidence, Context, DeviceFacts, Estimate, Figure, Interval,
+    ObservedDevice, OpInterval, Traced, TracedOp, UtilizationLaw, Verdict,
 };
 use std::sync::Arc;
 
@@ -19,28 +19,28 @@ fn figure(value: f64) -> Option<Figure> {
     Some(Figure::measured(value, 0.0))
 }
 
-fn op(per_s: f64, bytes: f64, response_ns: f64) -> OpInterval {
+fn op(per_s: f64, bytes: f64, latency_ns: f64) -> OpInterval {
     OpInterval {
         per_s: figure(per_s),
         bytes_per_s: figure(per_s * bytes),
         request_bytes: figure(bytes).filter(|_| per_s > 0.0),
         merged_per_s: figure(per_s / 100.0),
-        response_ns: Some(Figure::derived(response_ns, 1e6 / per_s)).filter(|_| per_s > 0.0),
+        latency_ns: Some(Figure::derived(latency_ns, 1e6 / per_s)).filter(|_| per_s > 0.0),
     }
 }
 
 /// A device that reads and writes.
-fn busy(name: &str, reads: f64, writes: f64, response_ns: f64) -> WatchRow {
+fn busy(name: &str, reads: f64, writes: f64, latency_ns: f64) -> WatchRow {
     let rate = reads + writes;
-    let concurrency = rate * response_ns / 1e9;
+    let concurrency = rate * latency_ns / 1e9;
     let utilization = concurrency.min(1.0);
     let interval = Interval {
         device: name.to_owned(),
         begin_ns: 1_700_000_000_000_000_000,
         duration_ns: 1_000_000_000,
-        read: op(reads, 4096.0, response_ns),
-        write: op(writes, 16384.0, response_ns),
-        all: op(rate, (reads * 4096.0 + writes * 16384.0) / rate.max(1e-9), response_ns),
+        read: op(reads, 4096.0, latency_ns),
+        write: op(writes, 16384.0, latency_ns),
+        all: op(rate, (reads * 4096.0 + writes * 16384.0) / rate.max(1e-9), latency_ns),
         discards_per_s: figure(0.0),
         flushes_per_s: figure(writes / 50.0),
         busy_share: figure(utilization),
@@ -53,17 +53,17 @@ fn busy(name: &str, reads: f64, writes: f64, response_ns: f64) -> WatchRow {
         let wave = 1.0 + (at % 13) as f64 / 12.0;
         PastMoment {
             per_s: Some(rate * wave / 2.0),
-            response_ns: (rate > 0.0 && at % 7 != 3).then_some(response_ns * wave / 2.0),
+            latency_ns: (rate > 0.0 && at % 7 != 3).then_some(latency_ns * wave / 2.0),
             expected_ns: None,
         }
     };
     WatchRow {
         device: Arc::new(ObservedDevice { name: name.to_owned(), ..ObservedDevice::default() }),
         interval: Some(interval),
-        friedman: (rate > 0.0).then(|| Friedman {
+        utilization_law: (rate > 0.0).then(|| UtilizationLaw {
             utilization,
             service_ns,
-            queue_ns: (response_ns - service_ns).max(0.0),
+            queue_ns: (latency_ns - service_ns).max(0.0),
         }),
         profile_command: format!("halfpower check /dev/{name}"),
         past: (0..150).map(past).collect(),
@@ -74,7 +74,7 @@ fn busy(name: &str, reads: f64, writes: f64, response_ns: f64) -> WatchRow {
 /// The same with a profile and a verdict.
 fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
     let interval = row.interval.clone().unwrap();
-    let response_ns = interval.all.response_ns.unwrap().value;
+    let latency_ns = interval.all.latency_ns.unwrap().value;
     let facts = DeviceFacts {
         name: row.device.name.clone(),
         disk: row.device.name.clone(),
@@ -89,22 +89,22 @@ fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
     row.device = Arc::new(device);
     row.calibrated = Some(Calibrated {
         unloaded_ns: 26_000.0,
-        expected_ns: Estimate::symmetric(response_ns * 0.9, response_ns * 0.05, 12),
+        expected_ns: Estimate::symmetric(latency_ns * 0.9, latency_ns * 0.05, 12),
         expected_at_rate_ns: None,
-        queue_ns: response_ns - 26_000.0,
-        over_expected: 1.1,
+        queue_ns: latency_ns - 26_000.0,
+        latency_ratio: 1.1,
         saturation: 0.43,
         max_iops: 198_000.0,
         sequential_share: 0.0,
         sequential_traced: false,
     });
-    row.past.iter_mut().for_each(|moment| moment.expected_ns = Some(response_ns * 0.8));
+    row.past.iter_mut().for_each(|moment| moment.expected_ns = Some(latency_ns * 0.8));
     row.profile = Some("0198f2aa of 2026-11-20".to_owned());
     row.verdict = Some(WatchVerdict {
         verdict,
         confidence: Confidence::Likely,
         claim: claim.to_owned(),
-        rivals: vec!["Requests may have stopped to be sequential.".to_owned()],
+        alternatives: vec!["Requests may have stopped to be sequential.".to_owned()],
         advice: vec!["Use 4 requests outstanding instead of 16.".to_owned()],
     });
     row
@@ -375,7 +375,7 @@ fn a_line_for_scripts_has_every_column_in_its_place() {
     assert_eq!(entries.len(), names.len());
     let of = |name: &str| entries[names.iter().position(|known| *known == name).unwrap()];
     assert_eq!((of("device"), of("read_per_s"), of("write_kib")), ("vda", "82000.0", "16.0"));
-    assert_eq!((of("response_us"), of("alone_us"), of("saturation")), ("41.2", "26.0", "0.430"));
+    assert_eq!((of("latency_us"), of("alone_us"), of("saturation")), ("41.2", "26.0", "0.430"));
     assert_eq!(of("verdict"), "slow_and_overloaded?");
 }
 

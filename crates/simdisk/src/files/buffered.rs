@@ -12,7 +12,7 @@
 use super::page_cache::NONE;
 use super::spec::PAGE_BYTES;
 use super::streams::StreamAt;
-use super::{CacheMode, FileLayer, FileState, Purpose, Request, Want};
+use super::{CacheMode, FileAction, FileLayer, FileState, Purpose, Request};
 use record::{Nanos, OpKind};
 
 /// Pages to be read.
@@ -76,7 +76,7 @@ impl FileLayer {
     }
 
     /// A read through the cache.
-    pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<Want>) {
+    pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let Request { offset, bytes, .. } = *self.requests.at(request);
         let end = self.requests.at(request).end();
         let stream = self.reads.visit(self.begin, offset, bytes);
@@ -143,7 +143,7 @@ impl FileLayer {
     }
 
     /// Sends reads, as many as may be in flight.
-    fn fill(&mut self, out: &mut Vec<Want>) {
+    fn fill(&mut self, out: &mut Vec<FileAction>) {
         while self.fills_in_flight < self.rules.reads_at_once {
             let Some(fill) = self.fills.pop_front() else { return };
             let Some((first, length)) = first_run(fill.pages) else { continue };
@@ -152,13 +152,19 @@ impl FileLayer {
             let tag = self.blocks.put(Purpose::Fill(fill));
             let offset = number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
             let bytes = (u64::from(length) * PAGE_BYTES).min(self.size - offset) as u32;
-            out.push(Want::Compute { ns: self.spec.costs.background_ns });
-            out.push(Want::Block { tag, op: OpKind::Read, offset, bytes, forced: false });
+            out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
+            out.push(FileAction::Block { tag, op: OpKind::Read, offset, bytes, forced: false });
         }
     }
 
     /// Pages are there, or could not be read.
-    pub(super) fn filled(&mut self, now: Nanos, fill: Fill, outcome: i32, out: &mut Vec<Want>) {
+    pub(super) fn filled(
+        &mut self,
+        now: Nanos,
+        fill: Fill,
+        outcome: i32,
+        out: &mut Vec<FileAction>,
+    ) {
         let Fill { number, pages, ahead } = fill;
         self.fills_in_flight -= 1;
         self.ahead_in_flight -= u32::from(ahead);
@@ -212,14 +218,14 @@ impl FileLayer {
         }
     }
 
-    fn copy_out(&mut self, request: u32, out: &mut Vec<Want>) {
+    fn copy_out(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests.at(request).bytes;
-        out.push(Want::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
+        out.push(FileAction::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
         self.end_request(request, out);
     }
 
     /// A write through the cache: first the pages that it needs to have.
-    pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+    pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let Request { offset, bytes, .. } = *self.requests.at(request);
         let end = self.requests.at(request).end();
         let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
@@ -246,14 +252,14 @@ impl FileLayer {
     }
 
     /// The copy into the cache, when all pages that it needs are there.
-    fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+    fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests.at(request).bytes;
         if self.requests.at(request).error < 0 {
             self.end_request(request, out);
             self.next_in_line(now, out);
         } else if self.mode == CacheMode::Fs {
             self.mark(request, false);
-            out.push(Want::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+            out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
             self.transfer(request, false, out);
         } else {
             self.admit(now, request, out);

@@ -1,6 +1,6 @@
 //! The file system between the application and the volume, as a state machine.
 //!
-//! It is told of requests, of blocks that came back and of time; it answers with [`Want`]s: blocks
+//! It is told of requests, of blocks that came back and of time; it answers with [`FileAction`]s: blocks
 //! to read or write on the volume, processor time to spend, requests that are done. Whoever drives
 //! it carries them out in their order and owns the clock, the processors and the disks. So the layer
 //! can be tested against a disk of one line, and the same layer serves every machine.
@@ -40,7 +40,7 @@ use write_back::Pass;
 
 /// What the file layer asks of the machine. Wants of one call are carried out in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum FileAction {
     /// A transfer; [`FileLayer::block_done`] is told its tag when it is over. Transfers that stand
     /// side by side go at once.
     Block {
@@ -206,7 +206,7 @@ impl FileLayer {
     }
 
     /// Takes a request of the application.
-    pub fn arrive(&mut self, now: Nanos, arrival: &Arrival, out: &mut Vec<Want>) {
+    pub fn arrive(&mut self, now: Nanos, arrival: &Arrival, out: &mut Vec<FileAction>) {
         let request = self.requests.put(Request {
             token: arrival.token,
             op: arrival.op,
@@ -235,7 +235,7 @@ impl FileLayer {
     }
 
     /// A block is over: with bytes, or a negated error number.
-    pub fn block_done(&mut self, now: Nanos, tag: u32, outcome: i32, out: &mut Vec<Want>) {
+    pub fn block_done(&mut self, now: Nanos, tag: u32, outcome: i32, out: &mut Vec<FileAction>) {
         match self.blocks.take(tag) {
             Purpose::Orphan => {}
             Purpose::Data { request } => self.data_done(now, request, outcome, out),
@@ -257,7 +257,7 @@ impl FileLayer {
     }
 
     /// Does what is due by now.
-    pub fn advance(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    pub fn advance(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         if self.tick.is_some_and(|tick| tick <= now) {
             self.scan(now, out);
         }
@@ -280,12 +280,12 @@ impl FileLayer {
     }
 
     /// Lines a request up behind those that go one at a time.
-    fn queue_up(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+    fn queue_up(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         self.line.push_back(request);
         self.next_in_line(now, out);
     }
 
-    fn next_in_line(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    fn next_in_line(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while !self.line_busy {
             let Some(request) = self.line.pop_front() else { return };
             let Request { offset, .. } = *self.requests.at(request);
@@ -318,7 +318,7 @@ impl FileLayer {
     }
 
     /// Zeroes from `next` up to `until`, a transfer at a time, then writes the request's data.
-    fn zero(&mut self, request: u32, next: u64, until: u64, out: &mut Vec<Want>) {
+    fn zero(&mut self, request: u32, next: u64, until: u64, out: &mut Vec<FileAction>) {
         if next >= until {
             self.valid_end = self.valid_end.max(until);
             self.transfer(request, true, out);
@@ -326,8 +326,8 @@ impl FileLayer {
         }
         let bytes = u64::from(self.rules.transfer_bytes).min(until - next);
         let tag = self.blocks.put(Purpose::Zero { request, next: next + bytes, until });
-        out.push(Want::Compute { ns: self.spec.costs.background_ns });
-        out.push(Want::Block {
+        out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
+        out.push(FileAction::Block {
             tag,
             op: OpKind::Write,
             offset: next,
@@ -338,7 +338,7 @@ impl FileLayer {
 
     /// Hands a request's data down, split at the largest transfer. Half of the call's cost comes
     /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
-    fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<Want>) {
+    fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<FileAction>) {
         let Request { op, mut offset, bytes, .. } = *self.requests.at(request);
         let largest = u64::from(self.rules.transfer_bytes);
         let mut end = offset + u64::from(bytes);
@@ -354,13 +354,13 @@ impl FileLayer {
         if pay {
             let cost = self.call_cost(request);
             let extra = self.spec.costs.extra_transfer_ns * (transfers - 1);
-            out.push(Want::Compute { ns: cost - cost / 2 + extra });
+            out.push(FileAction::Compute { ns: cost - cost / 2 + extra });
         }
         self.requests.at(request).missing = transfers as u32;
         while offset < end {
             let bytes = largest.min(end - offset);
             let tag = self.blocks.put(Purpose::Data { request });
-            out.push(Want::Block { tag, op, offset, bytes: bytes as u32, forced });
+            out.push(FileAction::Block { tag, op, offset, bytes: bytes as u32, forced });
             offset += bytes;
         }
     }
@@ -374,7 +374,7 @@ impl FileLayer {
         }
     }
 
-    fn data_done(&mut self, now: Nanos, request: u32, outcome: i32, out: &mut Vec<Want>) {
+    fn data_done(&mut self, now: Nanos, request: u32, outcome: i32, out: &mut Vec<FileAction>) {
         let state = self.requests.at(request);
         if outcome < 0 && state.error == 0 {
             state.error = outcome;
@@ -389,17 +389,17 @@ impl FileLayer {
         }
         if self.mode != CacheMode::Fs {
             let ns = self.call_cost(request) / 2;
-            out.push(Want::Compute { ns });
+            out.push(FileAction::Compute { ns });
         }
         self.end_request(request, out);
         self.next_in_line(now, out);
     }
 
     /// Tells the application, and lets the next one of a line go.
-    fn end_request(&mut self, request: u32, out: &mut Vec<Want>) {
+    fn end_request(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let Request { token, bytes, error, in_turn, .. } = self.requests.take(request);
         let outcome = if error < 0 { error } else { bytes as i32 };
-        out.push(Want::End { token, outcome });
+        out.push(FileAction::End { token, outcome });
         if in_turn {
             self.line_busy = false;
         }

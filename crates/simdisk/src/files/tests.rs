@@ -1,7 +1,7 @@
 //! The file layer against a disk of one line: a fixed time per transfer plus bytes over a rate, one
 //! after the other, and one processor.
 
-use super::{CallCost, CallCosts, FileLayer, FileSpec, FileState, FileSystem, Want};
+use super::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
 use crate::device::{Arrival, Conditions};
 use record::{CacheMode, Nanos, OpKind};
 use std::cmp::Reverse;
@@ -42,7 +42,7 @@ struct Bench {
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sequence: u64,
     seen: Vec<Seen>,
-    wants: Vec<Want>,
+    wants: Vec<FileAction>,
     /// Transfers that reach into this area fail.
     bad: Option<u64>,
     errors: u64,
@@ -93,12 +93,12 @@ impl Bench {
         let mut at = self.now;
         for want in std::mem::take(&mut self.wants) {
             match want {
-                Want::Compute { ns } => {
+                FileAction::Compute { ns } => {
                     self.cpu_free = self.cpu_free.max(at) + ns;
                     at = self.cpu_free;
                 }
-                Want::End { token, outcome } => self.push(at, Event::End { token, outcome }),
-                Want::Block { tag, op, offset, bytes, forced } => {
+                FileAction::End { token, outcome } => self.push(at, Event::End { token, outcome }),
+                FileAction::Block { tag, op, offset, bytes, forced } => {
                     self.in_flight += 1;
                     self.most_in_flight = self.most_in_flight.max(self.in_flight);
                     let seen = Seen { op, offset, bytes: u64::from(bytes), forced, at };

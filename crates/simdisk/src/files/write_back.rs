@@ -21,7 +21,7 @@
 
 use super::buffered::{first_run, run};
 use super::spec::PAGE_BYTES;
-use super::{FileLayer, Purpose, Want};
+use super::{FileAction, FileLayer, Purpose};
 use record::{Nanos, OpKind};
 
 /// The least that a pass writes: below it an eighth of the rest would never end.
@@ -53,7 +53,7 @@ impl Pass {
 
 impl FileLayer {
     /// Lets a write into memory, or makes it wait for the lazy writer.
-    pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+    pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let bytes = u64::from(self.requests.at(request).bytes);
         let full = self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit;
         if self.throttled || full {
@@ -67,11 +67,11 @@ impl FileLayer {
         self.accept(now, request, out);
     }
 
-    fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<Want>) {
+    fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests.at(request).bytes;
         self.mark(request, true);
         self.made_dirty_bytes += u64::from(bytes);
-        out.push(Want::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+        out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
         self.end_request(request, out);
         let rests = self.rules.scans_on || !self.pass.active();
         if self.dirty_bytes > self.rules.dirty_background {
@@ -81,7 +81,7 @@ impl FileLayer {
         }
     }
 
-    fn begin_pass(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    fn begin_pass(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         if !self.pass.active() {
             self.start_pass(0);
             self.write_back(now, out);
@@ -89,7 +89,7 @@ impl FileLayer {
     }
 
     /// The scan that comes every period while anything is dirty.
-    pub(super) fn scan(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    pub(super) fn scan(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         let made = std::mem::take(&mut self.made_dirty_bytes);
         let again = self.rules.scans_on && self.dirty_bytes > 0;
         self.tick = again.then(|| Nanos(now.0 + self.rules.period_ns));
@@ -111,7 +111,7 @@ impl FileLayer {
     }
 
     /// Sends write-back, as much as may be in flight; when the pass is over, sees what comes next.
-    pub(super) fn write_back(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    pub(super) fn write_back(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while self.pass.in_flight < self.rules.writes_at_once && self.pass.left_bytes > 0 {
             let Some(&number) = self.pass.numbers.get(self.pass.at) else {
                 self.pass.left_bytes = 0;
@@ -132,15 +132,15 @@ impl FileLayer {
             self.pass.left_bytes = self.pass.left_bytes.saturating_sub(bytes);
             let bytes = bytes.min(self.size - offset) as u32;
             let tag = self.blocks.put(Purpose::Back { pages: length });
-            out.push(Want::Compute { ns: self.spec.costs.background_ns });
-            out.push(Want::Block { tag, op: OpKind::Write, offset, bytes, forced: false });
+            out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
+            out.push(FileAction::Block { tag, op: OpKind::Write, offset, bytes, forced: false });
         }
         if !self.pass.active() {
             self.pass_over(now, out);
         }
     }
 
-    fn pass_over(&mut self, now: Nanos, out: &mut Vec<Want>) {
+    fn pass_over(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         if self.dirty_bytes == 0 {
             self.tick = None;
         } else if self.throttled || self.dirty_bytes > self.rules.dirty_background {
@@ -151,7 +151,7 @@ impl FileLayer {
     }
 
     /// Pages are on the medium.
-    pub(super) fn written_back(&mut self, now: Nanos, pages: u32, out: &mut Vec<Want>) {
+    pub(super) fn written_back(&mut self, now: Nanos, pages: u32, out: &mut Vec<FileAction>) {
         self.pass.in_flight -= 1;
         self.dirty_bytes -= u64::from(pages) * PAGE_BYTES;
         if self.dirty_bytes <= self.rules.dirty_resume {

@@ -16,7 +16,7 @@ use super::Event;
 use super::geometry::Geometry;
 use super::slab::Slab;
 use super::spec::{FlashSpec, ReadOrder};
-use crate::agenda::Agenda;
+use crate::event_queue::EventQueue;
 use engine::{ComponentSample, PhaseSample};
 use record::Nanos;
 
@@ -214,7 +214,7 @@ impl Dies {
         now: Nanos,
         die: u32,
         operation: Operation,
-        agenda: &mut Agenda<Event>,
+        agenda: &mut EventQueue<Event>,
     ) {
         let state = &mut self.dies[die as usize];
         if state.now.is_none() {
@@ -244,7 +244,7 @@ impl Dies {
         &mut self,
         now: Nanos,
         event: DieEvent,
-        agenda: &mut Agenda<Event>,
+        agenda: &mut EventQueue<Event>,
     ) -> Option<(u32, Operation)> {
         let DieEvent { die, epoch, what } = event;
         let state = &mut self.dies[die as usize];
@@ -302,7 +302,7 @@ impl Dies {
             && state.ends.since(now.max(state.interruptible_from)).0 > SUSPEND_NS
     }
 
-    fn interrupt(&mut self, now: Nanos, die: u32, agenda: &mut Agenda<Event>) {
+    fn interrupt(&mut self, now: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
         let state = &mut self.dies[die as usize];
         let Some(operation) = state.now.take() else { return };
         self.busy_ns[operation.task as usize] += now.since(state.began).0;
@@ -312,7 +312,7 @@ impl Dies {
     }
 
     /// Lets a die that has ended something go on with what is next, from `at`.
-    fn go_on(&mut self, now: Nanos, at: Nanos, die: u32, agenda: &mut Agenda<Event>) {
+    fn go_on(&mut self, now: Nanos, at: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
         let state = &mut self.dies[die as usize];
         let overtakes = state.paused.is_some() || !state.others.is_empty();
         if (!overtakes || state.overtaken < OVERTAKING_MAX)
@@ -331,7 +331,7 @@ impl Dies {
         }
     }
 
-    fn begin(&mut self, at: Nanos, die: u32, operation: Operation, agenda: &mut Agenda<Event>) {
+    fn begin(&mut self, at: Nanos, die: u32, operation: Operation, agenda: &mut EventQueue<Event>) {
         let channel = die as usize % self.channels.len();
         let state = &mut self.dies[die as usize];
         state.now = Some(operation);
@@ -363,13 +363,13 @@ impl Dies {
     }
 
     /// Sends what was sensed over the channel, which ends the read.
-    fn send(&mut self, at: Nanos, die: u32, units: u32, agenda: &mut Agenda<Event>) {
+    fn send(&mut self, at: Nanos, die: u32, units: u32, agenda: &mut EventQueue<Event>) {
         let channel = die as usize % self.channels.len();
         let ends = self.channels[channel].send(at, self.units_ns[units as usize]);
         self.end_at(ends, die, agenda);
     }
 
-    fn end_at(&mut self, ends: Nanos, die: u32, agenda: &mut Agenda<Event>) {
+    fn end_at(&mut self, ends: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
         let state = &mut self.dies[die as usize];
         state.ends = ends;
         let event = DieEvent { die, epoch: state.epoch, what: What::Over };

@@ -34,8 +34,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::agenda::Agenda;
 use crate::device::{Arrival, Conditions, Device, Ended};
+use crate::event_queue::EventQueue;
 use collect::Collector;
 use commands::Command;
 use dies::{DieEvent, Dies, NONE, Operation, Task};
@@ -86,7 +86,7 @@ pub struct FlashDevice {
     dies: Dies,
     /// Pages whose data is still in the controller: a bit each.
     buffered: Vec<u64>,
-    agenda: Agenda<Event>,
+    agenda: EventQueue<Event>,
     controller: Server,
     /// Commands that have passed the controller, and are on the fixed part of their way.
     passed: Line<u32>,
@@ -130,7 +130,7 @@ impl FlashDevice {
             mapping,
             dies,
             buffered: vec![0; (pages as usize).div_ceil(64)],
-            agenda: Agenda::new(),
+            agenda: EventQueue::new(),
             controller: Server::default(),
             passed: Line::new(),
             link: Link::new(spec.link_bytes_per_s, spec.duplex),

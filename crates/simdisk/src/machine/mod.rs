@@ -18,11 +18,11 @@ mod spec;
 pub use spec::MachineSpec;
 pub(crate) use spec::{KEYS, KINDS};
 
-use crate::agenda::Agenda;
 use crate::bus::{Bus, Lane, PHASES};
 use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU, PROCESS};
 use crate::drive::{Ask, Drive, DriveSpec};
-use crate::files::{FileLayer, Want};
+use crate::event_queue::EventQueue;
+use crate::files::{FileAction, FileLayer};
 use crate::host::Processors;
 use crate::volume::{DiskLoad, Location, Plan, Raid, Volume};
 use crate::{ComponentSample, PhaseSample};
@@ -58,7 +58,7 @@ fn start_angle_ns(disk: u32, revolution_ns: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A processor has done what a want waits for.
-    Want(u32),
+    FileAction(u32),
     /// The adapter hands a piece to its drive.
     Issue(u32),
     /// A connection of a drive ends.
@@ -108,7 +108,7 @@ struct Block {
 #[derive(Debug)]
 pub struct Machine {
     spec: MachineSpec,
-    agenda: Agenda<Event>,
+    agenda: EventQueue<Event>,
     files: FileLayer,
     volume: Volume,
     processors: Processors,
@@ -132,11 +132,11 @@ pub struct Machine {
     loads: Vec<DiskLoad>,
     ios: Slots<Io>,
     blocks: Slots<Block>,
-    later: Slots<Option<Want>>,
+    later: Slots<Option<FileAction>>,
     /// The network, if the application is at the other end of one.
     remote: Option<Remote>,
     ended: Vec<Ended>,
-    wants: Vec<Want>,
+    wants: Vec<FileAction>,
     asks: Vec<Ask>,
     ready: Vec<u32>,
     now_ns: u64,
@@ -188,7 +188,7 @@ impl Machine {
             asks: Vec::new(),
             ready: Vec::new(),
             now_ns: 0,
-            agenda: Agenda::new(),
+            agenda: EventQueue::new(),
             ports,
             volume,
             spec: spec.clone(),
@@ -207,7 +207,7 @@ impl Machine {
 
     fn step(&mut self, event: Event) {
         match event {
-            Event::Want(number) => {
+            Event::FileAction(number) => {
                 let want = self.later.at(number).take();
                 self.later.give(number);
                 if let Some(want) = want {
@@ -237,16 +237,16 @@ impl Machine {
         let mut wants = std::mem::take(&mut self.wants);
         let mut work_ns = self.now_ns;
         for want in wants.drain(..) {
-            if let Want::Compute { ns } = want {
+            if let FileAction::Compute { ns } = want {
                 work_ns = self.processors.take(work_ns, ns);
                 continue;
             }
-            let ends = matches!(want, Want::End { .. });
+            let ends = matches!(want, FileAction::End { .. });
             let at_ns = if ends { work_ns.max(end_ns) } else { work_ns };
             if at_ns > self.now_ns {
                 let number = self.later.take();
                 *self.later.at(number) = Some(want);
-                self.at(at_ns, Event::Want(number));
+                self.at(at_ns, Event::FileAction(number));
             } else {
                 self.carry_out(want);
             }
@@ -254,9 +254,9 @@ impl Machine {
         self.wants = wants;
     }
 
-    fn carry_out(&mut self, want: Want) {
+    fn carry_out(&mut self, want: FileAction) {
         match want {
-            Want::Block { tag, op, offset, bytes, forced } => {
+            FileAction::Block { tag, op, offset, bytes, forced } => {
                 let number = self.blocks.take();
                 let block = self.blocks.at(number);
                 (block.tag, block.write, block.forced) = (tag, op == OpKind::Write, forced);
@@ -269,12 +269,14 @@ impl Machine {
                     self.begin_block(number);
                 }
             }
-            Want::End { token, outcome } if self.remote.is_some() => self.served(token, outcome),
-            Want::End { token, outcome } => {
+            FileAction::End { token, outcome } if self.remote.is_some() => {
+                self.served(token, outcome);
+            }
+            FileAction::End { token, outcome } => {
                 self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
             }
             // Taken where wants come in.
-            Want::Compute { .. } => {}
+            FileAction::Compute { .. } => {}
         }
     }
 
@@ -404,7 +406,7 @@ impl Machine {
     fn arrive_here(&mut self, arrival: &Arrival, first_ns: u64) {
         let mut wants = std::mem::take(&mut self.wants);
         if first_ns > 0 {
-            wants.push(Want::Compute { ns: first_ns });
+            wants.push(FileAction::Compute { ns: first_ns });
         }
         self.files.arrive(Nanos(self.now_ns), arrival, &mut wants);
         self.wants = wants;

@@ -68,13 +68,13 @@ fn closed_loop(source: &mut Source, slices: usize) -> (Vec<f64>, Vec<f64>) {
     let mut clock = 0.0;
     let requests = source.autoregressive(0.8, 40 * slices);
     for wander in requests {
-        let response = (1.0 + 0.3 * wander).max(0.05);
-        clock += response;
+        let latency = (1.0 + 0.3 * wander).max(0.05);
+        clock += latency;
         let slice = (clock / 10.0) as usize;
         if slice >= slices {
             break;
         }
-        times[slice] += response;
+        times[slice] += latency;
         counts[slice] += 1.0;
     }
     (times, counts)

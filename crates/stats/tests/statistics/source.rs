@@ -56,9 +56,9 @@ impl Source {
         let mut slice = || {
             let mut sum = 0.0;
             for _ in 0..per_slice {
-                let response = wait + self.exponential();
-                sum += response;
-                wait = (response - self.exponential() / load).max(0.0);
+                let latency = wait + self.exponential();
+                sum += latency;
+                wait = (latency - self.exponential() / load).max(0.0);
             }
             sum / per_slice as f64
         };

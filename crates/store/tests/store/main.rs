@@ -49,7 +49,7 @@ fn trial(id: &str) -> Trial {
         errors: 0,
         error_kinds: Vec::new(),
         short: 0,
-        response_ns: None,
+        latency_ns: None,
         completion_ns: None,
         histogram: HistogramSnapshot { buckets: vec![(700, 29_000), (701, 1_000)] },
     };
@@ -76,7 +76,7 @@ fn trial(id: &str) -> Trial {
         harness: Measured::not("this document was made by hand"),
         findings: Vec::new(),
         environment: None,
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     }
 }

@@ -19,7 +19,7 @@ const CACHE_BYTES: u64 = 64 << 20;
 const AREA_SHARE: f64 = 0.01;
 /// Share of the area that may be unwritten and change no number that a reader sees.
 const UNWRITTEN_SHARE: f64 = 0.01;
-/// Share of the area that may stay in the page cache after it was scrubbed.
+/// Share of the area that may stay in the page cache after its pages were dropped.
 const RESIDENT_SHARE: f64 = 0.01;
 
 fn extents(trial: &Trial) -> impl Iterator<Item = &Extents> {
@@ -142,19 +142,19 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Share of the area that a scrub left in the page cache; `None` where that is too little to tell,
+/// Share of the area that dropping the cache left in the page cache; `None` where that is too little to tell,
 /// unknown, or all that there is.
 pub(super) fn left_by_scrub(trial: &Trial) -> Option<f64> {
-    let Bytes(after) = trial.scrubbed.as_ref()?.resident_after_bytes?;
+    let Bytes(after) = trial.cache_dropped.as_ref()?.resident_after_bytes?;
     let share = after as f64 / area_bytes(trial).max(1) as f64;
     (share > RESIDENT_SHARE && !in_memory(trial)).then_some(share)
 }
 
-/// Pages that were still cached after the scrub.
-pub(super) fn scrub(trial: &Trial) -> Option<Finding> {
+/// Pages that were still cached after the drop.
+pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
     let share = left_by_scrub(trial)?;
-    let scrubbed = trial.scrubbed.as_ref()?;
-    let Bytes(after) = scrubbed.resident_after_bytes?;
+    let cache_dropped = trial.cache_dropped.as_ref()?;
+    let Bytes(after) = cache_dropped.resident_after_bytes?;
     let buffered = !trial.workload.cache.direct();
     let (severity, meaning) = if buffered {
         (Severity::Warning, ": reads of that are memory's")
@@ -166,14 +166,14 @@ pub(super) fn scrub(trial: &Trial) -> Option<Finding> {
             FindingCode::ScrubIncomplete,
             severity,
             format!(
-                "{} of the area ({}) were still in the page cache after the scrub by \
+                "{} of the area ({}) were still in the page cache after it was dropped by \
                  {}{meaning}.",
                 format_bytes(after),
                 percent(share),
-                scrubbed.method.name()
+                cache_dropped.method.name()
             ),
             "Pages that are dirty, locked or mapped by somebody stay: end who uses the file, sync, \
-             or use --scrub drop-caches as root.",
+             or use --drop-cache drop-caches as root.",
         )
         .with("still in the page cache", after as f64, "bytes"),
     )

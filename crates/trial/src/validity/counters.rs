@@ -26,18 +26,18 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    // What a scrub could not drop is told by itself, with who holds it.
+    // What could not be dropped is told by itself, with who holds it.
     let left = left_by_scrub(trial).is_some_and(|share| 1.0 - ratio <= share + traffic.tolerance);
     let unexplained = !stored_compressed(trial) && !left;
     let buffered = !workload.cache.direct() && workload.read_percent == 100;
     (buffered && traffic.less() && unexplained).then(|| {
-        let remedy = match trial.scrubbed {
+        let remedy = match trial.cache_dropped {
             Some(_) => {
                 "Use --cache device to measure the device; --passes 1 reads nothing again that the \
                  run itself has read."
             }
             None => {
-                "Use --cache device to measure the device, or --scrub dontneed for a cold start."
+                "Use --cache device to measure the device, or --drop-cache dontneed for a cold start."
             }
         };
         Finding::new(

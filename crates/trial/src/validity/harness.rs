@@ -87,9 +87,9 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
 /// A clock that is slow, or whose readings cost a part of what they measure.
 pub(super) fn clock(trial: &Trial) -> Option<Finding> {
     let harness = trial.harness.value()?;
-    let response = trial.response_ns();
+    let latency = trial.latency_ns();
     // Of the two readings around a request, half of each lies within the time measured.
-    let share = response.map_or(0.0, |response| harness.clock_cost_ns / response.max(1.0));
+    let share = latency.map_or(0.0, |latency| harness.clock_cost_ns / latency.max(1.0));
     let source = trial.environment.as_ref().and_then(|it| it.clocksource.as_deref());
     let slow = source.is_some_and(|source| !FAST_SOURCES.contains(&source));
     let dear = share > CLOCK_SHARE && trial.workload.engine != EngineName::Null;
@@ -118,7 +118,7 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
              beside current_clocksource in sysfs for others.",
         )
         .with("a reading", harness.clock_cost_ns, "ns")
-        .with("mean response time", response.unwrap_or_default(), "ns")
+        .with("mean response time", latency.unwrap_or_default(), "ns")
         .confidence(Confidence::Likely),
     )
 }

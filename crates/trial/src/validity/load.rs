@@ -103,7 +103,7 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                 Severity::Warning,
                 format!(
                     "Requests arrived at {}/s and completed at {}/s: {} still waited at the end, \
-                     so response times grow with the length of the run.",
+                     so latency times grow with the length of the run.",
                     format_count(open.offered_iops),
                     format_count(done),
                     format_count(waiting)
@@ -115,16 +115,16 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
             .with("longest wait for the hand-over", open.late_max_ns as f64, "ns"),
         );
     }
-    let (late, response) = (open.pacer_late_mean_ns?, trial.response_ns()?);
-    (late > PACER_SHARE * response).then(|| {
+    let (late, latency) = (open.pacer_late_mean_ns?, trial.latency_ns()?);
+    (late > PACER_SHARE * latency).then(|| {
         Finding::new(
             FindingCode::FellBehind,
             Severity::Warning,
             format!(
                 "This program handed requests over {} late on average, although a slot was free: \
-                 {} of the mean response time is its own.",
+                 {} of the mean latency time is its own.",
                 format_nanos(late),
-                percent(late / response)
+                percent(late / latency)
             ),
             "Use more --numjobs, or a machine whose processors are free; completion times are \
              without it.",

@@ -52,7 +52,7 @@ const RULES: &[Rule] = &[
     area::unwritten,
     area::cache_sized,
     area::compressed_extents,
-    area::scrub,
+    area::drop_cache,
     counters::page_cache,
     counters::compressed,
     counters::direct_ignored,

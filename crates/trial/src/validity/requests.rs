@@ -76,7 +76,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
                 format_bytes(theirs as u64),
                 format_count(splits)
             ),
-            "A response time is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
+            "A latency time is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
              larger ones.",
         )
         .with("additional device requests", splits, "")

@@ -3,7 +3,7 @@
 use crate::common::{assert_agrees, file_rig, file_workload, full_file, real, simulated};
 use record::{EngineName, FindingCode, Nanos, Pattern};
 use std::sync::atomic::AtomicBool;
-use trial::{Rig, TrialError};
+use trial::{TrialBackend, TrialError};
 use workload::Spec;
 
 #[test]

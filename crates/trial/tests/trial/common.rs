@@ -10,7 +10,9 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use trial::{Identity, Measurement, Opening, RealRig, Rig, SimRig, TrialError, conduct};
+use trial::{
+    Identity, Measurement, Opening, RealBackend, SimBackend, TrialBackend, TrialError, run_trial,
+};
 use workload::Spec;
 
 /// A probe of nothing: these tests run without a known device.
@@ -46,7 +48,7 @@ pub(crate) fn identity() -> Identity {
         }],
         environment: None,
         findings: Vec::new(),
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     }
 }
@@ -55,14 +57,14 @@ pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
     let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
     change(&mut spec);
     let workload = spec.build(Bytes(1 << 30)).unwrap();
-    let mut rig = SimRig::new(&SimSpec::parse(device).unwrap(), 1);
+    let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), 1);
     let stop = AtomicBool::new(false);
-    conduct(&mut rig, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut rig, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }
 
-pub(crate) fn file_rig(file: File) -> RealRig {
+pub(crate) fn file_rig(file: File) -> RealBackend {
     let files = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(file)])]);
-    RealRig::new(files, Box::new(NoProbe))
+    RealBackend::new(files, Box::new(NoProbe))
 }
 
 pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workload {
@@ -74,7 +76,7 @@ pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workl
 
 pub(crate) fn real(file: File, workload: &Workload) -> Result<Trial, TrialError> {
     let stop = AtomicBool::new(false);
-    conduct(&mut file_rig(file), workload, 1, identity(), &stop, &mut |_| ())
+    run_trial(&mut file_rig(file), workload, 1, identity(), &stop, &mut |_| ())
 }
 
 pub(crate) fn full_file(bytes: usize) -> File {
@@ -85,15 +87,15 @@ pub(crate) fn full_file(bytes: usize) -> File {
 
 /// Rate and mean response time lie within the trial's own intervals (with a margin of one half,
 /// since this looks at several of them) of what theory says.
-pub(crate) fn assert_agrees(trial: &Trial, iops: f64, response_ns: f64) {
+pub(crate) fn assert_agrees(trial: &Trial, iops: f64, latency_ns: f64) {
     let read = trial.result.read.as_ref().unwrap();
-    let response = read.response_ns.as_ref().unwrap();
+    let latency = read.latency_ns.as_ref().unwrap();
     let rate_width = read.iops_ci95_rel.unwrap().max(1e-4) * 1.5;
-    let response_width = response.mean_ci95_rel.unwrap().max(1e-4) * 1.5;
+    let latency_width = latency.mean_ci95_rel.unwrap().max(1e-4) * 1.5;
     assert!((read.iops / iops - 1.0).abs() < rate_width, "{} against {iops}", read.iops);
-    let error = (response.mean / response_ns - 1.0).abs();
-    assert!(error < response_width, "{} against {response_ns}", response.mean);
-    assert!(rate_width < 0.1 && response_width < 0.1, "the intervals are useful");
+    let error = (latency.mean / latency_ns - 1.0).abs();
+    assert!(error < latency_width, "{} against {latency_ns}", latency.mean);
+    assert!(rate_width < 0.1 && latency_width < 0.1, "the intervals are useful");
 }
 
 /// A workload for a simulated device of 1 GiB.
@@ -111,7 +113,7 @@ pub(crate) fn has(trial: &Trial, code: FindingCode) -> bool {
 /// A rig whose measurement was made beforehand, to get its document.
 pub(crate) struct Made(pub(crate) Option<Measurement>, pub(crate) bool);
 
-impl Rig for Made {
+impl TrialBackend for Made {
     fn measure(
         &mut self,
         _: &Workload,
@@ -130,7 +132,7 @@ impl Rig for Made {
 pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
     let mut rig = Made(Some(measurement), workload.engine == EngineName::Sim);
     let stop = AtomicBool::new(false);
-    conduct(&mut rig, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut rig, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }
 
 /// A trial on a file whose engines `open` opens.

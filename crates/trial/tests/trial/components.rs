@@ -6,12 +6,12 @@ use engine::{ComponentSample, CpuSample, PhaseSample};
 use record::{CpuSplit, Measured, Nanos};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{Measurement, Rig, SimRig};
+use trial::{Measurement, SimBackend, TrialBackend};
 
 /// Two seconds at depth 1, with components that were busy for so long at begin and end.
 fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {
     let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
-    let mut rig = SimRig::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
+    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
     let mut measured = rig.measure(&workload, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
     for (sample, at) in measured.before.iter_mut().zip(0..) {
         sample.components = busy(at);

@@ -9,7 +9,7 @@ use crate::common::{identity, sim_workload};
 use record::{Arrival, Nanos, Trial, Workload};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{SimRig, conduct};
+use trial::{SimBackend, run_trial};
 use workload::Spec;
 
 const SEEDS: u64 = 200;
@@ -17,9 +17,9 @@ const SEEDS: u64 = 200;
 fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
     let spec = SimSpec::parse(device).unwrap();
     let one = |seed| {
-        let mut rig = SimRig::new(&spec, seed);
+        let mut rig = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
-        conduct(&mut rig, workload, seed, identity(), &stop, &mut |_| ()).unwrap()
+        run_trial(&mut rig, workload, seed, identity(), &stop, &mut |_| ()).unwrap()
     };
     (1..=SEEDS).map(one).collect()
 }
@@ -27,18 +27,18 @@ fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
 /// Shares of the runs whose intervals hold the true rate and the true mean response time, and the
 /// mean error of both, as shares of the truth.
 #[track_caller]
-fn check(device: &str, change: impl FnOnce(&mut Spec), iops: f64, response_ns: f64) {
+fn check(device: &str, change: impl FnOnce(&mut Spec), iops: f64, latency_ns: f64) {
     let mut held = [0.0; 2];
     let mut bias = [0.0; 2];
     let mut widths = [0.0; 2];
     for trial in trials(device, &sim_workload(change)) {
         let read = trial.result.read.unwrap();
-        let response = read.response_ns.unwrap();
+        let latency = read.latency_ns.unwrap();
         let found = [
             (read.iops / iops - 1.0, read.iops_ci95_rel.unwrap() * read.iops / iops),
             (
-                response.mean / response_ns - 1.0,
-                response.mean_ci95_rel.unwrap() * response.mean / response_ns,
+                latency.mean / latency_ns - 1.0,
+                latency.mean_ci95_rel.unwrap() * latency.mean / latency_ns,
             ),
         ];
         for (index, (error, half_width)) in found.into_iter().enumerate() {

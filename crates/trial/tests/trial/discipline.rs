@@ -5,7 +5,7 @@ use engine::{Completion, Engine, EngineError, Submission};
 use record::{Discipline, EngineName, Nanos, Trial};
 use simdisk::{SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{CALLBACK_DEPTH_MAX, SimRig};
+use trial::{CALLBACK_DEPTH_MAX, SimBackend};
 
 /// Holds the completion of one request back until so many others are done.
 pub(crate) struct Slow {
@@ -63,7 +63,7 @@ fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
         spec.iodepth = 8;
         spec.runtime = Nanos(1_000_000_000);
     });
-    let mut rig = SimRig::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+    let mut rig = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
     let slow = |_, inner| Slow {
         inner,
         slow: 100,
@@ -102,7 +102,7 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
             spec.runtime = Nanos(1_000_000_000);
             spec.stop.io_timeout_ns = Nanos(2_000_000_000);
         });
-        let mut rig = SimRig::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+        let mut rig = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
         let stuck = |_, inner| Slow {
             inner,
             slow: 100,

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trial::{Opening, Rig, SimRig, TrialError};
+use trial::{Opening, SimBackend, TrialBackend, TrialError};
 use workload::Request;
 
 const EIO: i32 = 5;
@@ -247,7 +247,7 @@ impl Engine for Loses {
 #[test]
 fn a_simulated_device_that_loses_requests_falls_silent_too() {
     let workload = sim_workload(|spec| spec.iodepth = 4);
-    let mut rig = SimRig::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
+    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
     let stop = AtomicBool::new(false);
     let measured = rig.measure_on(&workload, 1, &stop, |_, engine| Loses(engine, 0)).unwrap();
     let trial = document(measured, &workload);
@@ -259,7 +259,7 @@ fn a_simulated_device_that_loses_requests_falls_silent_too() {
 #[test]
 fn a_simulated_device_that_fails_everything_ends_the_run() {
     let workload = sim_workload(|spec| spec.numjobs = 2);
-    let mut rig = SimRig::new(&SimSpec::parse("md1,service=1ms,error=1").unwrap(), 1);
+    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms,error=1").unwrap(), 1);
     let stop = AtomicBool::new(false);
     let trial = document(rig.measure(&workload, 1, &stop, &mut |_| ()).unwrap(), &workload);
     assert_eq!(trial.result.ended_by, Some(EndedBy::Failures));

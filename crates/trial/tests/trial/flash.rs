@@ -64,7 +64,7 @@ fn a_write_through_all_caches_takes_a_program_unless_the_buffer_survives_a_loss_
             spec.cache = cache;
             spec.iodepth = 1;
         });
-        trial.result.write.unwrap().response_ns.unwrap().mean / 1e3
+        trial.result.write.unwrap().latency_ns.unwrap().mean / 1e3
     };
     let buffered_us = mean_us("nvme-ssd", CacheMode::Device);
     let forced_us = mean_us("nvme-ssd", CacheMode::None);

@@ -76,9 +76,9 @@ fn several_servers_make_arrivals_wait_as_erlang_says() {
 #[test]
 fn percentiles_of_m_m_1_are_those_of_an_exponential_response_time() {
     let trial = simulated("mm1,service=1ms", open(700, 1_000_000));
-    let response = trial.result.read.as_ref().unwrap().response_ns.as_ref().unwrap();
+    let latency = trial.result.read.as_ref().unwrap().latency_ns.as_ref().unwrap();
     let mean_ns = 1e6 / 0.3;
-    for (share, found) in [(0.5, response.p50), (0.9, response.p90), (0.99, response.p99)] {
+    for (share, found) in [(0.5, latency.p50), (0.9, latency.p90), (0.99, latency.p99)] {
         let truth = -mean_ns * f64::ln(1.0 - share);
         // A million requests, but response times come in busy periods of some hundred.
         assert!((found.unwrap() / truth - 1.0).abs() < 0.06, "{share}: {found:?}, not {truth}");
@@ -156,8 +156,8 @@ fn a_device_that_stands_still_now_and_then_loses_that_share_of_its_rate() {
     for (device, servers) in [("jittery", 8.0), ("jittery,servers=1,cv=0", 1.0)] {
         let trial = simulated(device, closed(8, 200));
         assert_agrees(&trial, 1_000.0 * servers / 1.04, 8e6 * 1.04 / servers);
-        let response = trial.result.read.as_ref().unwrap().response_ns.clone().unwrap();
-        assert!(response.max > 20_000_000, "some request met a stall: {response:?}");
+        let latency = trial.result.read.as_ref().unwrap().latency_ns.clone().unwrap();
+        assert!(latency.max > 20_000_000, "some request met a stall: {latency:?}");
     }
 }
 

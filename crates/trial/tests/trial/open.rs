@@ -15,17 +15,17 @@ fn poisson(rate: u64, depth: u32, seconds: u64) -> impl Fn(&mut Spec) {
 
 fn times(trial: &Trial) -> (&TimeSummary, &TimeSummary) {
     let read = trial.result.read.as_ref().unwrap();
-    (read.response_ns.as_ref().unwrap(), read.completion_ns.as_ref().unwrap())
+    (read.latency_ns.as_ref().unwrap(), read.completion_ns.as_ref().unwrap())
 }
 
 #[test]
 fn poisson_arrivals_at_one_server_wait_as_m_m_1_says() {
     for (rate, rho) in [(300, 0.3), (600, 0.6), (800, 0.8)] {
         let trial = simulated("mm1,service=1ms", poisson(rate, 1_000, 400));
-        let response_ns = 1e6 / (1.0 - rho);
-        assert_agrees(&trial, rate as f64, response_ns);
-        let (response, completion) = times(&trial);
-        assert_eq!(response.mean, completion.mean, "nobody waited for a slot");
+        let latency_ns = 1e6 / (1.0 - rho);
+        assert_agrees(&trial, rate as f64, latency_ns);
+        let (latency, completion) = times(&trial);
+        assert_eq!(latency.mean, completion.mean, "nobody waited for a slot");
         let expected = rho / (1.0 - rho);
         assert!((trial.result.concurrency / expected - 1.0).abs() < 0.1, "{rho}");
         let open = trial.result.open_loop.as_ref().unwrap();
@@ -37,8 +37,8 @@ fn poisson_arrivals_at_one_server_wait_as_m_m_1_says() {
 #[test]
 fn with_one_slot_the_queue_is_in_the_response_time_and_not_in_the_completion_time() {
     let trial = simulated("mm1,service=1ms", poisson(500, 1, 400));
-    let (response, completion) = times(&trial);
-    assert!((response.mean / 2e6 - 1.0).abs() < 0.08, "{}", response.mean);
+    let (latency, completion) = times(&trial);
+    assert!((latency.mean / 2e6 - 1.0).abs() < 0.08, "{}", latency.mean);
     assert!((completion.mean / 1e6 - 1.0).abs() < 0.02, "{}", completion.mean);
     assert!((trial.result.concurrency - 0.5).abs() < 0.02, "Little's law on completion times");
     let open = trial.result.open_loop.as_ref().unwrap();
@@ -55,8 +55,8 @@ fn constant_arrivals_slower_than_a_constant_server_never_wait() {
         spec.rate_iops = Some(900);
         spec.iodepth = 8;
     });
-    let (response, completion) = times(&trial);
-    assert_eq!((response.mean, completion.mean), (1e6, 1e6));
+    let (latency, completion) = times(&trial);
+    assert_eq!((latency.mean, completion.mean), (1e6, 1e6));
     let ios = trial.result.read.as_ref().unwrap().ios;
     assert!(ios.abs_diff(9_000) <= 1, "{ios}");
 }
@@ -139,8 +139,8 @@ fn a_real_open_loop_offers_the_rate_asked_for_on_every_engine() {
         let arrived = (open.offered_iops * 0.5).round() as u64;
         let waiting = open.backlog_end + 16;
         assert!(read.ios <= arrived + 16 && read.ios + waiting >= arrived, "{engine:?}: {open:?}");
-        let (response, completion) = times(&trial);
-        assert!(response.mean >= completion.mean, "{engine:?}");
+        let (latency, completion) = times(&trial);
+        assert!(latency.mean >= completion.mean, "{engine:?}");
         assert!(open.spin_ms > 0.0 && open.spin_ms <= 500.0, "{engine:?}: {}", open.spin_ms);
     }
 }
@@ -166,7 +166,7 @@ fn the_intervals_of_an_open_loop_count_concurrency_by_completion_times() {
     assert!(intervals.iter().all(|it| (it.concurrency - 1.0).abs() < 0.01));
     let means: Vec<f64> = intervals
         .iter()
-        .map(|it| it.read.as_ref().unwrap().response_ns.as_ref().unwrap().mean)
+        .map(|it| it.read.as_ref().unwrap().latency_ns.as_ref().unwrap().mean)
         .collect();
     assert!(means.windows(2).all(|pair| pair[0] < pair[1]), "the queue grows: {means:?}");
 }

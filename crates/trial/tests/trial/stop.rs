@@ -90,11 +90,9 @@ fn intervals_sum_up_to_the_whole_and_the_last_one_may_be_shorter() {
             .collect();
         assert_eq!(parts.iter().map(|part| part.ios).sum::<u64>(), whole.ios);
         assert_eq!(parts.iter().map(|part| part.bytes).sum::<u64>(), whole.bytes);
-        let weighted: f64 = parts
-            .iter()
-            .map(|part| part.response_ns.as_ref().unwrap().mean * part.ios as f64)
-            .sum();
-        let mean = whole.response_ns.as_ref().unwrap().mean;
+        let weighted: f64 =
+            parts.iter().map(|part| part.latency_ns.as_ref().unwrap().mean * part.ios as f64).sum();
+        let mean = whole.latency_ns.as_ref().unwrap().mean;
         assert!((weighted / whole.ios as f64 / mean - 1.0).abs() < 1e-9);
     }
     assert!(intervals.iter().all(|it| (it.concurrency - 6.0).abs() < 0.2));

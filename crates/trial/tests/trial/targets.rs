@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
-use trial::{RealRig, Rig};
+use trial::{RealBackend, TrialBackend};
 
 const AREA: usize = 1 << 20;
 
 fn on_files(files: Vec<File>, workload: &Workload) -> Trial {
     let files = files.into_iter().map(OwnedFd::from).collect();
-    let mut rig = RealRig::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
+    let mut rig = RealBackend::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
     let stop = AtomicBool::new(false);
     document(rig.measure(workload, 1, &stop, &mut |_| ()).unwrap(), workload)
 }

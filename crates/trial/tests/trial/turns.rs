@@ -7,7 +7,7 @@ use simdisk::{SimEngine, SimSpec};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
-use trial::SimRig;
+use trial::SimBackend;
 use workload::Spec;
 
 /// Counts how often a job asks for completions.
@@ -46,7 +46,7 @@ fn waits_per_request(jobs: u32, change: impl FnOnce(&mut Spec)) -> f64 {
         change(spec);
     });
     let spec = SimSpec::parse("mmc,servers=256,service=10ms").unwrap();
-    let mut rig = SimRig::new(&spec, 1);
+    let mut rig = SimBackend::new(&spec, 1);
     let (waits, stop) = (Rc::new(Cell::new(0)), AtomicBool::new(false));
     let wrap = |_, inner| Asked { inner, waits: Rc::clone(&waits) };
     let trial = document(rig.measure_on(&workload, 1, &stop, wrap).unwrap(), &workload);

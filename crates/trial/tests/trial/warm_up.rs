@@ -4,7 +4,7 @@ use crate::common::{has, identity, sim_workload, simulated};
 use record::{Arrival, Bytes, FindingCode, Nanos};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{SimRig, conduct};
+use trial::{SimBackend, run_trial};
 use workload::Spec;
 
 /// A cache that fills: slow first, fast then.
@@ -59,9 +59,9 @@ fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
     });
     let spec = SimSpec::parse(device).unwrap();
     let cut = (0..runs).filter(|&seed| {
-        let mut rig = SimRig::new(&spec, seed);
+        let mut rig = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
-        let trial = conduct(&mut rig, &workload, seed, identity(), &stop, &mut |_| ()).unwrap();
+        let trial = run_trial(&mut rig, &workload, seed, identity(), &stop, &mut |_| ()).unwrap();
         trial.result.warm_up.is_some()
     });
     let cut = cut.count() as u64;

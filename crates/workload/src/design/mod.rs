@@ -56,7 +56,7 @@ pub const FLAG_KEYS: [&str; 36] = [
     "runtime",
     "rw",
     "rwmixread",
-    "scrub",
+    "drop-cache",
     "size",
     "sqthread-poll",
     "stride",

@@ -65,12 +65,12 @@ pub(super) fn worker(
     ensure!(!tally.failures.iter().any(failed), "requests failed: {:?}", tally.failures);
     let ios: u64 = tally.slices.iter().map(Slice::total_ios).sum();
     ensure!(ios > 0, "nothing completed");
-    let response_ns: u64 = tally.slices.iter().map(|slice| slice.response_ns[0]).sum();
+    let latency_ns: u64 = tally.slices.iter().map(|slice| slice.latency_ns[0]).sum();
     let histogram = tally
         .segments
         .iter()
-        .fold(HistogramSnapshot::default(), |sum, segment| sum.merged(&segment.response[0]));
-    Ok(Counted { ios, wall, mean_ns: response_ns as f64 / ios as f64, histogram })
+        .fold(HistogramSnapshot::default(), |sum, segment| sum.merged(&segment.latency[0]));
+    Ok(Counted { ios, wall, mean_ns: latency_ns as f64 / ios as f64, histogram })
 }
 
 /// A loop with generator and slots alone: what any load generator must do.

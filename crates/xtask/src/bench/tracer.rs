@@ -62,9 +62,9 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     };
     let alone = Load { iodepth: 1, ..LOAD };
     let singles = turns(context.pairs(PAIRS), || run(&alone, Plant::Nothing), || traced(&alone))?;
-    let without: Vec<f64> = singles.iter().map(|(plain, _)| plain.response_ns / 1e3).collect();
+    let without: Vec<f64> = singles.iter().map(|(plain, _)| plain.latency_ns / 1e3).collect();
     let without = median_of(&without);
-    let longer = ratio_of(&singles, |outcome| outcome.response_ns);
+    let longer = ratio_of(&singles, |outcome| outcome.latency_ns);
     println!(
         "    a single request takes {without} µs, and {longer} times that when it is traced: \
          {:.2} µs more",

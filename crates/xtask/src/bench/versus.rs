@@ -198,17 +198,17 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
 fn shallow(context: &Context, target: &Target, load: Load) -> Result<Report> {
     let settings = Settings::alike(&load, Registered::ALL, Some(context.core));
     let bout = Bout { context, target, load, settings };
-    let response = |outcome: &Outcome| outcome.response_ns;
+    let latency = |outcome: &Outcome| outcome.latency_ns;
     let pairs = bout.contest()?;
-    let proof = bout.proof(Plant::Stopped(FIFTH), "a fifth of the time stopped", response)?;
-    let figure = ratio_of(&pairs, response);
+    let proof = bout.proof(Plant::Stopped(FIFTH), "a fifth of the time stopped", latency)?;
+    let figure = ratio_of(&pairs, latency);
     let median = |value: fn(&(Outcome, Outcome)) -> f64| {
         median_of(&pairs.iter().map(value).collect::<Vec<f64>>()).value
     };
-    let each = (median(|pair| pair.0.response_ns), median(|pair| pair.1.response_ns));
+    let each = (median(|pair| pair.0.latency_ns), median(|pair| pair.1.latency_ns));
     println!("    {}: mean response, ns: fio {:.0}, halfpower {:.0}", load.label(), each.0, each.1);
     let name = format!("{} {}, mean response time over fio", target.name, load.label());
     let gate = Gate::new(name, "", Goal::AtMost(1.0), figure, proof);
-    let details = json!({ "mean_response_ns": { "fio": each.0, "halfpower": each.1 } });
+    let details = json!({ "mean_latency_ns": { "fio": each.0, "halfpower": each.1 } });
     Ok(Report { gates: vec![gate], details })
 }

@@ -174,9 +174,9 @@ fn finish(mut command: Command, load: &Load, runtime: Duration) -> Result<Outcom
     let child = child::run(&mut command, Plant::Nothing)?;
     ensure!(child.status.success(), "{command:?} failed: {}", child.stderr.trim());
     let direction = if load.writes() { "write" } else { "read" };
-    let (iops, response_ns) = parse(&child.stdout, direction)
+    let (iops, latency_ns) = parse(&child.stdout, direction)
         .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
-    Ok(Outcome { iops, response_ns, cpu: child.cpu, busy: child.busy, runtime })
+    Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
 }
 
 /// IOPS and mean response time in ns from fio's JSON. Warnings may stand before it.
@@ -188,8 +188,8 @@ fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
     let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
     let iops = number(&job[direction]["iops"]).context("no iops")?;
     // Submission to completion, as halfpower's response time in a closed loop.
-    let response_ns = number(&job[direction]["lat_ns"]["mean"]).context("no lat_ns")?;
-    Ok((iops, response_ns))
+    let latency_ns = number(&job[direction]["lat_ns"]["mean"]).context("no lat_ns")?;
+    Ok((iops, latency_ns))
 }
 
 /// What `fio --version` says.

@@ -72,10 +72,10 @@ pub(crate) fn run(
         direction.errors,
         direction.short
     );
-    let response = direction.response_ns.as_ref().context("nothing completed")?;
+    let latency = direction.latency_ns.as_ref().context("nothing completed")?;
     let outcome = Outcome {
         iops: direction.iops,
-        response_ns: response.mean,
+        latency_ns: latency.mean,
         cpu: child.cpu,
         busy: child.busy,
         runtime,

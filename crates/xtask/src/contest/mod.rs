@@ -83,7 +83,7 @@ impl Load {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) iops: f64,
-    pub(crate) response_ns: f64,
+    pub(crate) latency_ns: f64,
     /// Charged to the child.
     pub(crate) cpu: Duration,
     /// Time of all processors that were not idle while the child lived.
@@ -99,7 +99,7 @@ impl Outcome {
         let rates = sum(|run| run.iops);
         Self {
             iops: rates / runs.len() as f64,
-            response_ns: sum(|run| run.iops * run.response_ns) / rates,
+            latency_ns: sum(|run| run.iops * run.latency_ns) / rates,
             cpu: runs.iter().map(|run| run.cpu).sum(),
             busy: runs.iter().map(|run| run.busy).sum(),
             runtime: runs.iter().map(|run| run.runtime).sum(),
@@ -136,7 +136,7 @@ mod tests {
     fn starts_and_ends_are_taken_out_of_the_cost_of_a_request() {
         let run = |ms, cpu_ms, busy_ms| Outcome {
             iops: 1e5,
-            response_ns: 10_000.0,
+            latency_ns: 10_000.0,
             cpu: Duration::from_millis(cpu_ms),
             busy: Duration::from_millis(busy_ms),
             runtime: Duration::from_millis(ms),
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn the_response_time_of_several_runs_is_that_of_all_their_requests() {
-        let run = |iops, response_ns| Outcome {
+        let run = |iops, latency_ns| Outcome {
             iops,
-            response_ns,
+            latency_ns,
             cpu: Duration::ZERO,
             busy: Duration::ZERO,
             runtime: Duration::from_secs(1),
         };
         let both = Outcome::together(&[run(300.0, 10.0), run(100.0, 30.0)]);
-        assert_eq!((both.iops, both.response_ns), (200.0, 15.0));
+        assert_eq!((both.iops, both.latency_ns), (200.0, 15.0));
     }
 }

@@ -417,7 +417,7 @@ impl Line {
             pairs: pairs.len(),
             iops_means: means(&|half| half.slices.iops),
             iops: ratio(&|half| half.slices.iops),
-            response: ratio(&|half| half.slices.response_ns),
+            latency: ratio(&|half| half.slices.latency_ns),
             cpu_means: means(&Half::cpu_us_per_io),
             cpu: ratio(&Half::cpu_us_per_io),
             busy_means: means(&Half::busy_us_per_io),

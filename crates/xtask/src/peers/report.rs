@@ -7,7 +7,7 @@ pub(super) struct Line {
     pub(super) pairs: usize,
     pub(super) iops_means: (f64, f64),
     pub(super) iops: Ratio,
-    pub(super) response: Ratio,
+    pub(super) latency: Ratio,
     /// Processor time charged per request, in µs.
     pub(super) cpu_means: (f64, f64),
     pub(super) cpu: Ratio,
@@ -24,13 +24,13 @@ fn not_behind(ratio: &Ratio, more_is_better: bool) -> bool {
 impl Line {
     /// Whether more pairs could change nothing.
     pub(super) fn decided(&self) -> bool {
-        self.iops.verdict() != Verdict::Undecided && self.response.verdict() != Verdict::Undecided
+        self.iops.verdict() != Verdict::Undecided && self.latency.verdict() != Verdict::Undecided
     }
 
     /// Whether halfpower is surely not behind fio by more than the margin, in rate and response
     /// time: equivalent or ahead.
     pub(super) fn agrees_or_leads(&self) -> bool {
-        not_behind(&self.iops, true) && not_behind(&self.response, false)
+        not_behind(&self.iops, true) && not_behind(&self.latency, false)
     }
 
     /// Whether more pairs would change nothing of what halfpower is judged by, processor time too.
@@ -75,7 +75,7 @@ impl Line {
             self.iops_means.0,
             self.iops_means.1,
             judged(&self.iops, true),
-            judged(&self.response, false),
+            judged(&self.latency, false),
             self.cpu_means.0,
             self.cpu_means.1,
             cost(&self.cpu),
@@ -101,7 +101,7 @@ fn not_above(ratio: &Ratio) -> &'static str {
 mod tests {
     use super::*;
 
-    fn line(iops: f64, response: f64, cpu: f64, half_width: f64) -> Line {
+    fn line(iops: f64, latency: f64, cpu: f64, half_width: f64) -> Line {
         let ratio = |value| Ratio {
             value,
             low: value * (1.0 - half_width),
@@ -111,7 +111,7 @@ mod tests {
             pairs: 5,
             iops_means: (1e5, 1e5 * iops),
             iops: ratio(iops),
-            response: ratio(response),
+            latency: ratio(latency),
             cpu_means: (2.0, 2.0 * cpu),
             cpu: ratio(cpu),
             busy_means: (3.0, 3.0),

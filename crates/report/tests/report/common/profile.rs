@@ -96,7 +96,7 @@ pub fn slow() -> Sample {
 fn cell(op: OpKind, device: Direction, pattern: Pattern, bytes: u64, depth: u32) -> Cell {
     let workload = workload(op, pattern, bytes, depth);
     let iops = device.iops(pattern, bytes, depth);
-    let response = f64::from(depth) / iops * 1e9;
+    let latency = f64::from(depth) / iops * 1e9;
     let utilization = 1.0 - 0.06 / f64::from(depth);
     Cell {
         cell: workload.cell(),
@@ -106,11 +106,11 @@ fn cell(op: OpKind, device: Direction, pattern: Pattern, bytes: u64, depth: u32)
         iops: device.estimate(iops),
         rerun_iops: device.estimate(iops),
         bytes_per_s: device.estimate(iops * bytes as f64),
-        response_ns: device.estimate(response),
-        read_response_ns: None,
-        write_response_ns: None,
+        latency_ns: device.estimate(latency),
+        read_latency_ns: None,
+        write_latency_ns: None,
         median_visit: None,
-        histogram: histogram(response),
+        histogram: histogram(latency),
         utilization: Measured::Value(utilization),
         service_ns: Measured::Value(device.estimate(utilization / iops * 1e9)),
         device_share: Measured::not("synthetic"),
@@ -141,12 +141,12 @@ fn cells(sample: &Sample) -> Vec<Cell> {
 fn depth_curve(sample: &Sample, op: OpKind, device: Direction) -> DepthCurve {
     let point = |&depth: &u32| {
         let iops = device.iops(Pattern::Random, 4 * KIB, depth);
-        let response = f64::from(depth) / iops * 1e9;
+        let latency = f64::from(depth) / iops * 1e9;
         DepthPoint {
             depth,
             iops: device.estimate(iops),
-            response_ns: device.estimate(response),
-            p99_ns: Some(response * 1.9),
+            latency_ns: device.estimate(latency),
+            p99_ns: Some(latency * 1.9),
             cpu_us_per_io: Some(device.cpu_us * (0.4 + 0.6 / f64::from(depth))),
         }
     };
@@ -177,7 +177,7 @@ fn size_curve(sample: &Sample, op: OpKind, device: Direction, depth: u32) -> Siz
             bytes,
             bytes_per_s: device.estimate(iops * bytes as f64),
             iops: device.estimate(iops),
-            response_ns: device.estimate(f64::from(depth) / iops * 1e9),
+            latency_ns: device.estimate(f64::from(depth) / iops * 1e9),
             cpu_us_per_io: Some(device.cpu_us),
         }
     };
@@ -218,16 +218,16 @@ fn expectations(sample: &Sample) -> Vec<Expectation> {
         let most = device.iops(Pattern::Random, 4 * KIB, *sample.depths.last().unwrap());
         [0.25, 0.5, 0.75, 0.9].map(|saturation| {
             let alone = device.alone_ns(Pattern::Random, 4 * KIB);
-            let response = alone * (1.0 + 0.3 * saturation / (1.0 - saturation));
+            let latency = alone * (1.0 + 0.3 * saturation / (1.0 - saturation));
             let mm1 = 1e9 / most / (1.0 - saturation);
             Expectation {
                 op,
                 bs_bytes: 4 * KIB,
                 saturation,
                 iops: most * saturation,
-                response_ns: device.estimate(response),
+                latency_ns: device.estimate(latency),
                 mm1_response_ns: mm1,
-                mm1_error_rel: mm1 / response - 1.0,
+                mm1_error_rel: mm1 / latency - 1.0,
             }
         })
     };
@@ -236,13 +236,15 @@ fn expectations(sample: &Sample) -> Vec<Expectation> {
 
 fn advice() -> Vec<Advice> {
     let advice =
-        |subject: &str, use_this: &str, because: &str, next: &str, rule: Option<&str>| Advice {
-            subject: subject.into(),
-            use_this: use_this.into(),
-            because: because.into(),
-            next_best: next.into(),
-            against_rule: rule.map(str::to_owned),
-            ..Advice::default()
+        |subject: &str, recommendation: &str, because: &str, next: &str, rule: Option<&str>| {
+            Advice {
+                subject: subject.into(),
+                recommendation: recommendation.into(),
+                because: because.into(),
+                next_best: next.into(),
+                against_rule: rule.map(str::to_owned),
+                ..Advice::default()
+            }
         };
     vec![
         advice(

@@ -3,11 +3,11 @@
 use super::facts::{environment, target, virtual_disk};
 use super::{KIB, histogram, workload};
 use record::{
-    Arrival, BadBlock, Batching, BlockFault, Bytes, CacheMode, CpuCost, CpuSplit, CpuUpper, Data,
-    DeviceCounters, DirectionResult, EndedBy, ErrorCount, Estimate, Finding, FindingCode, Harness,
-    HistogramSnapshot, IntervalDirection, IntervalResult, Measured, Nanos, OpKind, OpenLoop,
-    Pattern, Preconditioning, Scrub, Scrubbed, Severity, SizeShare, TRIAL_SCHEMA, TimeSummary,
-    Trial, TrialResult, VerifyResult, WarmUp,
+    Arrival, BadBlock, Batching, BlockFault, Bytes, CacheDropped, CacheMode, CpuCost, CpuSplit,
+    CpuUpper, Data, DeviceCounters, DirectionResult, DropCache, EndedBy, ErrorCount, Estimate,
+    Finding, FindingCode, Harness, HistogramSnapshot, IntervalDirection, IntervalResult, Measured,
+    Nanos, OpKind, OpenLoop, Pattern, Preconditioning, Severity, SizeShare, TRIAL_SCHEMA,
+    TimeSummary, Trial, TrialResult, VerifyResult, WarmUp,
 };
 
 fn times(mean: f64, histogram: &HistogramSnapshot) -> TimeSummary {
@@ -39,7 +39,7 @@ pub fn direction_result(iops: f64, bytes: u64, depth: f64) -> DirectionResult {
         errors: 0,
         error_kinds: Vec::new(),
         short: 0,
-        response_ns: Some(times(mean, &histogram)),
+        latency_ns: Some(times(mean, &histogram)),
         completion_ns: Some(times(mean, &histogram)),
         offered_iops: None,
         histogram,
@@ -111,7 +111,7 @@ pub fn clean_trial() -> Trial {
         }),
         findings: Vec::new(),
         environment: Some(environment()),
-        scrubbed: None,
+        cache_dropped: None,
         preconditioning: None,
     }
 }
@@ -125,7 +125,7 @@ pub fn failing_trial() -> Trial {
         ErrorCount { errno: 28, message: "No space left on device".into(), count: 3 },
     ];
     write.short = 2;
-    if let Some(times) = &mut write.response_ns {
+    if let Some(times) = &mut write.latency_ns {
         (times.p99_9, times.p99_99) = (None, None);
     }
     trial.workload.read_percent = 70;
@@ -239,8 +239,8 @@ pub fn open_loop_trial() -> Trial {
         }],
         ..VerifyResult::default()
     });
-    trial.scrubbed = Some(Scrubbed {
-        method: Scrub::Dontneed,
+    trial.cache_dropped = Some(CacheDropped {
+        method: DropCache::Dontneed,
         resident_before_bytes: Some(Bytes(1 << 30)),
         resident_after_bytes: Some(Bytes(0)),
     });
@@ -263,7 +263,7 @@ pub fn open_loop_trial() -> Trial {
             requests_per_call: 3.4,
             error_mean_ns: 912.0,
             error_max_ns: 41_000,
-            waited_for: 1,
+            complete_batch: 1,
             held_mean_ns: None,
             held_max_ns: None,
         });
@@ -301,7 +301,7 @@ fn interval(index: u64, read: &DirectionResult, write: &DirectionResult) -> Inte
         bytes: direction.bytes / 10,
         iops: direction.iops * (1.0 + index as f64 / 1e3),
         bytes_per_s: direction.bytes_per_s,
-        response_ns: direction.response_ns.clone(),
+        latency_ns: direction.latency_ns.clone(),
     };
     IntervalResult {
         begin_ns: Nanos(index * 1_000_000_000),

@@ -6,7 +6,7 @@ use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
 /// The part that is reported, and the start that is not.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct SteadyWindow<'a> {
     measurement: &'a Measurement,
     /// Segments that are left out at the start.
     cut: usize,
@@ -34,7 +34,7 @@ fn merge<'h>(parts: impl Iterator<Item = &'h HistogramSnapshot>) -> HistogramSna
     })
 }
 
-impl<'a> Kept<'a> {
+impl<'a> SteadyWindow<'a> {
     pub(crate) fn of(workload: &Workload, measurement: &'a Measurement) -> Self {
         let mut slices = measurement.tally.slices.clone();
         let whole = measurement.whole_slices();
@@ -91,9 +91,9 @@ impl<'a> Kept<'a> {
         &self.slices[..self.whole]
     }
 
-    pub(crate) fn response(&self, direction: usize) -> HistogramSnapshot {
+    pub(crate) fn latency(&self, direction: usize) -> HistogramSnapshot {
         let segments = self.measurement.tally.segments.iter().skip(self.cut);
-        merge(segments.map(|segment| &segment.response[direction]))
+        merge(segments.map(|segment| &segment.latency[direction]))
     }
 
     pub(crate) fn completion(&self, direction: usize) -> HistogramSnapshot {

@@ -21,7 +21,7 @@ const PURE: f64 = 0.1;
 
 /// How fast a device is now, over what it was when it was profiled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct DriftFactors {
     /// Rate of a loop of one request at a time.
     pub alone: f64,
     /// Response times of open loads then, over now, at the same share of the largest rate.
@@ -34,7 +34,7 @@ pub struct Level {
     pub mixes: f64,
 }
 
-impl Level {
+impl DriftFactors {
     /// As profiled.
     pub const PROFILED: Self = Self::clock(1.0);
 
@@ -62,7 +62,7 @@ impl Predictor {
     /// As [`Predictor::predict_by`].
     pub fn predict_at(
         &self,
-        level: Level,
+        level: DriftFactors,
         model: ModelName,
         mix: &Mix,
         offered: Offered,
@@ -89,10 +89,10 @@ impl Predictor {
         let iops = found.iops.scaled(faster);
         Ok(Prediction {
             offered,
-            response_ns: time(&found.response_ns),
-            read_response_ns: found.read_response_ns.as_ref().map(time),
-            write_response_ns: found.write_response_ns.as_ref().map(time),
-            unloaded_response_ns: time(&found.unloaded_response_ns),
+            latency_ns: time(&found.latency_ns),
+            read_latency_ns: found.read_latency_ns.as_ref().map(time),
+            write_latency_ns: found.write_latency_ns.as_ref().map(time),
+            unloaded_latency_ns: time(&found.unloaded_latency_ns),
             queue_ns: found.queue_ns * slower,
             p99_ns: found.p99_ns.as_ref().map(time),
             concurrency: found.concurrency * slower * faster,
@@ -111,8 +111,8 @@ impl Predictor {
     /// As [`Predictor::predict_by`].
     pub fn predict_near(
         &self,
-        level: Level,
-        ends: &[Level],
+        level: DriftFactors,
+        ends: &[DriftFactors],
         model: ModelName,
         mix: &Mix,
         offered: Offered,
@@ -131,17 +131,17 @@ impl Predictor {
         let of = |value: &dyn Fn(&Prediction) -> Option<&Estimate>| -> Vec<f64> {
             moved.iter().filter_map(value).map(|one| one.value).collect()
         };
-        let response = of(&|one| Some(&one.response_ns));
-        let read = of(&|one| one.read_response_ns.as_ref());
-        let write = of(&|one| one.write_response_ns.as_ref());
-        let alone = of(&|one| Some(&one.unloaded_response_ns));
+        let latency = of(&|one| Some(&one.latency_ns));
+        let read = of(&|one| one.read_latency_ns.as_ref());
+        let write = of(&|one| one.write_latency_ns.as_ref());
+        let alone = of(&|one| Some(&one.unloaded_latency_ns));
         let p99 = of(&|one| one.p99_ns.as_ref());
         let iops = of(&|one| Some(&one.iops));
         let widened = |one: Option<Estimate>, ends: &[f64]| one.map(|one| one.widened(ends));
-        found.response_ns = found.response_ns.widened(&response);
-        found.read_response_ns = widened(found.read_response_ns, &read);
-        found.write_response_ns = widened(found.write_response_ns, &write);
-        found.unloaded_response_ns = found.unloaded_response_ns.widened(&alone);
+        found.latency_ns = found.latency_ns.widened(&latency);
+        found.read_latency_ns = widened(found.read_latency_ns, &read);
+        found.write_latency_ns = widened(found.write_latency_ns, &write);
+        found.unloaded_latency_ns = found.unloaded_latency_ns.widened(&alone);
         found.p99_ns = widened(found.p99_ns, &p99);
         found.iops = found.iops.widened(&iops);
         found.max_iops = found.max_iops.widened(&max_iops);
@@ -152,14 +152,14 @@ impl Predictor {
     ///
     /// # Errors
     /// As [`Predictor::max_rate`].
-    pub fn max_rate_at(&self, level: Level, mix: &Mix) -> Result<Estimate, PredictError> {
+    pub fn max_rate_at(&self, level: DriftFactors, mix: &Mix) -> Result<Estimate, PredictError> {
         Ok(self.max_rate(mix)?.scaled(self.deep_at(level, mix)))
     }
 
     /// The largest rate of a mix at a level, over that of the profile. Reads and writes take their
     /// turns, each for as long as the device needs for its part; what mixes do beyond that counts
     /// in whole where each takes a tenth of the time, and less where one takes less.
-    pub(super) fn deep_at(&self, level: Level, mix: &Mix) -> f64 {
+    pub(super) fn deep_at(&self, level: DriftFactors, mix: &Mix) -> f64 {
         let reads = share(mix, |class| class.op == OpKind::Read);
         let alike = level.reads.to_bits() == level.writes.to_bits()
             && level.mixes.to_bits() == 1f64.to_bits();

@@ -29,7 +29,7 @@ const TRIMMED: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Means {
     /// Over all requests.
-    pub(super) response_ns: f64,
+    pub(super) latency_ns: f64,
     /// Of the reads, and of the writes, where there are both.
     pub(super) read_ns: Option<f64>,
     pub(super) write_ns: Option<f64>,
@@ -38,11 +38,11 @@ pub(super) struct Means {
 /// What stalls add to reads and to writes of the profile's open loads, as shares of their median
 /// visits; `None` where too few loads tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Evened {
+pub(super) struct StallSmoothing {
     added: [Option<f64>; 2],
 }
 
-impl Evened {
+impl StallSmoothing {
     /// Of these open loads.
     pub(super) fn of(loads: &[(&Cell, Mix)]) -> Self {
         let added = |op: OpKind| {
@@ -68,18 +68,18 @@ impl Evened {
             (Some(added), Some((middle, _))) => Some(middle * (1.0 + added)),
             _ => measured,
         };
-        let all = cell.response_ns.value;
+        let all = cell.latency_ns.value;
         let reads = share(mix, |class| class.op == OpKind::Read);
         if reads >= 1.0 || reads <= 0.0 {
             let op = if reads >= 1.0 { OpKind::Read } else { OpKind::Write };
-            let response_ns = of(op, None).unwrap_or(all);
-            return Means { response_ns, read_ns: None, write_ns: None };
+            let latency_ns = of(op, None).unwrap_or(all);
+            return Means { latency_ns, read_ns: None, write_ns: None };
         }
-        let read_ns = of(OpKind::Read, cell.read_response_ns);
-        let write_ns = of(OpKind::Write, cell.write_response_ns);
+        let read_ns = of(OpKind::Read, cell.read_latency_ns);
+        let write_ns = of(OpKind::Write, cell.write_latency_ns);
         let both = read_ns.zip(write_ns);
-        let response_ns = both.map_or(all, |(read, write)| reads * read + (1.0 - reads) * write);
-        Means { response_ns, read_ns, write_ns }
+        let latency_ns = both.map_or(all, |(read, write)| reads * read + (1.0 - reads) * write);
+        Means { latency_ns, read_ns, write_ns }
     }
 }
 
@@ -89,10 +89,10 @@ fn pair(cell: &Cell, mix: &Mix, op: OpKind) -> Option<(f64, f64)> {
     let middle = cell.median_visit.as_ref()?;
     let of_op = share(mix, |class| class.op == op);
     let (middle, mean) = match op {
-        _ if of_op >= 1.0 => (middle.response_ns, cell.response_ns.value),
+        _ if of_op >= 1.0 => (middle.latency_ns, cell.latency_ns.value),
         _ if of_op <= 0.0 => return None,
-        OpKind::Read => (middle.read_response_ns?, cell.read_response_ns?),
-        OpKind::Write => (middle.write_response_ns?, cell.write_response_ns?),
+        OpKind::Read => (middle.read_latency_ns?, cell.read_latency_ns?),
+        OpKind::Write => (middle.write_latency_ns?, cell.write_latency_ns?),
     };
     (middle > 0.0).then_some((middle, mean))
 }
@@ -114,13 +114,13 @@ mod tests {
         let ((all, middle), (read, middle_read), (write, middle_write)) =
             (of_visits(&both), of_visits(reads), of_visits(writes));
         let cell = Cell {
-            response_ns: Estimate::symmetric(all, 0.1 * all, visits(reads)),
-            read_response_ns: Some(read),
-            write_response_ns: Some(write),
+            latency_ns: Estimate::symmetric(all, 0.1 * all, visits(reads)),
+            read_latency_ns: Some(read),
+            write_latency_ns: Some(write),
             median_visit: Some(MedianVisit {
-                response_ns: middle,
-                read_response_ns: Some(middle_read),
-                write_response_ns: Some(middle_write),
+                latency_ns: middle,
+                read_latency_ns: Some(middle_read),
+                write_latency_ns: Some(middle_write),
             }),
             ..cell(4096, 1, Some(100 + at as u64), 100.0, all)
         };
@@ -132,10 +132,10 @@ mod tests {
         u32::try_from(of.len()).unwrap()
     }
 
-    fn evened(loads: &[(Cell, Mix)]) -> Evened {
+    fn evened(loads: &[(Cell, Mix)]) -> StallSmoothing {
         let loads: Vec<(&Cell, Mix)> =
             loads.iter().map(|(cell, mix)| (cell, mix.clone())).collect();
-        Evened::of(&loads)
+        StallSmoothing::of(&loads)
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
             let means = evened.means(cell, mix);
             assert!((means.read_ns.unwrap() / 1e6 - expected).abs() < 1e-9, "{means:?}");
             assert!((means.write_ns.unwrap() / 3e6 - expected).abs() < 1e-9, "{means:?}");
-            assert!((means.response_ns / 2e6 - expected).abs() < 1e-9, "{means:?}");
+            assert!((means.latency_ns / 2e6 - expected).abs() < 1e-9, "{means:?}");
         }
     }
 
@@ -166,7 +166,7 @@ mod tests {
         let means = evened(&loads).means(&loads[3].0, &loads[3].1);
         assert!((means.read_ns.unwrap() - 1e5).abs() < 1e-6, "{means:?}");
         assert!((means.write_ns.unwrap() - 2e5).abs() < 1e-6, "{means:?}");
-        assert!((means.response_ns - 1.5e5).abs() < 1e-6, "{means:?}");
+        assert!((means.latency_ns - 1.5e5).abs() < 1e-6, "{means:?}");
     }
 
     #[test]
@@ -174,14 +174,14 @@ mod tests {
         let few: Vec<(Cell, Mix)> =
             (0..7).map(|at| load(at, &[1e6, 1e6, 2e6], &[3e6, 3e6, 4e6])).collect();
         let as_measured = |cell: &Cell| Means {
-            response_ns: cell.response_ns.value,
-            read_ns: cell.read_response_ns,
-            write_ns: cell.write_response_ns,
+            latency_ns: cell.latency_ns.value,
+            read_ns: cell.read_latency_ns,
+            write_ns: cell.write_latency_ns,
         };
         let close = |means: Means, (cell, _): &(Cell, Mix)| {
             let measured = as_measured(cell);
             assert_eq!((means.read_ns, means.write_ns), (measured.read_ns, measured.write_ns));
-            assert!((means.response_ns / measured.response_ns - 1.0).abs() < 1e-9, "{means:?}");
+            assert!((means.latency_ns / measured.latency_ns - 1.0).abs() < 1e-9, "{means:?}");
         };
         close(evened(&few).means(&few[0].0, &few[0].1), &few[0]);
         let mut many: Vec<(Cell, Mix)> =

@@ -47,7 +47,7 @@ struct Place {
 
 /// One simulated device with its time, shared by the jobs of a trial and kept between trials.
 #[derive(Debug)]
-pub struct Room {
+pub struct SimHost {
     now: Nanos,
     device: AnyDevice,
     /// By token.
@@ -66,7 +66,7 @@ pub struct Room {
     busy_since: Nanos,
 }
 
-impl Room {
+impl SimHost {
     /// A room at time zero; `name` is what the device's counters are called.
     #[must_use]
     pub fn new(device: AnyDevice, name: String) -> Self {

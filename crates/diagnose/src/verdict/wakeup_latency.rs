@@ -6,7 +6,7 @@
 //! over it. What a thread takes to run again after the shortest of them is no sleep of the processor
 //! and is taken off. Requests one behind the other, of which profiles are made, find it awake.
 
-use super::tally::Tally;
+use super::interval_totals::IntervalTotals;
 use record::WakeUp;
 
 /// Steps of the average over idle times.
@@ -14,7 +14,7 @@ const STEPS: u32 = 64;
 
 /// What a request takes longer, in nanoseconds, where the device is as idle as in this stretch; 0
 /// where nothing was measured.
-pub(crate) fn added_ns(wake_ups: &[WakeUp], tally: &Tally) -> f64 {
+pub(crate) fn added_ns(wake_ups: &[WakeUp], tally: &IntervalTotals) -> f64 {
     let (Some(shortest), Some(busy)) = (wake_ups.first(), tally.utilization()) else { return 0.0 };
     if tally.iops() <= 0.0 {
         return 0.0;
@@ -43,7 +43,7 @@ fn late_ns(wake_ups: &[WakeUp], slept_ns: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::tally::OpTally;
+    use crate::verdict::interval_totals::OpTally;
 
     const MEASURED: [WakeUp; 3] = [
         WakeUp { slept_ns: 100_000, late_ns: 5_000 },
@@ -51,9 +51,9 @@ mod tests {
         WakeUp { slept_ns: 1_600_000, late_ns: 40_000 },
     ];
 
-    fn second(requests: f64, busy: f64) -> Tally {
+    fn second(requests: f64, busy: f64) -> IntervalTotals {
         let all = OpTally { requests: Some(requests), ..OpTally::default() };
-        Tally { seconds: 1.0, all, busy_s: Some(busy), ..Tally::default() }
+        IntervalTotals { seconds: 1.0, all, busy_s: Some(busy), ..IntervalTotals::default() }
     }
 
     #[test]

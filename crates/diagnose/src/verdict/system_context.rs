@@ -11,7 +11,7 @@ const PROCESSORS_FULL: f64 = 0.05;
 
 /// Context over a stretch of time. `None` is "not known".
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct SystemContext {
     /// Share of time in which some task waited for I/O.
     pub(crate) io_some: Option<f64>,
     /// Share of the processors' time that the host took.
@@ -41,7 +41,7 @@ pub(crate) struct TracedSums {
     pub(crate) processes: Vec<(u32, String, f64)>,
 }
 
-impl Surroundings {
+impl SystemContext {
     /// Of a stretch: its intervals, and all contexts.
     pub(crate) fn of(intervals: &[&Interval], contexts: &[Context]) -> Self {
         let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {

@@ -145,7 +145,7 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
             extras.insert(format!("{name}_bytes_per_s"), bytes / ms * 1e3);
         }
     }
-    // The trial ends when the watch does; it begins after its files were opened and scrubbed.
+    // The trial ends when the watch does; it begins after its files were opened and their cached pages dropped.
     let end = looks.last().map_or(0.0, |look| look.at_ms);
     let (begin, throttle) = (end - copy.0 - throttled.0, end - throttled.0);
     for (name, from, to) in [("copy", begin, throttle), ("throttled", throttle, end)] {

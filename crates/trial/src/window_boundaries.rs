@@ -5,12 +5,12 @@
 //! job on a slow device passes several at once; the slices between are empty, which is right.
 
 use crate::pace::Arrivals;
-use crate::{Board, IntervalTally, SLICES_PER_SEGMENT, Slice, Window};
+use crate::{IntervalTally, JobCounters, SLICES_PER_SEGMENT, Slice, Window};
 use record::Nanos;
 
 /// The edges that a job has passed, and the next one.
 #[derive(Debug)]
-pub(crate) struct Edges {
+pub(crate) struct WindowBoundaries {
     window: Window,
     interval: Option<Nanos>,
     counting: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Edges {
     interval_end: Nanos,
 }
 
-impl Edges {
+impl WindowBoundaries {
     pub(crate) fn new(window: Window, interval: Option<Nanos>) -> Self {
         Self {
             window,
@@ -35,7 +35,7 @@ impl Edges {
         }
     }
 
-    /// The time at which [`Edges::pass`] is due.
+    /// The time at which [`WindowBoundaries::pass`] is due.
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
         self.next
@@ -52,7 +52,7 @@ impl Edges {
         &mut self,
         now: Nanos,
         end: Nanos,
-        board: &Board,
+        board: &JobCounters,
         mut arrivals: Option<&mut Arrivals>,
     ) {
         if self.over || now < self.window.begin {

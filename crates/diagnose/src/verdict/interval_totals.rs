@@ -6,7 +6,7 @@
 //! operations together is used where those for each are missing. Discards and flushes are left out
 //! wherever the source keeps them apart.
 
-use record::{Figure, Friedman, Interval, Misleading, Numbers, OpInterval};
+use record::{Figure, Interval, Misleading, Numbers, OpInterval, UtilizationLaw};
 
 /// The longest clock tick of a kernel, in seconds.
 const TICK_S: f64 = 0.01;
@@ -26,7 +26,7 @@ pub(crate) struct OpTally {
 
 /// Sums over some intervals of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Tally {
+pub(crate) struct IntervalTotals {
     /// Intervals.
     pub(crate) intervals: u32,
     /// Their length together, in seconds.
@@ -68,8 +68,8 @@ impl OpTally {
         let by_rate = value(op.bytes_per_s).map(|rate| rate * seconds);
         let by_size = requests.zip(value(op.request_bytes)).map(|(count, size)| count * size);
         let nothing = requests.filter(|&count| count == 0.0);
-        let time_ns = requests.zip(value(op.response_ns)).map(|(count, time)| count * time);
-        let step_ns = op.response_ns.map_or(0.0, |figure| figure.resolution);
+        let time_ns = requests.zip(value(op.latency_ns)).map(|(count, time)| count * time);
+        let step_ns = op.latency_ns.map_or(0.0, |figure| figure.resolution);
         Self {
             requests,
             bytes: by_rate.or(by_size).or(nothing),
@@ -94,7 +94,7 @@ impl OpTally {
     }
 
     /// Mean response time.
-    pub(crate) fn response_ns(&self) -> Option<f64> {
+    pub(crate) fn latency_ns(&self) -> Option<f64> {
         self.time_ns.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(t, n)| t / n)
     }
 
@@ -104,7 +104,7 @@ impl OpTally {
     }
 }
 
-impl Tally {
+impl IntervalTotals {
     /// Of one interval.
     pub(crate) fn of(interval: &Interval) -> Self {
         let seconds = interval.duration_ns as f64 / 1e9;
@@ -207,12 +207,12 @@ impl Tally {
 
     /// Mean response time: from the times of requests, else by Little's law from the concurrency
     /// that the source tells.
-    pub(crate) fn response_ns(&self) -> Option<f64> {
+    pub(crate) fn latency_ns(&self) -> Option<f64> {
         let by_little = || {
             let (present, count) = self.present_s.zip(self.all.requests)?;
             (count > 0.0).then(|| present * 1e9 / count)
         };
-        self.all.response_ns().or_else(by_little)
+        self.all.latency_ns().or_else(by_little)
     }
 
     /// How coarsely the response time is told, as a share of it.
@@ -231,9 +231,9 @@ impl Tally {
             read_share: self.read_share(),
             bytes_per_s: self.bytes_per_s(),
             request_bytes: self.all.request_bytes(),
-            response_ns: self.response_ns(),
-            read_response_ns: self.read.response_ns(),
-            write_response_ns: self.write.response_ns(),
+            latency_ns: self.latency_ns(),
+            read_latency_ns: self.read.latency_ns(),
+            write_latency_ns: self.write.latency_ns(),
             concurrency: self.concurrency(),
             utilization: self.utilization(),
         }
@@ -241,14 +241,14 @@ impl Tally {
 
     /// Friedman's split (Friedman, the three formulae after Figure 8; the second is printed with a
     /// plus where it divides).
-    pub(crate) fn friedman(&self) -> Option<Friedman> {
-        let (utilization, response) = self.utilization().zip(self.response_ns())?;
+    pub(crate) fn utilization_law(&self) -> Option<UtilizationLaw> {
+        let (utilization, latency) = self.utilization().zip(self.latency_ns())?;
         let rate = self.iops();
         if rate <= 0.0 {
             return None;
         }
         let service_ns = utilization * 1e9 / rate;
-        Some(Friedman { utilization, service_ns, queue_ns: (response - service_ns).max(0.0) })
+        Some(UtilizationLaw { utilization, service_ns, queue_ns: (latency - service_ns).max(0.0) })
     }
 
     /// What other tools would print of the same counters.
@@ -257,7 +257,7 @@ impl Tally {
         Misleading {
             disk_time_percent: present.map(|present| (present * 100.0).min(100.0)),
             queue_length: present,
-            svctm_ns: self.friedman().map(|split| split.service_ns),
+            svctm_ns: self.utilization_law().map(|split| split.service_ns),
             iostat_busy_percent: self.utilization().map(|share| share * 100.0),
         }
     }
@@ -281,13 +281,13 @@ pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn interval(reads: f64, response_ns: f64, busy: f64) -> Interval {
+    fn interval(reads: f64, latency_ns: f64, busy: f64) -> Interval {
         Interval {
             duration_ns: 1_000_000_000,
             read: OpInterval {
                 per_s: Some(Figure::measured(reads, 0.0)),
                 bytes_per_s: Some(Figure::measured(reads * 4096.0, 0.0)),
-                response_ns: Some(Figure::measured(response_ns, 0.0)),
+                latency_ns: Some(Figure::measured(latency_ns, 0.0)),
                 ..OpInterval::default()
             },
             write: OpInterval { per_s: Some(Figure::measured(0.0, 0.0)), ..OpInterval::default() },
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn a_response_time_over_intervals_weighs_requests_and_not_intervals() {
         let (quiet, busy) = (interval(10.0, 1e6, 0.01), interval(990.0, 3e6, 0.99));
-        let tally = Tally::over([&quiet, &busy]);
-        assert_eq!(tally.response_ns(), Some((10.0 * 1e6 + 990.0 * 3e6) / 1000.0));
+        let tally = IntervalTotals::over([&quiet, &busy]);
+        assert_eq!(tally.latency_ns(), Some((10.0 * 1e6 + 990.0 * 3e6) / 1000.0));
         assert_eq!((tally.iops(), tally.utilization()), (500.0, Some(0.5)));
         assert!((tally.concurrency().unwrap() - 1.49).abs() < 1e-9);
         assert_eq!(tally.read_share(), Some(1.0));
@@ -309,14 +309,14 @@ mod tests {
     #[test]
     fn friedmans_split_is_that_of_his_formulae() {
         // 100 requests/s, half of the time busy, 15 ms each: S = 5 ms, Q = 10 ms.
-        let split = Tally::of(&interval(100.0, 15e6, 0.5)).friedman().unwrap();
+        let split = IntervalTotals::of(&interval(100.0, 15e6, 0.5)).utilization_law().unwrap();
         assert!((split.service_ns - 5e6).abs() < 1.0 && (split.queue_ns - 10e6).abs() < 1.0);
-        assert_eq!(Tally::of(&interval(0.0, 0.0, 0.0)).friedman(), None);
+        assert_eq!(IntervalTotals::of(&interval(0.0, 0.0, 0.0)).utilization_law(), None);
     }
 
     #[test]
     fn percent_disk_time_is_cut_at_a_hundred_and_the_queue_length_is_not() {
-        let shown = Tally::of(&interval(1000.0, 4e6, 1.0)).misleading();
+        let shown = IntervalTotals::of(&interval(1000.0, 4e6, 1.0)).misleading();
         assert_eq!(shown.disk_time_percent, Some(100.0));
         assert_eq!(shown.queue_length, Some(4.0));
         assert_eq!(shown.svctm_ns, Some(1e6));
@@ -325,8 +325,8 @@ mod tests {
     #[test]
     fn what_one_interval_lacks_is_unknown_of_the_sum() {
         let blind = Interval { busy_share: None, ..interval(10.0, 1e6, 0.0) };
-        let tally = Tally::over([&interval(10.0, 1e6, 0.1), &blind]);
+        let tally = IntervalTotals::over([&interval(10.0, 1e6, 0.1), &blind]);
         assert_eq!(tally.utilization(), None);
-        assert_eq!(tally.response_ns(), Some(1e6));
+        assert_eq!(tally.latency_ns(), Some(1e6));
     }
 }

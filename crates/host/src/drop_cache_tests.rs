@@ -1,4 +1,4 @@
-//! Each way to scrub, on a real file whose pages are in the cache.
+//! Each way to drop cached pages, on a real file whose pages are in the cache.
 
 use super::*;
 use std::fs::File;
@@ -28,22 +28,22 @@ fn area(file: &File) -> Area<'_> {
     Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(AREA) }
 }
 
-fn scrubbed(method: Scrub) -> Option<Scrubbed> {
+fn cache_dropped(method: DropCache) -> Option<CacheDropped> {
     let (file, directory) = cached_file()?;
     let areas = [area(file.as_file())];
-    scrub(&Roots::default(), method, &areas, &[directory], &|| false).unwrap()
+    drop_cache(&Roots::default(), method, &areas, &[directory], &|| false).unwrap()
 }
 
 #[test]
 fn dontneed_drops_the_area_and_the_counts_say_so() {
-    let Some(scrubbed) = scrubbed(Scrub::Dontneed) else { return };
-    assert_eq!(scrubbed.resident_before_bytes, Some(Bytes(AREA)));
-    assert_eq!(scrubbed.resident_after_bytes, Some(Bytes(0)));
+    let Some(cache_dropped) = cache_dropped(DropCache::Dontneed) else { return };
+    assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
+    assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
 }
 
 #[test]
 fn nothing_is_done_where_nothing_is_asked() {
-    assert_eq!(scrubbed(Scrub::None), None);
+    assert_eq!(cache_dropped(DropCache::None), None);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
     let error = drop_caches(&roots).unwrap_err();
     assert_eq!(error.exit_code(), 4);
     let text = error.to_string();
-    assert!(text.contains("takes root") && text.contains("--scrub dontneed"), "{text}");
+    assert!(text.contains("takes root") && text.contains("--drop-cache dontneed"), "{text}");
 }
 
 #[test]
@@ -89,7 +89,8 @@ fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
         false
     };
     let outcome =
-        scrub(&Roots::default(), Scrub::ScratchRead, &areas, &[directory], &never).unwrap();
+        drop_cache(&Roots::default(), DropCache::ScratchRead, &areas, &[directory], &never)
+            .unwrap();
     assert_eq!(outcome.unwrap().resident_after_bytes, Some(Bytes(0)));
     assert_eq!(looks.get(), 1, "a look before each stretch, and none was read");
 }
@@ -99,9 +100,9 @@ fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
     let place = PathBuf::from("/dev/shm");
     let Ok(file) = create_nameless(&place) else { return };
     let areas = [Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(1) }];
-    let error = scrub(&Roots::default(), Scrub::ScratchRead, &areas, &[place], &|| false);
+    let error = drop_cache(&Roots::default(), DropCache::ScratchRead, &areas, &[place], &|| false);
     let text = error.unwrap_err().to_string();
-    assert!(text.contains("--scrub dontneed"), "{text}");
+    assert!(text.contains("--drop-cache dontneed"), "{text}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl LiveHistogram {
 struct LiveCounts {
     ios: Counter,
     bytes: Counter,
-    response_ns: Counter,
+    latency_ns: Counter,
     completion_ns: Counter,
 }
 
@@ -95,42 +95,42 @@ struct LiveCounts {
 pub(crate) struct BatchSums {
     pub(crate) ios: u64,
     bytes: u64,
-    response_ns: u64,
+    latency_ns: u64,
 }
 
 impl BatchSums {
     #[inline]
-    pub(crate) fn add(&mut self, bytes: u32, response_ns: u64) {
+    pub(crate) fn add(&mut self, bytes: u32, latency_ns: u64) {
         self.ios += 1;
         self.bytes += u64::from(bytes);
-        self.response_ns += response_ns;
+        self.latency_ns += latency_ns;
     }
 }
 
 /// What is known of one job.
 #[derive(Debug)]
-pub struct Board {
+pub struct JobCounters {
     counts: [LiveCounts; 2],
-    response: [LiveHistogram; 2],
+    latency: [LiveHistogram; 2],
     completion: [LiveHistogram; 2],
     beat: AtomicU64,
     in_flight: AtomicU32,
     kept: Mutex<JobTally>,
 }
 
-impl Default for Board {
+impl Default for JobCounters {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Board {
+impl JobCounters {
     /// Nothing known yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
             counts: Default::default(),
-            response: [const { LiveHistogram::new() }; 2],
+            latency: [const { LiveHistogram::new() }; 2],
             completion: [const { LiveHistogram::new() }; 2],
             beat: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
@@ -140,8 +140,8 @@ impl Board {
 
     /// The histogram of response times of a direction.
     #[inline]
-    pub(crate) fn response(&self, direction: usize) -> &LiveHistogram {
-        &self.response[direction]
+    pub(crate) fn latency(&self, direction: usize) -> &LiveHistogram {
+        &self.latency[direction]
     }
 
     /// Adds the sums over a batch of requests.
@@ -151,8 +151,8 @@ impl Board {
             let counts = &self.counts[direction];
             counts.ios.add(sums.ios);
             counts.bytes.add(sums.bytes);
-            counts.response_ns.add(sums.response_ns);
-            self.response[direction].fill();
+            counts.latency_ns.add(sums.latency_ns);
+            self.latency[direction].fill();
         }
     }
 
@@ -170,7 +170,7 @@ impl Board {
         for (direction, counts) in self.counts.iter().enumerate() {
             slice.ios[direction] = counts.ios.take();
             slice.bytes[direction] = counts.bytes.take();
-            slice.response_ns[direction] = counts.response_ns.take();
+            slice.latency_ns[direction] = counts.latency_ns.take();
             slice.completion_ns[direction] = counts.completion_ns.take();
         }
         slice
@@ -179,7 +179,7 @@ impl Board {
     /// Takes the histograms since the last edge: response and completion times.
     pub(crate) fn drain_histograms(&self) -> [[HistogramSnapshot; 2]; 2] {
         let drain = |pair: &[LiveHistogram; 2]| [pair[0].drain(), pair[1].drain()];
-        [drain(&self.response), drain(&self.completion)]
+        [drain(&self.latency), drain(&self.completion)]
     }
 
     /// What is kept at edges.
@@ -232,26 +232,26 @@ mod tests {
 
     #[test]
     fn what_was_booked_since_the_last_edge_is_known_without_the_job() {
-        let board = Board::new();
+        let board = JobCounters::new();
         board.kept().begin_segment();
         board.kept().slices.push(Slice::default());
-        for (direction, bytes, response_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
+        for (direction, bytes, latency_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
             let mut sums = BatchSums::default();
-            sums.add(bytes, response_ns);
+            sums.add(bytes, latency_ns);
             board.book(direction, &sums);
         }
-        board.response(1).record(3_000, 0);
+        board.latency(1).record(3_000, 0);
         let tally = board.take();
         assert_eq!(tally.slices[0].ios, [1, 1]);
         assert_eq!(tally.slices[0].bytes, [4096, 512]);
-        assert_eq!(tally.slices[0].response_ns, [1_000, 3_000]);
-        assert_eq!(tally.segments[0].response[1].buckets, [(bucket_index(3_000) as u32, 1)]);
+        assert_eq!(tally.slices[0].latency_ns, [1_000, 3_000]);
+        assert_eq!(tally.segments[0].latency[1].buckets, [(bucket_index(3_000) as u32, 1)]);
         assert_eq!(board.take().slices.len(), 0);
     }
 
     #[test]
     fn silence_counts_only_while_requests_are_in_flight() {
-        let board = Board::new();
+        let board = JobCounters::new();
         board.beat(Nanos(100));
         assert_eq!(board.silence(Nanos(500)), Nanos(0));
         board.set_in_flight(2);

@@ -5,8 +5,8 @@
 //! the page cache, and programs that wait for a processor ask late. Rejected: judging the whole at
 //! once, which cannot say in which hour something was wrong.
 
-use super::judge::{Judgement, Stretch, rival};
-use super::pinned::Pin;
+use super::constant_rate::ConstantRate;
+use super::judge::{Judgement, Segment, alternative};
 use super::{Judged, alike_in_time, causes, judge, notes, same_load};
 use record::{Confidence, Verdict};
 
@@ -43,7 +43,7 @@ fn chance_pins(judged: &mut [Judged<'_>]) {
         if moved {
             let judgement = &mut judged[index].judgement;
             judgement.pin = None;
-            judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
+            judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Capped);
             judgement.confidence = Confidence::Likely;
         }
     }
@@ -59,7 +59,7 @@ fn comes_and_goes(judged: &mut [Judged<'_>]) {
             unharmed && is_slow(other) && same_load(&one.stretch.tally, &other.stretch.tally)
         });
         let Some(verdict) = slow.map(|other| other.judgement.verdict) else { continue };
-        judged[index].judgement.against(rival(
+        judged[index].judgement.against(alternative(
             verdict,
             "Under the same load the device was slow at another time: what makes it so may come and \
              go.",
@@ -75,7 +75,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
         let one = &judged[index];
         let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
-        let rate = |stretch: &Stretch<'_>| {
+        let rate = |stretch: &Segment<'_>| {
             if pin.bytes {
                 stretch.tally.bytes_per_s().unwrap_or(0.0)
             } else {
@@ -94,7 +94,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
             below_cap(&mut judged[at].judgement, &pin);
         }
         let judgement = &mut judged[index].judgement;
-        judgement.rivals.retain(|rival| rival.verdict != Verdict::Capped);
+        judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Capped);
         let slow = judgement.verdict;
         judgement.verdict = Verdict::Capped;
         judgement.confidence = Confidence::Likely;
@@ -105,7 +105,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
             pin.text()
         );
         judgement.evidence.push(judge::evidence("pinned at", pin.per_s, "1/s"));
-        judgement.against(rival(
+        judgement.against(alternative(
             slow,
             "The device may be slower only where many requests wait.",
             "The provider's limit for this volume, or a trial of our own at that depth.",
@@ -123,16 +123,16 @@ fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
         Verdict::Slow | Verdict::SlowAndOverloaded => {}
         _ => return false,
     }
-    let (Some((look, response)), true) = (judged.stretch.best_look(), share < 1.0) else {
+    let (Some((look, latency)), true) = (judged.stretch.best_look(), share < 1.0) else {
         return false;
     };
     let distance_ns = share * 1e9 / judged.stretch.tally.iops().max(1e-9);
     let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
-    response <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
+    latency <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
 }
 
 /// Below a cap that another stretch shows, requests wait no longer than it makes them.
-fn below_cap(judgement: &mut Judgement, pin: &Pin) {
+fn below_cap(judgement: &mut Judgement, pin: &ConstantRate) {
     if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
         return;
     }
@@ -144,13 +144,13 @@ fn below_cap(judgement: &mut Judgement, pin: &Pin) {
          as its profile says.",
         pin.text()
     );
-    judgement.rivals.retain(|rival| rival.verdict != Verdict::Healthy);
-    judgement.against(rival(
+    judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Healthy);
+    judgement.against(alternative(
         slow,
         "The device may be slower at this load as well.",
         "A trial of our own at depth 1.",
     ));
-    judgement.against(rival(
+    judgement.against(alternative(
         Verdict::Capped,
         "The cap costs time before it is reached.",
         "The provider's limit for this volume.",
@@ -167,14 +167,14 @@ fn write_back(judged: &mut [Judged<'_>]) {
         let spare = one.stretch.tally.iops() < 0.2 * look.max_iops;
         let claim = format!(
             "The page cache writes back: its requests wait for each other ({}), as expected.",
-            record::format_nanos(one.stretch.tally.response_ns().unwrap_or(0.0))
+            record::format_nanos(one.stretch.tally.latency_ns().unwrap_or(0.0))
         );
         let judgement = &mut one.judgement;
         judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
         judgement.confidence = Confidence::Likely;
         judgement.claim = claim;
-        judgement.rivals.retain(|rival| rival.verdict != judgement.verdict);
-        judgement.against(rival(
+        judgement.alternatives.retain(|alternative| alternative.verdict != judgement.verdict);
+        judgement.against(alternative(
             Verdict::Overloaded,
             "Somebody may wait for these writes (fsync, or readers in the same queue).",
             "Response times of the program, or the tracer's list of processes.",
@@ -187,7 +187,7 @@ fn late(judged: &mut [Judged<'_>]) {
     for one in judged {
         let stretch = &one.stretch;
         let late = one.judgement.verdict == Verdict::Overloaded && stretch.around.processors_full();
-        let (Some((look, response)), true) = (stretch.best_look(), late) else { continue };
+        let (Some((look, latency)), true) = (stretch.best_look(), late) else { continue };
         let saturation = stretch.tally.iops() / look.max_iops;
         let in_bursts = stretch.known.busy
             && stretch.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
@@ -197,7 +197,7 @@ fn late(judged: &mut [Judged<'_>]) {
         let claim = format!(
             "The processors have no time left, so that programs ask late and for much at once: \
              requests wait for each other ({}), as expected, and the rate is only {} of the largest.",
-            record::format_nanos(response),
+            record::format_nanos(latency),
             crate::words::percent(saturation)
         );
         let idle = stretch.around.idle.unwrap_or(0.0);
@@ -206,8 +206,8 @@ fn late(judged: &mut [Judged<'_>]) {
         judgement.confidence = Confidence::Likely;
         judgement.claim = claim;
         judgement.evidence.push(judge::evidence("processors' time left", idle, "share"));
-        judgement.rivals.retain(|rival| rival.verdict != Verdict::NotTheDisk);
-        judgement.against(rival(
+        judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::NotTheDisk);
+        judgement.against(alternative(
             Verdict::Overloaded,
             "The programs may ask in bursts by themselves.",
             "The same while the processors have time left.",

@@ -11,12 +11,12 @@ use std::sync::{Arc, OnceLock};
 
 /// A profile that devices can be held against.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct FittedProfile {
     profile: Profile,
     predictor: OnceLock<Arc<Predictor>>,
 }
 
-impl Prepared {
+impl FittedProfile {
     /// Of a profile; nothing is fitted yet.
     #[must_use]
     pub fn new(profile: Profile) -> Self {

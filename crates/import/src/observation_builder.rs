@@ -55,7 +55,7 @@ pub(crate) struct Counts {
 
 /// An observation in the making.
 #[derive(Debug, Default)]
-pub(crate) struct Sheet {
+pub(crate) struct ObservationBuilder {
     source: &'static str,
     /// The machine.
     pub(crate) host: Option<String>,
@@ -78,7 +78,7 @@ pub(crate) struct Sheet {
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Sheet {
+impl ObservationBuilder {
     /// An empty one of this source.
     pub(crate) fn new(source: &'static str) -> Self {
         Self { source, ..Self::default() }
@@ -214,17 +214,17 @@ fn complete(interval: &mut Interval) {
     all.per_s = all.per_s.or_else(|| sum(read.per_s, write.per_s));
     all.bytes_per_s = all.bytes_per_s.or_else(|| sum(read.bytes_per_s, write.bytes_per_s));
     all.merged_per_s = all.merged_per_s.or_else(|| sum(read.merged_per_s, write.merged_per_s));
-    all.response_ns = all.response_ns.or_else(|| weighted(&read, &write));
+    all.latency_ns = all.latency_ns.or_else(|| weighted(&read, &write));
     without_requests(all);
     all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
     if interval.concurrency.is_none()
         && let Some(rate) = all.per_s
     {
-        interval.concurrency = match all.response_ns {
+        interval.concurrency = match all.latency_ns {
             _ if rate.value == 0.0 => Some(Figure::derived(0.0, rate.resolution)),
-            Some(response) => Some(Figure::derived(
-                rate.value * response.value / 1e9,
-                rate.value * response.resolution / 1e9,
+            Some(latency) => Some(Figure::derived(
+                rate.value * latency.value / 1e9,
+                rate.value * latency.resolution / 1e9,
             )),
             None => None,
         };
@@ -235,7 +235,7 @@ fn complete(interval: &mut Interval) {
 fn without_requests(op: &mut OpInterval) {
     if op.per_s.is_some_and(|rate| rate.value == 0.0) {
         op.request_bytes = None;
-        op.response_ns = None;
+        op.latency_ns = None;
     }
 }
 
@@ -258,12 +258,12 @@ fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
     let share = |op: &OpInterval| {
         let rate = op.per_s?.value;
         // The response of no requests is unknown and counts for nothing.
-        let response = match op.response_ns {
-            Some(response) => response,
+        let latency = match op.latency_ns {
+            Some(latency) => latency,
             None if rate == 0.0 => Figure::derived(0.0, 0.0),
             None => return None,
         };
-        Some((rate, response))
+        Some((rate, latency))
     };
     let ((reads, read), (writes, write)) = (share(read)?, share(write)?);
     let rate = reads + writes;
@@ -400,21 +400,21 @@ mod tests {
 
     #[test]
     fn what_follows_from_the_figures_is_derived_and_called_so() {
-        let mut sheet = Sheet::new("test");
+        let mut sheet = ObservationBuilder::new("test");
         let mut interval = Interval { device: "sda".into(), ..Interval::default() };
         interval.read.per_s = sheet.measured(reading(300.0));
         interval.read.bytes_per_s = sheet.measured(reading(300.0 * 4096.0));
-        interval.read.response_ns = sheet.measured(reading(2e6));
+        interval.read.latency_ns = sheet.measured(reading(2e6));
         interval.write.per_s = sheet.measured(reading(100.0));
         interval.write.bytes_per_s = sheet.measured(reading(0.0));
-        interval.write.response_ns = sheet.measured(reading(6e6));
+        interval.write.latency_ns = sheet.measured(reading(6e6));
         sheet.add(interval, 5, 1_000_000_000);
         let observation = sheet.finish("", "").unwrap();
         let interval = &observation.intervals[0];
         let all = interval.all;
         assert_eq!(all.per_s.unwrap().value, 400.0);
-        assert_eq!(all.response_ns.unwrap().value, 3e6);
-        assert_eq!(all.response_ns.unwrap().quality, Quality::Derived);
+        assert_eq!(all.latency_ns.unwrap().value, 3e6);
+        assert_eq!(all.latency_ns.unwrap().quality, Quality::Derived);
         assert_eq!(interval.read.request_bytes.unwrap().value, 4096.0);
         assert!((interval.concurrency.unwrap().value - 1.2).abs() < 1e-12);
         assert_eq!((interval.begin_ns, interval.duration_ns), (5, 1_000_000_000));
@@ -422,23 +422,23 @@ mod tests {
 
     #[test]
     fn no_requests_have_no_response_and_nothing_in_progress() {
-        let mut sheet = Sheet::new("test");
+        let mut sheet = ObservationBuilder::new("test");
         let mut interval = Interval::default();
         for op in [&mut interval.read, &mut interval.write] {
             op.per_s = sheet.measured(reading(0.0));
-            op.response_ns = sheet.measured(reading(0.0));
+            op.latency_ns = sheet.measured(reading(0.0));
             op.request_bytes = sheet.measured(reading(0.0));
         }
         sheet.add(interval, 0, 1);
         let interval = &sheet.finish("", "").unwrap().intervals[0];
-        assert_eq!((interval.read.response_ns, interval.all.response_ns), (None, None));
+        assert_eq!((interval.read.latency_ns, interval.all.latency_ns), (None, None));
         assert_eq!(interval.all.request_bytes, None);
         assert_eq!(interval.concurrency.unwrap().value, 0.0);
     }
 
     #[test]
     fn figures_that_cannot_be_true_are_counted_and_not_used() {
-        let mut sheet = Sheet::new("test");
+        let mut sheet = ObservationBuilder::new("test");
         assert_eq!(sheet.measured(reading(-1.0)), None);
         assert_eq!(sheet.measured(reading(1e300)), None);
         assert_eq!(sheet.share(reading(40.0)), None);

@@ -51,13 +51,13 @@ struct Curve {
 
 /// What lies inside the device.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct DeviceTimeShare {
     curves: Vec<Curve>,
     /// Open loads and their shares.
     open: Vec<(Mix, f64, f64)>,
 }
 
-impl Inside {
+impl DeviceTimeShare {
     /// What these cells show.
     pub(super) fn new(table: &Table, capacity: &Capacity, cells: &[Cell]) -> Self {
         let mut inside = Self::default();
@@ -195,14 +195,14 @@ impl Predictor {
             _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
         };
         let scaled = |time: Estimate| time.scaled(share);
-        let (response_ns, unloaded) =
-            (scaled(prediction.response_ns), prediction.unloaded_response_ns.scaled(alone));
+        let (latency_ns, unloaded) =
+            (scaled(prediction.latency_ns), prediction.unloaded_latency_ns.scaled(alone));
         Prediction {
-            response_ns,
-            read_response_ns: prediction.read_response_ns.map(scaled),
-            write_response_ns: prediction.write_response_ns.map(scaled),
-            queue_ns: (response_ns.value - unloaded.value).max(0.0),
-            unloaded_response_ns: unloaded,
+            latency_ns,
+            read_latency_ns: prediction.read_latency_ns.map(scaled),
+            write_latency_ns: prediction.write_latency_ns.map(scaled),
+            queue_ns: (latency_ns.value - unloaded.value).max(0.0),
+            unloaded_latency_ns: unloaded,
             p99_ns: None,
             concurrency: prediction.concurrency * share,
             ..prediction
@@ -241,9 +241,9 @@ mod tests {
                 ..cell(4096, depth, None, rate, program / rate * 1e9)
             }
         });
-        let open = [(400, 1.6e6), (2_000, 1.7e6)].into_iter().map(|(rate, response)| Cell {
-            device_share: Measured::Value(1.0 - 0.5e6 / response),
-            ..cell(4096, 256, Some(rate), rate as f64, response)
+        let open = [(400, 1.6e6), (2_000, 1.7e6)].into_iter().map(|(rate, latency)| Cell {
+            device_share: Measured::Value(1.0 - 0.5e6 / latency),
+            ..cell(4096, 256, Some(rate), rate as f64, latency)
         });
         closed.chain(open).collect()
     }
@@ -257,15 +257,15 @@ mod tests {
     fn the_way_to_the_device_is_no_time_of_the_device() {
         let predictor = Predictor::of_cells(&far_servers());
         let lone = counted(&predictor, Offered::Depth(1.0));
-        assert!((lone.response_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
-        assert!((lone.unloaded_response_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+        assert!((lone.latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+        assert!((lone.unloaded_latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
         let quickest = predictor.quickest_counted_ns(OpKind::Read).unwrap();
         assert!((quickest / 1e6 - 1.0).abs() < 1e-6, "{quickest}");
         // Of 16 that the program waits for, two are on their way.
         let depth = predictor.outstanding(&reads(4096), 14.0);
         assert!((depth / 16.0 - 1.0).abs() < 1e-6, "{depth}");
         let deep = counted(&predictor, Offered::Depth(depth));
-        assert!((deep.response_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
+        assert!((deep.latency_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
         assert!((deep.iops.value / 4_000.0 - 1.0).abs() < 1e-6, "{deep:?}");
         assert!((deep.concurrency / 14.0 - 1.0).abs() < 1e-6, "{deep:?}");
         // Beyond the deepest loop in proportion.
@@ -280,7 +280,7 @@ mod tests {
             let offered = Offered::PoissonPerS(rate);
             let model = record::ModelName::MixCapacity;
             let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
-            let share = counted(&predictor, offered).response_ns.value / plain.response_ns.value;
+            let share = counted(&predictor, offered).latency_ns.value / plain.latency_ns.value;
             assert!((share / (1.0 - 0.5 / whole_ms) - 1.0).abs() < 0.02, "{rate}: {share}");
         }
     }

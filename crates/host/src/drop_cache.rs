@@ -21,7 +21,7 @@ use crate::error::HostError;
 use crate::roots::{Roots, text};
 use crate::target::{create_nameless, drop_clean_pages};
 use crate::unsafe_calls::{cached_pages, mapped_pages, unwritten_pages};
-use record::{Bytes, Scrub, Scrubbed};
+use record::{Bytes, CacheDropped, DropCache};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -106,37 +106,37 @@ fn resident(areas: &[Area<'_>]) -> Option<Bytes> {
 /// which a scratch file may be made, the best first.
 ///
 /// # Errors
-/// What the system said, and for [`Scrub::DropCaches`] what it needs. [`HostError::Cancelled`] when
+/// What the system said, and for [`DropCache::DropCaches`] what it needs. [`HostError::Cancelled`] when
 /// `cancel` says so.
-pub fn scrub(
+pub fn drop_cache(
     roots: &Roots,
-    method: Scrub,
+    method: DropCache,
     areas: &[Area<'_>],
     directories: &[PathBuf],
     cancel: &dyn Fn() -> bool,
-) -> Result<Option<Scrubbed>, HostError> {
-    if method == Scrub::None {
+) -> Result<Option<CacheDropped>, HostError> {
+    if method == DropCache::None {
         return Ok(None);
     }
     let resident_before_bytes = resident(areas);
     match method {
-        Scrub::None => {}
-        Scrub::Dontneed => {
+        DropCache::None => {}
+        DropCache::Dontneed => {
             for area in areas {
                 drop_clean_pages(area.file, area.offset, area.length)?;
             }
         }
-        Scrub::ScratchRead => {
+        DropCache::ScratchRead => {
             write_back(areas)?;
             scratch_read(roots, areas, directories, cancel)?;
         }
-        Scrub::DropCaches => {
+        DropCache::DropCaches => {
             write_back(areas)?;
             drop_caches(roots)?;
         }
     }
     let resident_after_bytes = resident(areas);
-    Ok(Some(Scrubbed { method, resident_before_bytes, resident_after_bytes }))
+    Ok(Some(CacheDropped { method, resident_before_bytes, resident_after_bytes }))
 }
 
 /// Writes dirty pages, which no way of dropping drops.
@@ -161,7 +161,7 @@ fn drop_caches(roots: &Roots) -> Result<(), HostError> {
         action: "have the kernel drop its caches through",
         cause: Errno::from_io_error(&error).unwrap_or(Errno::IO),
         path,
-        remedy: "it takes root; --scrub dontneed and --scrub scratch-read do not",
+        remedy: "it takes root; --drop-cache dontneed and --drop-cache scratch-read do not",
     })
 }
 
@@ -233,7 +233,7 @@ fn open_scratch(
         what: "a scratch read".to_owned(),
         why: "no directory at hand is on a file system that caches what is read of a scratch file"
             .to_owned(),
-        remedy: "run from a directory on a disk, or use --scrub dontneed".to_owned(),
+        remedy: "run from a directory on a disk, or use --drop-cache dontneed".to_owned(),
     }))
 }
 
@@ -250,5 +250,5 @@ fn read_stretch(file: &OwnedFd, start: u64, end: u64, buffer: &mut [u8]) -> Resu
 }
 
 #[cfg(test)]
-#[path = "scrub_tests.rs"]
+#[path = "drop_cache_tests.rs"]
 mod tests;

@@ -14,14 +14,14 @@ pub(crate) const LAST: &str = "last";
 
 /// Where results are kept.
 #[derive(Debug, Args)]
-pub(crate) struct Keeping {
+pub(crate) struct StoreArgs {
     /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
     /// directory].
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     db: Option<PathBuf>,
 }
 
-impl Keeping {
+impl StoreArgs {
     /// The file of the database. An empty variable is one that is not set, as for a shell's
     /// `${HALFPOWER_DB:-...}`; the parser's own variables would take it for an empty path.
     ///

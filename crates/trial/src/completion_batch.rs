@@ -26,7 +26,7 @@ const GAIN_MIN: f64 = 1.05;
 
 /// What a job is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gathering {
+pub enum CompletionBatch {
     /// Wait for so many completions at once, at least 1.
     Fixed(u32),
     /// Find out before the window begins.

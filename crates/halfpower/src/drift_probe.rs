@@ -13,7 +13,7 @@
 //! little less, so a level is the mean of many, and these are the latest only, because the level has
 //! moved when they are a minute old. One loop beside the others of its kind is no matter of the
 //! level: there all visits, those of the profile and those since, say what it does
-//! ([`Gauge::mended`]).
+//! ([`DriftProbe::mended`]).
 //!
 //! Rejected for closed loops: their median, which leaves out the stalls that a longer load meets (it
 //! foretold largest rates that were 3 to 4 % too high). Of open loads it is the geometric mean,
@@ -21,7 +21,7 @@
 //! that was nearer to the loads that followed than the mean, the median, or a share of it by what is
 //! known of it.
 
-use model::{Level, Predictor};
+use model::{DriftFactors, Predictor};
 use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
 use std::collections::VecDeque;
 
@@ -99,34 +99,34 @@ struct Kind {
 
 /// Tells the level of a device again and again.
 #[derive(Debug)]
-pub(crate) struct Gauge {
+pub(crate) struct DriftProbe {
     /// Lone reads, deep reads, deep writes, deep mixes, open loads.
     kinds: [Kind; KINDS],
     seed: u64,
     /// Levels so far.
-    levels: Vec<Level>,
+    levels: Vec<DriftFactors>,
     trial_ids: Vec<String>,
 }
 
 impl Then {
     /// How fast the load is now, by a trial; `None` where it or the models do not tell.
-    fn ratio(&self, trial: &Trial, predictor: &Predictor, level: Level) -> Option<f64> {
+    fn ratio(&self, trial: &Trial, predictor: &Predictor, level: DriftFactors) -> Option<f64> {
         match self {
             Self::Rate(then) => Some(trial.iops() / then),
             Self::Mixed { mix, per_s } => {
-                let level = Level { mixes: 1.0, ..level };
+                let level = DriftFactors { mixes: 1.0, ..level };
                 let max = |level| Some(predictor.max_rate_at(level, mix).ok()?.value);
-                Some(trial.iops() / per_s * max(Level::PROFILED)? / max(level)?)
+                Some(trial.iops() / per_s * max(DriftFactors::PROFILED)? / max(level)?)
             }
             Self::Response { mix, rate_per_s, ns } => {
                 // The same rate is another share of what the device does at most now.
                 let offered = Offered::PoissonPerS(*rate_per_s);
                 let model = predictor.advised();
                 let at = |level| {
-                    Some(predictor.predict_at(level, model, mix, offered).ok()?.response_ns.value)
+                    Some(predictor.predict_at(level, model, mix, offered).ok()?.latency_ns.value)
                 };
-                let moved = at(Level { open: 1.0, ..level })? / at(Level::PROFILED)?;
-                Some(ns * moved / trial.response_ns()?)
+                let moved = at(DriftFactors { open: 1.0, ..level })? / at(DriftFactors::PROFILED)?;
+                Some(ns * moved / trial.latency_ns()?)
             }
         }
         .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -175,7 +175,7 @@ impl Kind {
     }
 }
 
-impl Gauge {
+impl DriftProbe {
     /// Of a profile's cells; `None` with too few closed loops.
     pub(crate) fn new(
         cells: &[Cell],
@@ -211,10 +211,10 @@ impl Gauge {
         predictor: &Predictor,
         look: Look,
         run: &mut Runner<'_>,
-    ) -> anyhow::Result<Option<Level>> {
+    ) -> anyhow::Result<Option<DriftFactors>> {
         for (at, visits) in look.visits().into_iter().enumerate() {
             // Mixes and open loads come last: what they are held to is a matter of how others moved.
-            let level = self.level().unwrap_or(Level::PROFILED);
+            let level = self.level().unwrap_or(DriftFactors::PROFILED);
             let kind = &mut self.kinds[at];
             let visits = if kind.loads.is_empty() { 0 } else { visits };
             for _ in 0..visits {
@@ -240,13 +240,13 @@ impl Gauge {
     }
 
     /// By the latest visits; `None` without reads.
-    fn level(&self) -> Option<Level> {
+    fn level(&self) -> Option<DriftFactors> {
         level_of(self.kinds.each_ref().map(|kind| Some(kind.latest()?.0)))
     }
 
     /// The level with one of its numbers at an end of the interval that the latest visits give it,
     /// for each number that they give one.
-    pub(crate) fn ends(&self) -> Vec<Level> {
+    pub(crate) fn ends(&self) -> Vec<DriftFactors> {
         let latest = self.kinds.each_ref().map(Kind::latest);
         let means = latest.map(|found| Some(found?.0));
         let ends = latest.into_iter().enumerate().filter_map(|(at, found)| Some((at, found?.1?)));
@@ -286,7 +286,7 @@ impl Gauge {
                 let factor = (then + beside) / (then + now);
                 cell.iops = cell.iops.scaled(factor);
                 cell.bytes_per_s = cell.bytes_per_s.scaled(factor);
-                cell.response_ns = cell.response_ns.scaled(1.0 / factor);
+                cell.latency_ns = cell.latency_ns.scaled(1.0 / factor);
             }
         }
         cells
@@ -294,18 +294,18 @@ impl Gauge {
 
     /// All looks together.
     pub(crate) fn since(&self) -> SinceProfile {
-        let [lone_ratio, reads_ratio, writes_ratio, mixes_ratio, open_ratio] =
+        let [qd1_ratio, reads_ratio, writes_ratio, mixes_ratio, open_ratio] =
             self.kinds.each_ref().map(|kind| {
                 let visited = kind.loads.iter().filter(|one| !one.ratios.is_empty());
                 let medians = visited.map(|one| stats::median(one.ratios.clone()));
                 stats::median_interval(medians.collect())
             });
-        let of_level = |&Level { reads, writes, mixes, .. }: &Level| {
+        let of_level = |&DriftFactors { reads, writes, mixes, .. }: &DriftFactors| {
             [reads, writes, reads * mixes, writes * mixes]
         };
         let deep = || self.levels.iter().flat_map(of_level);
         SinceProfile {
-            lone_ratio,
+            qd1_ratio,
             reads_ratio,
             writes_ratio,
             mixes_ratio,
@@ -318,9 +318,9 @@ impl Gauge {
 }
 
 /// The level of these numbers, by kind: what has none of its own moved as what it is most like.
-fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<Level> {
+fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<DriftFactors> {
     let (alone, reads) = alone.zip(reads)?;
-    Some(Level {
+    Some(DriftFactors {
         alone,
         open: open.unwrap_or(alone),
         reads,
@@ -337,7 +337,7 @@ fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
         let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
         fits.then(|| Load {
             workload: Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() },
-            then: Then::Response { mix: load.mix, rate_per_s, ns: load.response_ns },
+            then: Then::Response { mix: load.mix, rate_per_s, ns: load.latency_ns },
             ratios: Vec::new(),
         })
     });
@@ -409,7 +409,7 @@ mod tests {
         for cell in &mut cells {
             // As if it had been faster.
             if cell.workload.arrival == Arrival::Poisson {
-                cell.response_ns = cell.response_ns.scaled(1.0 / 1.4);
+                cell.latency_ns = cell.latency_ns.scaled(1.0 / 1.4);
                 continue;
             }
             let factor = match (cell.workload.depth, cell.workload.only_op()) {
@@ -422,7 +422,7 @@ mod tests {
             cell.iops = cell.iops.scaled(factor);
         }
         let predictor = Predictor::of_cells(&cells);
-        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        let mut gauge = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
         let mut visits = 0;
         for look in [Look::Whole, Look::BeforeOpen, Look::BeforeClosed] {
             let before = visits;
@@ -443,7 +443,7 @@ mod tests {
         let ends = gauge.ends();
         assert_eq!(ends.len(), 2 * KINDS);
         // One number at a time, on both sides of what it is, and near it.
-        let numbers = |one: &Level| [one.alone, one.reads, one.writes, one.mixes, one.open];
+        let numbers = |one: &DriftFactors| [one.alone, one.reads, one.writes, one.mixes, one.open];
         for number in 0..KINDS {
             let share = |end: usize| numbers(&ends[end])[number] / numbers(&level)[number];
             let (low, high) = (share(2 * number), share(2 * number + 1));
@@ -456,7 +456,7 @@ mod tests {
         // All loops of a kind moved alike, so none is mended by more than its visits vary.
         let near = |(mended, cell): (&Cell, &Cell)| {
             let factor = mended.iops.value / cell.iops.value;
-            let inverse = cell.response_ns.value / mended.response_ns.value;
+            let inverse = cell.latency_ns.value / mended.latency_ns.value;
             (factor - 1.0).abs() < 0.05 && (factor - inverse).abs() < 1e-9
         };
         assert!(gauge.mended(&cells).iter().zip(&cells).all(near));
@@ -473,7 +473,7 @@ mod tests {
         let at = cells.iter().position(|cell| cell.workload.depth == DEEP).unwrap();
         cells[at].iops = cells[at].iops.scaled(1.5);
         let predictor = Predictor::of_cells(&cells);
-        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        let mut gauge = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
         gauge
             .look(&predictor, Look::Whole, &mut |workload, seed| {
                 session.trial(workload, seed, &mut |_| ())
@@ -494,8 +494,8 @@ mod tests {
     fn a_level_forgets_what_lies_minutes_back() {
         let (mut session, cells) = device();
         let predictor = Predictor::of_cells(&cells);
-        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
-        let mut looks = |gauge: &mut Gauge, speed: f64| {
+        let mut gauge = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
+        let mut looks = |gauge: &mut DriftProbe, speed: f64| {
             let mut level = None;
             for look in [Look::BeforeOpen, Look::BeforeClosed].repeat(LATEST[0]) {
                 let run = &mut |workload: &Workload, seed| {
@@ -519,9 +519,9 @@ mod tests {
     fn without_loops_or_with_visits_that_do_not_count_there_is_no_level() {
         let (mut session, cells) = device();
         let predictor = Predictor::of_cells(&cells);
-        assert!(Gauge::new(&cells[..2], &predictor, true, 7).is_none());
+        assert!(DriftProbe::new(&cells[..2], &predictor, true, 7).is_none());
         // Nothing that may not be written is.
-        let mut reads = Gauge::new(&cells, &predictor, false, 7).unwrap();
+        let mut reads = DriftProbe::new(&cells, &predictor, false, 7).unwrap();
         let level = reads.look(&predictor, Look::Whole, &mut |workload, seed| {
             assert!(!workload.writes());
             session.trial(workload, seed, &mut |_| ())
@@ -533,7 +533,7 @@ mod tests {
         assert!(ends.iter().all(|end| end.reads.to_bits() == end.writes.to_bits()), "{ends:?}");
         // A profile without open loads: these are taken to have moved as lone reads did.
         let closed: Vec<Cell> = cells[..12].to_vec();
-        let mut gauge = Gauge::new(&closed, &Predictor::of_cells(&closed), true, 7).unwrap();
+        let mut gauge = DriftProbe::new(&closed, &Predictor::of_cells(&closed), true, 7).unwrap();
         let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {
             assert!(workload.arrival == Arrival::Closed);
             session.trial(workload, seed, &mut |_| ())
@@ -542,7 +542,7 @@ mod tests {
         assert_eq!(level.open.to_bits(), level.alone.to_bits());
         let ends = gauge.ends();
         assert!(ends.iter().all(|end| end.open.to_bits() == end.alone.to_bits()), "{ends:?}");
-        let mut gauge = Gauge::new(&cells, &predictor, true, 7).unwrap();
+        let mut gauge = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
         let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {
             let mut trial = session.trial(workload, seed, &mut |_| ())?;
             trial.findings.push(record::Finding::new(

@@ -56,18 +56,18 @@ impl<E> Ord for Entry<E> {
 
 /// Events to come, each at its time. Keep `E` small and `Copy`: the heap moves it.
 #[derive(Clone, Debug)]
-pub struct Agenda<E> {
+pub struct EventQueue<E> {
     heap: BinaryHeap<Entry<E>>,
     sequence: u64,
 }
 
-impl<E> Default for Agenda<E> {
+impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new(), sequence: 0 }
     }
 }
 
-impl<E: Copy> Agenda<E> {
+impl<E: Copy> EventQueue<E> {
     /// Nothing to come.
     #[must_use]
     pub fn new() -> Self {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they_were_put_in() {
-        let mut agenda = Agenda::new();
+        let mut agenda = EventQueue::new();
         for (at, event) in [(30, 'a'), (10, 'b'), (30, 'c'), (20, 'd'), (10, 'e'), (30, 'f')] {
             agenda.push(Nanos(at), event);
         }

@@ -8,14 +8,14 @@
 //! though each burst of waiting by itself looks like a queue. Parallel devices hide it: there the bound
 //! is far away, and this says nothing. Rejected: the same from response times, which bursts raise.
 
-use super::expected::Look;
-use super::tally::{Tally, ratio_error};
+use super::expected::Expectation;
+use super::interval_totals::{IntervalTotals, ratio_error};
 use crate::words::{percent, times};
 use record::format_nanos;
 
 /// How long the device was busy for its requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct BusyTimeTest {
     /// Over what they would take one by one.
     pub(crate) times: f64,
     /// Half of its 95 % interval, as a share of it.
@@ -26,15 +26,15 @@ pub(crate) struct Held {
     alone_ns: f64,
 }
 
-impl Held {
+impl BusyTimeTest {
     /// Of a stretch and all mixes that its counters allow; `None` without a busy counter or in too few
     /// intervals.
-    pub(crate) fn of(series: &[Tally], looks: &[Look]) -> Option<Self> {
-        let total = Tally::sum(series);
+    pub(crate) fn of(series: &[IntervalTotals], looks: &[Expectation]) -> Option<Self> {
+        let total = IntervalTotals::sum(series);
         let (busy_s, busy) = (total.surely_busy_s?, total.utilization()?);
         let present = (total.concurrency()? / busy.max(1e-9)).max(1.0);
         // A curve that falls does less for many than for one.
-        let each = |look: &Look| look.unloaded_ns.max(look.at_concurrency.value / present);
+        let each = |look: &Expectation| look.unloaded_ns.max(look.at_concurrency.value / present);
         let slowest = looks.iter().max_by(|a, b| each(a).total_cmp(&each(b)))?;
         let alone_ns = each(slowest);
         let parts: Vec<(f64, f64)> =

@@ -6,7 +6,7 @@
 //! process would, less than one Poisson process in two hundred would in so few intervals, and by
 //! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a stretch begins and ends within one.
 
-use super::tally::Tally;
+use super::interval_totals::IntervalTotals;
 use record::{format_count, format_rate};
 
 /// Fewest intervals.
@@ -22,14 +22,14 @@ const BY_CHANCE: f64 = 0.005;
 
 /// What a rate is pinned to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pin {
+pub(crate) struct ConstantRate {
     /// Per second.
     pub(crate) per_s: f64,
     /// Whether bytes, not requests.
     pub(crate) bytes: bool,
 }
 
-impl Pin {
+impl ConstantRate {
     /// What is pinned.
     pub(crate) fn what(&self) -> &'static str {
         if self.bytes { "throughput" } else { "rate" }
@@ -53,7 +53,7 @@ pub(crate) fn moves(values: &[f64]) -> Option<f64> {
 }
 
 /// What the rate or the throughput of these intervals is pinned to.
-pub(crate) fn pinned(series: &[Tally]) -> Option<Pin> {
+pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
     let inner = series.get(1..series.len().checked_sub(1)?)?;
     if inner.len() < INTERVALS_MIN {
         return None;
@@ -67,22 +67,22 @@ pub(crate) fn pinned(series: &[Tally]) -> Option<Pin> {
     let by_chance = stats::chi_square_per_degree(BY_CHANCE, inner.len() - 1).sqrt();
     let most = (POISSON_SHARE_MAX.min(by_chance) / mean_count.sqrt()).min(VARIATION_MAX);
     let still = |values: &[f64]| moves(values).is_some_and(|cv| cv < most);
-    let rates: Vec<f64> = inner.iter().map(Tally::iops).collect();
+    let rates: Vec<f64> = inner.iter().map(IntervalTotals::iops).collect();
     if still(&rates) {
-        return Some(Pin { per_s: counts / seconds, bytes: false });
+        return Some(ConstantRate { per_s: counts / seconds, bytes: false });
     }
-    let throughputs: Option<Vec<f64>> = inner.iter().map(Tally::bytes_per_s).collect();
+    let throughputs: Option<Vec<f64>> = inner.iter().map(IntervalTotals::bytes_per_s).collect();
     let throughputs = throughputs?;
     let mean = throughputs.iter().sum::<f64>() / throughputs.len() as f64;
-    still(&throughputs).then_some(Pin { per_s: mean, bytes: true })
+    still(&throughputs).then_some(ConstantRate { per_s: mean, bytes: true })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::tally::OpTally;
+    use crate::verdict::interval_totals::OpTally;
 
-    fn series(counts: &[f64], bytes: impl Fn(usize, f64) -> f64) -> Vec<Tally> {
+    fn series(counts: &[f64], bytes: impl Fn(usize, f64) -> f64) -> Vec<IntervalTotals> {
         let one = |(index, &count): (usize, &f64)| {
             let all = OpTally {
                 requests: Some(count),
@@ -90,7 +90,7 @@ mod tests {
                 time_ns: Some(count * 1e6),
                 step_ns: 0.0,
             };
-            Tally { intervals: 1, seconds: 1.0, all, ..Tally::default() }
+            IntervalTotals { intervals: 1, seconds: 1.0, all, ..IntervalTotals::default() }
         };
         counts.iter().enumerate().map(one).collect()
     }

@@ -14,14 +14,14 @@
 //! Pressure is modelled: some task waits as long as the device is busy or a limit holds it. (A
 //! token bucket of its own ahead of the counters was rejected: it would pass the same stream.)
 
-use crate::{Board, Control, Gathering, JobPlan, Step, TrialError, Window, Worker};
+use crate::{CompletionBatch, Control, JobCounters, JobPlan, Step, TrialError, Window, Worker};
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
 use record::{
     Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, Nanos, OBSERVATION_SCHEMA,
     Observation, ObservedDevice, OpInterval, OpKind, Traced, TracedOp, Workload, bucket_index,
     hex_digest,
 };
-use simdisk::{Conditions, Passed, Room, SimClock, SimEngine, SimSpec};
+use simdisk::{Conditions, Passed, SimClock, SimEngine, SimHost, SimSpec};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -77,7 +77,7 @@ impl GroupLimit {
 
 /// One load of a scene.
 #[derive(Clone, Debug)]
-pub struct SceneLoad {
+pub struct ScenarioLoad {
     /// The program that it stands for.
     pub name: String,
     /// What it asks for; its run time is not looked at.
@@ -94,11 +94,11 @@ pub struct SceneLoad {
 
 /// A device and what is done to it.
 #[derive(Clone, Debug)]
-pub struct Scene<'a> {
+pub struct Scenario<'a> {
     /// The device.
     pub device: &'a SimSpec,
     /// The loads.
-    pub loads: Vec<SceneLoad>,
+    pub loads: Vec<ScenarioLoad>,
     /// How long it is observed.
     pub duration: Nanos,
     /// Distance of the samples.
@@ -116,12 +116,12 @@ pub struct Scene<'a> {
 /// # Errors
 /// If an engine broke, or the end was asked for.
 pub fn observe(
-    scene: &Scene<'_>,
+    scene: &Scenario<'_>,
     version: &str,
     stop: &AtomicBool,
 ) -> Result<Observation, TrialError> {
     let name = format!("sim:{}", scene.device.text);
-    let room = Rc::new(RefCell::new(Room::new(scene.device.build(scene.seed), name.clone())));
+    let room = Rc::new(RefCell::new(SimHost::new(scene.device.build(scene.seed), name.clone())));
     let mut play = Play::new(scene, &room);
     play.run(stop)?;
     Ok(Observation {
@@ -140,7 +140,7 @@ pub fn observe(
 }
 
 /// A hash of all that decides the observation.
-fn identity(scene: &Scene<'_>) -> String {
+fn identity(scene: &Scenario<'_>) -> String {
     let loads: Vec<String> = scene
         .loads
         .iter()
@@ -169,7 +169,7 @@ fn identity(scene: &Scene<'_>) -> String {
 }
 
 /// The load as it reaches the device, and whether its limit holds it.
-fn limited(load: &SceneLoad) -> (Workload, bool) {
+fn limited(load: &ScenarioLoad) -> (Workload, bool) {
     let mut workload = load.workload.clone();
     let through = load.limits.iter().filter_map(|limit| limit.lets_through(&workload));
     let Some(limit) = through.min() else { return (workload, false) };
@@ -212,7 +212,7 @@ impl Tracer {
         }
     }
 
-    fn take(&mut self, loads: &[SceneLoad]) -> Traced {
+    fn take(&mut self, loads: &[ScenarioLoad]) -> Traced {
         let op = |index: usize| TracedOp {
             request_bytes: HistogramSnapshot {
                 buckets: self.sizes[index]
@@ -285,8 +285,8 @@ struct Counted {
 
 /// A scene on its way.
 struct Play<'a> {
-    scene: &'a Scene<'a>,
-    room: Rc<RefCell<Room>>,
+    scene: &'a Scenario<'a>,
+    room: Rc<RefCell<SimHost>>,
     /// By job over all loads; `None` for one that has gone.
     workers: Vec<Option<Worker<Seen, SimClock>>>,
     /// Jobs to come, the next one last.
@@ -299,7 +299,7 @@ struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    fn new(scene: &'a Scene<'a>, room: &Rc<RefCell<Room>>) -> Self {
+    fn new(scene: &'a Scenario<'a>, room: &Rc<RefCell<SimHost>>) -> Self {
         let reach: Vec<(Workload, bool)> = scene.loads.iter().map(limited).collect();
         let jobs: u32 = reach.iter().map(|(workload, _)| workload.numjobs).sum();
         if let Some((first, _)) = reach.first() {
@@ -327,9 +327,9 @@ impl<'a> Play<'a> {
                     job,
                     depth: workload.iodepth,
                     control: Arc::clone(&control),
-                    board: Arc::new(Board::new()),
+                    board: Arc::new(JobCounters::new()),
                     spin: Nanos(0),
-                    gathering: Gathering::Fixed(1),
+                    gathering: CompletionBatch::Fixed(1),
                 };
                 let engine = Seen {
                     engine: SimEngine::new(room, place),
@@ -414,7 +414,7 @@ impl<'a> Play<'a> {
             bytes_per_s: Some(Figure::measured(bytes / seconds, 0.0)),
             request_bytes: (ios > 0.0).then(|| Figure::derived(bytes / ios, 0.0)),
             merged_per_s: Some(Figure::measured(0.0, 0.0)),
-            response_ns: (ios > 0.0).then(|| Figure::measured(time / ios, 0.0)),
+            latency_ns: (ios > 0.0).then(|| Figure::measured(time / ios, 0.0)),
         };
         let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / length.0 as f64;
         let traced = self.tracer.as_ref().map(|it| it.borrow_mut().take(&self.scene.loads));
@@ -438,7 +438,7 @@ impl<'a> Play<'a> {
     /// What the system would tell of an interval.
     fn context(&self, begin: Nanos, length: Nanos, busy: f64, written: f64) -> Context {
         let end = begin.plus(length);
-        let there = |load: &SceneLoad| load.begin < end && begin < load.end;
+        let there = |load: &ScenarioLoad| load.begin < end && begin < load.end;
         let loads = || self.scene.loads.iter().filter(|load| there(load));
         let held = self.scene.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
         let cgroup_limits = loads()
@@ -486,10 +486,10 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> SceneLoad {
+    fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
         let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
         change(&mut spec);
-        SceneLoad {
+        ScenarioLoad {
             name: "program".to_owned(),
             workload: spec.build(Bytes(1 << 30)).unwrap(),
             begin: Nanos(begin * SECOND),
@@ -499,9 +499,9 @@ mod tests {
         }
     }
 
-    fn seen(device: &str, loads: Vec<SceneLoad>) -> Observation {
+    fn seen(device: &str, loads: Vec<ScenarioLoad>) -> Observation {
         let device = SimSpec::parse(device).unwrap();
-        let scene = Scene {
+        let scene = Scenario {
             device: &device,
             loads,
             duration: Nanos(10 * SECOND),
@@ -529,7 +529,7 @@ mod tests {
             let reads = interval.read.per_s.unwrap().value;
             assert!((reads - 100.0).abs() < 15.0, "{second}: {reads}");
             if !(4..7).contains(&second) {
-                assert_eq!(interval.read.response_ns.unwrap().value, 1e6);
+                assert_eq!(interval.read.latency_ns.unwrap().value, 1e6);
                 assert!((interval.busy_share.unwrap().value - 0.1).abs() < 0.01);
             }
         }
@@ -551,7 +551,7 @@ mod tests {
         let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
         let interval = &observation.intervals[5];
         assert!((interval.read.per_s.unwrap().value - 200.0).abs() <= 1.0);
-        assert_eq!(interval.read.response_ns.unwrap().value, 1e6);
+        assert_eq!(interval.read.latency_ns.unwrap().value, 1e6);
         let context = &observation.contexts[5];
         assert_eq!(context.io_some_share, Some(1.0));
         assert_eq!(context.cgroup_limits[0].limit_per_s, 200);
