@@ -144,7 +144,7 @@ impl PredictArgs {
             .as_ref()
             .map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone());
         let load = LoadSpec {
-            read_percent: self.read.unwrap_or(READ_PERCENT),
+            read_percent: self.rwmixread.unwrap_or(READ_PERCENT),
             bs,
             sequential_percent: self.sequential,
             hit_percent: self.hit,
@@ -153,10 +153,10 @@ impl PredictArgs {
     }
 
     fn offered(&self) -> Option<Offered> {
-        match (self.rate, self.arrival) {
+        match (self.rate_iops, self.arrival) {
             (Some(rate), ArrivalName::Poisson) => Some(Offered::PoissonPerS(rate)),
             (Some(rate), ArrivalName::Constant) => Some(Offered::ConstantPerS(rate)),
-            (None, _) => self.depth.map(Offered::Depth),
+            (None, _) => self.iodepth.map(Offered::Depth),
         }
     }
 }

@@ -217,12 +217,12 @@ impl WhatIfArgs {
         }
         let bs = self.bs.first();
         let load = LoadSpec {
-            read_percent: self.read.unwrap_or(100),
+            read_percent: self.rwmixread.unwrap_or(100),
             bs: bs.map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone()),
             sequential_percent: sequential,
             hit_percent: self.hit,
         };
-        let offered = match (self.rate, self.arrival, self.depth.first()) {
+        let offered = match (self.rate_iops, self.arrival, self.iodepth.first()) {
             (Some(rate), ArrivalName::Poisson, _) => Offered::PoissonPerS(rate),
             (Some(rate), ArrivalName::Constant, _) => Offered::ConstantPerS(rate),
             (None, _, Some(depth)) => Offered::Depth(*depth),
@@ -258,8 +258,8 @@ impl WhatIfArgs {
         if stated > usize::from(!observed) {
             return Err(usage("as a change --sequential takes so much more of it: +30%"));
         }
-        let of_load = usize::from(!observed && self.rate.is_none());
-        let depths = self.depth.get(of_load..).unwrap_or_default();
+        let of_load = usize::from(!observed && self.rate_iops.is_none());
+        let depths = self.iodepth.get(of_load..).unwrap_or_default();
         let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
         if depths.len() > 1 || sizes.len() > 1 {
             return Err(usage("one change each: --iodepth and --bs are given too often"));
@@ -272,7 +272,7 @@ impl WhatIfArgs {
             changes.push(Change::RequestBytes(one.bytes.0));
         }
         changes.extend(self.cap.map(Change::Cap));
-        if observed && (self.rate.is_some() || self.read.is_some() || self.hit > 0) {
+        if observed && (self.rate_iops.is_some() || self.rwmixread.is_some() || self.hit > 0) {
             return Err(usage(
                 "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
             ));
