@@ -19,7 +19,6 @@ mod measurement;
 mod pace;
 mod read_back;
 mod real;
-mod scenario;
 mod steady_window;
 mod threads;
 pub mod validity;
@@ -43,7 +42,6 @@ pub use measurement::{
 };
 pub use read_back::{not_read_back, read_back};
 pub use real::{RealBackend, ceiling_iops};
-pub use scenario::{GroupLimit, Scenario, ScenarioLoad, observe};
 pub use threads::Opening;
 pub use virtual_time::SimBackend;
 pub use worker::{JobPlan, Step, Worker};

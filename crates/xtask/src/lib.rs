@@ -14,13 +14,13 @@ mod child;
 mod ci;
 mod commands;
 mod contest;
+mod diagnosis_eval;
+mod diagnosis_eval_real;
 mod pairs;
 mod peers;
 mod place;
 pub mod tidy;
 mod validate;
-mod ward;
-mod ward_real;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -38,13 +38,14 @@ usage: cargo xtask VERB [flags]
                           halfpower against fio, pair by pair
   validate [--only DEVICE] [--trials N] [--seed N]
                           predictions against measurements, over all simulated devices
-  ward [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
-  ward --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
+  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
+  diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
                           the diagnosis against cases with a known truth
   burner                  the upper bound of processor cost against a known one";
 
 /// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 7] = ["ci", "tidy", "bench", "peers", "validate", "burner", "ward"];
+pub const VERBS: [&str; 7] =
+    ["ci", "tidy", "bench", "peers", "validate", "burner", "diagnosis-eval"];
 
 /// Runs one verb; whether it passed.
 ///
@@ -89,13 +90,13 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             };
             validate::run(&options)
         }
-        "ward" => {
+        "diagnosis-eval" => {
             let values = ["--draws", "--first", "--kind", "--seed", "--binary"];
             let flags = Arguments::read(rest, &["--json", "--real", "--on-disk"], &values)?;
             if flags.has("--real") {
-                ward_real::run(&flags)
+                diagnosis_eval_real::run(&flags)
             } else {
-                ward::run(&ward::Options::read(&flags)?)
+                diagnosis_eval::run(&diagnosis_eval::Options::read(&flags)?)
             }
         }
         "help" | "--help" | "-h" => {

@@ -9,7 +9,7 @@ use diagnose::FittedProfile;
 use record::{
     CauseCode, Confidence, Figure, Nanos, Observation, OpInterval, OpKind, Strategy, Verdict,
 };
-use trial::ScenarioLoad;
+use scenarios::ScenarioLoad;
 
 /// With this share of the processors' time left.
 fn idle(mut observation: Observation, share: f64) -> Observation {

@@ -6,10 +6,11 @@ use record::{
     Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
     TargetKind, Verdict,
 };
+use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::SimSpec;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use trial::{Scenario, ScenarioLoad, SimBackend, observe};
+use trial::SimBackend;
 use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
@@ -81,7 +82,7 @@ pub(crate) fn closed(from: u64, to: u64, depth: u32) -> ScenarioLoad {
 /// What a minute of it looks like.
 pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Observation {
     let device = SimSpec::parse(device).unwrap();
-    let scene = Scenario {
+    let scenario = Scenario {
         device: &device,
         loads,
         duration: Nanos(60 * SECOND),
@@ -90,7 +91,7 @@ pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Obse
         traced,
         steal_share: 0.0,
     };
-    observe(&scene, "0", &AtomicBool::new(false)).unwrap()
+    observe(&scenario, "0", &AtomicBool::new(false)).unwrap()
 }
 
 /// The diagnosis of the one device.

@@ -1,4 +1,4 @@
-//! A load of a simulated scene, from the words of `--load`.
+//! A load of a simulated scenario, from the words of `--load`.
 //!
 //! Whatever `halfpower run` can ask of a device, a load can: its words are handed to the parser of
 //! `run` as flags, so that there is one grammar of loads. Only what a trial has no word for is read
@@ -9,8 +9,8 @@ use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use clap::Parser;
 use record::{Bytes, EngineName, Nanos, OpKind};
+use scenarios::{GroupLimit, ScenarioLoad};
 use simdisk::SimSpec;
-use trial::{GroupLimit, ScenarioLoad};
 use workload::Spec;
 
 /// The area of a simulated device where a load names none: that of `check`.

@@ -12,12 +12,12 @@ use crate::session::{self, VERSION};
 use crate::store_args::{LAST, newest_observation};
 use anyhow::Context;
 use record::{Finding, FindingCode, Nanos, OBSERVATION_SCHEMA, Observation, Severity};
+use scenarios::{Scenario, observe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use store::Store;
-use trial::{Scenario, observe};
 
 /// Fewest characters that can be the beginning of an id.
 const ID_MIN: usize = 6;
@@ -78,7 +78,7 @@ fn simulate(
     let loads = loads
         .map(|(index, text)| load::load(text, index, &device, arguments))
         .collect::<Result<Vec<_>, _>>()?;
-    let scene = Scenario {
+    let scenario = Scenario {
         device: &device,
         loads,
         duration: arguments.length,
@@ -87,7 +87,7 @@ fn simulate(
         traced: arguments.trace,
         steal_share: f64::from(arguments.steal) / 100.0,
     };
-    let observation = observe(&scene, VERSION, stop)?;
+    let observation = observe(&scenario, VERSION, stop)?;
     Ok(Observed { observations: vec![observation], new: true, interrupted: false })
 }
 

@@ -11,9 +11,9 @@ use record::{
     Bytes, Change, EngineName, LoadState, Locality, Measured, Mix, MixClass, Nanos, Offered,
     OpKind, RaidLevel, SimulatedState, SizeShare, Workload,
 };
+use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::{SimKind, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{Scenario, ScenarioLoad, observe};
 
 /// Requests that a mean rests on.
 const REQUESTS: f64 = 30_000.0;
@@ -64,7 +64,7 @@ pub(super) fn state(
             write_back: false,
         })
         .collect();
-    let scene = Scenario {
+    let scenario = Scenario {
         device: &device,
         loads,
         duration,
@@ -73,7 +73,7 @@ pub(super) fn state(
         traced: false,
         steal_share: 0.0,
     };
-    let observation = observe(&scene, crate::session::VERSION, stop)?;
+    let observation = observe(&scenario, crate::session::VERSION, stop)?;
     let warm = observation.intervals.get(WARM_UP..).unwrap_or_default();
     let Some(found) = model::whatif::counted(warm, 0.0) else {
         return Ok(Measured::not("no request was completed in it"));

@@ -1,7 +1,7 @@
 //! A simulated device under several loads at once, seen as a kernel's counters would show it.
 //!
 //! A trial knows what it asked for. Whoever diagnoses does not: there are counters, once a second,
-//! of whatever programs ran. A scene makes such an observation of a device whose truth is known.
+//! of whatever programs ran. A scenario makes such an observation of a device whose truth is known.
 //! Its loads come and go at their times, each with jobs of its own; all work on one device in one
 //! virtual time, by the same loop as trials.
 //!
@@ -14,7 +14,6 @@
 //! Pressure is modelled: some task waits as long as the device is busy or a limit holds it. (A
 //! token bucket of its own ahead of the counters was rejected: it would pass the same stream.)
 
-use crate::{CompletionBatch, Control, JobCounters, JobPlan, Step, TrialError, Window, Worker};
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
 use record::{
     Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, Nanos, OBSERVATION_SCHEMA,
@@ -27,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use trial::{CompletionBatch, Control, JobCounters, JobPlan, Step, TrialError, Window, Worker};
 use workload::derive_seed;
 
 /// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.
@@ -75,7 +75,7 @@ impl GroupLimit {
     }
 }
 
-/// One load of a scene.
+/// One load of a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioLoad {
     /// The program that it stands for.
@@ -111,37 +111,38 @@ pub struct Scenario<'a> {
     pub steal_share: f64,
 }
 
-/// Observes a scene; `stop` ends it early.
+/// Observes a scenario; `stop` ends it early.
 ///
 /// # Errors
 /// If an engine broke, or the end was asked for.
 pub fn observe(
-    scene: &Scenario<'_>,
+    scenario: &Scenario<'_>,
     version: &str,
     stop: &AtomicBool,
 ) -> Result<Observation, TrialError> {
-    let name = format!("sim:{}", scene.device.text);
-    let room = Rc::new(RefCell::new(SimHost::new(scene.device.build(scene.seed), name.clone())));
-    let mut play = Play::new(scene, &room);
-    play.run(stop)?;
+    let name = format!("sim:{}", scenario.device.text);
+    let room =
+        Rc::new(RefCell::new(SimHost::new(scenario.device.build(scenario.seed), name.clone())));
+    let mut run = ScenarioRun::new(scenario, &room);
+    run.run(stop)?;
     Ok(Observation {
         schema: OBSERVATION_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
-        id: identity(scene),
+        id: identity(scenario),
         time: None,
         source: "simulated".to_owned(),
         host: None,
         devices: vec![ObservedDevice { name, ..ObservedDevice::default() }],
-        intervals: play.intervals,
-        contexts: play.contexts,
+        intervals: run.intervals,
+        contexts: run.contexts,
         wake_ups: Vec::new(),
         findings: Vec::new(),
     })
 }
 
 /// A hash of all that decides the observation.
-fn identity(scene: &Scenario<'_>) -> String {
-    let loads: Vec<String> = scene
+fn identity(scenario: &Scenario<'_>) -> String {
+    let loads: Vec<String> = scenario
         .loads
         .iter()
         .map(|load| {
@@ -158,12 +159,12 @@ fn identity(scene: &Scenario<'_>) -> String {
         .collect();
     hex_digest(&format!(
         "observation {} {} {} {} {} {} {}",
-        scene.device.text,
-        scene.seed,
-        scene.duration.0,
-        scene.interval.0,
-        scene.traced,
-        scene.steal_share,
+        scenario.device.text,
+        scenario.seed,
+        scenario.duration.0,
+        scenario.interval.0,
+        scenario.traced,
+        scenario.steal_share,
         loads.join("; ")
     ))
 }
@@ -283,9 +284,9 @@ struct Counted {
     progress_ns: [u64; 2],
 }
 
-/// A scene on its way.
-struct Play<'a> {
-    scene: &'a Scenario<'a>,
+/// A scenario on its way.
+struct ScenarioRun<'a> {
+    scenario: &'a Scenario<'a>,
     room: Rc<RefCell<SimHost>>,
     /// By job over all loads; `None` for one that has gone.
     workers: Vec<Option<Worker<Seen, SimClock>>>,
@@ -298,9 +299,9 @@ struct Play<'a> {
     contexts: Vec<Context>,
 }
 
-impl<'a> Play<'a> {
-    fn new(scene: &'a Scenario<'a>, room: &Rc<RefCell<SimHost>>) -> Self {
-        let reach: Vec<(Workload, bool)> = scene.loads.iter().map(limited).collect();
+impl<'a> ScenarioRun<'a> {
+    fn new(scenario: &'a Scenario<'a>, room: &Rc<RefCell<SimHost>>) -> Self {
+        let reach: Vec<(Workload, bool)> = scenario.loads.iter().map(limited).collect();
         let jobs: u32 = reach.iter().map(|(workload, _)| workload.numjobs).sum();
         if let Some((first, _)) = reach.first() {
             let conditions = Conditions {
@@ -310,20 +311,20 @@ impl<'a> Play<'a> {
             };
             room.borrow_mut().admit(jobs, &conditions);
         }
-        let tracer = scene.traced.then(|| {
-            let by_load = vec![0; scene.loads.len()];
+        let tracer = scenario.traced.then(|| {
+            let by_load = vec![0; scenario.loads.len()];
             Rc::new(RefCell::new(Tracer { by_load, ..Tracer::default() }))
         });
         let (mut workers, mut to_come) = (Vec::new(), Vec::new());
-        for (index, (load, (workload, _))) in scene.loads.iter().zip(&reach).enumerate() {
-            let window = Window { begin: load.begin, end: load.end.min(scene.duration) };
+        for (index, (load, (workload, _))) in scenario.loads.iter().zip(&reach).enumerate() {
+            let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
             let control = Arc::new(Control::new(workload, window));
             for job in 0..workload.numjobs {
                 let place = workers.len() as u32;
                 let plan = JobPlan {
                     workload,
                     // 53 bits of it, as elsewhere.
-                    seed: derive_seed(scene.seed, index as u64 + 1) >> 11,
+                    seed: derive_seed(scenario.seed, index as u64 + 1) >> 11,
                     job,
                     depth: workload.iodepth,
                     control: Arc::clone(&control),
@@ -342,7 +343,7 @@ impl<'a> Play<'a> {
         }
         to_come.sort_unstable_by(|a, b| b.cmp(a));
         Self {
-            scene,
+            scenario,
             room: Rc::clone(room),
             workers,
             to_come,
@@ -356,8 +357,8 @@ impl<'a> Play<'a> {
 
     fn run(&mut self, stop: &AtomicBool) -> Result<(), TrialError> {
         let mut turn: Vec<u32> = Vec::new();
-        let length = Nanos(self.scene.interval.0.max(1));
-        let mut edge = length.min(self.scene.duration);
+        let length = Nanos(self.scenario.interval.0.max(1));
+        let mut edge = length.min(self.scenario.duration);
         loop {
             let now = self.room.borrow().now();
             while let Some(&(begin, job)) = self.to_come.last()
@@ -369,7 +370,7 @@ impl<'a> Play<'a> {
             for job in turn.drain(..) {
                 step(&mut self.workers[job as usize])?;
             }
-            if now >= self.scene.duration {
+            if now >= self.scenario.duration {
                 return Ok(());
             }
             if stop.load(Ordering::Relaxed) {
@@ -382,7 +383,7 @@ impl<'a> Play<'a> {
             }
             if self.room.borrow().now() >= edge {
                 self.sample(edge);
-                edge = edge.plus(length).min(self.scene.duration);
+                edge = edge.plus(length).min(self.scenario.duration);
             }
             self.room.borrow_mut().take_turn(&mut turn);
         }
@@ -417,7 +418,7 @@ impl<'a> Play<'a> {
             latency_ns: (ios > 0.0).then(|| Figure::measured(time / ios, 0.0)),
         };
         let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / length.0 as f64;
-        let traced = self.tracer.as_ref().map(|it| it.borrow_mut().take(&self.scene.loads));
+        let traced = self.tracer.as_ref().map(|it| it.borrow_mut().take(&self.scenario.loads));
         self.intervals.push(Interval {
             device: after.device.device.clone(),
             begin_ns: before.at.0,
@@ -439,8 +440,9 @@ impl<'a> Play<'a> {
     fn context(&self, begin: Nanos, length: Nanos, busy: f64, written: f64) -> Context {
         let end = begin.plus(length);
         let there = |load: &ScenarioLoad| load.begin < end && begin < load.end;
-        let loads = || self.scene.loads.iter().filter(|load| there(load));
-        let held = self.scene.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
+        let loads = || self.scenario.loads.iter().filter(|load| there(load));
+        let held =
+            self.scenario.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
         let cgroup_limits = loads()
             .flat_map(|load| {
                 load.limits.iter().map(|limit| CgroupLimit {
@@ -456,7 +458,7 @@ impl<'a> Play<'a> {
             begin_ns: begin.0,
             duration_ns: length.0,
             io_some_share: Some(if held { 1.0 } else { busy.min(1.0) }),
-            steal_share: Some(self.scene.steal_share),
+            steal_share: Some(self.scenario.steal_share),
             writeback_bytes: Some(if writing_back { written as u64 } else { 0 }),
             cgroup_limits,
             ..Context::default()
@@ -501,7 +503,7 @@ mod tests {
 
     fn seen(device: &str, loads: Vec<ScenarioLoad>) -> Observation {
         let device = SimSpec::parse(device).unwrap();
-        let scene = Scenario {
+        let scenario = Scenario {
             device: &device,
             loads,
             duration: Nanos(10 * SECOND),
@@ -510,7 +512,7 @@ mod tests {
             traced: true,
             steal_share: 0.0,
         };
-        observe(&scene, "0", &AtomicBool::new(false)).unwrap()
+        observe(&scenario, "0", &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

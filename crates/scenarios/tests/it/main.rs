@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use record::Verdict;
+use scenarios::{Case, Kind, Profiles, Scores, draw, draw_of, judge, run, stage};
 use std::collections::BTreeSet;
-use ward::{Case, Kind, Profiles, Tally, draw, draw_of, judge, run, stage};
 
 /// Draws of each kind.
 const EACH: u64 = 6;
@@ -23,15 +23,15 @@ const AT_MOST_10_IN_100: usize = 19;
 #[test]
 fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     let drawn = run(&few(), &mut Profiles::default()).unwrap();
-    let tally = Tally::of(&drawn);
-    let text = tally.text();
-    assert_eq!(tally.draws, 120, "the limits above are those of 120 draws");
-    assert!(tally.draws - tally.right <= AT_MOST_5_IN_100, "{text}");
-    assert_eq!(tally.confidently_wrong, 0, "{text}");
-    assert!(tally.gave_up <= AT_MOST_10_IN_100, "{text}");
+    let scores = Scores::of(&drawn);
+    let text = scores.text();
+    assert_eq!(scores.draws, 120, "the limits above are those of 120 draws");
+    assert!(scores.draws - scores.right <= AT_MOST_5_IN_100, "{text}");
+    assert_eq!(scores.confidently_wrong, 0, "{text}");
+    assert!(scores.gave_up <= AT_MOST_10_IN_100, "{text}");
     // Of fewer draws than 120, so that the limit is a mild one.
-    assert!(tally.carried_out - tally.inside <= AT_MOST_10_IN_100 / 2, "{text}");
-    assert_eq!(tally.friends.0, tally.friends.1, "{text}");
+    assert!(scores.carried_out - scores.inside <= AT_MOST_10_IN_100 / 2, "{text}");
+    assert_eq!(scores.expected_notes.0, scores.expected_notes.1, "{text}");
 }
 
 #[test]

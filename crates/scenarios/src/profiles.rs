@@ -3,7 +3,7 @@
 //! They are made as a user makes them: by the plan of `check`, in virtual time, from the trials that
 //! it asks for. A slow device gets a longer check.
 
-use crate::WardError;
+use crate::ScenarioError;
 use crate::devices::Device;
 use crate::draw::AREA;
 use experiment::{CheckPlan, CheckSettings};
@@ -26,7 +26,7 @@ impl Profiles {
     ///
     /// # Errors
     /// If the device cannot be simulated.
-    pub fn make(&mut self, device: &Device) -> Result<(), WardError> {
+    pub fn make(&mut self, device: &Device) -> Result<(), ScenarioError> {
         if let Entry::Vacant(place) = self.0.entry(device.text()) {
             place.insert(profiled(device)?);
         }
@@ -40,7 +40,7 @@ impl Profiles {
     }
 }
 
-fn profiled(device: &Device) -> Result<Profile, WardError> {
+fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
     let text = device.text();
     let spec = SimSpec::parse(&text)?;
     let settings = CheckSettings {
@@ -63,7 +63,7 @@ fn profiled(device: &Device) -> Result<Profile, WardError> {
     };
     let mut rig = SimBackend::new(&spec, SEED);
     let mut plan =
-        CheckPlan::new(settings).ok_or_else(|| WardError::Profile(target.path.clone()))?;
+        CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;
     let trials = experiment::carry_out(&mut rig, &mut plan, &target)?;
     Ok(characterise(Characterise {
         halfpower_version: String::new(),

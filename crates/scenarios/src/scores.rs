@@ -1,6 +1,6 @@
 //! Many draws: the confusion matrix and the shares that the goals are about.
 
-use crate::WardError;
+use crate::ScenarioError;
 use crate::carry_out::{Outcome, carry_out};
 use crate::case::{Case, Kind};
 use crate::judge::{Score, judge};
@@ -41,12 +41,12 @@ pub struct Drawn {
 ///
 /// # Errors
 /// If a case cannot be simulated.
-pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, WardError> {
+pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, ScenarioError> {
     for disk in cases.iter().flat_map(|case| &case.disks) {
         profiles.make(&disk.device)?;
     }
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Result<Drawn, WardError>)>> = Mutex::new(Vec::new());
+    let results: Mutex<Vec<(usize, Result<Drawn, ScenarioError>)>> = Mutex::new(Vec::new());
     let known = &*profiles;
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
@@ -66,7 +66,7 @@ pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, WardEr
     results.into_iter().map(|(_, drawn)| drawn).collect()
 }
 
-fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, WardError> {
+fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, ScenarioError> {
     let diagnosis = staged(case, profiles)?.diagnosed();
     let score = judge(case, &diagnosis);
     let first = diagnosis.devices.iter().find(|found| found.device == name(0));
@@ -79,7 +79,7 @@ fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, WardError> {
 
 /// Shares over many draws.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct Scores {
     /// Draws.
     pub draws: usize,
     /// Draws with right verdicts and the right first advice.
@@ -96,8 +96,8 @@ pub struct Tally {
     pub carried_out: usize,
     /// Of these, what came within the predicted interval.
     pub inside: usize,
-    /// Draws with a false friend, and those in which it was named.
-    pub friends: (usize, usize),
+    /// Draws with a false expected_note, and those in which it was named.
+    pub expected_notes: (usize, usize),
     matrix: BTreeMap<(Kind, bool), Row>,
 }
 
@@ -110,11 +110,11 @@ struct Row {
     inside: usize,
 }
 
-impl Tally {
+impl Scores {
     /// Of these draws.
     #[must_use]
     pub fn of(drawn: &[Drawn]) -> Self {
-        let mut tally = Self::default();
+        let mut scores = Self::default();
         for one in drawn {
             let (case, score) = (&one.case, &one.score);
             let count = |condition: bool| usize::from(condition);
@@ -123,18 +123,19 @@ impl Tally {
                 .expects
                 .first()
                 .is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
-            tally.draws += 1;
-            tally.right += count(right);
-            tally.verdict_right += count(score.right);
-            tally.confidently_wrong += count(score.confidently_wrong);
-            tally.gave_up += count(score.gave_up);
-            tally.friends.0 += count(case.friend.is_some());
-            tally.friends.1 += count(case.friend.is_some() && score.friend_named);
-            tally.with_evidence += count(!unknown);
-            tally.carried_out += count(one.outcome.is_some());
+            scores.draws += 1;
+            scores.right += count(right);
+            scores.verdict_right += count(score.right);
+            scores.confidently_wrong += count(score.confidently_wrong);
+            scores.gave_up += count(score.gave_up);
+            scores.expected_notes.0 += count(case.expected_note.is_some());
+            scores.expected_notes.1 +=
+                count(case.expected_note.is_some() && score.expected_note_named);
+            scores.with_evidence += count(!unknown);
+            scores.carried_out += count(one.outcome.is_some());
             let inside = one.outcome.as_ref().is_some_and(|outcome| outcome.inside);
-            tally.inside += count(inside);
-            let row = tally.matrix.entry((case.kind, case.opposite)).or_default();
+            scores.inside += count(inside);
+            let row = scores.matrix.entry((case.kind, case.opposite)).or_default();
             row.draws += 1;
             row.right += count(right);
             row.carried_out += count(one.outcome.is_some());
@@ -143,7 +144,7 @@ impl Tally {
                 *row.verdicts.entry(verdict).or_default() += 1;
             }
         }
-        tally
+        scores
     }
 
     /// Whether the goals are reached.
@@ -201,7 +202,12 @@ impl Tally {
             line("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
             line("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             line("advice that came within its interval", self.inside, self.carried_out, "90"),
-            line("false friends that were named", self.friends.1, self.friends.0, ""),
+            line(
+                "false expected_notes that were named",
+                self.expected_notes.1,
+                self.expected_notes.0,
+                "",
+            ),
         ]
         .map(|line| line.trim_end().to_owned())
         .join("\n")

@@ -1,13 +1,13 @@
 //! A case as it shows: what its devices did, and their profiles of when they were well.
 
-use crate::WardError;
+use crate::ScenarioError;
 use crate::case::{Case, Disk, Load, ProfileOf};
 use crate::profiles::Profiles;
+use crate::scenario::{Scenario, ScenarioLoad, observe};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{Diagnosis, Nanos, Observation, ObservedDevice};
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
-use trial::{Scenario, ScenarioLoad, observe};
 use workload::derive_seed;
 
 const SECOND: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ pub(crate) fn name(disk: usize) -> String {
 ///
 /// # Errors
 /// If it cannot be simulated.
-pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, WardError> {
+pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, ScenarioError> {
     for disk in &case.disks {
         profiles.make(&disk.device)?;
     }
@@ -50,7 +50,7 @@ pub fn stage(case: &Case, profiles: &mut Profiles) -> Result<Staged, WardError> 
 }
 
 /// The same with profiles that are there.
-pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, WardError> {
+pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, ScenarioError> {
     let mut observations = Vec::new();
     let mut fitting = Vec::new();
     for (index, disk) in case.disks.iter().enumerate() {
@@ -70,14 +70,14 @@ pub(crate) fn observed(
     index: usize,
     disk: &Disk,
     seed: u64,
-) -> Result<Observation, WardError> {
+) -> Result<Observation, ScenarioError> {
     let device = SimSpec::parse(&disk.is)?;
     let loads = disk
         .loads
         .iter()
-        .map(|load| scene_load(load, &device))
-        .collect::<Result<Vec<_>, WardError>>()?;
-    let scene = Scenario {
+        .map(|load| scenario_load(load, &device))
+        .collect::<Result<Vec<_>, ScenarioError>>()?;
+    let scenario = Scenario {
         device: &device,
         loads,
         duration: Nanos(case.seconds * SECOND),
@@ -86,7 +86,7 @@ pub(crate) fn observed(
         traced: case.traced,
         steal_share: 0.0,
     };
-    let mut observation = observe(&scene, "", &AtomicBool::new(false))?;
+    let mut observation = observe(&scenario, "", &AtomicBool::new(false))?;
     for device in &mut observation.devices {
         device.name = name(index);
     }
@@ -96,7 +96,7 @@ pub(crate) fn observed(
     Ok(observation)
 }
 
-fn scene_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, WardError> {
+fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, ScenarioError> {
     Ok(ScenarioLoad {
         name: load.name.clone(),
         workload: load.spec.build(device.size())?,

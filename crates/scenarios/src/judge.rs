@@ -28,8 +28,8 @@ pub struct Score {
     pub first: Option<Strategy>,
     /// Whether it is right.
     pub advice_right: bool,
-    /// Whether the false friend of the case is named; `true` where it has none.
-    pub friend_named: bool,
+    /// Whether the false expected_note of the case is named; `true` where it has none.
+    pub expected_note_named: bool,
 }
 
 /// Holds a diagnosis against its case.
@@ -43,7 +43,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
         gave_up: false,
         first: None,
         advice_right: true,
-        friend_named: true,
+        expected_note_named: true,
     };
     for (index, expect) in case.expects.iter().enumerate() {
         let Some(found) = of(expect.disk) else {
@@ -59,8 +59,8 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
         score.gave_up |= seen.gave_up > 1.0 - COVERED;
     }
     score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
-    score.friend_named = case.friend.is_none_or(|friend| {
-        of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == friend))
+    score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
+        of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
     });
     score.advice_right = match (&case.advice, score.first) {
         (FirstAdvice::Silence, first) => first.is_none(),

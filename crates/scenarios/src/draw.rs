@@ -10,8 +10,8 @@ use crate::devices::{
     ALL, DRIVES, Device, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, SIZED, STRIPED,
 };
 use crate::dice::Dice;
+use crate::scenario::GroupLimit;
 use record::{Arrival, Bytes, EngineName, Nanos, NoteCode, OpKind, Pattern, Strategy, Verdict};
-use trial::GroupLimit;
 use workload::Spec;
 
 /// The area of every load and every profile.
@@ -140,7 +140,7 @@ fn one(
         traced: dice.flip(),
         expects: vec![expect(0, 0, seconds, verdicts)],
         advice,
-        friend: None,
+        expected_note: None,
     }
 }
 
@@ -389,7 +389,7 @@ fn write_back(dice: &mut Dice, opposite: bool) -> Case {
     let mut case = one(dice, device, device.text(), vec![flush], verdicts, advice);
     let third = case.seconds / 3;
     case.expects = vec![expect(0, third, 2 * third, verdicts)];
-    case.friend = (!opposite).then_some(NoteCode::WriteBackBursts);
+    case.expected_note = (!opposite).then_some(NoteCode::WriteBackBursts);
     case
 }
 
@@ -417,7 +417,7 @@ fn larger_requests(dice: &mut Dice, opposite: bool) -> Case {
     ];
     let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
     case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
-    case.friend = Some(NoteCode::SizesGrew);
+    case.expected_note = Some(NoteCode::SizesGrew);
     case
 }
 
@@ -436,7 +436,7 @@ fn turns_random(dice: &mut Dice, opposite: bool) -> Case {
     let loads = vec![stream, random];
     let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
     case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
-    case.friend = Some(NoteCode::PatternChanged);
+    case.expected_note = Some(NoteCode::PatternChanged);
     case
 }
 

@@ -313,12 +313,12 @@ fn is_measuring(process: u32) -> bool {
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for needed in [Capability::Root, Capability::Loop, Capability::Mount, Capability::Ext4] {
         if let Some(why) = needed.missing() {
-            println!("SKIP ward --real: needs {needed:?}: {why}");
+            println!("SKIP diagnosis-eval --real: needs {needed:?}: {why}");
             return Ok(true);
         }
     }
     if let Err(why) = ThrottledGroup::new() {
-        println!("SKIP ward --real: {why}");
+        println!("SKIP diagnosis-eval --real: {why}");
         return Ok(true);
     }
     let rounds: u32 = flags.value("--draws")?.unwrap_or(ROUNDS);

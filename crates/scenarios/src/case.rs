@@ -1,8 +1,8 @@
 //! What a case is: devices, loads, what is known of them, and the truth.
 
 use crate::devices::Device;
+use crate::scenario::GroupLimit;
 use record::{NoteCode, Strategy, Verdict};
-use trial::GroupLimit;
 use workload::Spec;
 
 /// Kinds of cases. Each has an opposite of its own.
@@ -195,6 +195,6 @@ pub struct Case {
     pub expects: Vec<Expect>,
     /// Right first advice.
     pub advice: FirstAdvice,
-    /// The false friend that has to be named: what looks like trouble and is none.
-    pub friend: Option<NoteCode>,
+    /// The false expected_note that has to be named: what looks like trouble and is none.
+    pub expected_note: Option<NoteCode>,
 }

@@ -13,7 +13,7 @@
 //! stay away from the limits between two verdicts. Where a limit itself was drawn, both are
 //! accepted.
 //!
-//! Advice is carried out: the same scene is staged again, changed as the advice says, and what was
+//! Advice is carried out: the same scenario is staged again, changed as the advice says, and what was
 //! predicted is held against what came.
 //!
 //! Rejected: hand-made series of counters (they hold what their author believes), truths by
@@ -28,8 +28,9 @@ mod dice;
 mod draw;
 mod judge;
 mod profiles;
+mod scenario;
+mod scores;
 mod stage;
-mod tally;
 
 pub use carry_out::Outcome;
 pub use case::{Case, Disk, Expect, FirstAdvice, Kind, Load, ProfileOf};
@@ -37,12 +38,13 @@ pub use devices::{Device, Known, Queue};
 pub use draw::{draw, draw_of};
 pub use judge::{Score, judge};
 pub use profiles::Profiles;
+pub use scenario::{GroupLimit, Scenario, ScenarioLoad, observe};
+pub use scores::{Drawn, Scores, run};
 pub use stage::{Staged, stage};
-pub use tally::{Drawn, Tally, run};
 
 /// A case that could not be staged, which is a defect of its drawing.
 #[derive(Debug, thiserror::Error)]
-pub enum WardError {
+pub enum ScenarioError {
     /// The device's text.
     #[error(transparent)]
     Device(#[from] simdisk::SpecError),

@@ -6,10 +6,10 @@
 
 use crate::arguments::Arguments;
 use anyhow::{Result, bail};
-use serde_json::json;
-use ward::{
-    Case, Drawn, FirstAdvice, Kind, Load, ProfileOf, Profiles, Tally, draw, draw_of, stage,
+use scenarios::{
+    Case, Drawn, FirstAdvice, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage,
 };
+use serde_json::json;
 
 /// Draws, unless told otherwise, and the first of them.
 const DRAWS: u64 = 500;
@@ -59,24 +59,24 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     }
     let seeds = options.first..options.first + options.draws;
     let cases: Vec<Case> = seeds.map(|seed| options.case(seed)).collect();
-    let drawn = ward::run(&cases, &mut profiles)?;
-    let tally = Tally::of(&drawn);
+    let drawn = scenarios::run(&cases, &mut profiles)?;
+    let scores = Scores::of(&drawn);
     if options.json {
         for one in &drawn {
             println!("{}", line(one));
         }
-        return Ok(tally.reached());
+        return Ok(scores.reached());
     }
-    println!("{}", tally.text());
+    println!("{}", scores.text());
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));
     }
-    Ok(tally.reached())
+    Ok(scores.reached())
 }
 
 fn failed(one: &Drawn) -> bool {
     let missed = one.outcome.as_ref().is_some_and(|outcome| !outcome.inside);
-    !one.score.right || !one.score.advice_right || !one.score.friend_named || missed
+    !one.score.right || !one.score.advice_right || !one.score.expected_note_named || missed
 }
 
 /// One draw for a program.
@@ -102,7 +102,7 @@ fn line(one: &Drawn) -> serde_json::Value {
         "gave_up": one.score.gave_up,
         "first_advice": one.score.first.map(record::Strategy::name),
         "advice_right": one.score.advice_right,
-        "friend_named": one.score.friend_named,
+        "expected_note_named": one.score.expected_note_named,
         "carried_out": outcome,
     })
 }
@@ -120,8 +120,8 @@ fn words(one: &Drawn) -> String {
         let first = score.first.map_or_else(|| "silence".to_owned(), record::Strategy::name);
         what.push(format!("first advice {first}"));
     }
-    if let Some(friend) = one.case.friend.filter(|_| !score.friend_named) {
-        what.push(format!("{} not named", friend.name()));
+    if let Some(expected_note) = one.case.expected_note.filter(|_| !score.expected_note_named) {
+        what.push(format!("{} not named", expected_note.name()));
     }
     if let Some(outcome) = one.outcome.as_ref().filter(|outcome| !outcome.inside) {
         let unit = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
@@ -239,7 +239,7 @@ fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
             }
         }
     }
-    let drawn = ward::run(std::slice::from_ref(case), profiles)?;
+    let drawn = scenarios::run(std::slice::from_ref(case), profiles)?;
     let fine = drawn.iter().all(|one| !failed(one));
     if !as_json {
         drawn.iter().for_each(|one| println!("{}", line(one)));

@@ -1,11 +1,11 @@
-//! Advice carried out: the scene again, changed as the advice says.
+//! Advice carried out: the scenario again, changed as the advice says.
 //!
 //! What the advice promises is held against what came: the response time, or the rate where that
 //! is what the advice ranks by. Both are taken over the episode that the advice is for. What the
 //! simulator has no counterpart for (a cache that is bought, another scheduler) is not carried out,
 //! and not counted either.
 
-use crate::WardError;
+use crate::ScenarioError;
 use crate::case::{Case, Disk, Load};
 use crate::stage::{name, observed};
 use record::{
@@ -13,7 +13,7 @@ use record::{
 };
 
 const SECOND: u64 = 1_000_000_000;
-/// The scene again is no copy: other requests, other service times.
+/// The scenario again is no copy: other requests, other service times.
 const ANOTHER: u64 = 1_000_003;
 /// Friedman's 20 to 30 % in the middle.
 const FASTER: f64 = 0.75;
@@ -38,7 +38,7 @@ pub struct Outcome {
 pub(crate) fn carry_out(
     case: &Case,
     diagnosis: &DeviceDiagnosis,
-) -> Result<Option<Outcome>, WardError> {
+) -> Result<Option<Outcome>, ScenarioError> {
     let Some(remedy) = diagnosis.advice.first() else { return Ok(None) };
     let (Measured::Value(effect), Some(disk)) = (&remedy.effect, case.disks.first()) else {
         return Ok(None);
