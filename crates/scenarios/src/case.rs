@@ -195,6 +195,6 @@ pub struct Case {
     pub expects: Vec<Expect>,
     /// Right first advice.
     pub advice: FirstAdvice,
-    /// The false expected_note that has to be named: what looks like trouble and is none.
+    /// The note that has to be there: something looks like trouble and is none.
     pub expected_note: Option<NoteCode>,
 }

@@ -28,7 +28,7 @@ pub struct Score {
     pub first: Option<Strategy>,
     /// Whether it is right.
     pub advice_right: bool,
-    /// Whether the false expected_note of the case is named; `true` where it has none.
+    /// Whether the expected note of the case is there; `true` where none is expected.
     pub expected_note_named: bool,
 }
 

@@ -96,7 +96,7 @@ pub struct Scores {
     pub carried_out: usize,
     /// Of these, what came within the predicted interval.
     pub inside: usize,
-    /// Draws with a false expected_note, and those in which it was named.
+    /// Draws with an expected note, and those in which it was there.
     pub expected_notes: (usize, usize),
     matrix: BTreeMap<(Kind, bool), Row>,
 }
@@ -203,7 +203,7 @@ impl Scores {
             line("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             line("advice that came within its interval", self.inside, self.carried_out, "90"),
             line(
-                "false expected_notes that were named",
+                "expected notes that were there",
                 self.expected_notes.1,
                 self.expected_notes.0,
                 "",

@@ -116,7 +116,7 @@ fn a_control_groups_limit_is_named_when_it_is_reached_and_not_below() {
             Some(rate) => reads(0, 60, rate),
             None => closed(0, 60, 32),
         };
-        one.limits.extend(trial::GroupLimit::of("riops", 1_000));
+        one.limits.extend(scenarios::GroupLimit::of("riops", 1_000));
         diagnosed(&seen(EIGHT, vec![one], false), Some(&EIGHT_PROFILE))
     };
     let found = limited(None);
@@ -130,7 +130,7 @@ fn a_control_groups_limit_is_named_when_it_is_reached_and_not_below() {
 #[test]
 fn a_limit_needs_no_profile() {
     let mut one = closed(0, 60, 32);
-    one.limits.extend(trial::GroupLimit::of("riops", 1_000));
+    one.limits.extend(scenarios::GroupLimit::of("riops", 1_000));
     let found = diagnosed(&seen(EIGHT, vec![one], false), None);
     assert_eq!(longest(&found).verdict, Verdict::Capped);
 }
