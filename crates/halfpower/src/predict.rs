@@ -353,7 +353,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<PredictionDo
 
 /// A data sheet from its text.
 fn sheet(text: &str) -> Result<(String, DataSheet), String> {
-    let written: Written = basic_toml::from_str(text).map_err(|error| error.to_string())?;
+    let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
     let time = |key: &str, text: &Option<String>| match text {
         None => Ok(None),
         Some(text) => {

@@ -11,19 +11,18 @@
 //! trial runs and not what it asks: [`SPECIAL_KEYS`].
 //!
 //! A table is read in the order in which it is written, which is the order of the axes in all
-//! output. `basic-toml` keeps that order and brings nothing but itself; `toml` needs `indexmap` and
-//! three crates of its own for it.
+//! output (the feature `preserve_order` of `toml`).
 
 mod combine;
 mod presets;
 mod read;
-mod value;
 mod write;
 
 pub use combine::Combination;
 pub use presets::{PRESETS, Preset, preset};
 
 use record::EffectMeasure;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
@@ -133,7 +132,8 @@ pub struct Contrast {
 }
 
 /// In which order the trials of a block are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Order {
     /// Each block in another one, drawn from the seed: a drift then falls on all levels alike.
     Random,
@@ -172,27 +172,17 @@ pub struct Design {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DesignError {
-    /// It is no TOML.
-    #[error("the design {name} cannot be read: {cause}; see `halfpower sweep --show riedel`")]
+    /// It is no TOML, or has a key or a value that no design has.
+    #[error("the design {name}, line {line}: {cause}; see `halfpower sweep --show riedel`")]
     Syntax {
         /// The design.
         name: String,
+        /// Line, from 1.
+        line: usize,
         /// What the reader said.
         cause: String,
     },
-    /// A key that means nothing there.
-    #[error("the design {name}: {place} knows no key {key:?}; use one of {known}")]
-    UnknownKey {
-        /// The design.
-        name: String,
-        /// Where.
-        place: String,
-        /// The key.
-        key: String,
-        /// Those that it knows.
-        known: String,
-    },
-    /// A value that does not fit.
+    /// A key or a value that does not fit.
     #[error("the design {name}: {place} {problem}")]
     Wrong {
         /// The design.
@@ -284,12 +274,8 @@ impl Design {
             return self.checked();
         }
         if !is_key(&key) {
-            return Err(DesignError::UnknownKey {
-                name: self.name,
-                place: "--set".to_owned(),
-                key,
-                known: known_keys(),
-            });
+            let problem = read::unknown_key(&key);
+            return Err(DesignError::Wrong { name: self.name, place: "--set".to_owned(), problem });
         }
         self.constants.retain(|constant| constant.key != key);
         if !values.is_empty() {

@@ -1,6 +1,6 @@
 //! Designs: what they combine, what they refuse, and that text and design say the same.
 
-use super::{Design, DesignError, PRESETS, preset};
+use super::{Design, PRESETS, preset};
 
 const SMALL: &str = r#"
 title = "small"
@@ -106,22 +106,22 @@ fn settings_of_the_command_line_replace_levels_by_name_or_by_value() {
     let gone = small().with_setting("runtime=").unwrap();
     assert!(!gone.combinations()[0].flags().join(" ").contains("runtime"));
     let unknown = small().with_setting("colour=red").unwrap_err();
-    assert!(matches!(unknown, DesignError::UnknownKey { .. }), "{unknown}");
+    assert!(unknown.to_string().contains("--set knows no key \"colour\""), "{unknown}");
 }
 
 #[test]
 fn every_mistake_is_told_with_its_place_and_what_is_known_there() {
     let cases = [
-        ("[axes", "cannot be read"),
-        ("colour = 1", "knows no key \"colour\"; use one of title, about"),
-        ("title = 1", "title cannot be a number"),
+        ("\n[axes", "line 2: "),
+        ("colour = 1", "line 1: unknown field `colour`, expected one of `title`, `about`"),
+        ("title = 1", "line 1: invalid type: integer `1`, expected a string"),
         ("blocks = 0", "blocks must be from 1 to 1000"),
-        ("blocks = -1", "blocks must be from 1 to 1000"),
-        ("order = \"best\"", "order must be \"random\" or \"written\""),
+        ("blocks = -1", "line 1: invalid value: integer `-1`"),
+        ("order = \"best\"", "line 1: unknown variant `best`, expected `random` or `written`"),
         ("[constants]\nbss = 1", "constants knows no key \"bss\""),
         ("[constants]\nseed = 1", "constants knows no key \"seed\""),
         ("[constants]\noverwrite = true", "knows no key \"overwrite\""),
-        ("[constants]\nbs = [1]", "constants.bs cannot be a list"),
+        ("[constants]\nbs = [1]", "constants.bs must be a text, a number or a switch, not array"),
         ("[constants]\nbs = \"--json\"", "constants.bs begins with a dash"),
         ("[axes]\nbs = \"4k\"", "axes.bs is no list of levels"),
         ("[axes]\nbs = []", "axes.bs has no level"),
@@ -132,11 +132,11 @@ fn every_mistake_is_told_with_its_place_and_what_is_known_there() {
         ("[axes]\nbs = [4]\n[[skip]]\nbs = 8", "skip.bs names \"8\", which is no level"),
         ("[axes]\nbs = [4]\n[[skip]]\nrw = \"read\"", "skip.rw names \"read\""),
         ("[axes]\nbs = [4]\n[[skip]]\nbs = 4", "skip leaves nothing to run"),
-        ("[axes]\nbs = [4]\n[[contrast]]\naxis = \"rw\"", "contrast names \"rw\""),
+        ("[axes]\nbs = [4]\n[[contrast]]\naxis = \"rw\"\nbase = 4", "contrast names \"rw\""),
         ("[axes]\nbs = [4]\n[[contrast]]\naxis = \"bs\"\nbase = 8", "has the base \"8\""),
         (
             "[axes]\nbs = [4]\n[[contrast]]\naxis = \"bs\"\nbase = 4\nmeasure = \"x\"",
-            "contrast.measure must be one of throughput, response, cpu",
+            "line 6: unknown variant `x`, expected one of `throughput`, `response`",
         ),
     ];
     for (text, words) in cases {

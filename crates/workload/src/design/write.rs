@@ -1,105 +1,92 @@
 //! A design as text again, with what the command line changed in it: the text that is kept with an
 //! experiment, and with which it can be repeated.
+//!
+//! Lines are put together here and values written by `toml`: its own writer moves tables behind
+//! plain values, and with them the order of the axes would change.
 
 use super::{Axis, Design, Order, Pick, Setting};
 use std::fmt::Write;
+use toml::{Table, Value};
 
-/// A text in quotes, as TOML reads it.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            other if other.is_control() => {
-                quoted.push_str(&format!("\\u{:04X}", u32::from(other)));
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
+fn text(text: &str) -> Value {
+    Value::String(text.to_owned())
 }
 
-fn setting(setting: &Setting) -> String {
-    let value = setting.value.as_deref().map_or_else(|| "true".to_owned(), quoted);
-    format!("{} = {value}", setting.key)
+fn texts<'a>(all: impl IntoIterator<Item = &'a String>) -> Value {
+    all.into_iter().map(|each| text(each)).collect::<Vec<_>>().into()
+}
+
+fn settings(settings: &[Setting]) -> impl Iterator<Item = (String, Value)> {
+    settings.iter().map(|setting| {
+        let value = setting.value.as_deref().map_or(Value::Boolean(true), text);
+        (setting.key.clone(), value)
+    })
 }
 
 /// The levels of an axis: their values where all are those of the flag itself, else tables.
-fn levels(axis: &Axis) -> String {
+fn levels(axis: &Axis) -> Value {
     let plain = axis.levels.iter().all(|level| {
         matches!(level.settings.as_slice(), [only] if only.key == axis.name
             && only.value.as_deref() == Some(level.name.as_str()))
     });
-    let levels: Vec<String> = axis
-        .levels
-        .iter()
-        .map(|level| {
-            if plain {
-                return quoted(&level.name);
-            }
-            let name = format!("name = {}", quoted(&level.name));
-            let parts: Vec<String> =
-                [name].into_iter().chain(level.settings.iter().map(setting)).collect();
-            format!("{{ {} }}", parts.join(", "))
-        })
-        .collect();
-    format!("{} = [{}]", axis.name, levels.join(", "))
+    if plain {
+        return texts(axis.levels.iter().map(|level| &level.name));
+    }
+    let tables = axis.levels.iter().map(|level| {
+        let name = ("name".to_owned(), text(&level.name));
+        Value::Table([name].into_iter().chain(settings(&level.settings)).collect())
+    });
+    tables.collect::<Vec<_>>().into()
 }
 
-fn picked(pick: &Pick) -> impl Iterator<Item = String> {
-    pick.iter().map(|(axis, levels)| {
-        let levels: Vec<String> = levels.iter().map(|level| quoted(level)).collect();
-        format!("{axis} = [{}]", levels.join(", "))
-    })
+fn picked(pick: &Pick) -> Table {
+    pick.iter().map(|(axis, levels)| (axis.clone(), texts(levels))).collect()
 }
 
 impl Design {
     /// The design as TOML, which [`Design::parse`] reads.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let mut line = |line: String| {
-            let _ = writeln!(text, "{line}");
-        };
-        line(format!("title = {}", quoted(&self.title)));
-        if !self.about.is_empty() {
-            line(format!("about = {}", quoted(&self.about)));
-        }
-        line(format!("blocks = {}", self.blocks));
         let order = if self.order == Order::Random { "random" } else { "written" };
-        line(format!("order = {}", quoted(order)));
-        if self.precondition {
-            line("precondition = true".to_owned());
-        }
-        line("\n[constants]".to_owned());
-        self.constants.iter().map(setting).for_each(&mut line);
-        line("\n[axes]".to_owned());
-        self.axes.iter().map(levels).for_each(&mut line);
+        let mut head = vec![("title".to_owned(), text(&self.title))];
+        head.extend((!self.about.is_empty()).then(|| ("about".to_owned(), text(&self.about))));
+        head.push(("blocks".to_owned(), i64::from(self.blocks).into()));
+        head.push(("order".to_owned(), text(order)));
+        head.extend(self.precondition.then(|| ("precondition".to_owned(), true.into())));
+        let mut toml = String::new();
+        section(&mut toml, "", head);
+        section(&mut toml, "\n[constants]\n", settings(&self.constants));
+        let axes = self.axes.iter().map(|axis| (axis.name.clone(), levels(axis)));
+        section(&mut toml, "\n[axes]\n", axes);
         for skip in &self.skips {
-            line("\n[[skip]]".to_owned());
-            picked(&skip.pick).for_each(&mut line);
+            let mut parts = picked(&skip.pick);
             if !skip.except.is_empty() {
-                let except: Vec<String> = picked(&skip.except).collect();
-                line(format!("except = {{ {} }}", except.join(", ")));
+                parts.insert("except".to_owned(), picked(&skip.except).into());
             }
+            section(&mut toml, "\n[[skip]]\n", parts);
         }
         for contrast in &self.contrasts {
-            line("\n[[contrast]]".to_owned());
-            line(format!("axis = {}", quoted(&contrast.axis)));
-            line(format!("base = {}", quoted(&contrast.base)));
-            let by: Vec<String> = contrast.by.iter().map(|axis| quoted(axis)).collect();
-            line(format!("by = [{}]", by.join(", ")));
-            line(format!("measure = {}", quoted(contrast.measure.name())));
+            let parts = [
+                ("axis", text(&contrast.axis)),
+                ("base", text(&contrast.base)),
+                ("by", texts(&contrast.by)),
+                ("measure", text(contrast.measure.name())),
+            ];
+            let parts = parts.into_iter().map(|(key, value)| (key.to_owned(), value));
+            section(&mut toml, "\n[[contrast]]\n", parts);
         }
-        for (name, settings) in &self.protocols {
-            line(format!("\n[protocol.{}]", quoted(name)));
-            settings.iter().map(setting).for_each(&mut line);
+        for (name, constants) in &self.protocols {
+            section(&mut toml, &format!("\n[protocol.{}]\n", text(name)), settings(constants));
         }
-        text
+        toml
+    }
+}
+
+/// A heading with its lines.
+fn section(toml: &mut String, head: &str, lines: impl IntoIterator<Item = (String, Value)>) {
+    toml.push_str(head);
+    for (key, value) in lines {
+        // Writing to a string does not fail.
+        let _ = writeln!(toml, "{key} = {value}");
     }
 }
