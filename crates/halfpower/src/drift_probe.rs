@@ -71,7 +71,7 @@ impl Look {
 
 /// What a load of the profile did then.
 #[derive(Debug)]
-enum Then {
+enum PastMeasurement {
     /// Requests per second of a closed loop.
     Rate(f64),
     /// Requests per second of a closed loop that both reads and writes.
@@ -84,7 +84,7 @@ enum Then {
 #[derive(Debug)]
 struct Load {
     workload: Workload,
-    then: Then,
+    then: PastMeasurement,
     /// How fast it was over that, by visit since.
     ratios: Vec<f64>,
 }
@@ -108,7 +108,7 @@ pub(crate) struct DriftProbe {
     trial_ids: Vec<String>,
 }
 
-impl Then {
+impl PastMeasurement {
     /// How fast the load is now, by a trial; `None` where it or the models do not tell.
     fn ratio(&self, trial: &Trial, predictor: &Predictor, level: DriftFactors) -> Option<f64> {
         match self {
@@ -188,7 +188,7 @@ impl DriftProbe {
             let of_kind = at_random.filter(|cell| of(cell.workload.depth));
             let load = |cell: &Cell| Load {
                 workload: cell.workload.clone(),
-                then: Then::Rate(cell.iops.value),
+                then: PastMeasurement::Rate(cell.iops.value),
                 ratios: Vec::new(),
             };
             Kind::of(of_kind.map(load).collect(), most)
@@ -337,7 +337,7 @@ fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
         let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
         fits.then(|| Load {
             workload: Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() },
-            then: Then::Response { mix: load.mix, rate_per_s, ns: load.latency_ns },
+            then: PastMeasurement::Response { mix: load.mix, rate_per_s, ns: load.latency_ns },
             ratios: Vec::new(),
         })
     });
@@ -353,7 +353,7 @@ fn mixed(cells: &[Cell], write: bool) -> Vec<Load> {
         let mix = model::mix_of(workload).filter(|_| write && closed && both)?;
         Some(Load {
             workload: workload.clone(),
-            then: Then::Mixed { mix, per_s: iops.value },
+            then: PastMeasurement::Mixed { mix, per_s: iops.value },
             ratios: Vec::new(),
         })
     });

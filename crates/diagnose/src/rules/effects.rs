@@ -87,7 +87,7 @@ impl Rule {
 }
 
 /// An effect that was told.
-pub(super) struct Told<'a> {
+pub(super) struct StatedEffect<'a> {
     pub(super) effect: &'a ExperimentEffect,
     pub(super) sign: Sign,
     low: f64,
@@ -99,7 +99,8 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
     let looked_at: Vec<&ExperimentEffect> =
         effects.iter().filter(|effect| rule.looks_at(effect)).collect();
     let miss = WRONG / looked_at.len().max(1) as f64;
-    let mut told: Vec<Told> = looked_at.iter().filter_map(|effect| tell(effect, miss)).collect();
+    let mut told: Vec<StatedEffect> =
+        looked_at.iter().filter_map(|effect| tell(effect, miss)).collect();
     told.sort_by(|a, b| distance(b.effect).total_cmp(&distance(a.effect)));
     let signs: Vec<Sign> =
         [Sign::Less, Sign::More, Sign::Same].into_iter().filter(|sign| has(&told, *sign)).collect();
@@ -120,7 +121,7 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
     })
 }
 
-fn has(told: &[Told], sign: Sign) -> bool {
+fn has(told: &[StatedEffect], sign: Sign) -> bool {
     told.iter().any(|told| told.sign == sign)
 }
 
@@ -129,7 +130,7 @@ fn distance(effect: &ExperimentEffect) -> f64 {
 }
 
 /// What an effect says, with the interval that holds for all that the rule looks at.
-pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
+pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<StatedEffect<'_>> {
     let ratio = &effect.ratio;
     if ratio.n < MIN_BLOCKS || ratio.low <= 0.0 {
         return None;
@@ -158,11 +159,11 @@ pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<Told<'_>> {
     } else {
         return None;
     };
-    Some(Told { effect, sign, low, high })
+    Some(StatedEffect { effect, sign, low, high })
 }
 
 /// What to do, case by case where cases differ.
-fn recommendation(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
+fn recommendation(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> String {
     let parts: Vec<String> = signs
         .iter()
         .map(|sign| {
@@ -175,7 +176,7 @@ fn recommendation(rule: &Rule, told: &[Told], signs: &[Sign]) -> String {
 }
 
 /// Where effects of a sign were found: `iodepth 8, 1 deep`.
-fn places(told: &[Told], sign: Sign) -> String {
+fn places(told: &[StatedEffect], sign: Sign) -> String {
     let names: Vec<String> = told
         .iter()
         .filter(|told| told.sign == sign)
@@ -195,7 +196,7 @@ fn place(effect: &ExperimentEffect) -> String {
 }
 
 /// The effects behind it: `append against written: iodepth 8 -87 % (-88 to -86 %)`.
-fn because(rule: &Rule, told: &[Told]) -> String {
+fn because(rule: &Rule, told: &[StatedEffect]) -> String {
     let quoted: Vec<String> = told
         .iter()
         .take(QUOTED)
@@ -221,7 +222,7 @@ pub(super) fn change(ratio: f64) -> String {
 }
 
 /// Where what was measured is not what the papers predict.
-fn against_rule(rule: &Rule, told: &[Told], signs: &[Sign]) -> Option<String> {
+fn against_rule(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> Option<String> {
     let others: Vec<String> = signs
         .iter()
         .filter(|sign| **sign != rule.predicts)
@@ -241,7 +242,7 @@ fn against_rule(rule: &Rule, told: &[Told], signs: &[Sign]) -> Option<String> {
 }
 
 /// What following the advice gains where the effect is largest.
-fn gain(told: &Told) -> Estimate {
+fn gain(told: &StatedEffect) -> Estimate {
     let ratio = told.effect.ratio.value;
     let (value, low, high) = match told.sign {
         Sign::Less => (1.0 / ratio, 1.0 / told.high, 1.0 / told.low),

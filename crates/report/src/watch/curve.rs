@@ -77,13 +77,13 @@ type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span> + 'a;
 
 /// Where the load is.
 #[derive(Clone, Copy)]
-struct Here {
+struct CurrentLoad {
     depth: f64,
     rate: f64,
     latency_ns: f64,
 }
 
-impl Here {
+impl CurrentLoad {
     fn line(self, line: &LineOf<'_>) -> Vec<Span> {
         let latency = number::time(self.latency_ns);
         line(number::digits(self.depth), self.rate, latency, Tone::Strong, " you are here")
@@ -91,11 +91,11 @@ impl Here {
 }
 
 /// The load of both operations: the device serves them together.
-fn here(row: &WatchRow) -> Option<Here> {
+fn here(row: &WatchRow) -> Option<CurrentLoad> {
     let interval = row.interval.as_ref()?;
     let rate = interval.all.per_s?.value;
     (rate > 0.0).then_some(())?;
-    Some(Here {
+    Some(CurrentLoad {
         depth: interval.concurrency?.value,
         rate,
         latency_ns: interval.all.latency_ns?.value,

@@ -105,11 +105,11 @@ impl Fifo {
 pub(super) struct DieEvent {
     die: u32,
     epoch: u32,
-    what: What,
+    what: DieStep,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum DieStep {
     /// The page is in the register.
     Sensed,
     /// The page has come over the channel, and a read waits.
@@ -233,7 +233,7 @@ impl Dies {
             if from <= now {
                 self.interrupt(now, die, agenda);
             } else {
-                let what = What::Interruptible;
+                let what = DieStep::Interruptible;
                 agenda.push(from, Event::Die(DieEvent { die, epoch, what }));
             }
         }
@@ -253,17 +253,17 @@ impl Dies {
             return None;
         }
         match what {
-            What::Sensed => {
+            DieStep::Sensed => {
                 self.send(now, die, operation.units, agenda);
                 None
             }
-            What::Interruptible => {
+            DieStep::Interruptible => {
                 if !state.reads.is_empty() && self.can_interrupt(now, die) {
                     self.interrupt(now, die, agenda);
                 }
                 None
             }
-            What::Over => {
+            DieStep::Over => {
                 self.busy_ns[operation.task as usize] += now.since(state.began).0;
                 state.now = None;
                 if operation.task != Task::Read {
@@ -343,7 +343,7 @@ impl Dies {
                     self.send(at, die, operation.units, agenda);
                 } else {
                     state.sensed = operation.page;
-                    let event = DieEvent { die, epoch: state.epoch, what: What::Sensed };
+                    let event = DieEvent { die, epoch: state.epoch, what: DieStep::Sensed };
                     agenda.push(at.plus(Nanos(self.read_ns)), Event::Die(event));
                 }
             }
@@ -372,7 +372,7 @@ impl Dies {
     fn end_at(&mut self, ends: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
         let state = &mut self.dies[die as usize];
         state.ends = ends;
-        let event = DieEvent { die, epoch: state.epoch, what: What::Over };
+        let event = DieEvent { die, epoch: state.epoch, what: DieStep::Over };
         agenda.push(ends, Event::Die(event));
     }
 }

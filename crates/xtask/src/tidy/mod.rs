@@ -9,6 +9,7 @@ mod code;
 mod files;
 mod links;
 mod source;
+mod structure;
 mod text;
 
 pub(crate) use files::{File, list};
@@ -41,15 +42,17 @@ impl Display for Problem {
 /// If the files cannot be listed or read.
 pub fn check(root: &Path) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
-    for file in list(root)? {
-        text::check(&file, &mut problems);
+    let files = list(root)?;
+    for file in &files {
+        text::check(file, &mut problems);
         if file.path.ends_with(".rs") {
-            source::check(&file, &mut problems);
+            source::check(file, &mut problems);
         }
         if file.path.ends_with(".md") {
-            links::check(root, &file, &mut problems);
+            links::check(root, file, &mut problems);
         }
     }
+    structure::check(root, &files, &mut problems)?;
     for needed in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
         if !root.join(needed).is_file() {
             problems.push(Problem { file: needed.to_owned(), line: 0, what: "is missing".into() });
