@@ -79,7 +79,7 @@ fn open(
     progress: &mut Progress,
 ) -> anyhow::Result<(Session, u64, bool)> {
     let path = Path::new(&arguments.target);
-    let access = host::Access::ReadOnly;
+    let access = target::Access::ReadOnly;
     let mut target = RealTargets::open(&[path], &access, arguments.size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();
     for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {

@@ -16,7 +16,7 @@
 use crate::failure;
 use crate::progress::Progress;
 use crate::session::Session;
-use host::{Calibration, Roots, SoakSpan, SoakTap, Soaker};
+use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker};
 use record::{
     CacheMode, Confidence, CpuUpper, Estimate, Finding, FindingCode, Measured, Nanos, Severity,
     StopRules, Trial, Workload,
@@ -123,7 +123,7 @@ pub(crate) fn add_upper_bound(
 
 /// What can end a pass.
 enum PassError {
-    Soaker(host::SoakerError),
+    Soaker(kernel::SoakerError),
     Load(anyhow::Error),
 }
 

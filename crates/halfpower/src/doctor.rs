@@ -3,7 +3,7 @@
 use crate::cli::DoctorArgs;
 use crate::output::{self, Verdict};
 use anyhow::anyhow;
-use host::Roots;
+use kernel::Roots;
 
 /// The `schema` value of the document.
 const DOCTOR_SCHEMA: &str = "halfpower/doctor/1";
@@ -13,7 +13,11 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     if !arguments.directory.is_dir() {
         return Err(anyhow!("{:?} is not a directory; name one", arguments.directory));
     }
-    let found = host::capabilities(&Roots::default(), &arguments.directory);
+    let (roots, directory) = (Roots::default(), &arguments.directory);
+    let disk = kernel::disk_of(&roots, directory);
+    let mut found = kernel::capabilities(&roots, disk.as_ref());
+    found.extend(target::capabilities(directory));
+    found.extend(tracer::capabilities(&roots, disk.as_ref()));
     let text = if arguments.json {
         output::json(&serde_json::json!({ "schema": DOCTOR_SCHEMA, "capabilities": found }))?
     } else {

@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use engine::EngineError;
-use host::HostError;
 use record::Trial;
 use simdisk::SpecError;
 use std::collections::BTreeSet;
 use store::StoreError;
+use target::TargetError;
 use trial::TrialError;
 use workload::{BuildError, DesignError};
 
@@ -65,7 +65,7 @@ pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
-        if let Some(host) = cause.downcast_ref::<HostError>() {
+        if let Some(host) = cause.downcast_ref::<TargetError>() {
             return host.exit_code();
         }
         if cause.is::<BuildError>() || cause.is::<SpecError>() || cause.is::<UsageError>() {

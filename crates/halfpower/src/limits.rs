@@ -17,7 +17,7 @@ use ::limits::plan::{Plan, Planned, Purpose, Settings, cached_area};
 use ::limits::{memory, path};
 use anyhow::Context;
 use clap::Args;
-use host::{Access, Roots};
+use kernel::Roots;
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Finding, FindingCode, HalfPower, LIMITS_SCHEMA,
     LimitsRun, Measured, MemoryTests, Nanos, PathComponent, Profile, Severity, Trial, format_rate,
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{Store, StoreError};
+use target::Access;
 
 /// Largest request of the plan: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 20);

@@ -52,7 +52,7 @@ pub(crate) fn open_again(
         return Ok(Session::simulated(&device, Some(area), seed, stop));
     }
     let path = Path::new(&profile.target.path);
-    let access = host::Access::ReadOnly;
+    let access = target::Access::ReadOnly;
     let mut target = RealTargets::open(&[path], &access, Some(area), LARGEST_REQUEST)?;
     let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
     if disk(target.facts()) != disk(&profile.target) {

@@ -10,13 +10,13 @@ use crate::run_args::RunArgs;
 use crate::session::{self, RealTargets, Session};
 use crate::trace::TraceFile;
 use anyhow::Context;
-use host::Access;
 use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
 use simdisk::SimSpec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
+use target::Access;
 use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
@@ -218,7 +218,7 @@ fn open(arguments: &RunArgs) -> anyhow::Result<(RealTargets, Workload)> {
         let flag = if spec.polled { "--hipri" } else { "--sqthread-poll" };
         return Err(error).context(format!("{flag} needs io_uring, no other engine has it"));
     }
-    host::allow_descriptors(descriptors(&spec))?;
+    kernel::allow_descriptors(descriptors(&spec))?;
     let access = arguments.access();
     let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
     let mut targets = RealTargets::open(&paths, &access, spec.size, spec.max_bs())?;

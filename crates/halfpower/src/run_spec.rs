@@ -4,10 +4,10 @@
 use crate::run_args::{
     ArrivalArg, CompletionArg, DataArgs, DropCacheArg, PatternArg, RegionsArg, RunArgs, Rw,
 };
-use host::Access;
 use record::{
     Arrival, CacheMode, Data, Discipline, DropCache, EngineName, Nanos, Pattern, Regions, StopRules,
 };
+use target::Access;
 use workload::Spec;
 
 /// The most that are in flight in an open loop where the user sets no limit: enough for any

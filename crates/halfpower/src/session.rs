@@ -2,7 +2,7 @@
 
 use crate::failure::UsageError;
 use anyhow::Context;
-use host::{Access, Area, HostError, RealProbe, Roots, SoakTap, TargetHandle};
+use kernel::{RealProbe, Roots, SoakTap};
 use record::{
     Bytes, CacheDropped, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode,
     OpKind, Preconditioning, Severity, Target, TargetKind, Trial, Workload, hex_digest,
@@ -14,6 +14,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use target::{Access, Area, TargetError, TargetHandle};
 use trial::{Identity, RealBackend, SimBackend, TrialBackend, TrialError};
 
 /// What stands before the name of a simulated device.
@@ -123,7 +124,7 @@ impl Session {
         let destroyed = self.handles.iter().filter(|handle| handle.destroys());
         let destroyed = destroyed.filter_map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
-            host::destruction(&handle.facts, offset, length)
+            target::destruction(&handle.facts, offset, length)
         });
         let identity = Identity {
             id,
@@ -168,7 +169,7 @@ impl Session {
     pub(crate) fn unwritten_bytes(&self, workload: &Workload) -> Option<Bytes> {
         let bytes = self.handles.iter().map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
-            host::unwritten_bytes(&handle.file, offset, length)
+            target::unwritten_bytes(&handle.file, offset, length)
         });
         bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
     }
@@ -203,9 +204,14 @@ impl Session {
             .collect();
         let cancelled = || self.stop.load(Ordering::Relaxed);
         let folders = self.scratch_folders();
-        match host::drop_cache(&Roots::default(), workload.drop_cache, &areas, &folders, &cancelled)
-        {
-            Err(HostError::Cancelled) => Err(TrialError::Interrupted.into()),
+        match target::drop_cache(
+            &Roots::default(),
+            workload.drop_cache,
+            &areas,
+            &folders,
+            &cancelled,
+        ) {
+            Err(TargetError::Cancelled) => Err(TrialError::Interrupted.into()),
             outcome => Ok(outcome?),
         }
     }
@@ -255,7 +261,7 @@ impl RealTargets {
         let roots = Roots::default();
         let mut handles = paths
             .iter()
-            .map(|path| host::open_target(&roots, path, access, size, min_request))
+            .map(|path| target::open_target(&roots, path, access, size, min_request))
             .collect::<Result<Vec<_>, _>>()?;
         // Test files are made as large as the smallest target: they all carry the same area.
         let smallest = handles.iter().map(|handle| handle.facts.size_bytes).min();
@@ -264,7 +270,7 @@ impl RealTargets {
             handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
         }
         let first = handles.first().context("no target is named; name at least one")?;
-        let environment = host::environment(&roots, first.facts.device.as_ref());
+        let environment = kernel::environment(&roots, first.facts.device.as_ref());
         Ok(Self { roots, handles, environment, files: BTreeMap::new() })
     }
 
@@ -295,9 +301,9 @@ impl RealTargets {
     }
 
     /// What others do on the disk right now; `None` where that cannot be seen.
-    pub(crate) fn activity(&self) -> Option<host::Activity> {
+    pub(crate) fn activity(&self) -> Option<kernel::Activity> {
         let disk = self.facts().device.as_ref()?;
-        host::device_in_flight_activity(&self.roots, disk, 300).ok()
+        kernel::device_in_flight_activity(&self.roots, disk, 300).ok()
     }
 
     /// Learns how existing files lie on their devices where the workload uses them.
@@ -311,7 +317,7 @@ impl RealTargets {
 
     /// Opens them once more with the flags of a cache mode, and checks that they hold.
     pub(crate) fn open_mode(&mut self, cache: CacheMode, write: bool) -> anyhow::Result<()> {
-        let files = self.handles.iter().map(|handle| host::reopen(handle, cache, write));
+        let files = self.handles.iter().map(|handle| target::reopen(handle, cache, write));
         self.files.insert(cache, files.collect::<Result<_, _>>()?);
         Ok(())
     }
@@ -332,7 +338,7 @@ impl RealTargets {
             let mut tick = |done: u64, _: u64| progress(before + done, total);
             // Other data in each: a device below several would see the same blocks twice.
             let seed = seed.wrapping_add(index);
-            host::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
+            target::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
             before += size.0;
         }
         Ok(())
@@ -349,9 +355,9 @@ impl RealTargets {
         let mut findings: Vec<Finding> = Vec::new();
         let of_targets = self.handles.iter().flat_map(|handle| handle.findings.clone());
         let of_disks = disks.iter().skip(1).flat_map(|disk| {
-            host::environment_findings(&host::environment(&self.roots, Some(disk)))
+            kernel::environment_findings(&kernel::environment(&self.roots, Some(disk)))
         });
-        let of_first = host::environment_findings(&self.environment);
+        let of_first = kernel::environment_findings(&self.environment);
         for finding in of_targets.chain(of_first).chain(of_disks) {
             if !findings.contains(&finding) {
                 findings.push(finding);

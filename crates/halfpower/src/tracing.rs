@@ -6,11 +6,11 @@
 //! counters only. Rejected: a tracer on each interval anew, which would
 //! lose the requests in progress at every edge.
 
-use host::Roots;
-use host::live::Sampler;
-use host::tracer::{Tracer, request_disks};
+use kernel::Roots;
+use kernel::live::Sampler;
 use record::{Finding, FindingCode, Interval, Severity};
 use std::collections::HashMap;
+use tracer::{Tracer, request_disks};
 
 /// What is sampled.
 #[derive(Debug)]

@@ -15,7 +15,6 @@ use ::limits::zones::{
 };
 use anyhow::{Context, anyhow};
 use clap::Args;
-use host::Access;
 use record::{
     Bytes, CacheMode, EngineName, Finding, FindingCode, Measured, Severity, Trial, ZONES_SCHEMA,
     ZoneMap, format_bytes, format_rate,
@@ -25,6 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{Store, StoreError};
+use target::Access;
 
 /// A target must hold at least this.
 const LEAST: Bytes = Bytes(1 << 20);

@@ -15,3 +15,12 @@ pub struct Capability {
     /// What is lost without it and what to do; empty where nothing needs doing.
     pub remedy: String,
 }
+
+impl Capability {
+    /// An entry; the remedy is kept only where something is missing.
+    #[must_use]
+    pub fn of(name: &str, available: bool, detail: impl Into<String>, remedy: &str) -> Self {
+        let remedy = if available { String::new() } else { remedy.to_owned() };
+        Self { name: name.to_owned(), available, detail: detail.into(), remedy }
+    }
+}

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod device;
+mod fake;
 mod group;
 mod mounted;
 mod probe;
@@ -20,6 +21,7 @@ mod skip;
 mod state;
 
 pub use device::{LoopDevice, Tmpfs, Zram};
+pub use fake::Fake;
 pub use group::{SlowWrites, Throttle, ThrottledGroup};
 pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};

@@ -55,10 +55,10 @@ fn method(workload: &Workload, files: &[OwnedFd]) -> String {
     };
     let mut stayed = Some(0);
     for file in files {
-        if let Err(error) = host::drop_clean_pages(file, area.0, area.1) {
+        if let Err(error) = target::drop_clean_pages(file, area.0, area.1) {
             return format!("through the page cache, which could not be emptied: {error}");
         }
-        let resident = host::resident_bytes(file, area.0, area.1);
+        let resident = target::resident_bytes(file, area.0, area.1);
         stayed = stayed.zip(resident).map(|(sum, bytes): (u64, Bytes)| sum + bytes.0);
     }
     match stayed {

@@ -19,7 +19,7 @@
 //! planted error (a burner that hides a tenth of a processor from its report) is caught.
 
 use anyhow::{Context, Result};
-use host::{Calibration, Roots, SoakSpan, Soaker};
+use kernel::{Calibration, Roots, SoakSpan, Soaker};
 use nix::fcntl::{FallocateFlags, OFlag, fallocate};
 use nix::time::{ClockId, clock_gettime};
 use std::fs::File;

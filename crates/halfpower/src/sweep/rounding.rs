@@ -26,10 +26,10 @@ pub(super) fn findings(design: &Design, targets: &[Target]) -> Vec<Finding> {
 
 fn finding(target: &Target) -> Option<Finding> {
     let unit = target.filesystem.as_ref()?.block_bytes.0;
-    let sizes = host::file_sizes(Path::new(&target.path), FILES_MAX).ok()?;
+    let sizes = target::file_sizes(Path::new(&target.path), FILES_MAX).ok()?;
     let bytes: u64 = sizes.iter().sum();
     let share = |unit: u64| {
-        let lost = host::rounding_loss(&sizes, unit);
+        let lost = target::rounding_loss(&sizes, unit);
         lost as f64 / (bytes + lost).max(1) as f64
     };
     if unit == 0 {

@@ -13,7 +13,6 @@ use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
 use ::workload::{BuildError, Spec, check_alignment};
 use anyhow::Context;
-use host::{Access, HostError};
 use record::{
     Bytes, CacheMode, EngineName, Environment, Finding, PlannedTrial, Target, TargetKind, Trial,
     Workload,
@@ -23,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use target::{Access, TargetError};
 
 /// What may be done to existing targets.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ impl Place {
         let least = lines.iter().map(|line| line.spec.max_bs()).max().unwrap_or_default();
         let descriptors = |line: &&Line| u64::from(line.spec.numjobs) * 4;
         let most = lines.iter().map(descriptors).max().unwrap_or(0);
-        host::allow_descriptors(list.len() as u64 * 6 + most + 64)?;
+        kernel::allow_descriptors(list.len() as u64 * 6 + most + 64)?;
         let write =
             Access::ReadWrite { overwrite: allowed.overwrite, destroy: allowed.destroy.clone() };
         let access = if writes > 0 { write } else { Access::ReadOnly };
@@ -246,7 +246,7 @@ impl Place {
 /// Whether an error is a refusal to write.
 fn is_refusal(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.downcast_ref::<HostError>().is_some_and(|host| host.exit_code() == failure::REFUSED)
+        cause.downcast_ref::<TargetError>().is_some_and(|host| host.exit_code() == failure::REFUSED)
     })
 }
 

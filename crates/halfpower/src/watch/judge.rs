@@ -61,7 +61,7 @@ impl Judge {
         Self {
             profiles,
             chosen,
-            mount_points: host::live::mount_points(&observing.roots()),
+            mount_points: kernel::live::mount_points(&observing.roots()),
             host: host.unwrap_or_default(),
             known: HashMap::new(),
             contexts: VecDeque::new(),

@@ -4,7 +4,7 @@
 //! as those of the processor below, of which the machine has a share: a buffer that is meant to
 //! lie in memory is therefore several times the largest cache that is told.
 
-use host::Roots;
+use kernel::Roots;
 use record::{Bytes, ProcessorCache};
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use super::loops::{
     write, write_lines,
 };
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
-use host::Roots;
+use kernel::Roots;
 use record::{Bytes, MemoryRow, MemoryTest, MemoryTests};
 use rustix::fs::MemfdFlags;
 use std::fs::File;

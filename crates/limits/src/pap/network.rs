@@ -6,7 +6,7 @@
 //! gateway interfaces by prefix in one place that all kernels have.
 
 use crate::memory::text;
-use host::Roots;
+use kernel::Roots;
 use record::{Advertised, FilesystemFacts, Measured};
 use std::net::Ipv4Addr;
 

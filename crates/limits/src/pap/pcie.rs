@@ -7,7 +7,7 @@
 
 use super::line_rate::pcie_peak;
 use crate::memory::text;
-use host::Roots;
+use kernel::Roots;
 use record::{Advertised, DeviceFacts};
 use std::path::Path;
 

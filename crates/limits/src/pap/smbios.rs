@@ -7,7 +7,7 @@
 //! faster than one. The tables are readable for root alone, and virtual machines leave the speed
 //! out.
 
-use host::Roots;
+use kernel::Roots;
 use record::{Advertised, Measured};
 use std::collections::BTreeSet;
 

@@ -14,12 +14,12 @@ use crate::contest::halfpower::{self, Entry};
 use crate::contest::target::Target;
 use crate::contest::{Load, Outcome, Via};
 use anyhow::Result;
-use host::Roots;
-use host::tracer::Tracer;
+use kernel::Roots;
 use nix::sys::stat::{major, minor};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
+use tracer::Tracer;
 
 const PAIRS: usize = 15;
 const SLICE: Duration = Duration::from_millis(500);

@@ -1,0 +1,114 @@
+//! What the kernel denies, or says in a form that nobody can read.
+//!
+//! Each message says what was tried, on what, what the system said, and what to try. Rejected: passing
+//! `io::Error` through, whose text ("No such file or directory") names neither path nor remedy.
+//! Paths are printed in their escaped form: a file name can hold terminal control sequences.
+
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// Why something on this machine could not be opened, read, or done.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The system refused a call or the call failed.
+    #[error("cannot {action} {path:?}: {}; {remedy}", system_words(.cause))]
+    System {
+        /// What was tried, after "cannot".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        cause: Errno,
+        /// What to try.
+        remedy: &'static str,
+    },
+    /// More files would have to be open at once than the system allows.
+    #[error(
+        "the run needs {needed} open files at once, and the limit is {limit}; raise it \
+         (ulimit -n {needed}), or name fewer targets or --numjobs"
+    )]
+    Descriptors {
+        /// How many are needed.
+        needed: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// A kernel file does not look as documented.
+    #[error("cannot read line {line} of {file}: {problem}; the line is {text:?}")]
+    Format {
+        /// The file.
+        file: &'static str,
+        /// The line, from 1; 0 for the file as a whole.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+        /// The line itself.
+        text: String,
+    },
+    /// No device of this name has counters.
+    #[error(
+        "{named:?} is no device with counters, nor a path on one; there are {known}; name one of \
+         these, or none for all"
+    )]
+    NotObserved {
+        /// What was named.
+        named: String,
+        /// Some that there are.
+        known: String,
+    },
+}
+
+impl KernelError {
+    /// A failed call, with the remedy that its error number suggests.
+    pub fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
+        Self::System { action, path: path.to_owned(), cause, remedy: remedy(cause) }
+    }
+
+    /// The same for calls through the standard library.
+    pub fn io(action: &'static str, path: &Path, cause: &std::io::Error) -> Self {
+        Self::system(action, path, Errno::from_io_error(cause).unwrap_or(Errno::IO))
+    }
+}
+
+/// The system's own words, without the number that the standard library appends.
+#[must_use]
+pub fn system_words(cause: &Errno) -> String {
+    let text = cause.to_string();
+    text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_owned())
+}
+
+/// What to try after an error number.
+fn remedy(cause: Errno) -> &'static str {
+    match cause {
+        Errno::NOENT | Errno::NOTDIR => "check the path",
+        Errno::ACCESS => "run as a user with the permission, or name a target that you own",
+        // What even root is told: a container's device rules, an immutable file, a lockdown.
+        Errno::PERM => {
+            "a policy of this system or container forbids it, also to root perhaps; name another \
+             target"
+        }
+        Errno::ROFS => "name a directory on a file system that is mounted read-write",
+        Errno::NOSPC | Errno::DQUOT => "free some space, or ask for a smaller --size",
+        Errno::TXTBSY => "it is in use as a program or as swap; name another target",
+        Errno::BUSY => "something holds it; name another target, or release this one",
+        Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
+        Errno::LOOP => "the symbolic links go in a circle; name the target itself",
+        Errno::IO | Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
+            "the device failed or is gone; look at the kernel log (dmesg)"
+        }
+        _ => "look at the kernel log (dmesg), or name another target",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_the_path_escaped_the_cause_and_a_remedy() {
+        let error = KernelError::system("open", Path::new("/a\x1b[31m"), Errno::NOENT);
+        let text = error.to_string();
+        assert!(text.contains("\\u{1b}") && !text.contains('\x1b'), "{text}");
+        assert!(text.ends_with("No such file or directory; check the path"), "{text}");
+    }
+}

@@ -1,0 +1,51 @@
+//! What the kernel says: the devices under a path, the conditions of a measurement, counters, limits
+//! and processor time.
+//!
+//! Everything here states facts; other crates decide what they mean. Each reader of /proc or /sys
+//! takes its [`Roots`], so that a test gives it a machine made of files and the same code then reads
+//! the real one. A fact that the kernel does not give is `None`, never a guess.
+//!
+//! The names below are the interface. `linux` implements them; another system stands beside it as a
+//! second folder with the same names.
+//!
+//! Rejected: asking udev, lsblk or smartctl (not on every machine, and each run would depend on
+//! their output formats), and one struct that holds every fact read at start (the counters and the
+//! environment are read at different times, by different callers).
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!("halfpower runs on Linux on x86_64 only");
+
+mod error;
+mod linux;
+
+pub use error::{KernelError, system_words};
+pub use linux::activity::{Activity, device_in_flight_activity};
+pub use linux::capabilities::{capabilities, disk_of};
+pub use linux::descriptors::allow_descriptors;
+pub use linux::diskstats::{DiskstatsLine, TransferCounters, parse_diskstats};
+pub use linux::environment::{environment, environment_findings};
+pub use linux::live;
+pub use linux::probe::RealProbe;
+pub use linux::roots::Roots;
+pub use linux::soaker::{Calibration, SoakReading, SoakSpan, SoakTap, Soaker, SoakerError};
+pub use linux::unsafe_calls::{PerfEventAttributes, last_error, perf_event_open};
+
+/// Block devices.
+pub mod device {
+    pub use crate::linux::device::{device_of, device_of_mount, serial, whole_disk};
+}
+
+/// Mounted file systems.
+pub mod filesystem {
+    pub use crate::linux::filesystem::{direct_alignment_told, filesystem_of, locate_filesystem};
+}
+
+/// The table of mounts.
+pub mod mounts {
+    pub use crate::linux::mounts::{Mount, mount_of, mounts_of_process, read_mounts, unescape};
+}
+
+/// Small text files.
+pub mod read {
+    pub use crate::linux::roots::{base_name, link_name, names, number, text};
+}

@@ -1,0 +1,251 @@
+//! Device numbers to the disk below, as sysfs describes it.
+//!
+//! What a user names is seldom the disk: it is a partition, a logical volume, an array, an
+//! encrypted volume. The walk goes from the named device through partitions and `slaves` down to
+//! the whole disks (the leaves), and leaves a sentence for each layer that it passes. Counters and
+//! queue settings come from the first leaf, because stacked devices keep time in jiffies only and
+//! mostly have no queue. A loop device is a leaf, with a queue and counters of its own; what its
+//! file lies on is named in its sentence and followed no further.
+//!
+//! Rejected: only naming the top device (its model and cache are unknown), and summing settings
+//! over the leaves (they have no sum).
+
+use crate::linux::device_cache::cache_bytes;
+use crate::linux::link::attachment;
+use crate::linux::mounts::{Mount, mount_of, read_mounts};
+use crate::linux::roots::{Roots, base_name, names, number, text};
+use record::{Bytes, DeviceFacts, format_bytes};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Unit of sizes and positions in sysfs, on every device.
+const SECTOR_BYTES: u64 = 512;
+/// Layers that are followed at most, should sysfs ever show a circle.
+const MAX_LAYERS: u32 = 16;
+
+/// Describes the block device with these numbers: partition, stacked device or disk.
+///
+/// `None` where sysfs knows no such device (an anonymous number of a file system, a device that is
+/// gone). A fact that sysfs does not give is `None` in the result.
+#[must_use]
+pub fn device_of(roots: &Roots, major: u32, minor: u32) -> Option<DeviceFacts> {
+    let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
+    let named = fs::canonicalize(link).ok()?;
+    let mut walk = Walk { roots, leaves: Vec::new(), layers: Vec::new() };
+    walk.descend(&named, 0);
+    let first = walk.leaves.first().cloned()?;
+    let mut leaves: Vec<String> = walk.leaves.iter().map(|leaf| base_name(leaf)).collect();
+    if leaves == [base_name(&whole_disk(&named))] {
+        leaves.clear();
+    }
+    let mut facts = DeviceFacts {
+        name: base_name(&named),
+        disk: base_name(&first),
+        leaves,
+        layers: walk.layers,
+        ..DeviceFacts::default()
+    };
+    describe_disk(roots, &first, &mut facts);
+    Some(facts)
+}
+
+/// The device that is mounted, by device number or else by the name of the source: some file
+/// systems (btrfs) give their files numbers that belong to no device.
+pub fn device_of_mount(
+    roots: &Roots,
+    device: (u32, u32),
+    mount: Option<&Mount>,
+) -> Option<DeviceFacts> {
+    device_of(roots, device.0, device.1).or_else(|| {
+        let source = Path::new(&mount?.source);
+        if !source.starts_with("/dev") {
+            return None;
+        }
+        // /dev/mapper/name is a symbolic link to the node with the kernel's name.
+        let node = roots.locate(source);
+        let node = fs::canonicalize(&node).unwrap_or(node);
+        let (major, minor) = numbers_of(roots, &base_name(&node))?;
+        device_of(roots, major, minor)
+    })
+}
+
+/// Device numbers of a kernel name.
+pub(crate) fn numbers_of(roots: &Roots, name: &str) -> Option<(u32, u32)> {
+    let text = text(&roots.sys.join("class/block").join(name).join("dev"))?;
+    let (major, minor) = text.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The whole disk that a directory in sysfs belongs to: itself, or the parent of a partition.
+pub fn whole_disk(directory: &Path) -> PathBuf {
+    if directory.join("partition").exists() {
+        directory.parent().unwrap_or(directory).to_owned()
+    } else {
+        directory.to_owned()
+    }
+}
+
+/// Collects leaves and layer sentences on the way down.
+struct Walk<'a> {
+    roots: &'a Roots,
+    leaves: Vec<PathBuf>,
+    layers: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn descend(&mut self, directory: &Path, depth: u32) {
+        if depth > MAX_LAYERS {
+            return;
+        }
+        let disk = whole_disk(directory);
+        if disk != directory {
+            self.layers.push(partition_layer(directory, &disk));
+        }
+        let slaves = names(&disk.join("slaves"));
+        if !slaves.is_empty() {
+            self.layers.push(stacked_layer(&disk, &slaves));
+            for slave in slaves {
+                if let Ok(below) = fs::canonicalize(disk.join("slaves").join(&slave)) {
+                    self.descend(&below, depth + 1);
+                }
+            }
+            return;
+        }
+        if self.leaves.contains(&disk) {
+            return;
+        }
+        self.leaves.push(disk.clone());
+        if let Some(algorithm) = text(&disk.join("comp_algorithm")) {
+            let chosen = chosen(&algorithm);
+            let name = base_name(&disk);
+            self.layers.push(format!("{name} keeps its data compressed in memory ({chosen})"));
+        }
+        if let Some(file) = text(&disk.join("loop/backing_file")) {
+            self.layers.push(loop_layer(self.roots, &disk, &file));
+        }
+    }
+}
+
+/// A loop device: its file, and what that is on.
+fn loop_layer(roots: &Roots, disk: &Path, file: &str) -> String {
+    let cached = match number(&disk.join("loop/dio")) {
+        Some(1) => "past the page cache",
+        _ => "through the page cache, which can serve reads without the disk",
+    };
+    let mounts = read_mounts(roots);
+    let on = mount_of(&mounts, Path::new(file), None)
+        .map(|mount| format!(" ({} on {})", mount.kind, mount.source))
+        .unwrap_or_default();
+    format!("{} is a loop device on {file:?}{on}, {cached}", base_name(disk))
+}
+
+fn partition_layer(partition: &Path, disk: &Path) -> String {
+    let start = number(&partition.join("start")).unwrap_or(0) * SECTOR_BYTES;
+    let physical = number(&disk.join("queue/physical_block_size")).unwrap_or(SECTOR_BYTES);
+    let aligned = if start.is_multiple_of(physical.max(1)) {
+        String::new()
+    } else {
+        format!(
+            ", which is not aligned to the disk's physical blocks of {}: small writes cost two",
+            format_bytes(physical)
+        )
+    };
+    format!(
+        "{} is a partition of {} that starts at {}{aligned}",
+        base_name(partition),
+        base_name(disk),
+        format_bytes(start)
+    )
+}
+
+/// A device built of others: device mapper, md, bcache and the like.
+fn stacked_layer(disk: &Path, slaves: &[String]) -> String {
+    let name = base_name(disk);
+    let on = slaves.join(", ");
+    if let Some(mapped) = text(&disk.join("dm/name")) {
+        let uuid = text(&disk.join("dm/uuid")).unwrap_or_default();
+        let kind = match uuid.split_once('-').map(|(kind, _)| kind) {
+            Some("LVM") => "logical volume",
+            Some("CRYPT") => "encrypted volume",
+            Some("mpath") => "multipath disk",
+            _ => "device-mapper volume",
+        };
+        return format!("{name} is the {kind} {mapped} on {on}");
+    }
+    if let Some(level) = text(&disk.join("md/level")) {
+        let chunk = number(&disk.join("md/chunk_size"))
+            .filter(|bytes| *bytes > 0)
+            .map(|bytes| format!(" with chunks of {}", format_bytes(bytes)))
+            .unwrap_or_default();
+        return format!("{name} is a {level} array{chunk} on {on}");
+    }
+    format!("{name} is built on {on}")
+}
+
+/// Fills in what sysfs says of a whole disk.
+fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
+    let queue = |name: &str| disk.join("queue").join(name);
+    let device = |name: &str| text(&disk.join("device").join(name));
+    facts.major_minor = text(&disk.join("dev")).unwrap_or_default();
+    facts.size_bytes = Bytes(number(&disk.join("size")).unwrap_or(0) * SECTOR_BYTES);
+    facts.model = device("model").or_else(|| device("name"));
+    // virtio and PCI put a number where SCSI has the vendor's name.
+    facts.vendor = device("vendor").filter(|vendor| !vendor.starts_with("0x"));
+    facts.firmware = device("firmware_rev").or_else(|| device("rev"));
+    facts.serial = serial(disk);
+    facts.rotational = number(&queue("rotational")).map(|flag| flag != 0);
+    facts.scheduler = text(&queue("scheduler")).map(|text| chosen(&text));
+    facts.write_cache = text(&queue("write_cache"));
+    facts.logical_block_bytes = number(&queue("logical_block_size"));
+    facts.physical_block_bytes = number(&queue("physical_block_size"));
+    facts.nomerges = number(&queue("nomerges"));
+    facts.nr_requests = number(&queue("nr_requests"));
+    facts.max_request_bytes = number(&queue("max_sectors_kb")).map(|kib| kib * 1024);
+    facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
+    facts.iostats = keeps_counters(disk);
+    facts.cache_bytes = cache_bytes(roots, disk);
+    let attached = attachment(roots, disk, &[facts.model.as_deref(), facts.vendor.as_deref()]);
+    facts.driver = attached.driver;
+    facts.link = attached.link;
+    facts.virtual_disk = attached.virtual_disk;
+    facts.rotational_trusted = attached.rotational_trusted && facts.rotational.is_some();
+    facts.layers.extend(attached.layers);
+}
+
+/// The serial number of a whole disk, where its driver keeps it.
+pub fn serial(disk: &Path) -> Option<String> {
+    text(&disk.join("serial"))
+        .or_else(|| text(&disk.join("device/serial")))
+        .or_else(|| scsi_serial(disk))
+}
+
+/// Whether the kernel keeps counters for a disk. The flag speaks of the request queues of blk-mq;
+/// a driver without them (zram, brd) counts on its own, or not at all, whatever it says.
+fn keeps_counters(disk: &Path) -> Option<bool> {
+    let flag = number(&disk.join("queue/iostats"))? != 0;
+    let counted = || {
+        let stat = text(&disk.join("stat")).unwrap_or_default();
+        stat.split_ascii_whitespace().any(|count| count != "0")
+    };
+    Some(flag || !disk.join("mq").exists() && counted())
+}
+
+/// The choice in a list of the form `none [mq-deadline] kyber`; a text without brackets is its own.
+fn chosen(list: &str) -> String {
+    list.split_ascii_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        .unwrap_or(list)
+        .to_owned()
+}
+
+/// The serial number of a SCSI disk: vital product data page 0x80, four bytes of header first
+/// (SPC-4, 7.8.18).
+fn scsi_serial(disk: &Path) -> Option<String> {
+    let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
+    let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
+    (!serial.is_empty() && !serial.contains(char::is_control)).then_some(serial)
+}
+
+#[cfg(test)]
+#[path = "device_tests.rs"]
+mod tests;

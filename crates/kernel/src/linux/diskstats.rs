@@ -1,0 +1,256 @@
+//! /proc/diskstats as the kernel writes it, in all the shapes that it has had.
+//!
+//! Three id columns, then counters. A line has 14 columns since Linux 2.6.25, 18 since 4.18
+//! (discards), 20 since 5.5 (flushes); partitions had 7 before 2.6.25. Columns beyond the known
+//! ones are ignored, because the kernel only ever appends. Sectors are 512 bytes on every device.
+//! Source: Documentation/admin-guide/iostats.rst of the kernel.
+//!
+//! The times are 32-bit milliseconds and wrap; a line holds them as read, and `Wrapping` makes them
+//! monotone where two readings are subtracted. Rejected: the `stat` file of each device in sysfs,
+//! which saves a little time but reads several devices at several moments.
+
+use crate::error::KernelError;
+use crate::linux::roots::Roots;
+use record::DeviceFacts;
+
+/// Name of the file in messages.
+const FILE: &str = "/proc/diskstats";
+/// Columns of a partition before Linux 2.6.25.
+const OLD_PARTITION_COLUMNS: usize = 7;
+/// Columns with times, since Linux 2.6.25.
+const FULL_COLUMNS: usize = 14;
+/// Columns with discards, since Linux 4.18.
+const DISCARD_COLUMNS: usize = 18;
+/// Columns with flushes, since Linux 5.5.
+const FLUSH_COLUMNS: usize = 20;
+/// A 32-bit time that seems to have advanced by more than this has gone back a little instead:
+/// the kernel adds per-processor parts without a lock. 10 s, in ms.
+const BACKWARD_MS: u32 = 10_000;
+
+/// Counters of one direction since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferCounters {
+    /// Requests completed, after merging.
+    pub ios: u64,
+    /// Requests merged into others; `None` in the old form.
+    pub merges: Option<u64>,
+    /// Sectors of 512 bytes transferred.
+    pub sectors: u64,
+    /// Total time of the requests in ms, modulo 2^32; `None` in the old form.
+    pub time_ms: Option<u64>,
+}
+
+/// One line: the counters of one disk or partition since boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskstatsLine {
+    /// Major device number.
+    pub major: u32,
+    /// Minor device number.
+    pub minor: u32,
+    /// Kernel name.
+    pub device: String,
+    /// Reads.
+    pub reads: TransferCounters,
+    /// Writes.
+    pub writes: TransferCounters,
+    /// Requests in progress now; `None` in the old form.
+    pub in_flight: Option<u64>,
+    /// Time with a request in progress, in ms modulo 2^32; `None` in the old form.
+    pub busy_ms: Option<u64>,
+    /// Sum of the times of all requests, in ms modulo 2^32; `None` in the old form.
+    pub weighted_ms: Option<u64>,
+    /// Discards, where the kernel counts them.
+    pub discards: Option<TransferCounters>,
+    /// Flushes and their total ms, where the kernel counts them.
+    pub flushes: Option<(u64, u64)>,
+}
+
+/// Reads the whole file.
+///
+/// # Errors
+/// [`KernelError::Format`] with the first line that is not as documented.
+pub fn parse_diskstats(text: &str) -> Result<Vec<DiskstatsLine>, KernelError> {
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(index, line)| parse_line(line, index + 1))
+        .collect()
+}
+
+/// Reads one line; `number` counts from 1 and is for the message.
+pub(crate) fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
+    let fail = |problem: String| KernelError::Format {
+        file: FILE,
+        line: number,
+        problem,
+        text: line.to_owned(),
+    };
+    // On the stack: a machine of a thousand disks is read each second.
+    let mut columns = [""; FLUSH_COLUMNS];
+    let mut count = 0;
+    for word in line.split_ascii_whitespace() {
+        if let Some(column) = columns.get_mut(count) {
+            *column = word;
+        }
+        count += 1;
+    }
+    if count != OLD_PARTITION_COLUMNS && count < FULL_COLUMNS {
+        return Err(fail(format!(
+            "it has {count} columns, not {OLD_PARTITION_COLUMNS} or at least {FULL_COLUMNS}"
+        )));
+    }
+    let value = |index: usize| {
+        columns[index]
+            .parse::<u64>()
+            .map_err(|_| fail(format!("column {} is not a count", index + 1)))
+    };
+    let id = |index: usize| {
+        value(index).and_then(|id| {
+            u32::try_from(id).map_err(|_| fail(format!("column {} is no device number", index + 1)))
+        })
+    };
+    let mut parsed = DiskstatsLine {
+        major: id(0)?,
+        minor: id(1)?,
+        device: columns[2].to_owned(),
+        ..DiskstatsLine::default()
+    };
+    if count == OLD_PARTITION_COLUMNS {
+        parsed.reads = TransferCounters { ios: value(3)?, sectors: value(4)?, ..parsed.reads };
+        parsed.writes = TransferCounters { ios: value(5)?, sectors: value(6)?, ..parsed.writes };
+        return Ok(parsed);
+    }
+    let transfer = |first: usize| -> Result<TransferCounters, KernelError> {
+        Ok(TransferCounters {
+            ios: value(first)?,
+            merges: Some(value(first + 1)?),
+            sectors: value(first + 2)?,
+            time_ms: Some(value(first + 3)?),
+        })
+    };
+    parsed.reads = transfer(3)?;
+    parsed.writes = transfer(7)?;
+    // Some kernels printed a negative number here after a lost decrement: that is none in flight.
+    parsed.in_flight = Some(if columns[11].starts_with('-') { 0 } else { value(11)? });
+    parsed.busy_ms = Some(value(12)?);
+    parsed.weighted_ms = Some(value(13)?);
+    if count >= DISCARD_COLUMNS {
+        parsed.discards = Some(transfer(14)?);
+    }
+    if count >= FLUSH_COLUMNS {
+        parsed.flushes = Some((value(18)?, value(19)?));
+    }
+    Ok(parsed)
+}
+
+/// A 32-bit millisecond counter, made monotone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wrapping {
+    last: Option<u32>,
+}
+
+impl Wrapping {
+    /// How far the counter has moved since the last reading; the first one counts from zero.
+    pub(crate) fn advance(&mut self, reading: u64) -> u64 {
+        // The kernel prints 32 bits; a wider reading is the same number modulo 2^32.
+        let reading = reading as u32;
+        let step = match self.last {
+            None => reading,
+            Some(last) => reading.wrapping_sub(last),
+        };
+        if self.last.is_some() && step > u32::MAX - BACKWARD_MS {
+            return 0;
+        }
+        self.last = Some(reading);
+        u64::from(step)
+    }
+}
+
+/// The devices whose counters stand for a disk: all its leaves where it is built of others (each
+/// carries a part of the traffic), else the disk itself.
+pub(crate) fn counted_devices(disk: &DeviceFacts) -> Vec<String> {
+    if disk.leaves.is_empty() { vec![disk.disk.clone()] } else { disk.leaves.clone() }
+}
+
+/// The lines of the named devices, in the order of the names.
+pub(crate) fn read_lines(
+    roots: &Roots,
+    devices: &[String],
+) -> Result<Vec<DiskstatsLine>, KernelError> {
+    let path = roots.proc.join("diskstats");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
+    let mut found = Vec::with_capacity(devices.len());
+    for device in devices {
+        let line = text
+            .lines()
+            .enumerate()
+            .find(|(_, line)| line.split_ascii_whitespace().nth(2) == Some(device.as_str()));
+        let Some((index, line)) = line else {
+            return Err(KernelError::Format {
+                file: FILE,
+                line: 0,
+                problem: format!("the device {device} has no line"),
+                text: String::new(),
+            });
+        };
+        found.push(parse_line(line, index + 1)?);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str = " 8 0 sda 10 1 800 30 20 2 1600 40 3 55 70";
+
+    #[test]
+    fn each_generation_of_columns_is_read() {
+        let text = format!(
+            "{FULL}\n{FULL} 5 6 7 8\n{FULL} 5 6 7 8 9 11\n{FULL} 5 6 7 8 9 11 12 13\n\
+             3 1 hda1 100 800 50 400\n"
+        );
+        let lines = parse_diskstats(&text).unwrap();
+        let reads = TransferCounters { ios: 10, merges: Some(1), sectors: 800, time_ms: Some(30) };
+        let discards = TransferCounters { ios: 5, merges: Some(6), sectors: 7, time_ms: Some(8) };
+        assert_eq!(lines[0].reads, reads);
+        assert_eq!(lines[0].writes.sectors, 1600);
+        assert_eq!((lines[0].in_flight, lines[0].busy_ms), (Some(3), Some(55)));
+        assert_eq!(lines[0].weighted_ms, Some(70));
+        assert_eq!((lines[0].discards, lines[0].flushes), (None, None));
+        assert_eq!((lines[1].discards, lines[1].flushes), (Some(discards), None));
+        assert_eq!((lines[2].discards, lines[2].flushes), (Some(discards), Some((9, 11))));
+        assert_eq!(lines[3], lines[2]);
+        assert_eq!((lines[4].reads.ios, lines[4].reads.sectors), (100, 800));
+        assert_eq!((lines[4].writes.ios, lines[4].writes.sectors), (50, 400));
+        assert_eq!((lines[4].reads.time_ms, lines[4].busy_ms), (None, None));
+        assert_eq!((lines[4].major, lines[4].minor, lines[4].device.as_str()), (3, 1, "hda1"));
+    }
+
+    #[test]
+    fn a_malformed_line_is_named_with_its_number_and_problem() {
+        let error = parse_diskstats(&format!("{FULL}\n8 1 sda1 4 5 6\n")).unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+        assert!(error.to_string().contains("6 columns"), "{error}");
+        let error = parse_diskstats(&FULL.replace("1600", "x")).unwrap_err();
+        assert!(error.to_string().contains("column 10"), "{error}");
+    }
+
+    #[test]
+    fn a_negative_number_in_flight_is_none() {
+        let line = &parse_diskstats(&FULL.replace(" 3 55", " -1 55")).unwrap()[0];
+        assert_eq!(line.in_flight, Some(0));
+    }
+
+    #[test]
+    fn a_stacked_device_is_counted_on_its_leaves_and_a_disk_on_itself() {
+        let facts = |disk: &str, leaves: &[&str]| DeviceFacts {
+            disk: disk.to_owned(),
+            leaves: leaves.iter().map(ToString::to_string).collect(),
+            ..DeviceFacts::default()
+        };
+        assert_eq!(counted_devices(&facts("sda", &["sda", "sdb"])), ["sda", "sdb"]);
+        assert_eq!(counted_devices(&facts("vda", &[])), ["vda"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! The conditions under which a number was measured.
+//!
+//! Two results can be compared only when these are alike, so they travel with every trial. All of
+//! them are read from /proc and /sys, none from the program's own process state, so that a test
+//! can give another machine. The hypervisor is named from what it leaves in the firmware tables
+//! or the clock sources; where the processor only says that there is one, it is called unknown.
+//! Rejected: the CPUID leaf of the hypervisor, which no fake tree can stand for.
+
+use crate::linux::cgroup::limits;
+use crate::linux::roots::{Roots, names, text};
+use record::{
+    Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_count,
+    format_rate,
+};
+
+/// Where sysfs keeps the clock source in use and the others.
+const CLOCK_SOURCES: &str = "devices/system/clocksource/clocksource0";
+
+/// How firmware tables name hypervisors.
+const HYPERVISORS: [(&str, &str); 11] = [
+    ("QEMU", "KVM or QEMU"),
+    ("KVM", "KVM"),
+    ("Amazon EC2", "Amazon EC2"),
+    ("Google", "Google Compute Engine"),
+    ("VMware", "VMware"),
+    ("innotek", "VirtualBox"),
+    ("VirtualBox", "VirtualBox"),
+    ("Microsoft Corporation", "Hyper-V"),
+    ("Xen", "Xen"),
+    ("Parallels", "Parallels"),
+    ("OpenStack", "OpenStack"),
+];
+
+/// Reads the conditions; `disk` adds its queue settings and the limits on it.
+#[must_use]
+pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
+    let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    Environment {
+        kernel: text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default(),
+        cpu: field(&cpuinfo, "model name").unwrap_or_default().to_owned(),
+        cpus: allowed_cpus(roots),
+        memory_bytes: memory(roots),
+        governor: governor(roots),
+        virtualization: virtualization(roots, &cpuinfo),
+        clocksource: text(&roots.sys.join(CLOCK_SOURCES).join("current_clocksource")),
+        cgroup_limits: disk.map(|disk| limits(roots, disk)).unwrap_or_default(),
+        scheduler: disk.and_then(|disk| disk.scheduler.clone()),
+        nomerges: disk.and_then(|disk| disk.nomerges),
+        write_cache: disk.and_then(|disk| disk.write_cache.clone()),
+    }
+}
+
+/// What the conditions mean for the numbers: a limit above the disk.
+#[must_use]
+pub fn environment_findings(environment: &Environment) -> Vec<Finding> {
+    environment.cgroup_limits.iter().map(cgroup_finding).collect()
+}
+
+fn cgroup_finding(limit: &CgroupLimit) -> Finding {
+    let per_s = limit.limit_per_s as f64;
+    let (what, rate) = match limit.what.as_str() {
+        "rbps" => ("reads", format_rate(per_s)),
+        "wbps" => ("writes", format_rate(per_s)),
+        "riops" => ("reads", format!("{} requests/s", format_count(per_s))),
+        _ => ("writes", format!("{} requests/s", format_count(per_s))),
+    };
+    let unit = if limit.what.ends_with("bps") { "bytes/s" } else { "requests/s" };
+    Finding::new(
+        FindingCode::CgroupLimit,
+        Severity::Warning,
+        format!(
+            "The control group {:?} limits {what} on device {} to {rate}: a rate near it is the \
+             limit's, not the disk's.",
+            limit.group, limit.major_minor
+        ),
+        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).",
+    )
+    .with("limit", per_s, unit)
+}
+
+/// The value of the first line `key : value`.
+pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim())
+    })
+}
+
+/// Processors that this process may run on; 0 where the kernel does not tell.
+fn allowed_cpus(roots: &Roots) -> u32 {
+    let status = text(&roots.proc.join("self/status")).unwrap_or_default();
+    count_list(field(&status, "Cpus_allowed_list").unwrap_or_default())
+}
+
+/// Entries of a kernel list such as `0-3,8`.
+fn count_list(list: &str) -> u32 {
+    cpu_ranges(list).iter().map(|(first, last)| last - first + 1).sum()
+}
+
+/// The ranges of a kernel list of processors, both ends included; parts that are none are left out.
+pub(crate) fn cpu_ranges(list: &str) -> Vec<(u32, u32)> {
+    list.split(',')
+        .filter_map(|range| {
+            let range = range.trim();
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+            (first <= last).then_some((first, last))
+        })
+        .collect()
+}
+
+fn memory(roots: &Roots) -> Bytes {
+    let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
+    let kib = field(&meminfo, "MemTotal")
+        .and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok());
+    Bytes(kib.unwrap_or(0) * 1024)
+}
+
+/// The frequency governor; where processors differ, all that occur.
+fn governor(roots: &Roots) -> Option<String> {
+    let cpus = roots.sys.join("devices/system/cpu");
+    let mut governors: Vec<String> = names(&cpus)
+        .iter()
+        .filter_map(|cpu| text(&cpus.join(cpu).join("cpufreq/scaling_governor")))
+        .collect();
+    governors.sort();
+    governors.dedup();
+    (!governors.is_empty()).then(|| governors.join(", "))
+}
+
+/// The hypervisor, as far as it shows; `None` on bare metal.
+fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
+    if let Some(kind) = text(&roots.sys.join("hypervisor/type")) {
+        return Some(kind);
+    }
+    let flags = field(cpuinfo, "flags").unwrap_or_default();
+    if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
+        return None;
+    }
+    let firmware = ["sys_vendor", "product_name", "bios_vendor"]
+        .iter()
+        .filter_map(|name| text(&roots.sys.join("class/dmi/id").join(name)))
+        .find_map(|claim| HYPERVISORS.iter().find(|(begin, _)| claim.starts_with(begin)));
+    if let Some((_, name)) = firmware {
+        return Some((*name).to_owned());
+    }
+    let clocks =
+        text(&roots.sys.join(CLOCK_SOURCES).join("available_clocksource")).unwrap_or_default();
+    let name = if clocks.contains("kvm-clock") {
+        "KVM"
+    } else if clocks.contains("hyperv") {
+        "Hyper-V"
+    } else {
+        "unknown hypervisor"
+    };
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        fake.proc("sys/kernel/osrelease", "6.8.0-test\n");
+        fake.proc("cpuinfo", "processor\t: 0\nmodel name\t: ACME 3000\nflags\t\t: fpu tsc\n");
+        fake.proc("self/status", "Name:\tx\nCpus_allowed_list:\t0-2,5\n");
+        fake.proc("meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+        let clocks = "devices/system/clocksource/clocksource0";
+        fake.sys(&format!("{clocks}/current_clocksource"), "tsc\n");
+        fake.sys(&format!("{clocks}/available_clocksource"), "tsc hpet\n");
+        fake
+    }
+
+    #[test]
+    fn the_conditions_are_read_from_the_given_trees() {
+        let fake = machine();
+        fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+        fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
+        fake.sys("devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n");
+        let disk = DeviceFacts {
+            scheduler: Some("kyber".to_owned()),
+            nomerges: Some(2),
+            write_cache: Some("write through".to_owned()),
+            ..DeviceFacts::default()
+        };
+        let read = environment(&Roots::below(fake.root()), Some(&disk));
+        assert_eq!(read.kernel, "6.8.0-test");
+        assert_eq!(read.cpu, "ACME 3000");
+        assert_eq!(read.cpus, 4);
+        assert_eq!(read.memory_bytes, Bytes(2 << 20));
+        assert_eq!(read.governor.as_deref(), Some("performance, powersave"));
+        assert_eq!(read.virtualization, None);
+        assert_eq!(read.clocksource.as_deref(), Some("tsc"));
+        assert_eq!(read.scheduler.as_deref(), Some("kyber"));
+        assert_eq!(read.nomerges, Some(2));
+        assert_eq!(read.write_cache.as_deref(), Some("write through"));
+    }
+
+    #[test]
+    fn a_hypervisor_is_named_by_firmware_then_clock_then_not_at_all() {
+        let fake = machine();
+        let name = || environment(&Roots::below(fake.root()), None).virtualization;
+        fake.proc("cpuinfo", "flags : fpu hypervisor tsc\n");
+        assert_eq!(name().as_deref(), Some("unknown hypervisor"));
+        fake.sys(
+            "devices/system/clocksource/clocksource0/available_clocksource",
+            "tsc kvm-clock\n",
+        );
+        assert_eq!(name().as_deref(), Some("KVM"));
+        fake.sys("class/dmi/id/sys_vendor", "VMware, Inc.\n");
+        assert_eq!(name().as_deref(), Some("VMware"));
+        fake.sys("hypervisor/type", "xen\n");
+        assert_eq!(name().as_deref(), Some("xen"));
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_gives_empty_facts_and_no_governor() {
+        let read = environment(&Roots::below(Fake::new().root()), None);
+        assert_eq!(read, Environment::default());
+    }
+
+    #[test]
+    fn a_limit_of_a_control_group_is_a_finding_in_its_own_unit() {
+        let limit = |what: &str| CgroupLimit {
+            group: "/g".to_owned(),
+            what: what.to_owned(),
+            major_minor: "8:0".to_owned(),
+            limit_per_s: 2_000_000,
+        };
+        let environment = Environment {
+            cgroup_limits: vec![limit("rbps"), limit("wiops")],
+            ..Environment::default()
+        };
+        let findings = environment_findings(&environment);
+        assert!(findings[0].claim.contains("reads") && findings[0].claim.contains("2.00 MB/s"));
+        assert!(findings[1].claim.contains("writes") && findings[1].claim.contains("2.00 M req"));
+        assert_eq!(environment_findings(&Environment::default()), []);
+    }
+
+    #[test]
+    fn processor_lists_are_counted_and_nonsense_is_left_out() {
+        assert_eq!(count_list("0-3,8"), 5);
+        assert_eq!(count_list("(null)"), 0);
+        assert_eq!(count_list(""), 0);
+    }
+}

@@ -1,0 +1,152 @@
+//! The file system under an open file: its mount, its size, and two traits that falsify numbers.
+//!
+//! A file system in memory has no device to measure, and one that compresses stores less than was
+//! written. Both are read from type and options, as the kernel prints them. What is free is what
+//! an ordinary user may take (`f_bavail`), also for root: the reserve is there to keep a system
+//! running that somebody else has filled. Rejected: statfs' magic numbers for the type, which
+//! cannot tell ext3 from ext4 and grow stale.
+
+use crate::error::KernelError;
+use crate::linux::mounts::{Mount, mount_of, read_mounts};
+use crate::linux::roots::Roots;
+use record::{Bytes, FilesystemFacts};
+use rustix::fd::AsFd;
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Types that keep files in memory.
+const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+/// Types that always store compressed data.
+const ALWAYS_COMPRESSED: [&str; 3] = ["squashfs", "erofs", "cramfs"];
+
+/// Describes the file system of an open file; `path` is the name by which it was opened and
+/// tells bind mounts apart.
+///
+/// # Errors
+/// If the system gives no size, or no mount matches.
+pub fn filesystem_of(
+    roots: &Roots,
+    path: &Path,
+    file: impl AsFd,
+) -> Result<FilesystemFacts, KernelError> {
+    locate_filesystem(roots, path, file).map(|(facts, _, _)| facts)
+}
+
+/// The same, with the mount and the device number of the file.
+pub fn locate_filesystem(
+    roots: &Roots,
+    path: &Path,
+    file: impl AsFd,
+) -> Result<(FilesystemFacts, Mount, (u32, u32)), KernelError> {
+    let stat = rustix::fs::fstat(&file)
+        .map_err(|cause| KernelError::system("ask for the file system of", path, cause))?;
+    let device = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+    let size = rustix::fs::fstatvfs(&file)
+        .map_err(|cause| KernelError::system("ask for the free space of", path, cause))?;
+    let mounts = read_mounts(roots);
+    let absolute = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    let Some(mount) = mount_of(&mounts, &absolute, Some(device)) else {
+        return Err(KernelError::Format {
+            file: "/proc/self/mountinfo",
+            line: 0,
+            problem: format!("no mount holds {path:?}; is /proc mounted?"),
+            text: String::new(),
+        });
+    };
+    let facts = FilesystemFacts {
+        kind: mount.kind.clone(),
+        mount_point: mount.point.to_string_lossy().into_owned(),
+        options: mount.options.clone(),
+        source: mount.source.clone(),
+        size_bytes: Bytes(size.f_blocks.saturating_mul(size.f_frsize)),
+        free_bytes: Bytes(size.f_bavail.saturating_mul(size.f_frsize)),
+        block_bytes: Bytes(size.f_frsize),
+        in_memory: IN_MEMORY.contains(&mount.kind.as_str()),
+        compresses: compresses(&mount.kind, &mount.options) || is_compressed(&file),
+        direct_alignment_bytes: direct_alignment_told(&file),
+    };
+    Ok((facts, mount.clone(), device))
+}
+
+/// Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
+fn is_compressed(file: impl AsFd) -> bool {
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|statx| statx.stx_attributes.contains(StatxAttributes::COMPRESSED))
+}
+
+/// What O_DIRECT asks of offsets, lengths and memory on this file, in bytes, as the kernel tells
+/// (STATX_DIOALIGN, Linux 6.1): 0 where the file takes none, `None` where it does not tell.
+pub fn direct_alignment_told(file: impl AsFd) -> Option<u64> {
+    let statx = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let told = statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    told.then(|| u64::from(statx.stx_dio_offset_align.max(statx.stx_dio_mem_align)))
+}
+
+/// Whether a file system with these options compresses data.
+fn compresses(kind: &str, options: &str) -> bool {
+    let option = |wanted: &[&str]| {
+        options.split(',').any(|option| {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            wanted.contains(&name) && !matches!(value, "no" | "none" | "off")
+        })
+    };
+    match kind {
+        "btrfs" => option(&["compress", "compress-force"]),
+        "bcachefs" => option(&["compression", "background_compression"]),
+        // f2fs compresses only files whose extension is listed; a star lists them all.
+        "f2fs" => option(&["compress_algorithm"]) && options.contains("compress_extension=*"),
+        "ubifs" => !options.contains("compr=none"),
+        _ => ALWAYS_COMPRESSED.contains(&kind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use testkit::Fake;
+
+    #[test]
+    fn compression_is_read_from_the_mount_options() {
+        assert!(compresses("btrfs", "rw,compress=zstd:3"));
+        assert!(compresses("btrfs", "rw,compress-force=lzo"));
+        assert!(!compresses("btrfs", "rw,compress=no"));
+        assert!(!compresses("btrfs", "rw,space_cache=v2"));
+        assert!(compresses("f2fs", "compress_algorithm=lz4,compress_extension=*"));
+        assert!(!compresses("f2fs", "compress_algorithm=lz4,compress_extension=txt"));
+        assert!(compresses("squashfs", "ro"));
+        assert!(!compresses("ext4", "rw,compress=zstd"));
+    }
+
+    #[test]
+    fn a_file_is_described_by_the_mount_that_its_path_is_on() {
+        let fake = Fake::new();
+        let path = fake.path("file");
+        let file = File::create(&path).unwrap();
+        let point = fs::canonicalize(path.parent().unwrap()).unwrap();
+        fake.proc(
+            "self/mountinfo",
+            &format!(
+                "1 0 4000:1 / / rw - ext4 /dev/sda1 rw\n\
+                 2 1 0:77 / {} rw,noatime - ramfs none rw,mode=700\n",
+                point.display()
+            ),
+        );
+        let facts = filesystem_of(&Roots::below(fake.root()), &path, &file).unwrap();
+        assert_eq!((facts.kind.as_str(), facts.source.as_str()), ("ramfs", "none"));
+        assert_eq!(facts.options, "rw,noatime,mode=700");
+        assert!(facts.in_memory && !facts.compresses);
+        assert!(facts.size_bytes > facts.free_bytes && facts.block_bytes.0 > 0);
+    }
+
+    #[test]
+    fn a_path_without_any_mount_is_an_error_that_names_the_file() {
+        let fake = Fake::new();
+        let file = File::open(Roots::below(fake.root()).proc.as_path()).unwrap();
+        let error =
+            filesystem_of(&Roots::below(fake.root()), &Roots::below(fake.root()).proc, &file)
+                .unwrap_err();
+        assert!(error.to_string().contains("mountinfo"), "{error}");
+    }
+}

@@ -1,0 +1,270 @@
+//! How a disk is attached, by which driver, and whether what it says of itself can be believed.
+//!
+//! sysfs puts a device below everything that it hangs on, so the path itself is read upwards: the
+//! first driver that is not a mere class driver (`sd`) names the attachment. One table says which
+//! drivers stand for virtual disks. A second one lists models of virtual disks behind drivers that
+//! also serve real ones (NVMe in clouds).
+//!
+//! The rotational flag is a claim of whoever presents the disk. Virtual disks, arrays behind RAID
+//! controllers, USB bridges and network storage copy or invent it, so it counts as trusted only
+//! for directly attached disks. Rejected: a timing test here, which would be a measurement.
+
+use crate::linux::roots::{Roots, base_name, link_name, names, number, text};
+use std::path::{Path, PathBuf};
+
+/// What the attachment of a disk tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attachment {
+    /// Driver, or for devices without one (loop, zram) the kind.
+    pub(crate) driver: Option<String>,
+    /// The link, for a reader.
+    pub(crate) link: Option<String>,
+    /// Whether the disk is presented by software.
+    pub(crate) virtual_disk: bool,
+    /// Whether the rotational flag can be believed.
+    pub(crate) rotational_trusted: bool,
+    /// Sentences on the link.
+    pub(crate) layers: Vec<String>,
+}
+
+/// Drivers of virtual disks, and how their link is called.
+const VIRTUAL_DRIVERS: [(&str, &str); 16] = [
+    ("virtio_blk", "virtio"),
+    ("virtio_scsi", "virtio scsi"),
+    ("vbd", "xen"),
+    ("vscsi", "xen scsi"),
+    ("hv_storvsc", "hyper-v"),
+    ("storvsc", "hyper-v"),
+    ("vmw_pvscsi", "vmware scsi"),
+    ("loop", "loop"),
+    ("zram", "memory (zram)"),
+    ("brd", "memory"),
+    ("null_blk", "null"),
+    ("nbd", "network (nbd)"),
+    ("rbd", "network (rbd)"),
+    ("drbd", "network (drbd)"),
+    ("ublk", "user space (ublk)"),
+    ("zvol", "zfs volume"),
+];
+
+/// Kernel names of devices that have no driver in sysfs.
+const NAMES_OF_DRIVERS: [(&str, &str); 12] = [
+    ("loop", "loop"),
+    ("zram", "zram"),
+    ("ram", "brd"),
+    ("nullb", "null_blk"),
+    ("nbd", "nbd"),
+    ("rbd", "rbd"),
+    ("drbd", "drbd"),
+    ("ublkb", "ublk"),
+    ("zd", "zvol"),
+    ("vd", "virtio_blk"),
+    ("xvd", "vbd"),
+    ("md", "md"),
+];
+
+/// Drivers that serve a class of disks and say nothing of the attachment.
+const CLASS_DRIVERS: [&str; 3] = ["sd", "sr", "st"];
+
+/// Drivers of RAID controllers: what they show may be an array.
+const RAID_DRIVERS: [&str; 7] =
+    ["megaraid_sas", "mpi3mr", "hpsa", "smartpqi", "aacraid", "arcmsr", "cciss"];
+
+/// How models or vendors of virtual disks begin.
+const VIRTUAL_MODELS: [&str; 14] = [
+    "QEMU",
+    "VMware",
+    "VBOX",
+    "Virtual",
+    "Msft",
+    "MSFT NVMe Accelerator",
+    "Amazon Elastic Block Store",
+    "nvme_card",
+    "Google",
+    "PersistentDisk",
+    "EphemeralDisk",
+    "BlockVolume",
+    "Alibaba Cloud Elastic Block Storage",
+    "XENSRC",
+];
+
+/// Reads the attachment of a whole disk, given its directory (resolved) in sysfs.
+pub(crate) fn attachment(roots: &Roots, disk: &Path, identity: &[Option<&str>]) -> Attachment {
+    let path = upward_path(roots, disk);
+    let driver = path
+        .iter()
+        .filter_map(|directory| link_name(&directory.join("driver")))
+        .find(|driver| !CLASS_DRIVERS.contains(&driver.as_str()))
+        .or_else(|| driver_by_name(&base_name(disk)));
+    let known = driver.as_deref();
+    let virtual_link =
+        VIRTUAL_DRIVERS.iter().find(|(name, _)| Some(*name) == known).map(|(_, link)| *link);
+    let virtual_model = identity
+        .iter()
+        .flatten()
+        .any(|claim| VIRTUAL_MODELS.iter().any(|model| claim.starts_with(model)));
+    let virtual_disk = virtual_link.is_some() || virtual_model;
+    let transport = Transport::find(&path);
+    let direct = transport.as_ref().is_none_or(|transport| transport.direct)
+        && !known.is_some_and(|driver| RAID_DRIVERS.contains(&driver));
+    let (pcie, slower) = pcie_link(&path);
+    let link = virtual_link.map(str::to_owned).or_else(|| {
+        let name = transport.map(|transport| transport.name);
+        // The PCIe link of a SATA or USB host adapter says nothing of the disk's own link.
+        match (name, pcie) {
+            (Some(name), Some(pcie)) if name == "nvme" => Some(format!("nvme {pcie}")),
+            (Some(name), _) => Some(name),
+            (None, pcie) => pcie,
+        }
+    });
+    let slower = slower.filter(|_| link.as_deref().is_some_and(|link| link.contains("pcie")));
+    Attachment {
+        driver,
+        link,
+        virtual_disk,
+        rotational_trusted: direct && !virtual_disk,
+        layers: slower.into_iter().collect(),
+    }
+}
+
+/// The directories from the device's parent device up to the root of sysfs, nearest first.
+fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
+    let top = std::fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
+    let mut start = std::fs::canonicalize(disk.join("device")).unwrap_or_else(|_| disk.to_owned());
+    // An NVMe disk with several paths hangs on a virtual subsystem, which lists its controllers.
+    if let Some(controller) = nvme_controllers(&start).first() {
+        start = std::fs::canonicalize(start.join(controller)).unwrap_or(start);
+    }
+    start
+        .ancestors()
+        .take_while(|ancestor| ancestor.starts_with(&top) && *ancestor != top)
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// Controllers that an NVMe subsystem directory lists (`nvme0`, not `nvme0n1`).
+fn nvme_controllers(subsystem: &Path) -> Vec<String> {
+    if !base_name(subsystem).starts_with("nvme-subsys") {
+        return Vec::new();
+    }
+    let is_controller = |name: &String| {
+        name.strip_prefix("nvme")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    names(subsystem).into_iter().filter(is_controller).collect()
+}
+
+/// The driver that a kernel name stands for.
+fn driver_by_name(name: &str) -> Option<String> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    NAMES_OF_DRIVERS
+        .iter()
+        // Disks of virtio and Xen are lettered (vda), the others numbered (loop0).
+        .find(|(prefix, _)| stem == *prefix || (prefix.ends_with("vd") && stem.starts_with(prefix)))
+        .map(|(_, driver)| (*driver).to_owned())
+}
+
+/// The protocol between host and disk.
+struct Transport {
+    name: String,
+    /// Whether the disk itself answers, and no bridge or network storage in its place.
+    direct: bool,
+}
+
+impl Transport {
+    fn new(name: impl Into<String>, direct: bool) -> Option<Self> {
+        Some(Self { name: name.into(), direct })
+    }
+
+    /// By the names of the directories on the way up.
+    fn find(path: &[PathBuf]) -> Option<Self> {
+        path.iter().find_map(|directory| Self::of_directory(directory))
+    }
+
+    fn of_directory(directory: &Path) -> Option<Self> {
+        let name = base_name(directory);
+        let numbered = |prefix: &str| {
+            name.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        if numbered("nvme") {
+            let transport = text(&directory.join("transport")).unwrap_or_else(|| "pcie".to_owned());
+            return if transport == "pcie" {
+                Self::new("nvme", true)
+            } else {
+                Self::new(format!("nvme over {transport}"), false)
+            };
+        }
+        if numbered("ata") {
+            return Self::new(sata_link(directory), true);
+        }
+        if numbered("session") {
+            return Self::new("iscsi", false);
+        }
+        if name.starts_with("rport-") {
+            return Self::new("fibre channel", false);
+        }
+        if name.starts_with("end_device-") {
+            return Self::new("sas", true);
+        }
+        if numbered("mmc") {
+            return Self::new("mmc", true);
+        }
+        if name.starts_with("ndbus") {
+            return Self::new("persistent memory", true);
+        }
+        // A USB device, not one of its interfaces, tells its speed.
+        if directory.join("bDeviceClass").exists() {
+            let speed = number(&directory.join("speed"));
+            let link = speed.map_or("usb".to_owned(), |speed| format!("usb {speed} Mb/s"));
+            return Self::new(link, false);
+        }
+        None
+    }
+}
+
+/// `sata 6.0 Gbps`; the speed is at ataN/linkN/ata_link/linkN/sata_spd.
+fn sata_link(port: &Path) -> String {
+    let speed = names(port).into_iter().filter(|name| name.starts_with("link")).find_map(|link| {
+        text(&port.join(&link).join("ata_link").join(&link).join("sata_spd"))
+            .filter(|speed| speed.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    speed.map_or("sata".to_owned(), |speed| format!("sata {speed}"))
+}
+
+/// The nearest PCIe link as `pcie 8.0 GT/s x4`, and a sentence where it runs below what the
+/// device could do.
+fn pcie_link(path: &[PathBuf]) -> (Option<String>, Option<String>) {
+    let read = |directory: &Path, which: &str| {
+        let speed = text(&directory.join(format!("{which}_link_speed")))
+            .and_then(|speed| speed.find("GT/s").map(|at| speed[..at + 4].to_owned()))?;
+        let width = number(&directory.join(format!("{which}_link_width")))?;
+        (width > 0).then(|| format!("{speed} x{width}"))
+    };
+    for directory in path {
+        if let Some(current) = read(directory, "current") {
+            let most = read(directory, "max").filter(|most| *most != current);
+            let slower = most.map(|most| {
+                format!("the PCIe link runs at {current}, the device itself could use {most}")
+            });
+            return (Some(format!("pcie {current}")), slower);
+        }
+    }
+    (None, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_names_tell_the_driver_where_sysfs_has_none() {
+        let driver = |name: &str| driver_by_name(name);
+        assert_eq!(driver("loop12").as_deref(), Some("loop"));
+        assert_eq!(driver("ram0").as_deref(), Some("brd"));
+        assert_eq!(driver("vdb").as_deref(), Some("virtio_blk"));
+        assert_eq!(driver("xvda").as_deref(), Some("vbd"));
+        assert_eq!(driver("sda"), None);
+        assert_eq!(driver("rambler"), None);
+    }
+}

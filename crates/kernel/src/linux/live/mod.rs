@@ -1,0 +1,416 @@
+//! The live source of intervals: /proc/diskstats, read once per sample.
+//!
+//! A sample is one read of one file, whatever the number of devices, into a buffer that is kept.
+//! sysfs is asked about a device when it appears, when its counters begin anew, and when a busy one
+//! falls silent (its counting may have been switched off); the devices that are built of others are
+//! asked again when any device came or went. So a thousand disks cost what parsing a hundred
+//! kilobytes costs. `cargo xtask bench --only sampling` measures it.
+//!
+//! A line that cannot be read makes one longer interval of two for its own device and touches nobody
+//! else; what happened beside the figures is a finding. The clock for lengths is the one that does not run while the
+//! machine sleeps, as the counters do not either.
+//!
+//! Rejected: the `stat` file of each device (a system call and a moment of its own per device),
+//! netlink events for hot-plug (the next read shows it), and reading every device's settings again
+//! each time.
+
+mod context;
+mod doubt;
+mod groups;
+mod notes;
+mod step;
+mod topology;
+mod wake;
+
+pub use topology::mount_points;
+pub use wake::wake_ups;
+
+use crate::error::KernelError;
+use crate::linux::diskstats::{DiskstatsLine, parse_line};
+use crate::linux::roots::{Roots, number, text};
+use context::ContextReader;
+use notes::Notes;
+use record::{Context, Finding, Interval, ObservedDevice, WakeUp};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+use step::{Reading, Span, Step};
+
+/// Devices whose settings are looked at again in one sample, at most, because they fell silent.
+const RECHECKED: usize = 16;
+
+/// Which devices are sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// As a user names them: kernel name, device node, or a path on a file system. Each comes with
+    /// what it is built of. None: all.
+    pub named: Vec<String>,
+    /// Where none is named: partitions, too.
+    pub partitions: bool,
+    /// Where none is named: devices that never completed a request since the machine started, too.
+    pub unused: bool,
+}
+
+/// Samples the counters of block devices.
+#[derive(Debug)]
+pub struct Sampler {
+    roots: Roots,
+    selection: Selection,
+    /// Kernel names that the selection came to; `None` for all.
+    chosen: Option<Vec<String>>,
+    release: String,
+    buffer: Vec<u8>,
+    tracked: HashMap<String, Tracked>,
+    /// Names in the order of the file.
+    order: Vec<String>,
+    /// Readings so far.
+    samples: u64,
+    context: ContextReader,
+    context_from: Moment,
+    /// Nothing of another machine, whose files are read here.
+    wake_ups: &'static [WakeUp],
+    notes: Notes,
+}
+
+/// One device.
+#[derive(Debug)]
+struct Tracked {
+    reading: Reading,
+    device: Arc<ObservedDevice>,
+    /// Whether the kernel keeps counters for it, as far as is known.
+    counted: bool,
+    /// Whether it completed requests in the last interval.
+    busy: bool,
+    /// When it was read last.
+    at: Moment,
+}
+
+/// A point in time by both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moment {
+    /// Since 1970.
+    wall_ns: u64,
+    /// Since the machine started, without the time that it slept.
+    monotonic_ns: u64,
+}
+
+impl Moment {
+    fn now() -> Self {
+        let read = |clock| {
+            let time = clock_gettime(clock);
+            let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+            seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
+        };
+        Self { wall_ns: read(ClockId::Realtime), monotonic_ns: read(ClockId::Monotonic) }
+    }
+
+    /// The time from here to a later moment. The wall clock may have been set in between.
+    fn to(self, later: Self) -> Span {
+        let duration_ns = later.monotonic_ns.saturating_sub(self.monotonic_ns).max(1);
+        Span { begin_ns: later.wall_ns.saturating_sub(duration_ns), duration_ns }
+    }
+}
+
+impl Sampler {
+    /// A sampler of this machine, or of the trees of another one. Takes the first reading.
+    ///
+    /// # Errors
+    /// If the counters cannot be read, or a device that is named is not among them.
+    pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
+        let release = text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default();
+        let now = Moment::now();
+        let mut sampler = Self {
+            roots,
+            selection,
+            chosen: None,
+            release,
+            buffer: Vec::new(),
+            tracked: HashMap::new(),
+            order: Vec::new(),
+            samples: 0,
+            context: ContextReader::default(),
+            context_from: now,
+            wake_ups: &[],
+            notes: Notes::default(),
+        };
+        if sampler.roots.proc == Roots::default().proc {
+            sampler.wake_ups = wake_ups();
+        }
+        sampler.context.read(&sampler.roots, now.to(now));
+        sampler.read()?;
+        sampler.choose()?;
+        sampler.take(now);
+        Ok(sampler)
+    }
+
+    /// How late threads of this machine wake up.
+    #[must_use]
+    pub fn wake_ups(&self) -> &'static [WakeUp] {
+        self.wake_ups
+    }
+
+    /// Reads the counters: what happened since the last sample, of each device that was there at
+    /// both, in the order of the kernel.
+    ///
+    /// # Errors
+    /// If the file of the counters cannot be read.
+    pub fn sample(&mut self) -> Result<Vec<Interval>, KernelError> {
+        let now = Moment::now();
+        self.read()?;
+        Ok(self.take(now))
+    }
+
+    /// The system as a whole since the last call.
+    pub fn context(&mut self) -> Context {
+        let now = Moment::now();
+        let from = std::mem::replace(&mut self.context_from, now);
+        self.context.read(&self.roots, from.to(now))
+    }
+
+    /// The devices that are there now, in the order of the kernel.
+    #[must_use]
+    pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
+        let present = self.order.iter().filter_map(|name| self.tracked.get(name));
+        let shown = present.filter(|tracked| self.shown(tracked));
+        shown.map(|tracked| Arc::clone(&tracked.device)).collect()
+    }
+
+    /// Name of the machine, where the kernel tells.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        text(&self.roots.proc.join("sys/kernel/hostname"))
+    }
+
+    /// How many devices the selection leaves out.
+    #[must_use]
+    pub fn hidden(&self) -> usize {
+        let present = self.order.iter().filter_map(|name| self.tracked.get(name));
+        present.filter(|tracked| !self.shown(tracked)).count()
+    }
+
+    /// What happened beside the figures, and what they cannot be trusted for.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let shown = self.devices();
+        self.notes.findings(&shown)
+    }
+
+    /// Widens or narrows what is shown where no device is named; takes effect at once.
+    pub fn show(&mut self, partitions: bool, unused: bool) {
+        (self.selection.partitions, self.selection.unused) = (partitions, unused);
+    }
+
+    /// Fills the buffer.
+    fn read(&mut self) -> Result<(), KernelError> {
+        let path = self.roots.proc.join("diskstats");
+        self.buffer.clear();
+        // Opened anew each time: a descriptor would stay with what the path meant at the start.
+        File::open(&path)
+            .and_then(|mut file| file.read_to_end(&mut self.buffer))
+            .map(|_| ())
+            .map_err(|error| KernelError::io("read the counters in", &path, &error))
+    }
+
+    /// The kernel names of what the user named.
+    fn choose(&mut self) -> Result<(), KernelError> {
+        if self.selection.named.is_empty() {
+            return Ok(());
+        }
+        let buffer = String::from_utf8_lossy(&self.buffer);
+        let lines: Vec<DiskstatsLine> = lines(&buffer).flatten().collect();
+        let mut chosen: Vec<String> = Vec::new();
+        for named in &self.selection.named {
+            let meant = topology::meant(&self.roots, named, &lines);
+            if meant.is_empty() {
+                return Err(KernelError::NotObserved {
+                    named: named.clone(),
+                    known: known(&lines),
+                });
+            }
+            for name in meant {
+                if !chosen.contains(&name) {
+                    chosen.push(name);
+                }
+            }
+        }
+        self.chosen = Some(chosen);
+        Ok(())
+    }
+
+    /// Takes in what the buffer holds.
+    fn take(&mut self, now: Moment) -> Vec<Interval> {
+        let mut intervals = Vec::with_capacity(self.tracked.len());
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut order = std::mem::take(&mut self.order);
+        let mut round = Round { now, rechecks: RECHECKED, position: 0, broken: 0, changed: false };
+        for line in lines(&String::from_utf8_lossy(&buffer)) {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    self.notes.unreadable(&error);
+                    round.broken += 1;
+                    continue;
+                }
+            };
+            if order.get(round.position) != Some(&line.device) {
+                order.truncate(round.position);
+                order.push(line.device.clone());
+            }
+            round.position += 1;
+            intervals.extend(self.advance(line, &mut round));
+        }
+        order.truncate(round.position);
+        self.order = order;
+        self.buffer = buffer;
+        self.samples += 1;
+        self.forget(&mut round);
+        if round.changed && self.samples > 1 {
+            self.describe_stacks();
+        }
+        intervals
+    }
+
+    /// Takes in one line.
+    fn advance(&mut self, line: DiskstatsLine, round: &mut Round) -> Option<Interval> {
+        let now = round.now;
+        let Some(tracked) = self.tracked.get_mut(&line.device) else {
+            if self.samples > 0 {
+                self.notes.appeared(&line.device);
+            }
+            round.changed = true;
+            let tracked = Tracked::new(&self.roots, line, now, &self.release);
+            self.tracked.insert(tracked.device.name.clone(), tracked);
+            return None;
+        };
+        let span = std::mem::replace(&mut tracked.at, now).to(now);
+        let step = if numbers(&line) == numbers(tracked.reading.line()) {
+            tracked.reading.advance(line, span, tracked.counted)
+        } else {
+            tracked.reading = Reading::first(line);
+            Step::Reset("device numbers")
+        };
+        let interval = match step {
+            Step::Interval(interval) => *interval,
+            Step::Reset(counter) => {
+                self.notes.reset(&tracked.device.name, counter);
+                round.changed = true;
+                let line = tracked.reading.line().clone();
+                *tracked = Tracked::new(&self.roots, line, now, &self.release);
+                return None;
+            }
+        };
+        let moved = tracked.reading.moved();
+        let fell_silent = std::mem::replace(&mut tracked.busy, moved) && !moved;
+        if (fell_silent || moved && !tracked.counted) && round.rechecks > 0 {
+            round.rechecks -= 1;
+            tracked.look_whether_counted(&self.roots, moved);
+        }
+        shown(tracked, &self.selection, self.chosen.as_deref())
+            .then(|| if tracked.counted { interval } else { bare(interval) })
+    }
+
+    /// Drops what was not in the last reading.
+    fn forget(&mut self, round: &mut Round) {
+        // The device of a line that could not be read is not gone, whichever it is.
+        if round.broken > 0 {
+            return;
+        }
+        let mut gone: Vec<String> = Vec::new();
+        self.tracked.retain(|name, tracked| {
+            let stays = tracked.at == round.now;
+            if !stays {
+                gone.push(name.clone());
+            }
+            stays
+        });
+        gone.sort();
+        gone.iter().for_each(|name| self.notes.gone(name));
+        round.changed |= !gone.is_empty();
+    }
+
+    /// Asks again what the devices that are built of others are built of.
+    fn describe_stacks(&mut self) {
+        for tracked in self.tracked.values_mut() {
+            if !tracked.device.built_of.is_empty() {
+                let line = tracked.reading.line();
+                tracked.device = Arc::new(topology::describe(&self.roots, line, &self.release));
+            }
+        }
+    }
+
+    fn shown(&self, tracked: &Tracked) -> bool {
+        shown(tracked, &self.selection, self.chosen.as_deref())
+    }
+}
+
+/// One pass over the lines.
+struct Round {
+    now: Moment,
+    /// Devices that may still be asked about.
+    rechecks: usize,
+    /// Lines read well.
+    position: usize,
+    broken: u32,
+    /// Whether a device came, went, or is another one now.
+    changed: bool,
+}
+
+impl Tracked {
+    fn new(roots: &Roots, line: DiskstatsLine, now: Moment, release: &str) -> Self {
+        let device = Arc::new(topology::describe(roots, &line, release));
+        let counted = device.facts.as_ref().and_then(|facts| facts.iostats).unwrap_or(true);
+        Self { reading: Reading::first(line), device, counted, busy: false, at: now }
+    }
+
+    /// Looks whether counters are kept, after the device fell silent, or `moved` although they were
+    /// not kept.
+    fn look_whether_counted(&mut self, roots: &Roots, moved: bool) {
+        let directory = roots.sys.join("class/block").join(&self.device.name);
+        let flag = number(&directory.join("queue/iostats"));
+        self.counted = moved || flag.is_none_or(|flag| flag != 0);
+        if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
+            facts.iostats = flag.map(|_| self.counted);
+        }
+    }
+}
+
+/// The interval of a device that is not counted: when it was, and nothing more.
+fn bare(interval: Interval) -> Interval {
+    let Interval { device, begin_ns, duration_ns, .. } = interval;
+    Interval { device, begin_ns, duration_ns, ..Interval::default() }
+}
+
+/// Whether the intervals of a device are asked for.
+fn shown(tracked: &Tracked, selection: &Selection, chosen: Option<&[String]>) -> bool {
+    match chosen {
+        Some(chosen) => chosen.contains(&tracked.device.name),
+        None => {
+            let line = tracked.reading.line();
+            (selection.partitions || tracked.device.partition_of.is_none())
+                && (selection.unused || line.reads.ios + line.writes.ios > 0)
+        }
+    }
+}
+
+fn numbers(line: &DiskstatsLine) -> (u32, u32) {
+    (line.major, line.minor)
+}
+
+/// The lines of the file that are not empty.
+fn lines(text: &str) -> impl Iterator<Item = Result<DiskstatsLine, KernelError>> + '_ {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(index, line)| parse_line(line, index + 1))
+}
+
+/// Names for a message, not too many.
+fn known(lines: &[DiskstatsLine]) -> String {
+    const MOST: usize = 12;
+    let names: Vec<&str> = lines.iter().take(MOST).map(|line| line.device.as_str()).collect();
+    let more = if lines.len() > MOST { ", ..." } else { "" };
+    format!("{}{more}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

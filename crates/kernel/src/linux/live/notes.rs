@@ -1,0 +1,167 @@
+//! What happened beside the figures, kept small however long it goes on.
+//!
+//! An observation of a night may see a device come and go a thousand times, and a broken driver
+//! spoils a line at each reading. Each kind of event is therefore counted, with the first names,
+//! and becomes one finding. What follows from a device itself (no counters, a busy time in doubt)
+//! is not an event and is read off the devices when the findings are asked for.
+
+use crate::error::KernelError;
+use record::{Finding, FindingCode, ObservedDevice, Severity};
+use std::sync::Arc;
+
+/// Names that a finding lists, at most.
+const NAMED: usize = 6;
+
+/// Events of one kind.
+#[derive(Debug, Default)]
+struct Events {
+    count: u64,
+    examples: Vec<String>,
+}
+
+impl Events {
+    fn add(&mut self, example: String) {
+        self.count += 1;
+        if self.examples.len() < NAMED && !self.examples.contains(&example) {
+            self.examples.push(example);
+        }
+    }
+
+    fn list(&self) -> String {
+        listed(&self.examples, self.examples.len() as u64 == self.count)
+    }
+}
+
+/// All events so far.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    unreadable: Events,
+    resets: Events,
+    came: Events,
+    went: Events,
+}
+
+impl Notes {
+    /// A line could not be read.
+    pub(crate) fn unreadable(&mut self, error: &KernelError) {
+        self.unreadable.add(error.to_string());
+    }
+
+    /// A device's counters began anew; `counter` shows it.
+    pub(crate) fn reset(&mut self, device: &str, counter: &str) {
+        self.resets.add(format!("{device} ({counter})"));
+    }
+
+    /// A device was not there before.
+    pub(crate) fn appeared(&mut self, device: &str) {
+        self.came.add(device.to_owned());
+    }
+
+    /// A device is there no more.
+    pub(crate) fn gone(&mut self, device: &str) {
+        self.went.add(device.to_owned());
+    }
+
+    /// One finding for each kind of event, and for what the devices themselves cannot tell.
+    pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
+        [
+            self.unreadable_finding(),
+            self.reset_finding(),
+            self.changed_finding(),
+            off_finding(devices),
+            doubt_finding(devices),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn unreadable_finding(&self) -> Option<Finding> {
+        let first = self.unreadable.examples.first()?;
+        let claim = format!(
+            "{} lines of the kernel's counters could not be read; the device of each lost that \
+             interval. The first: {first}.",
+            self.unreadable.count
+        );
+        let remedy = "Read on: other devices are not touched by it. If it is always the same \
+                      device, its driver writes the line.";
+        let finding =
+            Finding::new(FindingCode::CountersUnreadable, Severity::Warning, claim, remedy);
+        Some(finding.with("unreadable lines", self.unreadable.count as f64, ""))
+    }
+
+    fn reset_finding(&self) -> Option<Finding> {
+        (self.resets.count > 0).then_some(())?;
+        let claim = format!(
+            "Counters began anew: {}. Another device has the name, or its driver started again; the \
+             interval of the change is left out.",
+            self.resets.list()
+        );
+        let remedy = "Compare the serial numbers before and after; look at the kernel log (dmesg).";
+        let finding = Finding::new(FindingCode::CountersReset, Severity::Warning, claim, remedy);
+        Some(finding.with("resets", self.resets.count as f64, ""))
+    }
+
+    fn changed_finding(&self) -> Option<Finding> {
+        (self.came.count + self.went.count > 0).then_some(())?;
+        let part = |events: &Events, verb: &str| {
+            (events.count > 0).then(|| format!("{} {verb}", events.list()))
+        };
+        let parts: Vec<String> = [part(&self.came, "appeared"), part(&self.went, "went away")]
+            .into_iter()
+            .flatten()
+            .collect();
+        let claim = format!(
+            "The set of devices changed: {}. A device has figures from the second reading that saw \
+             it.",
+            parts.join("; ")
+        );
+        let finding = Finding::new(FindingCode::DevicesChanged, Severity::Info, claim, "");
+        let finding = finding.with("appeared", self.came.count as f64, "");
+        Some(finding.with("went away", self.went.count as f64, ""))
+    }
+}
+
+/// Devices whose counters the kernel does not keep.
+fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
+    let off = |device: &&Arc<ObservedDevice>| {
+        device.facts.as_ref().is_some_and(|facts| facts.iostats == Some(false))
+    };
+    let names: Vec<String> = devices.iter().filter(off).map(|device| device.name.clone()).collect();
+    let first = names.first()?;
+    let claim = format!(
+        "The kernel keeps no counters for {}: nothing can be said of it, which is not the same as \
+         idle.",
+        listed(&names, true)
+    );
+    let remedy = format!("Write 1 to /sys/block/{first}/queue/iostats.");
+    let finding = Finding::new(FindingCode::CountersOff, Severity::Warning, claim, remedy);
+    Some(finding.with("devices", names.len() as f64, ""))
+}
+
+/// Devices whose busy time the kernel keeps badly, by reason.
+fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
+    let doubted: Vec<(&str, &str)> = devices
+        .iter()
+        .filter_map(|device| Some((device.name.as_str(), device.busy_doubt.as_deref()?)))
+        .collect();
+    let names: Vec<String> = doubted.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let (_, why) = doubted.first()?;
+    let mut reasons: Vec<&str> = doubted.iter().map(|(_, why)| *why).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let more = if reasons.len() > 1 { ", or for a like reason" } else { "" };
+    let claim =
+        format!("The busy share of {} cannot be trusted: {why}{more}.", listed(&names, true));
+    let remedy = "Conclude from response time and concurrency, which do not rest on it; the \
+                  utilization law does.";
+    let finding = Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy);
+    Some(finding.with("devices", names.len() as f64, ""))
+}
+
+/// `a, b and others`.
+fn listed(names: &[String], complete: bool) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = if complete && names.len() <= NAMED { "" } else { " and others" };
+    format!("{}{more}", shown.join(", "))
+}

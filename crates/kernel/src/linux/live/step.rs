@@ -1,0 +1,243 @@
+//! From two readings of a line to what happened between them. Pure.
+//!
+//! Four things can lie between two readings of the same name. Requests: the counters grew. A wrap:
+//! times are 32-bit everywhere, counts are on 32-bit kernels, and the difference modulo 2^32 is the
+//! truth. A reset: another device has the name, or a driver began anew, and the difference means
+//! nothing. And a counter that went back by a little, because the kernel adds the parts of its
+//! processors without a lock: that is no step. A count that went back is a wrap where the
+//! difference modulo 2^32 could have happened in the time, and a reset where it could not.
+//! Rejected: taking every backward step for a reset (on a 32-bit machine each two terabytes would
+//! lose an interval), and for a wrap (a replaced disk would show four thousand million requests).
+//!
+//! Times are counted in whole milliseconds, so a mean response time is known to a millisecond over
+//! the number of requests: this is the resolution that each figure carries. Discards and flushes
+//! are taken out of the time-weighted sum, because they are no reads or writes and their times are
+//! of another order.
+
+use crate::linux::diskstats::{DiskstatsLine, TransferCounters, Wrapping};
+use record::{Figure, Interval, OpInterval};
+
+/// Bytes of a sector in diskstats, on every device.
+const SECTOR_BYTES: f64 = 512.0;
+/// Steps of the kernel's times, in nanoseconds.
+const MS_NS: f64 = 1e6;
+/// No device completes more requests per second than this: some times the fastest of today.
+const POSSIBLE_PER_S: f64 = 2e7;
+/// No device moves more sectors per second than this: half a terabyte.
+const POSSIBLE_SECTORS_PER_S: f64 = 1e9;
+
+/// What a device was at the last reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    line: DiskstatsLine,
+    times: Times,
+    moved: bool,
+}
+
+/// The times of a line, each made monotone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    read: Wrapping,
+    write: Wrapping,
+    busy: Wrapping,
+    weighted: Wrapping,
+    discard: Wrapping,
+    flush: Wrapping,
+}
+
+/// What lies between two readings.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// This happened.
+    Interval(Box<Interval>),
+    /// Counters began anew; named is the one that shows it.
+    Reset(&'static str),
+}
+
+/// When an interval was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Nanoseconds since 1970 at its beginning.
+    pub(crate) begin_ns: u64,
+    /// Its length, more than 0.
+    pub(crate) duration_ns: u64,
+}
+
+/// Steps of one direction.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    ios: f64,
+    sectors: f64,
+    merges: Option<f64>,
+    time_ms: Option<f64>,
+}
+
+impl Reading {
+    /// The first reading of a device.
+    pub(crate) fn first(line: DiskstatsLine) -> Self {
+        let mut times = Times::default();
+        times.advance(&line);
+        Self { line, times, moved: false }
+    }
+
+    /// The line as it was read last.
+    pub(crate) fn line(&self) -> &DiskstatsLine {
+        &self.line
+    }
+
+    /// Whether requests were completed before the last reading and after the one before it.
+    pub(crate) fn moved(&self) -> bool {
+        self.moved
+    }
+
+    /// Takes in the next reading. `counted` is whether the kernel keeps counters for the device:
+    /// where it does not, no figure is known.
+    pub(crate) fn advance(&mut self, line: DiskstatsLine, span: Span, counted: bool) -> Step {
+        let seconds = span.duration_ns as f64 / 1e9;
+        let before = std::mem::replace(&mut self.line, line);
+        let now = &self.line;
+        let both = [
+            moved(before.reads, now.reads, seconds, ["reads", "sectors read"]),
+            moved(before.writes, now.writes, seconds, ["writes", "sectors written"]),
+        ];
+        let [Ok(mut read), Ok(mut write)] = both else {
+            self.times = Times::default();
+            self.times.advance(&self.line);
+            let [read, write] = both.map(Result::err);
+            return Step::Reset(read.or(write).unwrap_or("counters"));
+        };
+        self.moved = read.ios + write.ios > 0.0;
+        let times = self.times.advance(&self.line);
+        (read.time_ms, write.time_ms) = (times.read, times.write);
+        let mut interval = Interval {
+            device: now.device.clone(),
+            begin_ns: span.begin_ns,
+            duration_ns: span.duration_ns,
+            ..Interval::default()
+        };
+        if counted {
+            fill(&mut interval, [read, write], &times, &before, now);
+        }
+        Step::Interval(Box::new(interval))
+    }
+}
+
+/// How far the times moved, in ms; `None` where the line has none.
+struct Elapsed {
+    read: Option<f64>,
+    write: Option<f64>,
+    busy: Option<f64>,
+    weighted: Option<f64>,
+    discard: Option<f64>,
+    flush: Option<f64>,
+}
+
+impl Times {
+    fn advance(&mut self, line: &DiskstatsLine) -> Elapsed {
+        let step = |clock: &mut Wrapping, reading: Option<u64>| {
+            reading.map(|reading| clock.advance(reading) as f64)
+        };
+        Elapsed {
+            read: step(&mut self.read, line.reads.time_ms),
+            write: step(&mut self.write, line.writes.time_ms),
+            busy: step(&mut self.busy, line.busy_ms),
+            weighted: step(&mut self.weighted, line.weighted_ms),
+            discard: step(&mut self.discard, line.discards.and_then(|discards| discards.time_ms)),
+            flush: step(&mut self.flush, line.flushes.map(|(_, time_ms)| time_ms)),
+        }
+    }
+}
+
+/// The steps of one direction, or the name of a counter that began anew.
+fn moved(
+    before: TransferCounters,
+    now: TransferCounters,
+    seconds: f64,
+    names: [&'static str; 2],
+) -> Result<Moved, &'static str> {
+    let step = |before: u64, now: u64, possible_per_s: f64| {
+        grown(before, now, (seconds * possible_per_s).max(possible_per_s))
+    };
+    let merges = before.merges.zip(now.merges);
+    Ok(Moved {
+        ios: step(before.ios, now.ios, POSSIBLE_PER_S).ok_or(names[0])?,
+        sectors: step(before.sectors, now.sectors, POSSIBLE_SECTORS_PER_S).ok_or(names[1])?,
+        merges: merges.and_then(|(before, now)| step(before, now, POSSIBLE_PER_S)),
+        time_ms: None,
+    })
+}
+
+/// The growth of a count that may have wrapped at 2^32; `None` where it began anew.
+fn grown(before: u64, now: u64, possible: f64) -> Option<f64> {
+    if now >= before {
+        return Some((now - before) as f64);
+    }
+    let (before, now) = (u32::try_from(before).ok()?, u32::try_from(now).ok()?);
+    // Only a count in the upper half can wrap within one interval that is not absurdly long.
+    let wrapped = f64::from(now.wrapping_sub(before));
+    (before > u32::MAX / 2 && wrapped < possible.min(f64::from(u32::MAX / 2))).then_some(wrapped)
+}
+
+/// Writes the figures of an interval.
+fn fill(
+    interval: &mut Interval,
+    [read, write]: [Moved; 2],
+    times: &Elapsed,
+    before: &DiskstatsLine,
+    now: &DiskstatsLine,
+) {
+    let seconds = interval.duration_ns as f64 / 1e9;
+    let milliseconds = seconds * 1e3;
+    let add = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+    let all = Moved {
+        ios: read.ios + write.ios,
+        sectors: read.sectors + write.sectors,
+        merges: add(read.merges, write.merges),
+        time_ms: add(read.time_ms, write.time_ms),
+    };
+    interval.read = op(read, seconds);
+    interval.write = op(write, seconds);
+    interval.all = op(all, seconds);
+    let count = |before: u64, now: u64| {
+        Figure::measured(now.saturating_sub(before) as f64 / seconds, 1.0 / seconds)
+    };
+    interval.discards_per_s =
+        before.discards.zip(now.discards).map(|(before, now)| count(before.ios, now.ios));
+    interval.flushes_per_s =
+        before.flushes.zip(now.flushes).map(|(before, now)| count(before.0, now.0));
+    let step = 1.0 / milliseconds;
+    // A request that ends after a long time brings all of its busy time at once.
+    interval.busy_share =
+        times.busy.map(|busy_ms| Figure::measured((busy_ms / milliseconds).min(1.0), step));
+    interval.concurrency = times.weighted.map(|weighted_ms| {
+        let others_ms = times.discard.unwrap_or(0.0) + times.flush.unwrap_or(0.0);
+        let present = (weighted_ms - others_ms).max(0.0) / milliseconds;
+        if others_ms > 0.0 {
+            Figure::derived(present, step)
+        } else {
+            Figure::measured(present, step)
+        }
+    });
+    interval.in_flight = now.in_flight.map(|count| Figure::measured(count as f64, 1.0));
+}
+
+/// The figures of one direction.
+fn op(moved: Moved, seconds: f64) -> OpInterval {
+    let per_request = |total: f64, step: f64| {
+        (moved.ios > 0.0).then(|| Figure::derived(total / moved.ios, step / moved.ios))
+    };
+    OpInterval {
+        per_s: Some(Figure::measured(moved.ios / seconds, 1.0 / seconds)),
+        bytes_per_s: Some(Figure::measured(
+            moved.sectors * SECTOR_BYTES / seconds,
+            SECTOR_BYTES / seconds,
+        )),
+        request_bytes: per_request(moved.sectors * SECTOR_BYTES, SECTOR_BYTES),
+        merged_per_s: moved.merges.map(|merges| Figure::measured(merges / seconds, 1.0 / seconds)),
+        latency_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
+    }
+}
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

@@ -1,0 +1,20 @@
+//! The kernel of Linux: files of /proc and /sys, and a few system calls.
+
+pub(crate) mod activity;
+pub(crate) mod capabilities;
+mod cgroup;
+pub(crate) mod descriptors;
+pub(crate) mod device;
+mod device_cache;
+pub(crate) mod diskstats;
+pub(crate) mod environment;
+pub(crate) mod filesystem;
+mod link;
+pub mod live;
+pub(crate) mod mounts;
+mod perf;
+pub(crate) mod probe;
+mod processors;
+pub(crate) mod roots;
+pub(crate) mod soaker;
+pub(crate) mod unsafe_calls;

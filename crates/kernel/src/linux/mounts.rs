@@ -1,0 +1,182 @@
+//! /proc/self/mountinfo: which file system a path is on.
+//!
+//! A path is matched by device number and longest mount point together. The number alone is not
+//! enough (bind mounts), nor is the path alone (a later mount can cover an earlier one); and some
+//! file systems give files another number than their mount has (btrfs subvolumes, overlays), so a
+//! path without a mount of its number falls back to the longest mount point. Rejected: the mount
+//! id that statx gives, which is exact but cannot be given to a test.
+//! Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
+
+use crate::linux::roots::Roots;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// One mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Device numbers of its files.
+    pub device: (u32, u32),
+    /// Which directory of the file system is mounted.
+    pub root: PathBuf,
+    /// Where.
+    pub point: PathBuf,
+    /// Options of the mount and of the file system, each once.
+    pub options: String,
+    /// Type.
+    pub kind: String,
+    /// What is mounted.
+    pub source: String,
+}
+
+/// All mounts that we see; empty where the file is missing.
+pub fn read_mounts(roots: &Roots) -> Vec<Mount> {
+    mounts_of_process(roots, "self")
+}
+
+/// All mounts that a process sees, which can live in another mount namespace than ours.
+pub fn mounts_of_process(roots: &Roots, process: &str) -> Vec<Mount> {
+    let text = std::fs::read(roots.proc.join(process).join("mountinfo")).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
+}
+
+/// The mount that a path is on: the longest mount point above it among those with the device
+/// number; of equal ones the last, because it covers the others.
+pub fn mount_of<'a>(
+    mounts: &'a [Mount],
+    path: &Path,
+    device: Option<(u32, u32)>,
+) -> Option<&'a Mount> {
+    let longest = |with_device: bool| {
+        mounts
+            .iter()
+            .filter(|mount| path.starts_with(&mount.point))
+            .filter(|mount| !with_device || Some(mount.device) == device)
+            .max_by_key(|mount| mount.point.components().count())
+    };
+    longest(true).or_else(|| longest(false))
+}
+
+/// One line: `36 35 98:0 /root /point options optional... - type source super-options`.
+fn parse_mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let mut numbers = fields.nth(2)?.split(|byte| *byte == b':');
+    let device = (number(numbers.next()?)?, number(numbers.next()?)?);
+    let root = PathBuf::from(unescape(fields.next()?));
+    let point = PathBuf::from(unescape(fields.next()?));
+    let mount_options = lossy(fields.next()?);
+    // Optional fields end with a lone dash.
+    fields.by_ref().find(|field| *field == b"-")?;
+    let kind = lossy(fields.next()?);
+    let source = lossy(fields.next()?);
+    let super_options = lossy(fields.next().unwrap_or_default());
+    let options = merge_options(&mount_options, &super_options);
+    Some(Mount { device, root, point, options, kind, source })
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn lossy(field: &[u8]) -> String {
+    unescape(field).to_string_lossy().into_owned()
+}
+
+/// Undoes the kernel's octal escapes (`\040` is a space).
+pub fn unescape(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, tail)) = rest.split_first() {
+        let escaped = (first == b'\\').then(|| tail.get(..3)).flatten().and_then(octal);
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &tail[3..] } else { tail };
+    }
+    OsString::from_vec(bytes)
+}
+
+/// Three octal digits as a byte.
+fn octal(digits: &[u8]) -> Option<u8> {
+    digits.iter().try_fold(0u8, |value, digit| {
+        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 8)?;
+        value.checked_mul(8)?.checked_add(digit)
+    })
+}
+
+/// Both option lists as one. `ro` of either side makes the mount read-only, so that a `rw` of the
+/// other side would mislead.
+fn merge_options(mount: &str, superblock: &str) -> String {
+    let all = || mount.split(',').chain(superblock.split(',')).filter(|option| !option.is_empty());
+    let read_only = all().any(|option| option == "ro");
+    let mut merged: Vec<&str> = Vec::new();
+    for option in all() {
+        let contradicted = read_only && option == "rw";
+        if !contradicted && !merged.contains(&option) {
+            merged.push(option);
+        }
+    }
+    merged.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    const MOUNTS: &str = "\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro
+23 22 0:40 / /data rw,relatime - btrfs /dev/sdb1 rw,compress=zstd:3
+24 22 8:1 /srv/x /data/bound rw,relatime - ext4 /dev/sda1 rw
+25 22 0:50 / /with\\040space ro,relatime shared:2 master:1 - tmpfs tmpfs rw,size=4k
+26 22 8:17 / /data rw,relatime - xfs /dev/sdb2 rw
+";
+
+    fn mounts() -> Vec<Mount> {
+        let fake = Fake::new();
+        fake.proc("self/mountinfo", MOUNTS);
+        read_mounts(&Roots::below(fake.root()))
+    }
+
+    #[test]
+    fn the_device_number_decides_among_covering_mounts() {
+        let mounts = mounts();
+        let kind = |path: &str, device| {
+            mount_of(&mounts, Path::new(path), device).map(|mount| mount.kind.clone())
+        };
+        assert_eq!(kind("/data/f", Some((0, 40))).as_deref(), Some("btrfs"));
+        assert_eq!(kind("/data/f", Some((8, 17))).as_deref(), Some("xfs"));
+        assert_eq!(kind("/etc/f", Some((8, 1))).as_deref(), Some("ext4"));
+    }
+
+    #[test]
+    fn a_bind_mount_is_told_from_the_file_system_that_it_shows() {
+        let mounts = mounts();
+        let mount = mount_of(&mounts, Path::new("/data/bound/f"), Some((8, 1))).unwrap();
+        assert_eq!(mount.point, Path::new("/data/bound"));
+        assert_eq!(mount.root, Path::new("/srv/x"));
+    }
+
+    #[test]
+    fn an_unknown_number_falls_back_to_the_longest_and_latest_mount_point() {
+        let mounts = mounts();
+        let mount = mount_of(&mounts, Path::new("/data/f"), Some((0, 99))).unwrap();
+        assert_eq!(mount.kind, "xfs");
+        let mount = mount_of(&mounts, Path::new("/database/f"), Some((0, 99))).unwrap();
+        assert_eq!(mount.point, Path::new("/"));
+    }
+
+    #[test]
+    fn escapes_are_undone_and_one_read_only_side_makes_the_mount_read_only() {
+        let mounts = mounts();
+        assert_eq!(mounts[3].point, Path::new("/with space"));
+        assert_eq!(mounts[3].options, "ro,relatime,size=4k");
+        assert_eq!(mounts[1].options, "rw,relatime,compress=zstd:3");
+    }
+
+    #[test]
+    fn broken_lines_are_left_out() {
+        assert_eq!(parse_mount(b"22 1 8:1 / /"), None);
+        assert_eq!(parse_mount(b"22 1 8 / / rw - ext4 a rw"), None);
+        assert_eq!(unescape(b"a\\04"), OsString::from("a\\04"));
+        assert_eq!(unescape(b"\\777"), OsString::from("\\777"));
+    }
+}

@@ -1,0 +1,166 @@
+//! One hardware counter of this process: instructions, in user mode and in the kernel.
+//!
+//! The counter is opened on the thread that makes the probe and is inherited by every thread that
+//! begins after it: the jobs, and through them the kernel's io_uring workers. Reading it adds up
+//! all of them, those that have ended included. Many virtual machines have no performance
+//! monitoring unit, and many systems allow kernel counts to administrators only, so why there is
+//! none is a type of its own and is said in the document. Rejected: counting per processor (needs
+//! privileges everywhere, and counts others), and user mode alone (most of a request's cost is in
+//! the kernel).
+//!
+//! Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
+
+use crate::linux::roots::{Roots, text};
+use crate::linux::unsafe_calls::open_perf_event;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+
+/// `PERF_TYPE_HARDWARE`.
+const TYPE_HARDWARE: u32 = 0;
+/// `PERF_COUNT_HW_INSTRUCTIONS`.
+const HARDWARE_INSTRUCTIONS: u64 = 1;
+
+/// Why events cannot be counted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PerfRefusal {
+    /// The processor shows no counters, as in most virtual machines.
+    #[error(
+        "the processor shows no performance counters (many virtual machines have none; the host \
+         must give one)"
+    )]
+    NoCounters,
+    /// The system setting keeps kernel events from ordinary users.
+    #[error("kernel.perf_event_paranoid is {0}: run as root, or set it to 1 or less")]
+    Paranoid(i64),
+    /// A security filter or module forbids the call.
+    #[error("a security filter forbids perf_event_open ({0})")]
+    Forbidden(Errno),
+    /// The kernel was built without.
+    #[error("the kernel has no perf events")]
+    NoKernelSupport,
+    /// Something else.
+    #[error("perf_event_open failed: {0}")]
+    Other(Errno),
+}
+
+/// A running counter.
+pub(crate) struct PerfCounter(OwnedFd);
+
+impl PerfCounter {
+    /// Counts instructions from now on, of this thread and all that it begins.
+    pub(crate) fn instructions(roots: &Roots) -> Result<Self, PerfRefusal> {
+        Self::open(roots, TYPE_HARDWARE, HARDWARE_INSTRUCTIONS)
+    }
+
+    fn open(roots: &Roots, kind: u32, config: u64) -> Result<Self, PerfRefusal> {
+        open_perf_event(kind, config).map(Self).map_err(|cause| refusal(roots, cause))
+    }
+
+    /// The count so far; where the counter had to be shared, scaled to all of the time.
+    pub(crate) fn read(&self) -> Option<u64> {
+        let mut answer = [0; 24];
+        if rustix::io::read(&self.0, &mut answer).ok()? != answer.len() {
+            return None;
+        }
+        let mut words = answer.chunks_exact(8).map(|word| word.try_into().map(u64::from_ne_bytes));
+        let (count, enabled, running) =
+            (words.next()?.ok()?, words.next()?.ok()?, words.next()?.ok()?);
+        scaled(count, enabled, running)
+    }
+}
+
+/// `None` where the counter never ran.
+fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
+    if running == 0 {
+        return (enabled == 0).then_some(count);
+    }
+    u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).ok()
+}
+
+/// What a refusal comes from.
+fn refusal(roots: &Roots, cause: Errno) -> PerfRefusal {
+    let level = text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
+        .and_then(|level| level.parse::<i64>().ok());
+    match cause {
+        Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV | Errno::NXIO => PerfRefusal::NoCounters,
+        Errno::ACCESS | Errno::PERM => match level {
+            Some(level) if level > 1 => PerfRefusal::Paranoid(level),
+            _ => PerfRefusal::Forbidden(cause),
+        },
+        Errno::NOSYS => PerfRefusal::NoKernelSupport,
+        other => PerfRefusal::Other(other),
+    }
+}
+
+/// Whether instructions can be counted here, or why not.
+pub(crate) fn try_instructions(roots: &Roots) -> Result<(), PerfRefusal> {
+    PerfCounter::instructions(roots).map(drop)
+}
+
+/// The setting that rules who may count, for a reader.
+pub(crate) fn paranoid_level(roots: &Roots) -> String {
+    let level = text(&roots.proc.join("sys/kernel/perf_event_paranoid"));
+    level.unwrap_or_else(|| "not there".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_TASK_CLOCK`: nanoseconds on a processor, which
+    /// every kernel with perf events can count.
+    const TASK_CLOCK: (u32, u64) = (1, 1);
+
+    fn burn(ms: u64) {
+        let end = std::time::Instant::now() + std::time::Duration::from_millis(ms);
+        while std::time::Instant::now() < end {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn a_counter_sees_threads_that_begin_after_it_and_keeps_what_they_did() {
+        let counter = match PerfCounter::open(&Roots::default(), TASK_CLOCK.0, TASK_CLOCK.1) {
+            Ok(counter) => counter,
+            Err(refusal) => {
+                // Where even this is refused, the refusal must have a cause with a name.
+                assert!(!matches!(refusal, PerfRefusal::Other(_)), "{refusal}");
+                return;
+            }
+        };
+        let before = counter.read().unwrap();
+        std::thread::spawn(|| burn(30)).join().unwrap();
+        let after = counter.read().unwrap();
+        // This thread slept meanwhile: what was counted is the other's, which may have had to
+        // share the processor.
+        assert!(after - before > 1_000_000, "{before} {after}");
+    }
+
+    #[test]
+    fn a_shared_counter_is_scaled_and_one_that_never_ran_has_no_count() {
+        assert_eq!(scaled(500, 100, 50), Some(1_000));
+        assert_eq!(scaled(500, 100, 100), Some(500));
+        assert_eq!(scaled(0, 100, 0), None);
+        assert_eq!(scaled(0, 0, 0), Some(0));
+    }
+
+    #[test]
+    fn a_refusal_names_its_cause() {
+        let fake = Fake::new();
+        fake.proc("sys/kernel/perf_event_paranoid", "3\n");
+        assert_eq!(refusal(&Roots::below(fake.root()), Errno::ACCESS), PerfRefusal::Paranoid(3));
+        assert!(
+            refusal(&Roots::below(fake.root()), Errno::ACCESS)
+                .to_string()
+                .contains("perf_event_paranoid is 3")
+        );
+        fake.proc("sys/kernel/perf_event_paranoid", "0\n");
+        assert_eq!(
+            refusal(&Roots::below(fake.root()), Errno::PERM),
+            PerfRefusal::Forbidden(Errno::PERM)
+        );
+        assert_eq!(refusal(&Roots::below(fake.root()), Errno::NOENT), PerfRefusal::NoCounters);
+        assert_eq!(refusal(&Roots::below(fake.root()), Errno::NOSYS), PerfRefusal::NoKernelSupport);
+    }
+}

@@ -1,0 +1,283 @@
+//! The probe of a real machine: processor time, kernel workers, steal, and device counters.
+//!
+//! Processor time. The total comes from the process clock, which the scheduler keeps in
+//! nanoseconds; the split into user and system from `getrusage`, whose parts are scaled to the
+//! same total. Both include the io_uring workers, which are threads of this process; their share
+//! is read per thread, and the time of one that has ended stays counted.
+//!
+//! Device counters. The kernel's times are 32-bit milliseconds that wrap (at a concurrency of 50
+//! the weighted time does so each day), so each reading adds its difference modulo 2^32 to a
+//! 64-bit sum. A device built of several leaves is the sum of their traffic; its busy time grows
+//! by that of the busiest leaf, a lower bound of "any of them busy". Counters that go back belong
+//! to another device of the same name: the probe then reports none, for good, with that reason.
+//!
+//! Rejected: `/proc/self/stat` for processor time (clock ticks of 10 ms), and counters through
+//! the `stat` file of a partition (partitions have no flushes and share the queue).
+
+use crate::linux::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
+use crate::linux::environment::{cpu_ranges, field};
+use crate::linux::perf::{PerfCounter, PerfRefusal};
+use crate::linux::processors;
+use crate::linux::roots::{Roots, names, text};
+use crate::linux::soaker::SoakTap;
+use crate::linux::unsafe_calls::process_times_us;
+use engine::{CpuSample, DeviceSample, Probe, ProbeSample, Processors};
+use record::{CpuSplit, DeviceFacts, Nanos};
+use rustix::param::clock_ticks_per_second;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+
+/// Names of the kernel's worker threads for io_uring begin so.
+const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
+/// Bytes of a sector in diskstats.
+const SECTOR_BYTES: u64 = 512;
+
+/// Reads the counters of this machine.
+pub struct RealProbe {
+    roots: Roots,
+    workers: Workers,
+    last_cpu: (u64, u64),
+    device: Device,
+    instructions: Result<PerfCounter, PerfRefusal>,
+    tap: SoakTap,
+}
+
+/// The device's counters, or why there are none.
+enum Device {
+    Counted(DeviceReader),
+    None(String),
+}
+
+impl RealProbe {
+    /// A probe of this process and of the disks under its targets, each of which counts once.
+    #[must_use]
+    pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
+        let uncounted = disks.iter().find(|disk| disk.iostats == Some(false));
+        let device = match uncounted {
+            _ if disks.is_empty() => Device::None("the target has no block device".to_owned()),
+            Some(disk) => Device::None(format!(
+                "the kernel keeps no counters for {}; write 1 to /sys/block/{}/queue/iostats",
+                disk.disk, disk.disk
+            )),
+            None => {
+                let mut names: Vec<String> = Vec::new();
+                for name in disks.iter().flat_map(counted_devices) {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                Device::Counted(DeviceReader::new(names))
+            }
+        };
+        let instructions = PerfCounter::instructions(&roots);
+        let tap = SoakTap::default();
+        Self { roots, workers: Workers::default(), last_cpu: (0, 0), device, instructions, tap }
+    }
+
+    /// Where a soaker's counts can be had at the moments of this probe's samples.
+    #[must_use]
+    pub fn soak_tap(&self) -> SoakTap {
+        self.tap.clone()
+    }
+
+    fn cpu(&mut self) -> Option<CpuSample> {
+        let (user_us, system_us) = process_times_us()?;
+        let total = nanos(clock_gettime(ClockId::ProcessCPUTime));
+        let (user_ns, system_ns) = split(total, user_us, system_us, self.last_cpu);
+        self.last_cpu = (user_ns, system_ns);
+        Some(CpuSample {
+            user_ns,
+            system_ns,
+            workers_ns: self.workers.sample(&self.roots),
+            steal_ns: steal_ns(&self.roots),
+            instructions: self.instructions.as_ref().ok().and_then(PerfCounter::read),
+        })
+    }
+
+    fn device(&mut self) -> Option<DeviceSample> {
+        let Device::Counted(reader) = &mut self.device else { return None };
+        let read = read_lines(&self.roots, &reader.names)
+            .map_err(|error| format!("the device's counters are gone: {error}"))
+            .and_then(|lines| reader.advance(&lines));
+        match read {
+            Ok(sample) => Some(sample),
+            Err(reason) => {
+                self.device = Device::None(reason);
+                None
+            }
+        }
+    }
+}
+
+impl Probe for RealProbe {
+    fn sample(&mut self) -> ProbeSample {
+        let at = Nanos(nanos(clock_gettime(ClockId::Monotonic)));
+        self.tap.record();
+        // The device first: it is what a window's edges matter most for.
+        let device = self.device();
+        ProbeSample { at, cpu: self.cpu(), device, components: Vec::new() }
+    }
+
+    fn cpu_split(&self) -> CpuSplit {
+        cpu_split(&self.roots)
+    }
+
+    fn no_device_reason(&self) -> String {
+        match &self.device {
+            Device::Counted(_) => String::new(),
+            Device::None(reason) => reason.clone(),
+        }
+    }
+
+    fn no_cpu_reason(&self) -> String {
+        "the system refuses getrusage".to_owned()
+    }
+
+    fn processors(&self) -> Processors {
+        let no_instructions_reason = match &self.instructions {
+            Ok(_) => "the counter never ran: others hold all of the processor's".to_owned(),
+            Err(refusal) => refusal.to_string(),
+        };
+        let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));
+        Processors { usable, clock, no_instructions_reason }
+    }
+}
+
+fn nanos(time: rustix::time::Timespec) -> u64 {
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// Splits an exact total in the ratio of the kernel's parts, so that neither part ever goes back.
+fn split(total: u64, user_us: u64, system_us: u64, last: (u64, u64)) -> (u64, u64) {
+    let parts = u128::from(user_us) + u128::from(system_us);
+    let user = (u128::from(total) * u128::from(user_us)).checked_div(parts);
+    // Before the first tick the parts are zero: the time is the program's.
+    let user = user.map_or(total, |user| u64::try_from(user).unwrap_or(total));
+    let most = total.saturating_sub(last.1).max(last.0);
+    let user = user.clamp(last.0, most);
+    (user, total.saturating_sub(user).max(last.1))
+}
+
+/// Whether the kernel measures the split on every processor that we may use: then context tracking
+/// is on for them (`nohz_full=`); elsewhere the timer tick samples it.
+pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
+    let tracked = text(&roots.sys.join("devices/system/cpu/nohz_full")).unwrap_or_default();
+    let tracked = cpu_ranges(&tracked);
+    let status = text(&roots.proc.join("self/status")).unwrap_or_default();
+    let ours = cpu_ranges(field(&status, "Cpus_allowed_list").unwrap_or_default());
+    let is_tracked = |cpu: u32| tracked.iter().any(|(first, last)| (*first..=*last).contains(&cpu));
+    let all = ours.iter().flat_map(|(first, last)| *first..=*last).all(is_tracked);
+    if all && !ours.is_empty() { CpuSplit::Exact } else { CpuSplit::Sampled }
+}
+
+/// Steal time of all processors since boot; `None` where the kernel has no such column.
+pub(crate) fn steal_ns(roots: &Roots) -> Option<u64> {
+    let stat = text(&roots.proc.join("stat"))?;
+    // `cpu user nice system idle iowait irq softirq steal ...`, in clock ticks.
+    let ticks: u64 = stat.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
+    Some(ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+}
+
+/// Processor time of the kernel's io_uring workers, those that have ended included.
+#[derive(Default)]
+struct Workers {
+    last: HashMap<String, u64>,
+    ended_ns: u64,
+}
+
+impl Workers {
+    fn sample(&mut self, roots: &Roots) -> u64 {
+        let tasks = roots.proc.join("self/task");
+        let mut current = HashMap::new();
+        for task in names(&tasks) {
+            let directory = tasks.join(&task);
+            let is_worker = text(&directory.join("comm"))
+                .is_some_and(|name| WORKER_NAMES.iter().any(|begin| name.starts_with(begin)));
+            // A thread can end between the two readings: what it used by then is in `last`.
+            if is_worker && let Some(used) = thread_ns(&directory) {
+                current.insert(task, used);
+            }
+        }
+        for (task, used) in &self.last {
+            // A smaller time is a new thread with a used number.
+            if current.get(task).is_none_or(|now| now < used) {
+                self.ended_ns += used;
+            }
+        }
+        self.last = current;
+        self.ended_ns + self.last.values().sum::<u64>()
+    }
+}
+
+/// Processor time of a thread: `schedstat` in ns, or clock ticks where the kernel keeps none.
+fn thread_ns(directory: &std::path::Path) -> Option<u64> {
+    if let Some(schedstat) = text(&directory.join("schedstat")) {
+        return schedstat.split_ascii_whitespace().next()?.parse().ok();
+    }
+    let stat = text(&directory.join("stat"))?;
+    // The name in parentheses can hold spaces; user and system time are 12th and 13th after it.
+    let mut after_name = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let user: u64 = after_name.nth(11)?.parse().ok()?;
+    let system: u64 = after_name.next()?.parse().ok()?;
+    Some((user + system).saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+}
+
+/// The counters of a device's leaves as monotone sums.
+struct DeviceReader {
+    names: Vec<String>,
+    busy: Vec<Wrapping>,
+    weighted: Vec<Wrapping>,
+    sample: DeviceSample,
+}
+
+impl DeviceReader {
+    fn new(names: Vec<String>) -> Self {
+        let leaves = names.len();
+        let sample = DeviceSample { device: names.join("+"), ..DeviceSample::default() };
+        Self {
+            names,
+            busy: vec![Wrapping::default(); leaves],
+            weighted: vec![Wrapping::default(); leaves],
+            sample,
+        }
+    }
+
+    /// Takes in a reading, one line per leaf.
+    fn advance(&mut self, lines: &[DiskstatsLine]) -> Result<DeviceSample, String> {
+        let mut next = DeviceSample {
+            device: self.sample.device.clone(),
+            busy_ns: self.sample.busy_ns,
+            weighted_ns: self.sample.weighted_ns,
+            ..DeviceSample::default()
+        };
+        let mut busiest_ms = 0;
+        for (index, line) in lines.iter().enumerate() {
+            for (direction, counters) in [line.reads, line.writes].iter().enumerate() {
+                next.ios[direction] += counters.ios;
+                next.bytes[direction] += counters.sectors * SECTOR_BYTES;
+                next.merges[direction] += counters.merges.unwrap_or(0);
+            }
+            busiest_ms = busiest_ms.max(self.busy[index].advance(line.busy_ms.unwrap_or(0)));
+            let weighted_ms = self.weighted[index].advance(line.weighted_ms.unwrap_or(0));
+            next.weighted_ns += weighted_ms * 1_000_000;
+        }
+        next.busy_ns += busiest_ms * 1_000_000;
+        let back = |counters: fn(&DeviceSample) -> [u64; 2]| {
+            let (now, before) = (counters(&next), counters(&self.sample));
+            now[0] < before[0] || now[1] < before[1]
+        };
+        if back(|sample| sample.ios) || back(|sample| sample.bytes) {
+            return Err(format!(
+                "the counters of {} went back: another device took its name",
+                next.device
+            ));
+        }
+        self.sample = next.clone();
+        Ok(next)
+    }
+}
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;

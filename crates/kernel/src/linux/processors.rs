@@ -1,0 +1,179 @@
+//! The processors: how many are ours, how fast they tick, and what makes their time unsure.
+//!
+//! A processor's time is only worth what the processor does in it. Frequency scaling, a second
+//! hardware thread on the same core, a host that takes time away and a quota all change that, so
+//! each of them is read here as a clause that can stand beside a number. The clock is the one in
+//! use where the kernel controls it (cpufreq), else the one that /proc/cpuinfo shows, which in a
+//! virtual machine is the nominal one. Rejected: the rate of the time-stamp counter as the clock
+//! (it is the nominal one also where the processor runs at another), and CPUID leaf 0x16 (not in
+//! virtual machines, and nominal too).
+
+use crate::linux::cgroup::cpu_quota;
+use crate::linux::environment::{cpu_ranges, field};
+use crate::linux::roots::{Roots, names, text};
+use record::CpuClock;
+use std::collections::BTreeSet;
+
+const CPUS: &str = "devices/system/cpu";
+
+/// Processors that this process may run on; none where the kernel does not tell.
+pub(crate) fn allowed(roots: &Roots) -> BTreeSet<u32> {
+    let status = text(&roots.proc.join("self/status")).unwrap_or_default();
+    numbers(field(&status, "Cpus_allowed_list").unwrap_or_default())
+}
+
+/// Processors that run; none where the kernel does not tell.
+pub(crate) fn online(roots: &Roots) -> BTreeSet<u32> {
+    numbers(&text(&roots.sys.join(CPUS).join("online")).unwrap_or_default())
+}
+
+fn numbers(list: &str) -> BTreeSet<u32> {
+    cpu_ranges(list).into_iter().flat_map(|(first, last)| first..=last).collect()
+}
+
+/// How many processors' worth of time this process may use, 0 where that is not known.
+pub(crate) fn usable(roots: &Roots) -> f64 {
+    let allowed = allowed(roots).len() as f64;
+    cpu_quota(roots).map_or(allowed, |quota| quota.min(allowed))
+}
+
+/// The fastest clock among the processors at this moment: that of whoever was working.
+pub(crate) fn clock(roots: &Roots) -> Option<CpuClock> {
+    let in_use = each_cpu(roots, "cpufreq/scaling_cur_freq");
+    let fastest_khz = in_use.iter().filter_map(|khz| khz.parse::<u64>().ok()).max();
+    if let Some(khz) = fastest_khz.filter(|&khz| khz > 0) {
+        return Some(CpuClock { hz: khz as f64 * 1e3, source: "cpufreq".to_owned() });
+    }
+    let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    let mhz: f64 = field(&cpuinfo, "cpu MHz")?.parse().ok()?;
+    (mhz > 0.0).then(|| CpuClock { hz: mhz * 1e6, source: "cpuinfo".to_owned() })
+}
+
+/// What each processor's directory says in one of its files, where it has it.
+fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
+    let cpus = roots.sys.join(CPUS);
+    let is_cpu =
+        |name: &String| name.strip_prefix("cpu").is_some_and(|rest| rest.parse::<u32>().is_ok());
+    names(&cpus)
+        .iter()
+        .filter(|name| is_cpu(name))
+        .filter_map(|name| text(&cpus.join(name).join(file)))
+        .collect()
+}
+
+/// What makes a comparison of processor time unsure here, each a clause; `soaked` are the
+/// processors that are watched.
+pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let cpus = roots.sys.join(CPUS);
+    let governors: BTreeSet<String> =
+        each_cpu(roots, "cpufreq/scaling_governor").into_iter().collect();
+    if let Some(governor) = governors.iter().find(|governor| *governor != "performance") {
+        doubts.push(format!("the frequency governor is {governor}: the clock follows the load"));
+    }
+    let boosts = text(&cpus.join("cpufreq/boost")).is_some_and(|boost| boost == "1")
+        || text(&cpus.join("intel_pstate/no_turbo")).is_some_and(|off| off == "0");
+    if boosts {
+        doubts.push("the processors boost: their clock depends on how many work".to_owned());
+    }
+    if text(&cpus.join("smt/active")).is_some_and(|active| active == "1") {
+        doubts.push(
+            "hardware threads share cores (SMT): a soaker beside the load runs slower, which \
+             counts as load"
+                .to_owned(),
+        );
+    }
+    if let Some(quota) = cpu_quota(roots) {
+        doubts.push(format!(
+            "a control group's quota allows {quota:.2} processors: the soakers use it up"
+        ));
+    }
+    let unseen: Vec<String> = online(roots).difference(soaked).map(ToString::to_string).collect();
+    if !unseen.is_empty() {
+        let list = unseen.join(", ");
+        doubts.push(format!("work on processors that we may not use is not seen ({list})"));
+    }
+    let isolated = text(&cpus.join("isolated")).unwrap_or_default();
+    if !numbers(&isolated).is_empty() {
+        doubts.push(format!("processors are isolated from the scheduler ({isolated})"));
+    }
+    doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    fn machine(cpus: &str) -> Fake {
+        let fake = Fake::new();
+        fake.proc("self/status", &format!("Cpus_allowed_list:\t{cpus}\n"));
+        fake.sys("devices/system/cpu/online", &format!("{cpus}\n"));
+        fake
+    }
+
+    #[test]
+    fn a_quota_counts_as_that_many_processors() {
+        let fake = machine("0-3");
+        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
+        fake.proc("self/cgroup", "0::/a/b\n");
+        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
+        fake.sys("fs/cgroup/a/b/cpu.max", "max 100000\n");
+        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
+        fake.sys("fs/cgroup/a/cpu.max", "150000 100000\n");
+        assert_eq!(usable(&Roots::below(fake.root())), 1.5);
+        fake.sys("fs/cgroup/a/b/cpu.max", "50000 100000\n");
+        assert_eq!(usable(&Roots::below(fake.root())), 0.5);
+        assert!(
+            doubts(&Roots::below(fake.root()), &allowed(&Roots::below(fake.root())))[0]
+                .contains("0.50 processors")
+        );
+    }
+
+    #[test]
+    fn version_1_quotas_count_too_and_minus_one_is_none() {
+        let fake = machine("0-3");
+        fake.proc("self/cgroup", "3:cpu,cpuacct:/g\n");
+        fake.proc(
+            "self/mountinfo",
+            "30 1 0:29 / /sys/fs/cgroup/cpu rw - cgroup c rw,cpu,cpuacct\n",
+        );
+        fake.sys("fs/cgroup/cpu/g/cpu.cfs_period_us", "100000\n");
+        fake.sys("fs/cgroup/cpu/g/cpu.cfs_quota_us", "-1\n");
+        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
+        fake.sys("fs/cgroup/cpu/g/cpu.cfs_quota_us", "200000\n");
+        assert_eq!(usable(&Roots::below(fake.root())), 2.0);
+    }
+
+    #[test]
+    fn the_clock_in_use_comes_before_the_nominal_one_and_says_where_from() {
+        let fake = machine("0-1");
+        assert_eq!(clock(&Roots::below(fake.root())), None);
+        fake.proc("cpuinfo", "processor\t: 0\ncpu MHz\t\t: 2400.125\n");
+        let nominal = clock(&Roots::below(fake.root())).unwrap();
+        assert_eq!((nominal.hz, nominal.source.as_str()), (2_400_125_000.0, "cpuinfo"));
+        fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1200000\n");
+        fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3100000\n");
+        let in_use = clock(&Roots::below(fake.root())).unwrap();
+        assert_eq!((in_use.hz, in_use.source.as_str()), (3.1e9, "cpufreq"));
+    }
+
+    #[test]
+    fn each_cause_of_doubt_is_named_and_a_plain_machine_has_none() {
+        let fake = machine("0-1");
+        let both = BTreeSet::from([0, 1]);
+        assert_eq!(doubts(&Roots::below(fake.root()), &both), Vec::<String>::new());
+        fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+        fake.sys("devices/system/cpu/intel_pstate/no_turbo", "1\n");
+        fake.sys("devices/system/cpu/smt/active", "0\n");
+        assert_eq!(doubts(&Roots::below(fake.root()), &both), Vec::<String>::new());
+        fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil\n");
+        fake.sys("devices/system/cpu/intel_pstate/no_turbo", "0\n");
+        fake.sys("devices/system/cpu/smt/active", "1\n");
+        fake.sys("devices/system/cpu/isolated", "1\n");
+        let all = doubts(&Roots::below(fake.root()), &BTreeSet::from([0])).join("; ");
+        for part in ["schedutil", "boost", "SMT", "not seen (1)", "isolated"] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+    }
+}

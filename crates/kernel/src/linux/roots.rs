@@ -1,0 +1,94 @@
+//! Where the kernel's file systems are mounted, and how their small text files are read.
+//!
+//! sysfs and procfs attributes are one short text each. A missing, unreadable or empty one is a
+//! fact that this kernel or driver does not give, so the helpers answer `None` and not an error:
+//! a disk without a serial number is no failure. Rejected: constants for the paths, because then
+//! only the developer's own machine could be tested.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The three trees that facts are read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    /// Mount point of procfs.
+    pub proc: PathBuf,
+    /// Mount point of sysfs.
+    pub sys: PathBuf,
+    /// Directory of the device nodes.
+    pub dev: PathBuf,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+    }
+}
+
+impl Roots {
+    /// The trees `proc`, `sys` and `dev` below one folder.
+    #[must_use]
+    pub fn below(folder: &Path) -> Self {
+        let at = |name: &str| folder.join(name);
+        Self { proc: at("proc"), sys: at("sys"), dev: at("dev") }
+    }
+
+    /// Where a path that the kernel printed (`/sys/fs/cgroup`) lies in these trees.
+    pub fn locate(&self, printed: &Path) -> PathBuf {
+        for (prefix, root) in [("/proc", &self.proc), ("/sys", &self.sys), ("/dev", &self.dev)] {
+            if let Ok(rest) = printed.strip_prefix(prefix) {
+                // Joining an empty rest would add a slash, which readers of symlinks dislike.
+                return if rest.as_os_str().is_empty() { root.clone() } else { root.join(rest) };
+            }
+        }
+        printed.to_owned()
+    }
+}
+
+/// The trimmed text of a small file; `None` where it is missing, unreadable or empty.
+pub fn text(path: &Path) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+/// The number in a small file.
+pub fn number(path: &Path) -> Option<u64> {
+    text(path)?.parse().ok()
+}
+
+/// The names in a directory, sorted; empty where there is none. The order in which sysfs lists
+/// entries is not defined, and facts must not change from run to run.
+pub fn names(directory: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The last component of a path as text; empty where it has none.
+pub fn base_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The last component of what a symlink points to.
+pub fn link_name(link: &Path) -> Option<String> {
+    fs::read_link(link).ok().map(|target| base_name(&target)).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_paths_are_found_under_the_given_roots() {
+        let roots = Roots { proc: "/f/p".into(), sys: "/f/s".into(), dev: "/f/d".into() };
+        assert_eq!(roots.locate(Path::new("/sys/fs/cgroup")), Path::new("/f/s/fs/cgroup"));
+        assert_eq!(roots.locate(Path::new("/dev")), Path::new("/f/d"));
+        assert_eq!(roots.locate(Path::new("/devices")), Path::new("/devices"));
+    }
+}

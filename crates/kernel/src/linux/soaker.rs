@@ -1,0 +1,428 @@
+//! What processors have left over: a thread of idle priority on each counts loops.
+//!
+//! A soaker runs only where nobody else wants the processor, so what it does not get is what all
+//! others used, whoever was charged for it: other processes, kernel workers, interrupts, the host
+//! of a virtual machine. That makes its count the base of an upper bound of a load's processor
+//! cost (Chung, Gray, Worthington, Horst 2000, section 4.2). Loops are counted and not processor
+//! time, because time that an interrupt takes may be charged to the thread that it interrupted.
+//! A loop is a chain of dependent multiplications in registers: it touches no memory, so neither
+//! caches nor their misses change its speed, and its rate depends on the clock alone.
+//!
+//! The rate of an undisturbed soaker is its calibration: the best of many slices of some
+//! milliseconds (the second best, because the edges of a slice are not sharp), before and after.
+//! How far the two lie apart, and how far the mean of the slices lies below the best, say whether
+//! the machine was idle and its clock steady.
+//!
+//! A soaker changes what it watches: processors no longer sleep, so wake-ups are faster, and the
+//! clock may rise or fall. Times measured beside it are not those of a machine without it.
+//! Rejected: nice 19 instead of the idle policy (takes 1.5 % from its neighbours), and reading the idle time of /proc/stat alone (sampled by the tick
+//! on most kernels, and blind to steal); it is read beside, for comparison.
+
+use crate::linux::processors::{allowed, doubts, online};
+use crate::linux::roots::{Roots, text};
+use crate::linux::unsafe_calls::set_idle_policy;
+use record::{KernelAccounting, Nanos};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Multiplications between two updates of the count: about 2 µs.
+const CHUNK: u32 = 1_024;
+/// Length of a slice of a calibration.
+const SLICE: Duration = Duration::from_millis(10);
+/// Fewest slices of a calibration.
+const MIN_SLICES: u32 = 5;
+
+/// Why no soaker could be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SoakerError {
+    /// The kernel names no processor for us.
+    #[error("the kernel names no processor that this process may use; check that /proc is mounted")]
+    NoProcessor,
+    /// A thread could not be started.
+    #[error("no thread for the soaker of processor {cpu}: {source}; check 'ulimit -u'")]
+    Thread {
+        /// The processor.
+        cpu: u32,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A thread got no idle policy or no processor of its own.
+    #[error(
+        "the soaker of processor {cpu} could not be given it with the idle policy: {cause}; check \
+         the container's seccomp profile (sched_setscheduler, sched_setaffinity)"
+    )]
+    Refused {
+        /// The processor.
+        cpu: u32,
+        /// What the system said.
+        cause: Errno,
+    },
+}
+
+/// A count on a cache line of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Count(AtomicU64);
+
+/// What the threads and the readers share.
+struct Shared {
+    roots: Roots,
+    stop: AtomicBool,
+    counts: Vec<Count>,
+}
+
+impl Shared {
+    fn reading(&self) -> SoakReading {
+        // The counts stand as near to the time as can be; /proc is read after both.
+        let at = monotonic();
+        let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
+        SoakReading { at, loops, kernel_ticks: kernel_ticks(&self.roots) }
+    }
+}
+
+/// Soakers at work; dropping this ends them.
+pub struct Soaker {
+    shared: Arc<Shared>,
+    cpus: BTreeSet<u32>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Soaker {
+    /// Starts a soaker on each processor that runs and that this process may use.
+    ///
+    /// # Errors
+    /// If a thread cannot be made, or is not given its processor or the idle policy; none is then
+    /// left running.
+    pub fn start(roots: &Roots) -> Result<Self, SoakerError> {
+        let (allowed, online) = (allowed(roots), online(roots));
+        let cpus: BTreeSet<u32> = if online.is_empty() {
+            allowed
+        } else {
+            allowed.intersection(&online).copied().collect()
+        };
+        if cpus.is_empty() {
+            return Err(SoakerError::NoProcessor);
+        }
+        let counts = cpus.iter().map(|_| Count::default()).collect();
+        let shared =
+            Arc::new(Shared { roots: roots.clone(), stop: AtomicBool::new(false), counts });
+        // From here on, an early return drops the soaker, which ends the threads made so far.
+        let mut soaker = Self { shared, cpus, threads: Vec::new() };
+        let (started, starts) = mpsc::channel();
+        for (index, &cpu) in soaker.cpus.iter().enumerate() {
+            let (shared, started) = (Arc::clone(&soaker.shared), started.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("soaker-{cpu}"))
+                .spawn(move || live(&shared, index, cpu, &started))
+                .map_err(|source| SoakerError::Thread { cpu, source })?;
+            soaker.threads.push(thread);
+        }
+        // Each thread holds a sender as long as it lives, so the messages are counted.
+        for (cpu, outcome) in starts.iter().take(soaker.cpus.len()) {
+            outcome.map_err(|cause| SoakerError::Refused { cpu, cause })?;
+        }
+        Ok(soaker)
+    }
+
+    /// Processors with a soaker.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.cpus.len() as u32
+    }
+
+    /// The counts now.
+    #[must_use]
+    pub fn reading(&self) -> SoakReading {
+        self.shared.reading()
+    }
+
+    /// What each soaker does when nobody disturbs it, from slices over about `length`; the machine
+    /// should be idle.
+    #[must_use]
+    pub fn calibrate(&self, length: Duration) -> Calibration {
+        let slices = (length.as_nanos() / SLICE.as_nanos()).max(u128::from(MIN_SLICES));
+        let first = self.reading();
+        let mut last = first.clone();
+        let mut rates: Vec<Vec<f64>> = vec![Vec::new(); self.cpus.len()];
+        for _ in 0..slices {
+            std::thread::sleep(SLICE);
+            let now = self.reading();
+            for (rates, rate) in rates.iter_mut().zip(now.since(&last).rates()) {
+                rates.push(rate);
+            }
+            last = now;
+        }
+        Calibration::of(&rates, &last.since(&first))
+    }
+
+    /// What makes the count unsure on this machine, each a clause.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<String> {
+        doubts(&self.shared.roots, &self.cpus)
+    }
+}
+
+impl Drop for Soaker {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A soaker that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The life of a soaker's thread.
+fn live(shared: &Shared, index: usize, cpu: u32, started: &mpsc::Sender<(u32, Result<(), Errno>)>) {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    let ready = sched_setaffinity(None, &set).and_then(|()| set_idle_policy());
+    // The receiver waits for every thread; were it gone, the stop flag would be set.
+    let _ = started.send((cpu, ready));
+    if ready.is_err() {
+        return;
+    }
+    let count = &shared.counts[index].0;
+    let mut state = u64::from(cpu) | 1;
+    let mut chunks = 0;
+    while !shared.stop.load(Ordering::Relaxed) {
+        for _ in 0..CHUNK {
+            // Knuth's MMIX generator: each step needs the one before, and none can be left out.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+        }
+        state = black_box(state);
+        chunks += 1;
+        count.store(chunks, Ordering::Relaxed);
+    }
+}
+
+/// Counts of all soakers at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SoakReading {
+    /// When, by CLOCK_MONOTONIC.
+    pub at: Nanos,
+    loops: Vec<u64>,
+    /// Idle, interrupt, steal and all ticks since boot; `None` where the kernel tells none.
+    kernel_ticks: Option<[u64; 4]>,
+}
+
+impl SoakReading {
+    /// What was counted since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> SoakSpan {
+        SoakSpan {
+            length: self.at.since(earlier.at),
+            loops: self
+                .loops
+                .iter()
+                .zip(&earlier.loops)
+                .map(|(now, before)| now.saturating_sub(*before))
+                .collect(),
+            kernel_ticks: self.kernel_ticks.zip(earlier.kernel_ticks).map(|(now, before)| {
+                std::array::from_fn(|index| now[index].saturating_sub(before[index]))
+            }),
+        }
+    }
+}
+
+/// What was counted between two readings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SoakSpan {
+    /// The time between them.
+    pub length: Nanos,
+    loops: Vec<u64>,
+    kernel_ticks: Option<[u64; 4]>,
+}
+
+impl SoakSpan {
+    fn rates(&self) -> impl Iterator<Item = f64> + '_ {
+        let seconds = self.length.as_secs_f64().max(1e-9);
+        self.loops.iter().map(move |&loops| loops as f64 / seconds)
+    }
+
+    /// Processor time that the soakers did not get, of all processors together, in ns. Can be a
+    /// little below zero where nothing else ran.
+    #[must_use]
+    pub fn others_ns(&self, calibration: &Calibration) -> f64 {
+        let missing = self
+            .rates()
+            .zip(&calibration.loops_per_s)
+            .map(|(rate, &full)| if full > 0.0 { 1.0 - rate / full } else { 0.0 });
+        missing.sum::<f64>() * self.length.0 as f64
+    }
+
+    /// The same as a share of all processors' time.
+    #[must_use]
+    pub fn others_share(&self, calibration: &Calibration) -> f64 {
+        let all = self.length.0.max(1) as f64 * self.loops.len().max(1) as f64;
+        self.others_ns(calibration) / all
+    }
+
+    /// Processor time that a load used in this span beyond what the machine uses without it, as
+    /// `idle` shows, in ns.
+    #[must_use]
+    pub fn load_ns(&self, idle: &Self, calibration: &Calibration) -> f64 {
+        let share = self.others_share(calibration) - idle.others_share(calibration);
+        share * self.length.0 as f64 * self.loops.len() as f64
+    }
+
+    /// This span and another together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            length: self.length.plus(other.length),
+            loops: self.loops.iter().zip(&other.loops).map(|(mine, other)| mine + other).collect(),
+            kernel_ticks: self
+                .kernel_ticks
+                .zip(other.kernel_ticks)
+                .map(|(mine, other)| std::array::from_fn(|index| mine[index] + other[index])),
+        }
+    }
+
+    /// The kernel's own account of the span.
+    #[must_use]
+    pub fn kernel(&self) -> Option<KernelAccounting> {
+        let [idle, interrupts, steal, all] = self.kernel_ticks?;
+        let share = |ticks: u64| ticks as f64 / all as f64;
+        (all > 0).then(|| KernelAccounting {
+            idle: share(idle),
+            interrupts: share(interrupts),
+            steal: share(steal),
+        })
+    }
+}
+
+/// The rates of undisturbed soakers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// Of each, in its counts per second.
+    loops_per_s: Vec<f64>,
+    /// Share of the time that somebody else used meanwhile: 0 on an idle machine.
+    pub disturbed_share: f64,
+}
+
+impl Calibration {
+    /// From the rates of slices, processor by processor, and the span of them all.
+    fn of(rates: &[Vec<f64>], whole: &SoakSpan) -> Self {
+        let second_best = |rates: &Vec<f64>| {
+            let mut sorted = rates.clone();
+            sorted.sort_by(f64::total_cmp);
+            sorted.iter().rev().nth(1).or(sorted.last()).copied().unwrap_or(0.0)
+        };
+        let mut calibration =
+            Self { loops_per_s: rates.iter().map(second_best).collect(), disturbed_share: 0.0 };
+        calibration.disturbed_share = whole.others_share(&calibration).max(0.0);
+        calibration
+    }
+
+    /// Processors with a soaker.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.loops_per_s.len() as u32
+    }
+
+    /// The faster of two, processor by processor: disturbance only ever slows a soaker.
+    #[must_use]
+    pub fn best(&self, other: &Self) -> Self {
+        let pairs = self.loops_per_s.iter().zip(&other.loops_per_s);
+        Self {
+            loops_per_s: pairs.map(|(mine, other)| mine.max(*other)).collect(),
+            disturbed_share: self.disturbed_share.max(other.disturbed_share),
+        }
+    }
+
+    /// How far another lies from this one, as a share; of the processor that moved most.
+    #[must_use]
+    pub fn change_rel(&self, other: &Self) -> f64 {
+        let pairs = self.loops_per_s.iter().zip(&other.loops_per_s);
+        pairs
+            .filter(|(mine, _)| **mine > 0.0)
+            .map(|(mine, other)| (other / mine - 1.0).abs())
+            .fold(0.0, f64::max)
+    }
+}
+
+/// Where a probe leaves the soaker's counts: at the same moments as all its other readings, which
+/// are the edges of the measured window.
+#[derive(Clone, Default)]
+pub struct SoakTap(Arc<Mutex<TapState>>);
+
+#[derive(Default)]
+struct TapState {
+    source: Option<Arc<Shared>>,
+    readings: Vec<SoakReading>,
+}
+
+impl SoakTap {
+    fn state(&self) -> std::sync::MutexGuard<'_, TapState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes counts from this soaker at each sample from now on.
+    pub fn connect(&self, soaker: &Soaker) {
+        let mut state = self.state();
+        state.source = Some(Arc::clone(&soaker.shared));
+        state.readings.clear();
+    }
+
+    /// Takes no more counts.
+    pub fn disconnect(&self) {
+        *self.state() = TapState::default();
+    }
+
+    /// From the first to the last sample since the last call; `None` with fewer than two.
+    #[must_use]
+    pub fn take_span(&self) -> Option<SoakSpan> {
+        let readings = std::mem::take(&mut self.state().readings);
+        match readings.as_slice() {
+            [first, .., last] => Some(last.since(first)),
+            _ => None,
+        }
+    }
+
+    /// Called by the probe at each of its samples.
+    pub(crate) fn record(&self) {
+        let mut state = self.state();
+        if let Some(reading) = state.source.as_ref().map(|source| source.reading()) {
+            state.readings.push(reading);
+        }
+    }
+}
+
+fn monotonic() -> Nanos {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    Nanos(seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+/// Idle, interrupt, steal and all ticks of all processors since boot.
+fn kernel_ticks(roots: &Roots) -> Option<[u64; 4]> {
+    let stat = text(&roots.proc.join("stat"))?;
+    // `cpu user nice system idle iowait irq softirq steal ...`: guests are in user and nice.
+    let columns: Vec<u64> = stat
+        .lines()
+        .next()?
+        .split_ascii_whitespace()
+        .skip(1)
+        .map_while(|column| column.parse().ok())
+        .take(8)
+        .collect();
+    let [_, _, _, idle, iowait, irq, softirq, steal] = *columns.as_slice() else { return None };
+    Some([idle + iowait, irq + softirq, steal, columns.iter().sum()])
+}
+
+/// Held by tests that start soakers, which are threads of the whole process.
+#[cfg(test)]
+pub(crate) static SOAKERS: Mutex<()> = Mutex::new(());
+
+#[cfg(test)]
+#[path = "soaker_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
+//!
+//! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA drive,
+//! `getrusage`, the idle policy, perf events and the probe of `io_uring_setup`.
+
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::io::Errno;
+use std::mem::{MaybeUninit, size_of};
+
+/// Words of the answer of an ATA drive to IDENTIFY DEVICE.
+pub(crate) const ATA_WORDS: usize = 256;
+/// The ioctl of include/uapi/linux/hdreg.h.
+const HDIO_GET_IDENTITY: libc::c_ulong = 0x030D;
+
+/// What an ATA drive says of itself (ATA/ATAPI Command Set, IDENTIFY DEVICE).
+pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno> {
+    let mut words = [0u16; ATA_WORDS];
+    // SAFETY: the kernel writes 512 bytes at most to the pointer, which is to a live, exclusive
+    // array of that size; every bit pattern is valid in it.
+    let outcome =
+        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), HDIO_GET_IDENTITY, words.as_mut_ptr()) };
+    if outcome < 0 { Err(last_error()) } else { Ok(words) }
+}
+
+/// User and system time of the whole process in microseconds.
+pub(crate) fn process_times_us() -> Option<(u64, u64)> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a writable `rusage`, which the kernel fills.
+    let outcome = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    if outcome != 0 {
+        return None;
+    }
+    // SAFETY: zero bytes are a valid `rusage` (integers only), and the call has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let microseconds = |time: libc::timeval| {
+        (u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000)
+            .saturating_add(u64::try_from(time.tv_usec).unwrap_or(0))
+    };
+    Some((microseconds(usage.ru_utime), microseconds(usage.ru_stime)))
+}
+
+/// Makes the smallest io_uring and closes it again: whether the kernel lets us.
+pub(crate) fn try_io_uring() -> Result<(), Errno> {
+    let mut parameters = rustix::io_uring::io_uring_params::default();
+    // SAFETY: the parameters are valid and zeroed but for what the kernel writes back; the ring is
+    // never mapped nor entered, so no memory is shared with the kernel.
+    let ring: OwnedFd = unsafe { rustix::io_uring::io_uring_setup(2, &mut parameters) }?;
+    drop(ring);
+    Ok(())
+}
+
+/// `struct perf_event_attr` in its first version, which every kernel takes.
+#[repr(C)]
+#[derive(Default)]
+pub struct PerfEventAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+impl PerfEventAttributes {
+    /// An event of a kind, counted as the kernel does unless told otherwise.
+    pub fn of(kind: u32, config: u64) -> Self {
+        Self { kind, size: size_of::<Self>() as u32, config, ..Self::default() }
+    }
+}
+
+// `PERF_ATTR_SIZE_VER0`.
+const _: () = assert!(size_of::<PerfEventAttributes>() == 64);
+
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
+const PERF_FORMAT_TIMES: u64 = 3;
+/// Threads that begin later are counted too.
+const PERF_INHERIT: u64 = 1 << 1;
+/// The hypervisor is not counted.
+const PERF_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const PERF_CLOSE_ON_EXEC: libc::c_ulong = 8;
+
+/// Starts a counter of this thread and of all that it begins from now on, in user mode and in the
+/// kernel, on any processor.
+pub(crate) fn open_perf_event(kind: u32, config: u64) -> Result<OwnedFd, Errno> {
+    let attributes = PerfEventAttributes {
+        read_format: PERF_FORMAT_TIMES,
+        flags: PERF_INHERIT | PERF_EXCLUDE_HYPERVISOR,
+        ..PerfEventAttributes::of(kind, config)
+    };
+    let (this_thread, any_processor) = (0, -1);
+    perf_event_open(&attributes, this_thread, any_processor)
+}
+
+/// Opens an event of a process (0: this thread, -1: all) on a processor (-1: any), in no group.
+pub fn perf_event_open(
+    attributes: &PerfEventAttributes,
+    process: libc::pid_t,
+    processor: i32,
+) -> Result<OwnedFd, Errno> {
+    let no_group = -1_i32;
+    // SAFETY: the kernel reads `size` bytes from the live structure and writes at most its size
+    // field, and only where the call fails with E2BIG, which a first-version structure cannot.
+    // The descriptor is new, and nobody else knows of it.
+    unsafe {
+        own(libc::syscall(
+            libc::SYS_perf_event_open,
+            std::ptr::from_ref(attributes),
+            process,
+            processor,
+            no_group,
+            PERF_CLOSE_ON_EXEC,
+        ))
+    }
+}
+
+/// Gives the calling thread the idle policy: it runs where nobody else wants to.
+pub(crate) fn set_idle_policy() -> Result<(), Errno> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a live `sched_param`, which the kernel only reads; 0 is the
+    // calling thread.
+    let outcome = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+    if outcome == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+/// Takes what a call returned as a new descriptor.
+///
+/// # Safety
+/// The call must have made the descriptor, and nobody else may own it.
+unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
+    if outcome < 0 {
+        return Err(last_error());
+    }
+    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
+    // SAFETY: the caller vouches for it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// `errno` of the call that has just failed.
+pub fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}

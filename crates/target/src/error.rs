@@ -1,0 +1,111 @@
+//! Why a path cannot be measured or written.
+//!
+//! Each message says what was tried, on what, what the system said, and what to try. The exit code
+//! belongs to the variant, so that no caller maps errors by their text. Paths are printed in their
+//! escaped form: a file name can hold terminal control sequences.
+
+use kernel::KernelError;
+use record::{Bytes, format_bytes};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+/// Why a target could not be opened, prepared or written.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The system refused a call or the call failed.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// It could be done, but it might destroy or crowd out something.
+    #[error("{what} is refused: {why}; {remedy}")]
+    Refused {
+        /// What was asked for.
+        what: String,
+        /// The danger.
+        why: String,
+        /// What to do instead.
+        remedy: String,
+    },
+    /// The file system takes no O_DIRECT.
+    #[error(
+        "cannot open {path:?} without the page cache: its file system ({filesystem}) refuses \
+         O_DIRECT; use --cache all, and read the result as one of memory and disk together"
+    )]
+    DirectRefused {
+        /// The target.
+        path: PathBuf,
+        /// Type of its file system.
+        filesystem: String,
+    },
+    /// The kernel took open flags and then did not keep them.
+    #[error(
+        "{path:?} was opened with {missing}, but the descriptor does not carry it: its file \
+         system ignores the flag; use --cache all"
+    )]
+    FlagsIgnored {
+        /// The target.
+        path: PathBuf,
+        /// The flags that are missing.
+        missing: String,
+    },
+    /// The target is shorter than what is to be read or written.
+    #[error(
+        "{path:?} holds {} bytes, but {} are needed; name a larger target, or a smaller --size \
+         or --bs", .size.0, .needed.0
+    )]
+    TooSmall {
+        /// The target.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
+        /// The least that would do.
+        needed: Bytes,
+    },
+    /// The path is nothing that can be measured.
+    #[error("{path:?} is a {kind}; name a directory, a regular file or a block device")]
+    NotATarget {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The file system filled up while the test file was written.
+    #[error(
+        "no space for the test file in {path:?}: {} after {} of {}; free some space, raise the \
+         quota, or ask for a smaller --size",
+        kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0)
+    )]
+    NoSpace {
+        /// Where.
+        path: PathBuf,
+        /// Bytes that had been written.
+        written: Bytes,
+        /// Bytes that were to be written.
+        size: Bytes,
+        /// What the system said.
+        cause: Errno,
+    },
+    /// The caller's `cancel` said so.
+    #[error("writing the test file was interrupted; nothing of it is left")]
+    Cancelled,
+}
+
+impl TargetError {
+    /// The exit code of a program that ends with this error: 2 usage, 3 refused for safety,
+    /// 4 no result, 130 interrupted.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::TooSmall { .. } | Self::NotATarget { .. } => 2,
+            Self::Refused { .. } => 3,
+            Self::Kernel(_)
+            | Self::DirectRefused { .. }
+            | Self::FlagsIgnored { .. }
+            | Self::NoSpace { .. } => 4,
+            Self::Cancelled => 130,
+        }
+    }
+
+    pub(crate) fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
+        KernelError::system(action, path, cause).into()
+    }
+}

@@ -1,0 +1,23 @@
+//! What a path is, who uses it, and who may write it.
+//!
+//! [`open_target`] decides what a path means and refuses what could lose data; [`reopen`] gives the
+//! descriptors of a run. Around it: the test file of a directory, the page cache of an area, and
+//! where a file lies on its device.
+//!
+//! The names below are the interface. `linux` implements them; another system stands beside it as a
+//! second folder with the same names.
+
+mod error;
+mod linux;
+mod signature;
+
+pub use error::TargetError;
+pub use linux::capabilities::capabilities;
+pub use linux::claim::destruction;
+pub use linux::descriptor::{direct_alignment, drop_clean_pages, reopen};
+pub use linux::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
+pub use linux::extents::{extents, extents_of_area};
+pub use linux::handle::{Access, TargetHandle};
+pub use linux::open::open_target;
+pub use linux::rounding::{file_sizes, rounding_loss};
+pub use linux::testfile::{default_test_size, write_test_file};

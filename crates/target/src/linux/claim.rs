@@ -1,0 +1,236 @@
+//! The right to write to a block device: named by its stable name, free, and blank.
+//!
+//! The device is opened with O_EXCL before anything is decided, and everything is decided on that
+//! descriptor, which stays open as long as the run: from then on the kernel lets nobody mount it,
+//! add it to an array or make a file system on it. Without the user's word it is opened for
+//! reading only, to tell a danger that is graver than a missing flag.
+//!
+//! What is refused, whatever the flags say: a device that is mounted (or a part of it), swap, held
+//! by another driver or a loop device, open for writing by another program, read-only, or that
+//! bears a signature. To clear a signature is the owner's own step. A blank partition may be
+//! written, unless its whole disk is in use or bears more than a table of partitions.
+//! Rejected: a flag that overrides all this, and asking on the terminal (scripts answer yes).
+
+use crate::error::TargetError;
+use crate::linux::in_use::{Node, Use, device_use, file_use};
+use crate::linux::stable_name::{is_one_of, stable_names};
+use crate::linux::unsafe_calls::is_read_only;
+use crate::signature::{Looked, Signature, find};
+use kernel::Roots;
+use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind, format_bytes};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// Opens a block device for writing, if it is named by one of `typed` and nobody can need what is
+/// on it. `stat` is that of the path.
+pub(crate) fn claim(
+    roots: &Roots,
+    path: &Path,
+    stat: &Stat,
+    typed: &[String],
+) -> Result<OwnedFd, TargetError> {
+    let refused = |why: String, remedy: String| TargetError::Refused {
+        what: format!("writing to the block device {path:?}"),
+        why,
+        remedy,
+    };
+    let used = |found: Use| refused(found.why, found.remedy);
+    let numbers = numbers(stat);
+    let Some(node) = Node::find(roots, numbers) else {
+        return Err(refused(
+            format!("{}/dev/block has no {}:{}", roots.sys.display(), numbers.0, numbers.1),
+            "mount sysfs, without which nobody can tell who uses it".to_owned(),
+        ));
+    };
+    let stable = stable_names(roots, &node.directory);
+    let consent = typed.iter().any(|name| is_one_of(name, &stable));
+    let read_only = || {
+        refused(
+            format!("{} is read-only", node.name),
+            format!("if it is meant to be written, allow it first (blockdev --setrw {path:?})"),
+        )
+    };
+    let mode = if consent { OFlags::RDWR } else { OFlags::RDONLY };
+    let flags = mode | OFlags::EXCL | OFlags::CLOEXEC;
+    let device = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(device) => device,
+        Err(Errno::BUSY) => {
+            return Err(used(device_use(roots, &node).unwrap_or_else(|| Use {
+                why: format!(
+                    "the kernel says that {} is in use: it or a part of it is mounted in another \
+                     mount namespace, or held by a driver",
+                    node.name
+                ),
+                remedy: "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+            })));
+        }
+        Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) if node.read_only() => {
+            return Err(read_only());
+        }
+        Err(cause) => return Err(TargetError::system("open", path, cause)),
+    };
+    let opened =
+        rustix::fs::fstat(&device).map_err(|cause| TargetError::system("examine", path, cause))?;
+    if self::numbers(&opened) != numbers || opened.st_mode != stat.st_mode {
+        return Err(refused(
+            "the name led to another device while it was opened".to_owned(),
+            "see who changes it, and run again".to_owned(),
+        ));
+    }
+    if is_read_only(&device).map_err(|cause| TargetError::system("examine", path, cause))? {
+        return Err(read_only());
+    }
+    if let Some(found) = device_use(roots, &node) {
+        return Err(used(found));
+    }
+    let borne = |signature: Signature, by: &str| {
+        refused(
+            format!("{by} bears {} (at byte {})", signature.name, signature.at),
+            format!(
+                "if nobody needs it, clear that yourself (wipefs --all /dev/{by}), then run again"
+            ),
+        )
+    };
+    if let Some(signature) = signature(path, &device, Looked::All)? {
+        return Err(borne(signature, &node.name));
+    }
+    if let Some(part) = node.partitions().first() {
+        return Err(refused(
+            format!("{} has partitions, {} among them", node.name, part.name),
+            format!(
+                "if nobody needs them, delete them yourself (wipefs --all {path:?}, then partx \
+                 --delete {path:?})"
+            ),
+        ));
+    }
+    if let Some(disk) = node.disk() {
+        let node_path = roots.dev.join(&disk.name);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let whole = rustix::fs::open(&node_path, flags, Mode::empty())
+            .map_err(|cause| TargetError::system("examine", &node_path, cause))?;
+        // The table that makes the partition is no danger to it.
+        if let Some(signature) = signature(&node_path, &whole, Looked::NoTables)? {
+            return Err(borne(signature, &disk.name));
+        }
+    }
+    if consent { Ok(device) } else { Err(not_named(path, &node, &stable, typed)) }
+}
+
+fn numbers(stat: &Stat) -> (u32, u32) {
+    (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev))
+}
+
+/// The refusal that tells the flag to type.
+fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
+    let why = match typed {
+        [] => "everything on it would be lost".to_owned(),
+        typed => format!("--destroy-data-on names {}, which it is not", quoted(typed)),
+    };
+    let remedy = match stable.first() {
+        Some(name) => format!(
+            "if nobody needs its data, give --destroy-data-on {}, or name a directory on a file \
+             system of this device",
+            shell_word(name)
+        ),
+        None => format!(
+            "{} has no name of its own (no link in /dev/disk/by-id, no serial number, no \
+             world-wide id, or it shares them with another): give it one where it is attached, or \
+             name a directory on a file system of this device",
+            node.name
+        ),
+    };
+    TargetError::Refused { what: format!("writing to the block device {path:?}"), why, remedy }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" and ")
+}
+
+/// The name as a shell takes it.
+fn shell_word(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+=,@%/".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        return name.to_owned();
+    }
+    format!("'{}'", name.replace('\'', r"'\''"))
+}
+
+/// What an open device bears.
+fn signature(
+    path: &Path,
+    device: &OwnedFd,
+    looked: Looked,
+) -> Result<Option<Signature>, TargetError> {
+    let failed = |cause| TargetError::system("look for signatures on", path, cause);
+    let size = rustix::fs::seek(device, SeekFrom::End(0)).map_err(failed)?;
+    let found =
+        find(size, looked, &mut |at, buffer| read_all(device, at, buffer)).map_err(failed)?;
+    // What was read must not stay in the page cache, where a run would find it.
+    rustix::fs::fadvise(device, 0, None, Advice::DontNeed).map_err(failed)?;
+    Ok(found)
+}
+
+fn read_all(device: &OwnedFd, mut at: u64, mut buffer: &mut [u8]) -> Result<(), Errno> {
+    while !buffer.is_empty() {
+        match rustix::io::pread(device.as_fd(), &mut *buffer, at) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(count) => {
+                at += count as u64;
+                buffer = &mut buffer[count..];
+            }
+            Err(Errno::INTR) => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a regular file that something uses as its storage, on the descriptor that will be
+/// written.
+pub(crate) fn refuse_file_in_use(
+    roots: &Roots,
+    path: &Path,
+    stat: &Stat,
+) -> Result<(), TargetError> {
+    match file_use(roots, stat, path) {
+        None => Ok(()),
+        Some(Use { why, remedy }) => {
+            Err(TargetError::Refused { what: format!("writing to the file {path:?}"), why, remedy })
+        }
+    }
+}
+
+/// What a finished run has destroyed on a block device: `None` for other targets. The area is what
+/// requests could write to.
+#[must_use]
+pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Finding> {
+    if target.kind != TargetKind::BlockDevice {
+        return None;
+    }
+    let device = target.device.as_ref().map_or("", |device| device.name.as_str());
+    let serial = target.device.as_ref().and_then(|device| device.serial.as_ref());
+    let serial = serial.map(|serial| format!(", serial number {serial}")).unwrap_or_default();
+    let finding = Finding::new(
+        FindingCode::DataDestroyed,
+        Severity::Info,
+        format!(
+            "What was on {} ({device}{serial}) is destroyed, as --destroy-data-on asked: the run \
+             wrote to {} from byte {} on.",
+            target.path,
+            format_bytes(length.0),
+            offset.0
+        ),
+        "",
+    );
+    Some(finding.with("first byte", offset.0 as f64, "bytes").with(
+        "length",
+        length.0 as f64,
+        "bytes",
+    ))
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

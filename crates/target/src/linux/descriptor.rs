@@ -1,0 +1,144 @@
+//! The descriptors of a target: nameless files, reopened with the flags of a cache mode.
+//!
+//! Every run reopens the target's file through `/proc/self/fd` with the flags of its cache mode. The
+//! flags are read back, because a file system may take O_DIRECT and drop it.
+
+use crate::error::TargetError;
+use crate::linux::handle::TargetHandle;
+use kernel::filesystem::direct_alignment_told;
+use record::{Bytes, CacheMode, DeviceFacts};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{Advice, Mode, OFlags};
+use rustix::io::Errno;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+/// Alignment where neither kernel nor device tells one: the smallest block that disks have.
+const SMALLEST_BLOCK_BYTES: u64 = 512;
+/// Names that are tried for a file that is unlinked at once.
+const NAME_ATTEMPTS: u32 = 16;
+/// A file in `directory` that has no name.
+pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+        // The three ways in which file systems and old kernels say that they have none.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => create_unlinked(directory),
+        outcome => {
+            outcome.map_err(|cause| TargetError::system("make a test file in", directory, cause))
+        }
+    }
+}
+
+/// Creates a file under a name that nobody has and unlinks it before anything else is done.
+pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let mut cause = Errno::EXIST;
+    for attempt in 0..NAME_ATTEMPTS {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let name = format!(".halfpower-{}-{}-{attempt}", std::process::id(), now.tv_nsec);
+        let path = directory.join(name);
+        match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => {
+                rustix::fs::unlink(&path)
+                    .map_err(|cause| TargetError::system("unlink the test file", &path, cause))?;
+                return Ok(file);
+            }
+            Err(Errno::EXIST) => cause = Errno::EXIST,
+            Err(other) => {
+                cause = other;
+                break;
+            }
+        }
+    }
+    Err(TargetError::system("make a test file in", directory, cause))
+}
+
+/// A new descriptor of the target with the flags of a cache mode, verified.
+///
+/// # Errors
+/// [`TargetError::DirectRefused`] or [`TargetError::FlagsIgnored`] where the file system does not do
+/// what the mode needs, [`TargetError::Refused`] for writing to a target opened for reading.
+pub fn reopen(
+    handle: &TargetHandle,
+    cache: CacheMode,
+    write: bool,
+) -> Result<OwnedFd, TargetError> {
+    let path = handle.path();
+    if write && !handle.writable {
+        return Err(TargetError::Refused {
+            what: format!("writing to {path:?}"),
+            why: "it was opened for reading only".to_owned(),
+            remedy: "ask for reads".to_owned(),
+        });
+    }
+    let wanted = cache_flags(cache);
+    let mode = if write { OFlags::RDWR } else { OFlags::RDONLY };
+    let link = format!("/proc/self/fd/{}", handle.file.as_raw_fd());
+    let file = rustix::fs::open(&link, mode | wanted | OFlags::CLOEXEC, Mode::empty()).map_err(
+        |cause| match cause {
+            Errno::INVAL if cache.direct() => TargetError::DirectRefused {
+                path: path.clone(),
+                filesystem: filesystem_kind(handle),
+            },
+            cause => TargetError::system("open for a run", &path, cause),
+        },
+    )?;
+    let got = rustix::fs::fcntl_getfl(&file)
+        .map_err(|cause| TargetError::system("read the flags of", &path, cause))?;
+    let missing = missing_flags(wanted, got);
+    if missing.is_empty() { Ok(file) } else { Err(TargetError::FlagsIgnored { path, missing }) }
+}
+
+/// The system's O_DSYNC. That of rustix 1.1 is O_SYNC on its raw backend, which also commits the
+/// times of change: a dearer write than the one asked for.
+pub(super) const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
+
+/// The open flags of a cache mode.
+pub(super) fn cache_flags(cache: CacheMode) -> OFlags {
+    let mut flags = OFlags::empty();
+    flags.set(OFlags::DIRECT, cache.direct());
+    flags.set(DSYNC, cache.synchronous());
+    flags
+}
+
+/// The names of the wanted flags that a descriptor does not have.
+pub(super) fn missing_flags(wanted: OFlags, got: OFlags) -> String {
+    [(OFlags::DIRECT, "O_DIRECT"), (DSYNC, "O_DSYNC")]
+        .iter()
+        .filter(|(flag, _)| wanted.contains(*flag) && !got.contains(*flag))
+        .map(|(_, name)| *name)
+        .collect::<Vec<_>>()
+        .join(" and ")
+}
+
+fn filesystem_kind(handle: &TargetHandle) -> String {
+    let filesystem = handle.facts.filesystem.as_ref();
+    filesystem.map_or_else(|| "none".to_owned(), |filesystem| filesystem.kind.clone())
+}
+
+/// What O_DIRECT asks of offsets, lengths and memory, in bytes: as the kernel tells per file
+/// (STATX_DIOALIGN, Linux 6.1), else the device's logical block, else 512.
+#[must_use]
+pub fn direct_alignment(file: impl AsFd, device: Option<&DeviceFacts>) -> u64 {
+    // Zero: no O_DIRECT on this file. The block still is the unit of the device.
+    let told = direct_alignment_told(&file).filter(|alignment| *alignment > 0);
+    told.or_else(|| device.and_then(|device| device.logical_block_bytes))
+        .unwrap_or(SMALLEST_BLOCK_BYTES)
+}
+
+/// Drops the clean pages of an area from the page cache; dirty ones are written first where the
+/// descriptor may write. Pages that somebody else maps stay, which is no error.
+///
+/// # Errors
+/// If writing the dirty pages fails.
+pub fn drop_clean_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<(), TargetError> {
+    let name = || PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
+    let flags = rustix::fs::fcntl_getfl(&file)
+        .map_err(|cause| TargetError::system("read the flags of", &name(), cause))?;
+    if flags.intersects(OFlags::RDWR | OFlags::WRONLY) {
+        rustix::fs::fdatasync(&file)
+            .map_err(|cause| TargetError::system("write back the pages of", &name(), cause))?;
+    }
+    let outcome = rustix::fs::fadvise(&file, offset.0, NonZeroU64::new(length.0), Advice::DontNeed);
+    outcome.map_err(|cause| TargetError::system("drop the cached pages of", &name(), cause))
+}

@@ -1,0 +1,264 @@
+//! What the page cache holds of an area, and three ways to get it out before a buffered run.
+//!
+//! - DONTNEED drops the clean pages of the area alone: cheap, no privilege, and what `check` does
+//!   before each buffered visit. Pages that are mapped, locked or being written stay.
+//! - The scratch read is the papers' cacheflush: it reads a scratch file as large as all the memory
+//!   that caches files, so that everything else is pushed out, also the pages that a cache further
+//!   below keeps (the file behind a loop device). The file is one hole without a name: the
+//!   kernel caches the pages of a hole as it does others, so the file takes no space and is read at the speed of
+//!   memory. Each page is read twice, because Linux keeps pages that were used once apart and
+//!   lets them push out nothing that was used more often. It ends when the area is gone or the
+//!   time is over. Memory in use by programs is not touched: reading asks for no more than the
+//!   kernel would give back.
+//! - Dropping all caches (/proc/sys/vm/drop_caches) does the same at once, for all, as root.
+//!
+//! What is left is counted afterwards by cachestat, or mincore on kernels before 6.5. Both tell
+//! only the owner, or who may write: elsewhere the answer is "unknown", never zero. Rejected for
+//! the scratch: a real file (as large as memory, and written first), and anonymous memory (it
+//! takes from the cache until it takes from programs, and then something is killed).
+
+use crate::error::TargetError;
+use crate::linux::descriptor::{create_nameless, drop_clean_pages};
+use crate::linux::unsafe_calls::{cached_pages, mapped_pages, unwritten_pages};
+use kernel::read::text;
+use kernel::{KernelError, Roots};
+use record::{Bytes, CacheDropped, DropCache};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Length of a read of the scratch file.
+const CHUNK_BYTES: usize = 1 << 20;
+/// So much is read before it is read again. Reading again within the same folio, which may be
+/// 2 MiB long, counts for the kernel as the same reading.
+const REREAD_BYTES: usize = 32 << 20;
+/// The scratch file is read this far before it is looked at whether its pages stay.
+const PROBE_BYTES: u64 = 4 << 20;
+/// After as much it is looked at whether the area is gone.
+const STRETCH_BYTES: u64 = 256 << 20;
+/// Longest time that a scratch read takes: 64 GiB on a machine that moves a GiB/s.
+const SCRATCH_TIME: Duration = Duration::from_secs(60);
+/// More than the memory that caches files, by one part in this: other programs read meanwhile.
+const SCRATCH_MARGIN_PART: u64 = 8;
+/// Longest piece that is mapped to be counted.
+const MAPPED_BYTES: u64 = 1 << 30;
+
+/// A part of a target, and a descriptor of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Area<'a> {
+    /// Open for reading at least.
+    pub file: BorrowedFd<'a>,
+    /// Its start.
+    pub offset: Bytes,
+    /// Its length.
+    pub length: Bytes,
+}
+
+/// Bytes of an area that are in the page cache; `None` where the kernel does not tell.
+#[must_use]
+pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
+    let page = rustix::param::page_size() as u64;
+    let pages = match cached_pages(&file, offset.0, length.0) {
+        Ok(pages) => pages,
+        // Too old a kernel, or a filter of system calls that does not know it.
+        Err(Errno::NOSYS | Errno::PERM) if may_count(&file) => {
+            count_mapped(&file, offset.0 / page * page, offset.0 + length.0)?
+        }
+        Err(_) => return None,
+    };
+    // The area may begin and end within a page.
+    Some(Bytes((pages * page).min(length.0)))
+}
+
+/// Bytes of an area that are in memory alone: a write was told to be done, and the device has not
+/// got it yet. `None` where the kernel does not tell (before Linux 6.5).
+#[must_use]
+pub fn unwritten_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
+    let pages = unwritten_pages(&file, offset.0, length.0).ok()?;
+    Some(Bytes((pages * rustix::param::page_size() as u64).min(length.0)))
+}
+
+/// Whether mincore tells the truth: to others than the owner it says that all pages are there.
+fn may_count(file: impl AsFd) -> bool {
+    let user = rustix::process::geteuid();
+    let writable = rustix::fs::fcntl_getfl(&file).is_ok_and(|flags| flags.contains(OFlags::RDWR));
+    let owned = rustix::fs::fstat(&file).is_ok_and(|stat| stat.st_uid == user.as_raw());
+    user.is_root() || writable || owned
+}
+
+fn count_mapped(file: impl AsFd, start: u64, end: u64) -> Option<u64> {
+    let starts = (start..end).step_by(MAPPED_BYTES as usize);
+    let counts = starts.map(|from| {
+        let length = MAPPED_BYTES.min(end - from) as usize;
+        mapped_pages(&file, from, length)
+    });
+    counts.sum::<Result<u64, Errno>>().ok()
+}
+
+/// The same of several; `None` where it is unknown of any.
+fn resident(areas: &[Area<'_>]) -> Option<Bytes> {
+    let bytes = areas.iter().map(|area| resident_bytes(area.file, area.offset, area.length));
+    bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
+}
+
+/// Gets the areas out of the page cache; what is dirty is written first. `directories` are those in
+/// which a scratch file may be made, the best first.
+///
+/// # Errors
+/// What the system said, and for [`DropCache::DropCaches`] what it needs. [`TargetError::Cancelled`] when
+/// `cancel` says so.
+pub fn drop_cache(
+    roots: &Roots,
+    method: DropCache,
+    areas: &[Area<'_>],
+    directories: &[PathBuf],
+    cancel: &dyn Fn() -> bool,
+) -> Result<Option<CacheDropped>, TargetError> {
+    if method == DropCache::None {
+        return Ok(None);
+    }
+    let resident_before_bytes = resident(areas);
+    match method {
+        DropCache::None => {}
+        DropCache::Dontneed => {
+            for area in areas {
+                drop_clean_pages(area.file, area.offset, area.length)?;
+            }
+        }
+        DropCache::ScratchRead => {
+            write_back(areas)?;
+            scratch_read(roots, areas, directories, cancel)?;
+        }
+        DropCache::DropCaches => {
+            write_back(areas)?;
+            drop_caches(roots)?;
+        }
+    }
+    let resident_after_bytes = resident(areas);
+    Ok(Some(CacheDropped { method, resident_before_bytes, resident_after_bytes }))
+}
+
+/// Writes dirty pages, which no way of dropping drops.
+fn write_back(areas: &[Area<'_>]) -> Result<(), TargetError> {
+    for area in areas {
+        match rustix::fs::fdatasync(area.file) {
+            // A descriptor of something that has nothing to write back.
+            Ok(()) | Err(Errno::INVAL | Errno::ROFS) => {}
+            Err(cause) => {
+                let path = Path::new("the target");
+                return Err(TargetError::system("write back the pages of", path, cause));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
+    let path = roots.proc.join("sys/vm/drop_caches");
+    // Pages alone: what directories and inodes cost is not ours to measure.
+    std::fs::write(&path, "1\n").map_err(|error| {
+        KernelError::System {
+            action: "have the kernel drop its caches through",
+            cause: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            path,
+            remedy: "it takes root; --drop-cache dontneed and --drop-cache scratch-read do not",
+        }
+        .into()
+    })
+}
+
+/// Memory that files can be cached in, as the kernel counts it: free, and caching them already.
+fn caching_bytes(roots: &Roots) -> u64 {
+    let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
+    let field = |name: &str| -> u64 {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|rest| rest.trim_start_matches(':').split_whitespace().next());
+        number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) << 10
+    };
+    field("MemFree") + field("Active(file)") + field("Inactive(file)")
+}
+
+fn scratch_read(
+    roots: &Roots,
+    areas: &[Area<'_>],
+    directories: &[PathBuf],
+    cancel: &dyn Fn() -> bool,
+) -> Result<(), TargetError> {
+    let caching = caching_bytes(roots);
+    let length = (caching + caching / SCRATCH_MARGIN_PART).max(STRETCH_BYTES);
+    let mut buffer = vec![0_u8; CHUNK_BYTES];
+    let (scratch, mut done) = open_scratch(directories, length, &mut buffer)?;
+    let begin = Instant::now();
+    while done < length && begin.elapsed() < SCRATCH_TIME {
+        if cancel() {
+            return Err(TargetError::Cancelled);
+        }
+        if resident(areas) == Some(Bytes(0)) {
+            return Ok(());
+        }
+        let end = length.min(done + STRETCH_BYTES);
+        read_stretch(&scratch, done, end, &mut buffer)?;
+        done = end;
+    }
+    Ok(())
+}
+
+/// A scratch file in the first directory whose file system keeps the pages of holes, with its
+/// first bytes read.
+fn open_scratch(
+    directories: &[PathBuf],
+    length: u64,
+    buffer: &mut [u8],
+) -> Result<(OwnedFd, u64), TargetError> {
+    let mut refused = None;
+    for directory in directories {
+        let made = create_nameless(directory).and_then(|file| {
+            rustix::fs::ftruncate(&file, length)
+                .map_err(|cause| TargetError::system("make a scratch file in", directory, cause))?;
+            Ok(file)
+        });
+        let file = match made {
+            Ok(file) => file,
+            Err(error) => {
+                refused = refused.or(Some(error));
+                continue;
+            }
+        };
+        read_stretch(&file, 0, PROBE_BYTES, buffer)?;
+        let kept = resident_bytes(&file, Bytes(0), Bytes(PROBE_BYTES));
+        // A file system in memory answers reads of a hole from one page of zeros.
+        if kept.is_none_or(|kept| kept.0 >= PROBE_BYTES / 2) {
+            return Ok((file, PROBE_BYTES));
+        }
+    }
+    Err(refused.unwrap_or_else(|| TargetError::Refused {
+        what: "a scratch read".to_owned(),
+        why: "no directory at hand is on a file system that caches what is read of a scratch file"
+            .to_owned(),
+        remedy: "run from a directory on a disk, or use --drop-cache dontneed".to_owned(),
+    }))
+}
+
+/// Reads a part of a file, each page twice.
+fn read_stretch(
+    file: &OwnedFd,
+    start: u64,
+    end: u64,
+    buffer: &mut [u8],
+) -> Result<(), TargetError> {
+    for part in (start..end).step_by(REREAD_BYTES) {
+        let chunks = (part..end.min(part + REREAD_BYTES as u64)).step_by(CHUNK_BYTES);
+        for offset in chunks.clone().chain(chunks) {
+            rustix::io::pread(file, &mut *buffer, offset).map_err(|cause| {
+                TargetError::system("read", Path::new("the scratch file"), cause)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "drop_cache_tests.rs"]
+mod tests;

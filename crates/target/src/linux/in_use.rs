@@ -1,0 +1,296 @@
+//! Who uses a block device.
+//!
+//! The kernel answers whether with O_EXCL: it refuses where the device, or a part of it, is
+//! mounted in any namespace, swap, or held by another driver. It does not say who, and it does not
+//! know of loop devices or of programs that opened the device in the ordinary way. So sysfs and
+//! procfs are asked as well, for the reason to tell and for those two.
+//!
+//! For a whole disk its partitions count, for a partition its disk; its neighbours do not.
+//! Rejected: asking lsblk or fuser, and believing sysfs alone (another namespace's mounts are not
+//! in our table).
+
+use crate::linux::loops::bound_loops;
+use kernel::Roots;
+use kernel::device::whole_disk;
+use kernel::mounts::{Mount, mounts_of_process, read_mounts};
+use kernel::read::{base_name, names, number, text};
+use rustix::fs::{FileType, Stat};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A reason not to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Use {
+    /// Who uses what.
+    pub(crate) why: String,
+    /// What to do.
+    pub(crate) remedy: String,
+}
+
+/// A block device as sysfs knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// Kernel name.
+    pub(crate) name: String,
+    /// Its directory in sysfs, without links.
+    pub(crate) directory: PathBuf,
+    /// Major and minor number.
+    pub(crate) numbers: (u32, u32),
+}
+
+impl Node {
+    /// The device with these numbers.
+    pub(crate) fn find(roots: &Roots, numbers: (u32, u32)) -> Option<Self> {
+        let link = roots.sys.join(format!("dev/block/{}:{}", numbers.0, numbers.1));
+        let directory = fs::canonicalize(link).ok()?;
+        Some(Self { name: base_name(&directory), directory, numbers })
+    }
+
+    fn at(directory: PathBuf) -> Option<Self> {
+        let text = text(&directory.join("dev"))?;
+        let (major, minor) = text.split_once(':')?;
+        let numbers = (major.parse().ok()?, minor.parse().ok()?);
+        Some(Self { name: base_name(&directory), directory, numbers })
+    }
+
+    /// The whole disk of a partition.
+    pub(crate) fn disk(&self) -> Option<Self> {
+        let disk = whole_disk(&self.directory);
+        (disk != self.directory).then(|| Self::at(disk)).flatten()
+    }
+
+    /// The partitions of a whole disk.
+    pub(crate) fn partitions(&self) -> Vec<Self> {
+        names(&self.directory)
+            .into_iter()
+            .map(|name| self.directory.join(name))
+            .filter(|directory| number(&directory.join("partition")).is_some())
+            .filter_map(Self::at)
+            .collect()
+    }
+
+    /// Whether the kernel takes no writes for it.
+    pub(crate) fn read_only(&self) -> bool {
+        number(&self.directory.join("ro")) == Some(1)
+    }
+}
+
+/// Who uses the device; `None` where nobody is seen to.
+pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
+    let mut members = vec![node.clone()];
+    members.extend(node.disk());
+    members.extend(node.partitions());
+    members
+        .iter()
+        .find_map(|member| mounted(roots, member))
+        .or_else(|| members.iter().find_map(|member| swap(roots, member)))
+        .or_else(|| members.iter().find_map(held))
+        .or_else(|| members.iter().find_map(|member| below_loop(roots, member)))
+        .or_else(|| members.iter().find_map(|member| part_of_btrfs(roots, member)))
+        .or_else(|| mounted_elsewhere(roots, &members))
+        .or_else(|| written_by_another(roots, &members))
+}
+
+fn is_mount_of(roots: &Roots, mount: &Mount, member: &Node) -> bool {
+    mount.device == member.numbers || leads_to(roots, &mount.source, member)
+}
+
+/// Whether a name in a kernel table is that of the device; btrfs gives its mounts numbers of no
+/// device, and names lead through /dev/mapper.
+fn leads_to(roots: &Roots, printed: &str, member: &Node) -> bool {
+    let path = Path::new(printed);
+    path.starts_with("/dev") && {
+        let node = roots.locate(path);
+        base_name(&fs::canonicalize(&node).unwrap_or(node)) == member.name
+    }
+}
+
+fn mounted(roots: &Roots, member: &Node) -> Option<Use> {
+    let mounts = read_mounts(roots);
+    let mount = mounts.iter().find(|mount| is_mount_of(roots, mount, member))?;
+    let point = &mount.point;
+    Some(Use {
+        why: format!("{} is mounted at {point:?} ({})", member.name, mount.kind),
+        remedy: format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
+    })
+}
+
+fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
+    let own = fs::read_link(roots.proc.join("self/ns/mnt")).ok();
+    let mut seen = Vec::from_iter(own);
+    for process in processes(roots) {
+        let Ok(namespace) = fs::read_link(roots.proc.join(&process).join("ns/mnt")) else {
+            continue;
+        };
+        if seen.contains(&namespace) {
+            continue;
+        }
+        seen.push(namespace);
+        let mounts = mounts_of_process(roots, &process);
+        let found = members.iter().find_map(|member| {
+            Some((member, mounts.iter().find(|mount| is_mount_of(roots, mount, member))?))
+        });
+        if let Some((member, mount)) = found {
+            return Some(Use {
+                why: format!(
+                    "{} is mounted at {:?} in the mount namespace of process {process}",
+                    member.name, mount.point
+                ),
+                remedy: format!(
+                    "if nobody needs what is on it, unmount it there first (nsenter -t {process} \
+                     -m umount {:?})",
+                    mount.point
+                ),
+            });
+        }
+    }
+    None
+}
+
+/// A line of /proc/swaps.
+struct SwapLine {
+    path: String,
+    is_file: bool,
+}
+
+fn swaps(roots: &Roots) -> Vec<SwapLine> {
+    let table = text(&roots.proc.join("swaps")).unwrap_or_default();
+    table
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut words = line.split_ascii_whitespace();
+            let path = kernel::mounts::unescape(words.next()?.as_bytes());
+            let path = path.to_string_lossy().into_owned();
+            Some(SwapLine { path, is_file: words.next() == Some("file") })
+        })
+        .collect()
+}
+
+fn swap(roots: &Roots, member: &Node) -> Option<Use> {
+    let line = swaps(roots).into_iter().find(|line| leads_to(roots, &line.path, member))?;
+    Some(Use {
+        why: format!("{} is in use as swap", member.name),
+        remedy: format!("take it out of use first (swapoff {:?})", line.path),
+    })
+}
+
+/// Device mapper, md, bcache and the like.
+fn held(member: &Node) -> Option<Use> {
+    let holders = member.directory.join("holders");
+    let holder = names(&holders).into_iter().next()?;
+    let name = text(&holders.join(&holder).join("dm/name"))
+        .map(|name| format!(" ({name})"))
+        .unwrap_or_default();
+    let remedy = match holder.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "dm-" => "remove that volume first (lvchange -an, cryptsetup close or dmsetup remove)",
+        "md" => "stop that array first (mdadm --stop)",
+        _ => "release it there first",
+    };
+    Some(Use {
+        why: format!("{} is a part of {holder}{name}", member.name),
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn below_loop(roots: &Roots, member: &Node) -> Option<Use> {
+    let above = bound_loops(roots)
+        .into_iter()
+        .find(|device| device.is_on_device(member.numbers, &member.name))?;
+    Some(loop_use(&member.name, &above.name))
+}
+
+fn loop_use(what: &str, above: &str) -> Use {
+    Use {
+        why: format!("{what} is in use as the loop device {above}"),
+        remedy: format!("detach it first (losetup -d /dev/{above})"),
+    }
+}
+
+fn part_of_btrfs(roots: &Roots, member: &Node) -> Option<Use> {
+    let all = roots.sys.join("fs/btrfs");
+    let id = names(&all)
+        .into_iter()
+        .find(|id| all.join(id).join("devices").join(&member.name).exists())?;
+    Some(Use {
+        why: format!("{} is a part of the mounted btrfs file system {id}", member.name),
+        remedy: "unmount that file system first".to_owned(),
+    })
+}
+
+/// Programs that write to a device without claiming it: virtual machines, databases.
+fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
+    let ours = std::process::id().to_string();
+    for process in processes(roots).into_iter().filter(|process| *process != ours) {
+        let folder = roots.proc.join(&process);
+        for descriptor in names(&folder.join("fd")) {
+            let link = folder.join("fd").join(&descriptor);
+            // The name first: to ask for the state of a file on a dead server would hang.
+            if !fs::read_link(&link).is_ok_and(|file| file.starts_with("/dev")) {
+                continue;
+            }
+            let Ok(stat) = rustix::fs::stat(&link) else { continue };
+            let Some(member) = members.iter().find(|member| is_node(&stat, member)) else {
+                continue;
+            };
+            if writes(&folder.join("fdinfo").join(&descriptor)) {
+                let program = text(&folder.join("comm")).unwrap_or_default();
+                return Some(Use {
+                    why: format!(
+                        "process {process} ({program:?}) has {} open for writing",
+                        member.name
+                    ),
+                    remedy: "end that process first".to_owned(),
+                });
+            }
+        }
+    }
+    None
+}
+
+fn is_node(stat: &Stat, member: &Node) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice
+        && (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == member.numbers
+}
+
+/// Whether a descriptor was opened for writing (proc(5), `flags:` of fdinfo, in octal).
+fn writes(fdinfo: &Path) -> bool {
+    const ACCESS_MODE: u32 = 0o3;
+    let text = text(fdinfo).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags
+        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+        .is_some_and(|flags| flags & ACCESS_MODE != 0)
+}
+
+fn processes(roots: &Roots) -> Vec<String> {
+    let mut all = names(&roots.proc);
+    all.retain(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    all
+}
+
+/// What uses a regular file as its storage: a loop device or swap. `stat` is that of the open
+/// file, `path` the name by which it was opened.
+pub(crate) fn file_use(roots: &Roots, stat: &Stat, path: &Path) -> Option<Use> {
+    let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let above = bound_loops(roots).into_iter().find(|device| device.is_on_file(stat, &absolute));
+    if let Some(above) = above {
+        return Some(loop_use("it", &above.name));
+    }
+    let same = |line: &SwapLine| {
+        line.is_file
+            && rustix::fs::stat(line.path.as_str()).map_or_else(
+                |_| Path::new(&line.path) == absolute,
+                |swap| (swap.st_dev, swap.st_ino) == (stat.st_dev, stat.st_ino),
+            )
+    };
+    let line = swaps(roots).into_iter().find(same)?;
+    Some(Use {
+        why: "it is in use as swap".to_owned(),
+        remedy: format!("take it out of use first (swapoff {:?})", line.path),
+    })
+}
+
+#[cfg(test)]
+#[path = "in_use_tests.rs"]
+mod tests;

@@ -1,0 +1,15 @@
+//! Targets on Linux.
+
+pub(crate) mod capabilities;
+pub(crate) mod claim;
+pub(crate) mod descriptor;
+pub(crate) mod drop_cache;
+pub(crate) mod extents;
+pub(crate) mod handle;
+mod in_use;
+mod loops;
+pub(crate) mod open;
+pub(crate) mod rounding;
+mod stable_name;
+pub(crate) mod testfile;
+mod unsafe_calls;

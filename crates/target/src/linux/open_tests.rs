@@ -1,0 +1,234 @@
+//! Tests of opening targets, on temporary files of this machine.
+
+use super::*;
+use crate::linux::descriptor::{DSYNC, cache_flags, create_unlinked, missing_flags, reopen};
+use record::CacheMode;
+use rustix::io::Errno;
+use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const BLOCK: Bytes = Bytes(4096);
+
+fn open(path: &Path, access: &Access) -> Result<TargetHandle, TargetError> {
+    open_target(&Roots::default(), path, access, None, BLOCK)
+}
+
+fn writing(overwrite: bool, destroy: &[&str]) -> Access {
+    let destroy = destroy.iter().map(|&name| name.to_owned()).collect();
+    Access::ReadWrite { overwrite, destroy }
+}
+
+fn file_of(directory: &TempDir, bytes: usize) -> PathBuf {
+    let path = directory.path().join("file");
+    fs::write(&path, vec![7u8; bytes]).unwrap();
+    path
+}
+
+#[test]
+fn a_missing_path_is_no_result_and_says_so() {
+    let error = open(Path::new("/nonexistent/x"), &Access::ReadOnly).unwrap_err();
+    assert_eq!(error.exit_code(), 4);
+    assert!(error.to_string().contains("/nonexistent/x"), "{error}");
+}
+
+#[test]
+fn an_existing_file_is_written_only_at_the_users_word() {
+    let directory = TempDir::new().unwrap();
+    let path = file_of(&directory, 8192);
+    let error = open(&path, &writing(false, &[])).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains("--overwrite"), "{error}");
+    let handle = open(&path, &writing(true, &[])).unwrap();
+    assert!(handle.writable);
+    let file = reopen(&handle, CacheMode::All, true).unwrap();
+    assert_eq!(rustix::io::pwrite(&file, b"x", 0), Ok(1));
+}
+
+#[test]
+fn the_word_for_devices_is_none_for_files_and_the_answer_says_which_is() {
+    let directory = TempDir::new().unwrap();
+    let path = file_of(&directory, 8192);
+    let error = open(&path, &writing(false, &["loop3"])).unwrap_err().to_string();
+    assert!(error.contains("--destroy-data-on speaks of block devices only"), "{error}");
+    assert!(error.contains("give --overwrite"), "{error}");
+}
+
+#[test]
+fn extents_are_judged_for_the_area_that_is_used() {
+    let directory = TempDir::new().unwrap();
+    let path = file_of(&directory, 1 << 20);
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.sync_all().unwrap();
+    file.set_len(2 << 20).unwrap();
+    let mut handle = open(&path, &Access::ReadOnly).unwrap();
+    if handle.facts.extents.is_none() {
+        println!("SKIP extents: the file system of temporary files has no map");
+        return;
+    }
+    let found = |handle: &TargetHandle| {
+        handle.findings.iter().any(|finding| finding.code == FindingCode::UnwrittenExtents)
+    };
+    assert!(found(&handle), "the whole file has a hole");
+    handle.look_at_area(Bytes(0), Bytes(1 << 20)).unwrap();
+    assert!(!found(&handle), "{:?}", handle.findings);
+    handle.look_at_area(Bytes(512 << 10), Bytes(1 << 20)).unwrap();
+    assert!(found(&handle));
+    assert_eq!(handle.facts.extents.unwrap().hole_bytes, Bytes(512 << 10));
+}
+
+#[test]
+fn a_file_opened_for_reading_gives_no_descriptor_for_writing() {
+    let directory = TempDir::new().unwrap();
+    let handle = open(&file_of(&directory, 8192), &Access::ReadOnly).unwrap();
+    assert_eq!(reopen(&handle, CacheMode::All, true).unwrap_err().exit_code(), 3);
+    let file = reopen(&handle, CacheMode::All, false).unwrap();
+    assert_eq!(rustix::io::pwrite(&file, b"x", 0), Err(Errno::BADF));
+    assert_eq!(handle.facts.kind, TargetKind::File);
+    assert_eq!(handle.facts.size_bytes, Bytes(8192));
+}
+
+#[test]
+fn a_target_shorter_than_a_request_or_than_asked_is_a_usage_error() {
+    let directory = TempDir::new().unwrap();
+    let path = file_of(&directory, 4095);
+    let error = open(&path, &Access::ReadOnly).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("4095") && error.to_string().contains("4096"), "{error}");
+    let path = file_of(&directory, 8192);
+    let asked = Some(Bytes(8193));
+    let roots = Roots::default();
+    assert!(open_target(&roots, &path, &Access::ReadOnly, asked, BLOCK).is_err());
+    let asked = Some(Bytes(8192));
+    assert!(open_target(&roots, &path, &Access::ReadOnly, asked, BLOCK).is_ok());
+    let path = file_of(&directory, 0);
+    assert!(open_target(&roots, &path, &Access::ReadOnly, None, Bytes(0)).is_err());
+}
+
+#[test]
+fn pipes_sockets_and_character_devices_are_no_targets() {
+    let directory = TempDir::new().unwrap();
+    let socket = directory.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+    for (path, kind) in
+        [(socket, "socket"), (pipe, "pipe"), (PathBuf::from("/dev/null"), "character device")]
+    {
+        let error = open(&path, &Access::ReadOnly).unwrap_err();
+        assert!(error.to_string().contains(kind), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+#[test]
+fn a_directory_gives_a_file_without_a_name_in_it() {
+    let directory = TempDir::new().unwrap();
+    let handle = open(directory.path(), &Access::ReadOnly).unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_eq!(handle.facts.kind, TargetKind::Directory);
+    assert!(handle.writable && handle.facts.filesystem.is_some());
+    let file = reopen(&handle, CacheMode::All, true).unwrap();
+    assert_eq!(rustix::io::pwrite(&file, b"abc", 0), Ok(3));
+    let mut back = [0u8; 3];
+    assert_eq!(rustix::io::pread(&handle.file, &mut back, 0), Ok(3));
+    assert_eq!(&back, b"abc", "both descriptors are of one file");
+}
+
+#[test]
+fn the_way_without_tmpfile_leaves_no_name_either() {
+    let directory = TempDir::new().unwrap();
+    let file = create_unlinked(directory.path()).unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_eq!(rustix::fs::fstat(&file).unwrap().st_nlink, 0);
+    assert_eq!(rustix::io::pwrite(&file, b"abc", 0), Ok(3));
+}
+
+#[test]
+fn the_flags_of_a_cache_mode_are_those_of_the_design_and_are_missed_when_absent() {
+    assert_eq!(cache_flags(CacheMode::All), OFlags::empty());
+    assert_eq!(cache_flags(CacheMode::Fs), DSYNC);
+    assert_eq!(cache_flags(CacheMode::Device), OFlags::DIRECT);
+    assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | DSYNC);
+    let both = OFlags::DIRECT | DSYNC;
+    assert_eq!(missing_flags(both, OFlags::RDWR), "O_DIRECT and O_DSYNC");
+    assert_eq!(missing_flags(both, OFlags::DIRECT), "O_DSYNC");
+    assert_eq!(missing_flags(OFlags::DIRECT, both), "");
+}
+
+#[test]
+fn a_descriptor_carries_the_flags_of_its_cache_mode() {
+    let directory = TempDir::new().unwrap();
+    let handle = open(directory.path(), &Access::ReadOnly).unwrap();
+    for cache in [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None] {
+        let file = match reopen(&handle, cache, true) {
+            Err(TargetError::DirectRefused { filesystem, .. }) => {
+                println!("SKIP O_DIRECT in mode {}: {filesystem} refuses it", cache.name());
+                continue;
+            }
+            outcome => outcome.unwrap(),
+        };
+        let flags = rustix::fs::fcntl_getfl(&file).unwrap();
+        assert_eq!(flags.contains(OFlags::DIRECT), cache.direct(), "{}", cache.name());
+        assert_eq!(flags.contains(DSYNC), cache.synchronous(), "{}", cache.name());
+    }
+}
+
+#[test]
+fn a_file_system_in_memory_or_with_compression_is_a_finding() {
+    let target = |in_memory: bool, compresses: bool| Target {
+        path: "x".to_owned(),
+        kind: TargetKind::Directory,
+        size_bytes: BLOCK,
+        device: None,
+        filesystem: Some(FilesystemFacts {
+            kind: "somefs".to_owned(),
+            mount_point: "/".to_owned(),
+            options: String::new(),
+            source: String::new(),
+            size_bytes: BLOCK,
+            free_bytes: BLOCK,
+            block_bytes: BLOCK,
+            in_memory,
+            compresses,
+            direct_alignment_bytes: None,
+        }),
+        extents: None,
+    };
+    let codes = |in_memory, compresses| -> Vec<FindingCode> {
+        target_findings(&target(in_memory, compresses)).iter().map(|found| found.code).collect()
+    };
+    assert_eq!(codes(false, false), []);
+    assert_eq!(codes(true, false), [FindingCode::NoDevice]);
+    assert_eq!(codes(false, true), [FindingCode::CompressedFilesystem]);
+}
+
+#[test]
+fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
+    let target = |rotational: Option<bool>, rotational_trusted: bool| Target {
+        path: "x".to_owned(),
+        kind: TargetKind::BlockDevice,
+        size_bytes: BLOCK,
+        device: Some(DeviceFacts { rotational, rotational_trusted, ..DeviceFacts::default() }),
+        filesystem: None,
+        extents: None,
+    };
+    let codes = |rotational, trusted| -> Vec<FindingCode> {
+        target_findings(&target(rotational, trusted)).iter().map(|found| found.code).collect()
+    };
+    assert_eq!(codes(Some(true), false), [FindingCode::RotationalUntrusted]);
+    assert_eq!(codes(Some(true), true), []);
+    assert_eq!(codes(None, false), []);
+}
+
+#[test]
+fn alignment_is_a_power_of_two_and_falls_back_to_the_devices_block() {
+    let directory = TempDir::new().unwrap();
+    let file = fs::File::create(directory.path().join("f")).unwrap();
+    assert!(direct_alignment(&file, None).is_power_of_two());
+    // A pipe has no alignment of its own.
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let device = DeviceFacts { logical_block_bytes: Some(4096), ..DeviceFacts::default() };
+    assert_eq!(direct_alignment(&reader, Some(&device)), 4096);
+    assert_eq!(direct_alignment(&reader, None), 512);
+}

@@ -1,0 +1,307 @@
+//! The test file of a directory target: its size, the margin that it leaves, and its content.
+//!
+//! It is written in full, so that no read finds a hole, with data that neither a file system nor
+//! a drive can compress or deduplicate, past the page cache where that is possible, so that the
+//! first reads do not come from memory. Two writers keep the device busy while the next chunk is
+//! made. Their caller's thread alone reports progress and asks for cancellation, so that neither
+//! closure needs to be shared.
+//!
+//! Rejected: `fallocate` alone (unwritten extents read as zeros), one random block repeated
+//! (deduplication), and a file system filled to the brim: the margin is the larger of 5 % and
+//! 1 GiB, because many file systems slow down when nearly full and other programs need space.
+
+use crate::error::TargetError;
+use crate::linux::descriptor::{drop_clean_pages, reopen};
+use crate::linux::extents::{extents, findings as extent_findings};
+use crate::linux::handle::TargetHandle;
+use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+const GIB: u64 = 1 << 30;
+/// The largest default size.
+const DEFAULT_MAX_BYTES: u64 = 2 * GIB;
+/// The smallest default size.
+const DEFAULT_MIN_BYTES: u64 = 256 << 20;
+/// The default takes this part of the free space.
+const DEFAULT_PART: u64 = 10;
+/// What must stay free at least, whatever the size of the file system.
+const MARGIN_BYTES: u64 = GIB;
+/// And this part of the file system: 5 %.
+const MARGIN_PART: u64 = 20;
+/// Unit of writing: long enough for full throughput, short enough for smooth progress.
+const CHUNK_BYTES: u64 = 1 << 20;
+/// Threads that write.
+const WRITERS: usize = 2;
+/// Chunks that a writer leaves in the page cache at most, where there is no way past it.
+const CHUNKS_PER_SYNC: u64 = 64;
+/// How often cancellation is looked at while nothing completes.
+const POLL: Duration = Duration::from_millis(50);
+/// Alignment of the writers' memory, enough for every device.
+const PAGE_BYTES: usize = 4096;
+
+/// The size of a test file where the user names none: the smaller of 2 GiB and a tenth of the free
+/// space, at least 256 MiB.
+#[must_use]
+pub fn default_test_size(free: Bytes) -> Bytes {
+    let tenth = free.0 / DEFAULT_PART;
+    // A multiple of the chunk is a multiple of every block and request size.
+    let tenth = tenth - tenth % CHUNK_BYTES;
+    Bytes(tenth.clamp(DEFAULT_MIN_BYTES, DEFAULT_MAX_BYTES))
+}
+
+/// Refuses a test file that would leave less than the margin.
+fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Result<(), TargetError> {
+    let margin = (filesystem.size_bytes.0 / MARGIN_PART).max(MARGIN_BYTES);
+    let largest = filesystem.free_bytes.0.saturating_sub(margin);
+    if size.0 <= largest {
+        return Ok(());
+    }
+    let remedy = if largest >= DEFAULT_MIN_BYTES {
+        let largest = largest - largest % CHUNK_BYTES;
+        format!("free some space, or ask for at most --size {}m", largest >> 20)
+    } else {
+        "free some space, or name a directory on another file system".to_owned()
+    };
+    Err(TargetError::Refused {
+        what: format!("a test file of {} in {path:?}", format_bytes(size.0)),
+        why: format!(
+            "{} are free on {} and {} must stay free",
+            format_bytes(filesystem.free_bytes.0),
+            filesystem.mount_point,
+            format_bytes(margin)
+        ),
+        remedy,
+    })
+}
+
+/// Writes the test file of a directory target in full and fills in its facts.
+///
+/// `progress` is called with bytes done and bytes in all; when `cancel` says so, writing stops.
+/// After an error the file still has no name and goes with its handle.
+///
+/// # Errors
+/// [`TargetError::Refused`] where too little space would stay free or the target is not ours to
+/// fill, [`TargetError::NoSpace`], [`TargetError::Cancelled`], or what the system said.
+pub fn write_test_file(
+    handle: &mut TargetHandle,
+    size: Bytes,
+    seed: u64,
+    progress: &mut dyn FnMut(u64, u64),
+    cancel: &dyn Fn() -> bool,
+) -> Result<(), TargetError> {
+    let path = handle.path();
+    let (TargetKind::Directory, Some(filesystem)) =
+        (handle.facts.kind, handle.facts.filesystem.as_mut())
+    else {
+        return Err(TargetError::Refused {
+            what: format!("filling {path:?}"),
+            why: "it existed before".to_owned(),
+            remedy: "name a directory to get a temporary test file".to_owned(),
+        });
+    };
+    let space = rustix::fs::fstatvfs(&handle.file)
+        .map_err(|cause| TargetError::system("ask for the free space of", &path, cause))?;
+    filesystem.free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
+    check_margin(&path, filesystem, size)?;
+    fill(handle, size, seed, progress, cancel)?;
+    drop_clean_pages(&handle.file, Bytes(0), size)?;
+    handle.facts.size_bytes = size;
+    handle.facts.extents = extents(&handle.file, size)?;
+    if let Some(map) = &handle.facts.extents {
+        handle.findings.extend(extent_findings(map, size, Severity::Invalid));
+    }
+    Ok(())
+}
+
+/// Writes `size` bytes without any check of the margin.
+fn fill(
+    handle: &TargetHandle,
+    size: Bytes,
+    seed: u64,
+    progress: &mut dyn FnMut(u64, u64),
+    cancel: &dyn Fn() -> bool,
+) -> Result<(), TargetError> {
+    match rustix::fs::fallocate(&handle.file, FallocateFlags::empty(), 0, size.0) {
+        // Without preallocation the file grows as it is written.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        Err(cause) => return Err(write_error(handle, size, 0, cause)),
+    }
+    let past_cache = reopen(handle, CacheMode::Device, true);
+    let plan = Plan {
+        buffered: handle.file.as_fd(),
+        direct: past_cache.as_ref().ok().map(AsFd::as_fd),
+        alignment: handle.alignment_bytes,
+        size: size.0,
+        seed,
+        next: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+    };
+    plan.run(progress, cancel)
+        .and_then(|()| {
+            rustix::fs::fdatasync(&handle.file).map_err(|cause| Ended::at(size.0, cause))
+        })
+        .map_err(|ended| match ended {
+            Ended::Cancelled => TargetError::Cancelled,
+            Ended::Failed { written, cause } => write_error(handle, size, written, cause),
+        })
+}
+
+/// The error for a failed write of the test file.
+fn write_error(handle: &TargetHandle, size: Bytes, written: u64, cause: Errno) -> TargetError {
+    let path = handle.path();
+    match cause {
+        Errno::NOSPC | Errno::DQUOT => {
+            TargetError::NoSpace { path, written: Bytes(written), size, cause }
+        }
+        cause => TargetError::system("write the test file in", &path, cause),
+    }
+}
+
+/// Why the writing ended before the end.
+enum Ended {
+    Cancelled,
+    Failed { written: u64, cause: Errno },
+}
+
+impl Ended {
+    fn at(written: u64, cause: Errno) -> Self {
+        Self::Failed { written, cause }
+    }
+}
+
+/// What the writers share.
+struct Plan<'a> {
+    buffered: BorrowedFd<'a>,
+    direct: Option<BorrowedFd<'a>>,
+    alignment: u64,
+    size: u64,
+    seed: u64,
+    next: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Plan<'_> {
+    /// Runs the writers and, on the calling thread, tells of their progress and asks for
+    /// cancellation.
+    fn run(
+        &self,
+        progress: &mut dyn FnMut(u64, u64),
+        cancel: &dyn Fn() -> bool,
+    ) -> Result<(), Ended> {
+        let mut done = 0;
+        let mut outcome = Ok(());
+        progress(done, self.size);
+        std::thread::scope(|scope| {
+            let (reports, inbox) = channel();
+            for _ in 0..WRITERS {
+                let reports = reports.clone();
+                scope.spawn(move || self.work(&reports));
+            }
+            // With the last writer its end of the channel goes, and the loop ends.
+            drop(reports);
+            loop {
+                match inbox.recv_timeout(POLL) {
+                    Ok(Ok(bytes)) => {
+                        done += bytes;
+                        progress(done, self.size);
+                    }
+                    Ok(Err(cause)) if outcome.is_ok() => outcome = Err(Ended::at(done, cause)),
+                    Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if outcome.is_ok() && done < self.size && cancel() {
+                    outcome = Err(Ended::Cancelled);
+                }
+                if outcome.is_err() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        outcome
+    }
+
+    /// Takes chunk after chunk, and reports the bytes of each, or the error that ends the work.
+    fn work(&self, reports: &Sender<Result<u64, Errno>>) {
+        let mut memory = vec![0u8; CHUNK_BYTES as usize + PAGE_BYTES];
+        let start = memory.as_ptr().align_offset(PAGE_BYTES);
+        let buffer = &mut memory[start..start + CHUNK_BYTES as usize];
+        let mut unsynced = 0;
+        while !self.stop.load(Ordering::Relaxed) {
+            let offset = self.next.fetch_add(CHUNK_BYTES, Ordering::Relaxed);
+            if offset >= self.size {
+                return;
+            }
+            let length = CHUNK_BYTES.min(self.size - offset);
+            let chunk = &mut buffer[..length as usize];
+            fill_incompressible(chunk, self.seed, offset);
+            let mut outcome = self.write(chunk, offset);
+            unsynced += 1;
+            if outcome.is_ok() && self.direct.is_none() && unsynced >= CHUNKS_PER_SYNC {
+                outcome = rustix::fs::fdatasync(self.buffered);
+                unsynced = 0;
+            }
+            // The receiver outlives the writers.
+            let _ = reports.send(outcome.map(|()| length));
+            if outcome.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Writes a chunk past the page cache as far as its length allows it, the rest through it.
+    fn write(&self, chunk: &[u8], offset: u64) -> Result<(), Errno> {
+        let aligned = chunk.len() - chunk.len() % self.alignment.max(1) as usize;
+        let Some(direct) = self.direct else {
+            return write_all(self.buffered, chunk, offset);
+        };
+        match write_all(direct, &chunk[..aligned], offset) {
+            // Taken at open and refused at the first write.
+            Err(Errno::INVAL) => write_all(self.buffered, chunk, offset),
+            Err(cause) => Err(cause),
+            Ok(()) => write_all(self.buffered, &chunk[aligned..], offset + aligned as u64),
+        }
+    }
+}
+
+/// Writes all of a buffer.
+fn write_all(file: BorrowedFd<'_>, mut buffer: &[u8], mut offset: u64) -> Result<(), Errno> {
+    while !buffer.is_empty() {
+        match rustix::io::pwrite(file, buffer, offset) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(written) => {
+                buffer = &buffer[written..];
+                offset += written as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(())
+}
+
+/// Fills memory with the content of the test file at `offset`: a SplitMix64 sequence (Steele, Lea,
+/// Flood 2014) whose start differs for each chunk, so that no two blocks are alike.
+fn fill_incompressible(buffer: &mut [u8], seed: u64, offset: u64) {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |mut value: u64| {
+        value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        value ^ (value >> 31)
+    };
+    let mut state = mix(seed ^ mix(offset.wrapping_add(STEP)));
+    for word in buffer.chunks_mut(8) {
+        state = state.wrapping_add(STEP);
+        let bytes = mix(state).to_le_bytes();
+        word.copy_from_slice(&bytes[..word.len()]);
+    }
+}
+
+#[cfg(test)]
+#[path = "testfile_tests.rs"]
+mod tests;

@@ -1,0 +1,184 @@
+//! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
+//!
+//! rustix gives safe forms of nearly all that is needed. What is left: FIEMAP, two ioctls of block
+//! and loop devices, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP, which
+//! would bring a second errno type and its own reading of the flags.
+
+use kernel::last_error;
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::Errno;
+use std::mem::size_of;
+
+/// One answer of FIEMAP, as in the kernel's include/uapi/linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FiemapExtent {
+    /// Position in the file.
+    pub(crate) logical: u64,
+    /// Position on the device of the file system.
+    pub(crate) physical: u64,
+    /// Length.
+    pub(crate) length: u64,
+    /// The kernel's.
+    pub(crate) reserved64: [u64; 2],
+    /// Properties.
+    pub(crate) flags: u32,
+    /// The kernel's.
+    pub(crate) reserved: [u32; 3],
+}
+
+/// Extents that one call asks for: 28 KiB of answer, so that a scattered file needs few calls.
+pub(crate) const FIEMAP_PAGE: usize = 512;
+
+/// `struct fiemap` with room for its answer.
+#[repr(C)]
+struct FiemapRequest {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; FIEMAP_PAGE],
+}
+
+// The kernel's structures, byte for byte: 32 and 56 bytes.
+const _: () = assert!(size_of::<FiemapExtent>() == 56);
+const _: () = assert!(size_of::<FiemapRequest>() == 32 + FIEMAP_PAGE * 56);
+
+/// `_IOWR('f', 11, struct fiemap)`; the size in the number is that of the head alone, 32 bytes.
+const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+/// Write dirty pages first, so that delayed allocation is over.
+const FIEMAP_FLAG_SYNC: u32 = 1;
+
+/// The extents that map `start..start + length` of a file, at most [`FIEMAP_PAGE`] of them.
+pub(crate) fn fiemap_page(
+    file: impl AsFd,
+    start: u64,
+    length: u64,
+) -> Result<Vec<FiemapExtent>, Errno> {
+    let mut request = Box::new(FiemapRequest {
+        start,
+        length,
+        flags: FIEMAP_FLAG_SYNC,
+        mapped_extents: 0,
+        extent_count: FIEMAP_PAGE as u32,
+        reserved: 0,
+        extents: [FiemapExtent::default(); FIEMAP_PAGE],
+    });
+    // SAFETY: `request` is a live, exclusive `struct fiemap` followed by room for `extent_count`
+    // extents, which is all that the kernel writes to; every bit pattern is valid in its fields.
+    let outcome =
+        unsafe { libc::ioctl(file.as_fd().as_raw_fd(), FS_IOC_FIEMAP, &raw mut *request) };
+    if outcome < 0 {
+        return Err(last_error());
+    }
+    let mapped = (request.mapped_extents as usize).min(FIEMAP_PAGE);
+    Ok(request.extents[..mapped].to_vec())
+}
+
+/// `_IO(0x12, 94)`.
+const BLKROGET: libc::c_ulong = 0x125E;
+
+/// Whether a block device takes no writes; a partition's disk counts.
+pub(crate) fn is_read_only(device: impl AsFd) -> Result<bool, Errno> {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: the kernel writes one `int` to the pointer, which is to a live, exclusive one.
+    let outcome = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKROGET, &raw mut flag) };
+    if outcome < 0 { Err(last_error()) } else { Ok(flag != 0) }
+}
+
+/// What a loop device is on: the beginning of `struct loop_info64` (include/uapi/linux/loop.h).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LoopStatus {
+    /// Device of the file's file system.
+    pub(crate) device: u64,
+    /// Its inode.
+    pub(crate) inode: u64,
+    /// The block device that the file is; 0 for a regular file.
+    pub(crate) block_device: u64,
+    /// Offset and limit in the file, number, encryption, flags, names: not needed.
+    rest: [u64; 26],
+}
+
+// The kernel's structure, byte for byte.
+const _: () = assert!(size_of::<LoopStatus>() == 232);
+
+/// The ioctl of loop(4).
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+
+/// What a loop device is on.
+pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
+    let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
+    // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is to a live,
+    // exclusive value of that size; every bit pattern is valid in its integers.
+    let outcome =
+        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), LOOP_GET_STATUS64, &raw mut status) };
+    if outcome < 0 { Err(last_error()) } else { Ok(status) }
+}
+
+/// `struct cachestat_range` of include/uapi/linux/mman.h.
+#[repr(C)]
+struct CachestatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat` of the same, in pages.
+#[repr(C)]
+#[derive(Default)]
+struct Cachestat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// `__NR_cachestat` (Linux 6.5), the same number on every architecture.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Pages of `offset..offset + length` of a file that are in the page cache, by cachestat.
+pub(crate) fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
+    cachestat(file, offset, length).map(|answer| answer.cached)
+}
+
+/// Those of them that wait to be written or are being written.
+pub(crate) fn unwritten_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
+    cachestat(file, offset, length).map(|answer| answer.dirty + answer.writeback)
+}
+
+fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
+    let range = CachestatRange { offset, length };
+    let mut answer = Cachestat::default();
+    // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
+    // the second. The last argument is flags, of which there are none.
+    let outcome = unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            file.as_fd().as_raw_fd(),
+            &raw const range,
+            &raw mut answer,
+            0 as libc::c_uint,
+        )
+    };
+    if outcome == 0 { Ok(answer) } else { Err(last_error()) }
+}
+
+/// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of any age
+/// have.
+pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+    // SAFETY: a fresh mapping at an address of the kernel's choice, which nobody may touch.
+    let start = unsafe {
+        mmap(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::SHARED, file, offset)
+    }?;
+    let mut pages = vec![0_u8; length.div_ceil(rustix::param::page_size())];
+    // SAFETY: the range was mapped just above, and there is a byte of answer for each of its pages.
+    let outcome = unsafe { libc::mincore(start.cast(), length, pages.as_mut_ptr()) };
+    let outcome = if outcome == 0 { Ok(()) } else { Err(last_error()) };
+    // SAFETY: the mapping is ours, and no reference into it was ever made.
+    unsafe { munmap(start, length) }?;
+    outcome.map(|()| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
+}

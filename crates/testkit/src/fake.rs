@@ -1,0 +1,82 @@
+//! A machine made of files: the trees `proc`, `sys` and `dev` below one folder.
+//!
+//! It is built as the kernel builds sysfs: real directories under `devices`, symbolic links from
+//! `dev/block`, `class/block` and `slaves`, so that the code under test follows the same kind of
+//! path as on a real machine.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The fake machine; gone when dropped.
+#[derive(Debug)]
+pub struct Fake {
+    directory: TempDir,
+}
+
+impl Fake {
+    /// A machine without anything.
+    #[must_use]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let directory = TempDir::new().expect("a temporary folder can be written");
+        for part in ["sys/dev/block", "sys/class/block", "sys/block", "proc", "dev"] {
+            fs::create_dir_all(directory.path().join(part))
+                .expect("a temporary folder can be written");
+        }
+        Self { directory }
+    }
+
+    /// The folder of the three trees.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().expect("a temporary folder can be written"))
+            .expect("a temporary folder can be written");
+        fs::write(path, text).expect("a temporary folder can be written");
+    }
+
+    /// Writes a file under the fake /proc.
+    pub fn proc(&self, path: &str, text: &str) {
+        Self::write(&self.path("proc").join(path), text);
+    }
+
+    /// Writes a file under the fake /sys.
+    pub fn sys(&self, path: &str, text: &str) {
+        Self::write(&self.path("sys").join(path), text);
+    }
+
+    /// Makes a symbolic link under the fake /sys to another path there.
+    pub fn sys_link(&self, from: &str, to: &str) {
+        let from = self.path("sys").join(from);
+        fs::create_dir_all(from.parent().expect("a temporary folder can be written"))
+            .expect("a temporary folder can be written");
+        let to = self.path("sys").join(to);
+        fs::create_dir_all(&to).expect("a temporary folder can be written");
+        symlink(to, from).expect("a temporary folder can be written");
+    }
+
+    /// Makes a block device at a path under `devices`, with its links and a size in sectors.
+    pub fn block(&self, path: &str, numbers: &str, sectors: u64) {
+        let name = Path::new(path)
+            .file_name()
+            .expect("a temporary folder can be written")
+            .to_str()
+            .expect("a temporary folder can be written");
+        let path = format!("devices/{path}");
+        self.sys(&format!("{path}/dev"), numbers);
+        self.sys(&format!("{path}/size"), &sectors.to_string());
+        self.sys_link(&format!("dev/block/{numbers}"), &path);
+        self.sys_link(&format!("class/block/{name}"), &path);
+    }
+
+    /// A path in the folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}

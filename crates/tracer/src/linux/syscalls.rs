@@ -1,0 +1,266 @@
+//! The system calls that the tracer needs and for which there is no safe form: bpf(2), tracepoints
+//! by perf_event_open(2), and a mount of tracefs that nobody else sees.
+//!
+//! Every argument block is a live structure of ours, laid out as in include/uapi/linux/bpf.h; keys
+//! and values are checked against the sizes that their map was made with, since the kernel takes
+//! the length from there.
+
+use kernel::{PerfEventAttributes, last_error, perf_event_open};
+use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::io::Errno;
+use std::mem::size_of;
+
+/// What a map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum MapKind {
+    Hash = 1,
+    Array = 2,
+    /// An array with a copy for each processor.
+    ProcessorArray = 6,
+    /// A hash that forgets what was used least recently when it is full.
+    ForgettingHash = 9,
+}
+
+/// A map in the kernel.
+#[derive(Debug)]
+pub(super) struct Map {
+    descriptor: OwnedFd,
+    key_bytes: usize,
+    value_bytes: usize,
+    /// What a look-up writes: a value for each possible processor where it has copies.
+    answer_bytes: usize,
+}
+
+#[repr(C)]
+struct MapCreate {
+    kind: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    entries: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct MapElement {
+    map: u32,
+    padding: u32,
+    key: u64,
+    /// The value, or where the next key is written.
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct ProgramLoad {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    license: u64,
+    log_level: u32,
+    log_bytes: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+}
+
+const _: () = assert!(size_of::<MapElement>() == 32);
+const _: () = assert!(size_of::<ProgramLoad>() == 48);
+
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const MAP_UPDATE: libc::c_int = 2;
+const MAP_NEXT_KEY: libc::c_int = 4;
+const PROGRAM_LOAD: libc::c_int = 5;
+/// `BPF_PROG_TYPE_TRACEPOINT`.
+const TRACEPOINT_PROGRAM: u32 = 5;
+/// Room for what the verifier says of a program that it rejects.
+const LOG_BYTES: usize = 64 << 10;
+/// The verifier says what it needs for a diagnosis, without each state.
+const LOG_LEVEL: u32 = 1;
+/// Functions for timing were for programs with a GPL-compatible licence only in older kernels; the
+/// programs that this crate makes are given under both.
+const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+
+/// # Safety
+/// `attributes` must be what the command takes, and every address in it valid for what the command
+/// reads or writes there.
+unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> Result<libc::c_long, Errno> {
+    // SAFETY: the structure is live and exclusive, its size is given, and the caller vouches for
+    // the addresses inside.
+    let outcome = unsafe {
+        libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>())
+    };
+    if outcome < 0 { Err(last_error()) } else { Ok(outcome) }
+}
+
+impl Map {
+    /// Makes one of so many entries; `processors` is how many are possible.
+    pub(super) fn new(
+        kind: MapKind,
+        key_bytes: usize,
+        value_bytes: usize,
+        entries: usize,
+        processors: usize,
+    ) -> Result<Self, Errno> {
+        let mut attributes = MapCreate {
+            kind: kind as u32,
+            key_bytes: key_bytes as u32,
+            value_bytes: value_bytes as u32,
+            entries: u32::try_from(entries).map_err(|_| Errno::TOOBIG)?,
+            flags: 0,
+        };
+        // SAFETY: the command reads numbers only, and returns a new descriptor.
+        let descriptor = unsafe { own(bpf(MAP_CREATE, &mut attributes)?) }?;
+        let copies = if kind == MapKind::ProcessorArray { processors } else { 1 };
+        let answer_bytes = value_bytes.next_multiple_of(8) * copies;
+        Ok(Self { descriptor, key_bytes, value_bytes, answer_bytes })
+    }
+
+    /// What programs name it by.
+    pub(super) fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    fn element(&self, key: &[u8], value: u64) -> MapElement {
+        MapElement {
+            map: self.number() as u32,
+            padding: 0,
+            key: key.as_ptr() as u64,
+            value,
+            flags: 0,
+        }
+    }
+
+    /// Sets an entry; not for maps with copies.
+    pub(super) fn set(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
+        if key.len() != self.key_bytes
+            || value.len() != self.value_bytes
+            || self.answer_bytes != self.value_bytes.next_multiple_of(8)
+        {
+            return Err(Errno::INVAL);
+        }
+        let mut attributes = self.element(key, value.as_ptr() as u64);
+        // SAFETY: key and value are live and as long as the map's, checked above; both are read.
+        unsafe { bpf(MAP_UPDATE, &mut attributes) }.map(drop)
+    }
+
+    /// Reads an entry, all copies of it, into words.
+    pub(super) fn get(&self, key: &[u8], words: &mut Vec<u64>) -> Result<(), Errno> {
+        if key.len() != self.key_bytes {
+            return Err(Errno::INVAL);
+        }
+        words.clear();
+        words.resize(self.answer_bytes.div_ceil(8), 0);
+        let mut attributes = self.element(key, words.as_mut_ptr() as u64);
+        // SAFETY: the key is as long as the map's, and there is room for all that the kernel
+        // writes: the value, rounded up to words, for each possible processor.
+        unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
+    }
+
+    /// The key after another one, or the first.
+    pub(super) fn next_key(&self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Errno> {
+        if key.is_some_and(|key| key.len() != self.key_bytes) {
+            return Err(Errno::INVAL);
+        }
+        let mut next = vec![0; self.key_bytes];
+        let mut attributes = self.element(key.unwrap_or_default(), next.as_mut_ptr() as u64);
+        if key.is_none() {
+            attributes.key = 0;
+        }
+        // SAFETY: the key is none or as long as the map's, and so is the room for the next.
+        match unsafe { bpf(MAP_NEXT_KEY, &mut attributes) } {
+            Ok(_) => Ok(Some(next)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+}
+
+/// Loads a program for tracepoints. An error comes with what the verifier said.
+pub(super) fn load_program(code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
+    let load = |log: &mut [u8]| {
+        let mut attributes = ProgramLoad {
+            kind: TRACEPOINT_PROGRAM,
+            instructions: code.len() as u32,
+            code: code.as_ptr() as u64,
+            license: LICENSE.as_ptr() as u64,
+            log_level: if log.is_empty() { 0 } else { LOG_LEVEL },
+            log_bytes: log.len() as u32,
+            log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
+            kernel_version: 0,
+            flags: 0,
+        };
+        // SAFETY: the code is `instructions` words long, the licence ends with a zero byte, and the
+        // log has room for `log_bytes`; the command returns a new descriptor.
+        unsafe { bpf(PROGRAM_LOAD, &mut attributes).and_then(|outcome| own(outcome)) }
+    };
+    let cause = match load(&mut []) {
+        Ok(program) => return Ok(program),
+        Err(cause) => cause,
+    };
+    if !matches!(cause, Errno::INVAL | Errno::ACCESS | Errno::TOOBIG) {
+        return Err((cause, String::new()));
+    }
+    let mut log = vec![0; LOG_BYTES];
+    // The log is of a second try, and the kernel's word on the first one stands.
+    drop(load(&mut log));
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    Err((cause, String::from_utf8_lossy(&log[..end]).into_owned()))
+}
+
+/// `PERF_TYPE_TRACEPOINT`.
+const TYPE_TRACEPOINT: u32 = 2;
+/// `PERF_EVENT_IOC_SET_BPF`, `_IOW('$', 8, __u32)`.
+const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
+/// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
+const ENABLE: libc::c_ulong = 0x2400;
+
+/// Runs a program whenever a tracepoint is passed, on any processor, until the event is dropped.
+pub(super) fn attach(tracepoint: u64, program: impl AsFd) -> Result<OwnedFd, Errno> {
+    let attributes = PerfEventAttributes::of(TYPE_TRACEPOINT, tracepoint);
+    // A program is run for the whole tracepoint; the processor is only that of the event.
+    let (any_process, first_processor) = (-1, 0);
+    let event = perf_event_open(&attributes, any_process, first_processor)?;
+    let (number, program) = (event.as_raw_fd(), program.as_fd().as_raw_fd());
+    // SAFETY: the argument of the first is a descriptor number, the second takes none.
+    let outcome =
+        unsafe { libc::ioctl(number, SET_PROGRAM, program).min(libc::ioctl(number, ENABLE, 0)) };
+    if outcome < 0 { Err(last_error()) } else { Ok(event) }
+}
+
+/// `__NR_fsopen`, `__NR_fsconfig` and `__NR_fsmount` (Linux 5.2), the same on every architecture.
+const SYS_FSOPEN: libc::c_long = 430;
+const SYS_FSCONFIG: libc::c_long = 431;
+const SYS_FSMOUNT: libc::c_long = 432;
+/// `FSCONFIG_CMD_CREATE`.
+const CREATE: libc::c_uint = 6;
+/// `FSOPEN_CLOEXEC` and `FSMOUNT_CLOEXEC`.
+const CLOEXEC: libc::c_uint = 1;
+
+/// tracefs, mounted nowhere: gone with the descriptor.
+pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
+    // SAFETY: the name ends with a zero byte; the call returns a new descriptor.
+    let context = unsafe { own(libc::syscall(SYS_FSOPEN, c"tracefs".as_ptr(), CLOEXEC)) }?;
+    let number = context.as_raw_fd();
+    let none = std::ptr::null::<libc::c_char>();
+    // SAFETY: the command takes neither key nor value.
+    if unsafe { libc::syscall(SYS_FSCONFIG, number, CREATE, none, none, 0) } < 0 {
+        return Err(last_error());
+    }
+    // SAFETY: numbers only; the call returns a new descriptor.
+    unsafe { own(libc::syscall(SYS_FSMOUNT, number, CLOEXEC, 0)) }
+}
+
+/// Takes what a call returned as a new descriptor.
+///
+/// # Safety
+/// The call must have made the descriptor, and nobody else may own it.
+unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
+    if outcome < 0 {
+        return Err(last_error());
+    }
+    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
+    // SAFETY: the caller vouches for it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

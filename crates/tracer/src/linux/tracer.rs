@@ -1,0 +1,543 @@
+//! Opening, attaching and reading the tracer.
+
+use super::format::Format;
+use super::programs::{Maps, Plan};
+use super::syscalls::{Map, MapKind};
+use super::{layout, programs, syscalls};
+use kernel::Roots;
+use kernel::read::{names, text};
+use record::Traced;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Requests and bios in progress that can be followed at once.
+const IN_PROGRESS: usize = 65_536;
+/// Processes that can be told apart.
+const PROCESSES: usize = 8_192;
+/// Processes that are named in one reading of a device.
+const NAMED: usize = 20;
+/// Memory for counts, all processors together.
+const COUNT_BYTES: usize = 256 << 20;
+
+/// Major and minor number of a device.
+type DeviceNumber = (u32, u32);
+
+/// Process, name and requests since the last reading.
+type Processes = Vec<(u32, String, u64)>;
+
+/// Why there is no tracer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TracerError {
+    /// Programs, events or tracefs are for the privileged.
+    #[error("{0} needs root, or CAP_BPF and CAP_PERFMON with a readable tracefs")]
+    NotPermitted(&'static str),
+    /// The kernel was built without.
+    #[error("this kernel has no {0}")]
+    NoSupport(&'static str),
+    /// A needed event is missing, or none that can be used.
+    #[error("the kernel's event {event} cannot be used: {why}")]
+    Event {
+        /// Its name.
+        event: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// The kernel does not take a program.
+    #[error("the kernel rejects the program for {event} ({cause}): {why}")]
+    Rejected {
+        /// The event.
+        event: &'static str,
+        /// What it said.
+        cause: Errno,
+        /// The end of the verifier's words.
+        why: String,
+    },
+    /// A device has no requests of its own.
+    #[error("{0} takes no requests of its own: trace what it is built of")]
+    NoRequests(String),
+    /// Nothing to trace.
+    #[error("there is no device to trace")]
+    NoDevices,
+    /// More devices than there is memory for.
+    #[error("{count} devices are too many: {most} can be traced here; name those that matter")]
+    TooMany {
+        /// Asked for.
+        count: usize,
+        /// Possible.
+        most: usize,
+    },
+    /// A call failed.
+    #[error("{what} failed: {cause}")]
+    Failed {
+        /// The call.
+        what: &'static str,
+        /// The error.
+        cause: Errno,
+    },
+}
+
+impl TracerError {
+    fn of(what: &'static str, cause: Errno) -> Self {
+        match cause {
+            Errno::PERM | Errno::ACCESS => Self::NotPermitted(what),
+            Errno::NOSYS => Self::NoSupport(what),
+            cause => Self::Failed { what, cause },
+        }
+    }
+}
+
+/// Follows the requests of some disks.
+#[derive(Debug)]
+pub struct Tracer {
+    devices: Vec<Followed>,
+    processors: usize,
+    counts: Map,
+    processes: Option<Map>,
+    /// Maps that only the programs use.
+    _maps: Vec<Map>,
+    programs: Vec<OwnedFd>,
+    events: Vec<OwnedFd>,
+    roots: Roots,
+    known: BTreeMap<Vec<u8>, u64>,
+    lacks: Vec<String>,
+}
+
+/// One disk, and the counts at the last reading.
+#[derive(Debug)]
+struct Followed {
+    number: DeviceNumber,
+    counts: Vec<u64>,
+    /// Requests that were in progress when the tracer began: their ends have no beginning.
+    at_start: u64,
+    /// Events that are known to be lost, and were said to be.
+    lost: u64,
+}
+
+impl Followed {
+    /// Requests more that were lost. The kernel leaves a program out where it interrupts another
+    /// one, and what it counts of that is too little: so a request is lost that was issued and
+    /// neither completed nor is still in progress, or whose completion knows no issue. Requests in
+    /// progress at one moment differ from those at another, so this is late rather than too much.
+    fn lost(&mut self, in_flight: u64) -> u64 {
+        let sum = |word: usize| self.counts[word] + self.counts[layout::OP_WORDS + word];
+        let completed: u64 = (layout::DEVICE..layout::DEVICE + layout::TIME_BUCKETS).map(sum).sum();
+        let vanished = sum(layout::ISSUED).saturating_sub(completed + in_flight);
+        let unmatched = sum(layout::UNMATCHED).saturating_sub(self.at_start);
+        let all = self.lost.max(vanished).max(unmatched);
+        all - std::mem::replace(&mut self.lost, all)
+    }
+}
+
+impl Tracer {
+    /// Follows the requests of disks, given by their numbers, from now on. With `per_process`,
+    /// counts who asked for them, too.
+    ///
+    /// # Errors
+    /// If the privileges, the kernel's support or a device's requests are missing.
+    pub fn open(
+        roots: &Roots,
+        devices: &[DeviceNumber],
+        per_process: bool,
+    ) -> Result<Self, TracerError> {
+        if devices.is_empty() {
+            return Err(TracerError::NoDevices);
+        }
+        let processors = possible_processors(roots);
+        let most = COUNT_BYTES / (layout::WORDS * 8 * processors);
+        if devices.len() > most.max(1) {
+            return Err(TracerError::TooMany { count: devices.len(), most: most.max(1) });
+        }
+        let mut numbers = Vec::new();
+        for (slot, &device) in devices.iter().enumerate() {
+            let slot = slot as u32;
+            numbers.extend(numbers_of(roots, device)?.into_iter().map(|number| (number, slot)));
+        }
+        let events = Events::find(roots)?;
+        let made = MadeMaps::new(devices.len(), numbers.len(), processors, per_process)
+            .map_err(|cause| TracerError::of("making a BPF map", cause))?;
+        made.fill(devices.len(), &numbers).map_err(|cause| TracerError::of("a BPF map", cause))?;
+        let plan = Plan { maps: made.numbers(), devices: numbers };
+        let traced = devices.iter().map(|&number| Followed {
+            number,
+            counts: vec![0; layout::WORDS],
+            at_start: 0,
+            lost: 0,
+        });
+        let mut tracer = Self {
+            devices: traced.collect(),
+            processors,
+            counts: made.counts,
+            processes: made.processes,
+            _maps: vec![made.slots, made.queued, made.requests, made.ends],
+            programs: Vec::new(),
+            events: Vec::new(),
+            roots: roots.clone(),
+            known: BTreeMap::new(),
+            lacks: Vec::new(),
+        };
+        tracer.attach_all(&plan, &events)?;
+        for device in &mut tracer.devices {
+            device.at_start = in_flight(roots, device.number);
+        }
+        Ok(tracer)
+    }
+
+    /// Attaches the programs, those of the end first: a beginning without an end would be kept.
+    fn attach_all(&mut self, plan: &Plan, events: &Events) -> Result<(), TracerError> {
+        self.attach(events, "block_rq_complete", |format| programs::rq_complete(plan, format))?;
+        self.attach(events, "block_rq_issue", |format| programs::rq_issue(plan, format))?;
+        let io_start = |format: &Format| programs::io_start(plan, format);
+        let starts = self.attach(events, "block_io_start", io_start).is_ok();
+        let queue = |format: &Format| programs::bio_queue(plan, format);
+        let waits = self.attach(events, "block_bio_queue", queue);
+        if !starts || waits.is_ok() {
+            let getrq = |format: &Format| programs::getrq(plan, format, waits.is_ok(), !starts);
+            let getrq = self.attach(events, "block_getrq", getrq);
+            if !starts {
+                getrq?;
+                self.lacks.push(
+                    "the kernel has no block_io_start: requests start when they are allocated"
+                        .to_owned(),
+                );
+            } else if let Err(error) = getrq {
+                self.lacks.push(format!("waits before a request are not seen: {error}"));
+            }
+        }
+        if let Err(error) = waits {
+            self.lacks.push(format!("waits before a request are not seen: {error}"));
+        }
+        let merges = [
+            self.attach(events, "block_bio_frontmerge", |f| programs::bio_frontmerge(plan, f)),
+            self.attach(events, "block_bio_backmerge", |f| programs::bio_backmerge(plan, f)),
+            self.attach(events, "block_rq_merge", |f| programs::rq_merge(plan, f)),
+        ];
+        // Old kernels merge requests without a word.
+        for error in merges.into_iter().filter_map(Result::err) {
+            self.lacks.push(format!("requests that were merged late may be missing: {error}"));
+        }
+        Ok(())
+    }
+
+    fn attach(
+        &mut self,
+        events: &Events,
+        event: &'static str,
+        program: impl FnOnce(&Format) -> Result<Vec<u64>, programs::ProgramError>,
+    ) -> Result<(), TracerError> {
+        let unusable = |why: String| TracerError::Event { event, why };
+        let format = events.format(event).map_err(unusable)?;
+        let code = program(&format).map_err(|error| unusable(error.to_string()))?;
+        let program = syscalls::load_program(&code).map_err(|(cause, log)| match cause {
+            Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
+            cause => {
+                let why = log.lines().rev().take(6).collect::<Vec<_>>().join(" | ");
+                TracerError::Rejected { event, cause, why }
+            }
+        })?;
+        let attached = syscalls::attach(format.id, &program)
+            .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
+        self.programs.push(program);
+        self.events.push(attached);
+        Ok(())
+    }
+
+    /// What this kernel does not tell, and what is lost with it.
+    #[must_use]
+    pub fn lacks(&self) -> &[String] {
+        &self.lacks
+    }
+
+    /// What happened since the last call, or since the start, for each device in the order in
+    /// which they were given.
+    ///
+    /// # Errors
+    /// If the kernel does not give the counts.
+    pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
+        let failed = |cause| TracerError::of("reading a BPF map", cause);
+        let mut processes = self.read_processes().map_err(failed)?;
+        let mut words = Vec::new();
+        let mut answers = Vec::with_capacity(self.devices.len());
+        for (slot, device) in self.devices.iter_mut().enumerate() {
+            let in_flight = in_flight(&self.roots, device.number);
+            self.counts.get(&(slot as u32).to_ne_bytes(), &mut words).map_err(failed)?;
+            let mut sums = vec![0_u64; layout::WORDS];
+            for copy in words.chunks_exact(layout::WORDS).take(self.processors) {
+                sums.iter_mut().zip(copy).for_each(|(sum, word)| *sum += word);
+            }
+            let news: Vec<u64> = sums
+                .iter()
+                .zip(&device.counts)
+                .map(|(new, old)| new.saturating_sub(*old))
+                .collect();
+            device.counts = sums;
+            let lost = device.lost(in_flight);
+            let (read, write) =
+                (&news[..layout::OP_WORDS], &news[layout::OP_WORDS..layout::BEFORE]);
+            let traced = Traced {
+                read: layout::operation(read),
+                write: layout::operation(write),
+                before_start_ns: layout::times(&news[layout::BEFORE..]),
+                lost,
+                processes: processes.remove(&(slot as u64)).unwrap_or_default(),
+            };
+            answers.push((device.number, traced));
+        }
+        Ok(answers)
+    }
+
+    /// Requests per process since the last call, by slot, the most first.
+    fn read_processes(&mut self) -> Result<BTreeMap<u64, Processes>, Errno> {
+        let mut found: BTreeMap<u64, Processes> = BTreeMap::new();
+        let Some(map) = &self.processes else { return Ok(found) };
+        let mut known = BTreeMap::new();
+        let (mut key, mut words) = (map.next_key(None)?, Vec::new());
+        // New processes may come while this goes on; the kernel begins anew where a key is gone.
+        for _ in 0..2 * PROCESSES {
+            let Some(this) = key else { break };
+            if map.get(&this, &mut words).is_ok()
+                && let [count, name @ ..] = words.as_slice()
+                && let Some((slot, process)) = slot_and_process(&this)
+            {
+                let old = self.known.get(&this).copied().unwrap_or(0);
+                // Forgotten and seen again, it begins at one.
+                let new = if *count >= old { count - old } else { *count };
+                if new > 0 && !known.contains_key(&this) {
+                    found.entry(slot).or_default().push((process, process_name(name), new));
+                }
+                known.insert(this.clone(), *count);
+            }
+            key = map.next_key(Some(&this))?;
+        }
+        self.known = known;
+        for list in found.values_mut() {
+            list.sort_by_key(|&(process, _, count)| (std::cmp::Reverse(count), process));
+            list.truncate(NAMED);
+        }
+        Ok(found)
+    }
+}
+
+fn slot_and_process(key: &[u8]) -> Option<(u64, u32)> {
+    let (slot, process) = key.split_at_checked(8)?;
+    let slot = u64::from_ne_bytes(slot.try_into().ok()?);
+    let process = u64::from_ne_bytes(process.try_into().ok()?);
+    Some((slot, process as u32))
+}
+
+fn process_name(words: &[u64]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// All maps of a tracer.
+struct MadeMaps {
+    slots: Map,
+    queued: Map,
+    requests: Map,
+    ends: Map,
+    counts: Map,
+    processes: Option<Map>,
+}
+
+impl MadeMaps {
+    fn new(
+        devices: usize,
+        numbers: usize,
+        processors: usize,
+        per_process: bool,
+    ) -> Result<Self, Errno> {
+        use programs::{ENDS_BYTES, KEY_BYTES, PROCESS_BYTES, REQUEST_BYTES};
+        let map = |kind, key, value, entries| Map::new(kind, key, value, entries, processors);
+        let recent = MapKind::ForgettingHash;
+        let processes = per_process.then(|| map(recent, KEY_BYTES, PROCESS_BYTES, PROCESSES));
+        Ok(Self {
+            slots: map(MapKind::Hash, 4, 4, numbers)?,
+            queued: map(recent, KEY_BYTES, 8, IN_PROGRESS)?,
+            requests: map(recent, KEY_BYTES, REQUEST_BYTES, IN_PROGRESS)?,
+            ends: map(MapKind::Array, 4, ENDS_BYTES, devices)?,
+            counts: map(MapKind::ProcessorArray, 4, layout::WORDS * 8, devices)?,
+            processes: processes.transpose()?,
+        })
+    }
+
+    fn fill(&self, devices: usize, numbers: &[DeviceNumber]) -> Result<(), Errno> {
+        for (number, slot) in numbers {
+            self.slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
+        }
+        // No request begins at the last sector of all; the counter of replacements is 0.
+        let mut none = vec![0xFF; programs::ENDS_BYTES];
+        none[programs::STREAMS * 8..].fill(0);
+        (0..devices as u32).try_for_each(|slot| self.ends.set(&slot.to_ne_bytes(), &none))
+    }
+
+    fn numbers(&self) -> Maps {
+        Maps {
+            slots: self.slots.number(),
+            queued: self.queued.number(),
+            requests: self.requests.number(),
+            ends: self.ends.number(),
+            counts: self.counts.number(),
+            processes: self.processes.as_ref().map(Map::number),
+        }
+    }
+}
+
+/// Those of the named devices whose requests can be followed, with their numbers: whole disks that
+/// take requests.
+#[must_use]
+pub fn request_disks<'a>(
+    roots: &Roots,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Vec<(String, DeviceNumber)> {
+    let numbers = |name: &str| {
+        let directory = roots.sys.join("class/block").join(name.replace('/', "!"));
+        let line = text(&directory.join("dev")).filter(|_| directory.join("mq").exists())?;
+        let (major, minor) = line.split_once(':')?;
+        Some((name.to_owned(), (major.parse().ok()?, minor.parse().ok()?)))
+    };
+    names.into_iter().filter_map(numbers).collect()
+}
+
+/// Where the events of the block layer are described.
+struct Events {
+    directory: PathBuf,
+    /// Keeps a mount of our own.
+    _mount: Option<OwnedFd>,
+}
+
+impl Events {
+    fn find(roots: &Roots) -> Result<Self, TracerError> {
+        let mounted = ["kernel/tracing", "kernel/debug/tracing"];
+        let mut directories = mounted.map(|place| roots.sys.join(place).join("events/block"));
+        if let Some(directory) =
+            directories.iter_mut().find(|place| place.join("block_rq_issue/format").exists())
+        {
+            return Ok(Self { directory: std::mem::take(directory), _mount: None });
+        }
+        let mount = syscalls::private_tracefs().map_err(|cause| match cause {
+            Errno::NODEV => TracerError::NoSupport("tracefs"),
+            cause => TracerError::of("tracefs", cause),
+        })?;
+        let own = format!("/proc/self/fd/{}/events/block", mount.as_raw_fd());
+        let directory = PathBuf::from(own);
+        if !directory.exists() {
+            return Err(TracerError::NoSupport("block tracepoints"));
+        }
+        Ok(Self { directory, _mount: Some(mount) })
+    }
+
+    fn format(&self, event: &str) -> Result<Format, String> {
+        let path = self.directory.join(event).join("format");
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "this kernel has none".to_owned(),
+            _ => error.to_string(),
+        })?;
+        Format::parse(&text).ok_or_else(|| "its format cannot be read".to_owned())
+    }
+}
+
+/// A device number as the kernel has it inside.
+fn kernel_number((major, minor): DeviceNumber) -> Option<u32> {
+    (major < 1 << 11 && minor < 1 << 20).then_some(major << 20 | minor)
+}
+
+/// The numbers under which events of a disk come: its own and its partitions'.
+fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerError> {
+    let (major, minor) = device;
+    let directory = roots.sys.join(format!("dev/block/{major}:{minor}"));
+    if !directory.join("mq").exists() {
+        let name = std::fs::read_link(&directory).ok();
+        let name = name.as_deref().and_then(Path::file_name);
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        return Err(TracerError::NoRequests(name.unwrap_or(format!("{major}:{minor}"))));
+    }
+    let parts = names(&directory).into_iter().map(|name| directory.join(name));
+    let parts = parts.filter(|part| part.join("partition").exists());
+    let parts = parts.filter_map(|part| {
+        let line = text(&part.join("dev"))?;
+        let (major, minor) = line.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    Ok(std::iter::once(device).chain(parts).filter_map(kernel_number).collect())
+}
+
+/// Requests in progress at the device.
+fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
+    let line = text(&roots.sys.join(format!("dev/block/{major}:{minor}/inflight")));
+    let line = line.unwrap_or_default();
+    line.split_ascii_whitespace().filter_map(|count| count.parse::<u64>().ok()).sum()
+}
+
+/// Processors that the kernel reserves memory for: `0-7`, or `0,2-3`.
+fn possible_processors(roots: &Roots) -> usize {
+    let line = text(&roots.sys.join("devices/system/cpu/possible")).unwrap_or_default();
+    let last = line.split([',', '-']).next_back().and_then(|last| last.parse::<usize>().ok());
+    last.map_or(1, |last| last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    #[test]
+    fn a_tracer_opens_or_says_why_not_and_sees_nothing_that_did_not_happen() {
+        let roots = Roots::default();
+        let all = names(&roots.sys.join("class/block"));
+        let disks = request_disks(&roots, all.iter().map(String::as_str));
+        let numbers: Vec<DeviceNumber> = disks.iter().map(|&(_, number)| number).collect();
+        match Tracer::open(&roots, &numbers, true) {
+            Ok(mut tracer) => {
+                let seen = tracer.read().unwrap();
+                assert_eq!(seen.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers);
+                for (_, traced) in seen {
+                    for op in [traced.read, traced.write] {
+                        assert!(op.queue_ns.count() <= op.device_ns.count());
+                        assert_eq!(op.device_ns.count(), op.request_bytes.count());
+                    }
+                }
+            }
+            // Our own programs must never be what the kernel does not like.
+            Err(error) => assert!(
+                !matches!(error, TracerError::Rejected { cause: Errno::ACCESS | Errno::INVAL, .. }),
+                "{error}"
+            ),
+        }
+    }
+
+    #[test]
+    fn devices_without_requests_are_told_apart_and_partitions_belong_to_their_disk() {
+        let fake = Fake::new();
+        fake.sys("dev/block/8:0/mq/0/nr_tags", "64\n");
+        fake.sys("dev/block/8:0/sda1/partition", "1\n");
+        fake.sys("dev/block/8:0/sda1/dev", "8:1\n");
+        fake.sys("dev/block/8:0/inflight", "       3        4\n");
+        fake.sys("devices/system/cpu/possible", "0,2-7\n");
+        assert_eq!(numbers_of(&Roots::below(fake.root()), (8, 0)), Ok(vec![8 << 20, 8 << 20 | 1]));
+        let none = numbers_of(&Roots::below(fake.root()), (253, 0));
+        assert_eq!(none, Err(TracerError::NoRequests("253:0".to_owned())));
+        assert_eq!(in_flight(&Roots::below(fake.root()), (8, 0)), 7);
+        assert_eq!(possible_processors(&Roots::below(fake.root())), 8);
+        assert_eq!(
+            Tracer::open(&Roots::below(fake.root()), &[], false).unwrap_err(),
+            TracerError::NoDevices
+        );
+    }
+
+    #[test]
+    fn a_request_is_lost_once_and_those_in_progress_are_not() {
+        let mut device =
+            Followed { number: (8, 0), counts: vec![0; layout::WORDS], at_start: 2, lost: 0 };
+        device.counts[layout::ISSUED] = 10;
+        device.counts[layout::DEVICE + 70] = 6;
+        device.counts[layout::UNMATCHED] = 2;
+        assert_eq!(device.lost(4), 0);
+        assert_eq!(device.lost(1), 3);
+        assert_eq!(device.lost(1), 0);
+        device.counts[layout::DEVICE + 70] = 10;
+        assert_eq!(device.lost(0), 0);
+    }
+}
