@@ -7,10 +7,10 @@
 //! when it was opened, and is not found again here.
 
 use crate::drift::drift;
-use crate::words::{NORMAL_95, described, percent, times};
+use crate::words::{described, percent, times};
 use record::{
-    CacheMode, Cell, Confidence, DepthCurve, Finding, FindingCode, OpKind, Pattern, Profile,
-    ServiceTimeFit, Severity, TargetKind, Trial, format_bytes,
+    CacheMode, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95, OpKind, Pattern,
+    Profile, ServiceTimeFit, Severity, TargetKind, Trial, format_bytes,
 };
 
 /// How much faster re-reads must be before they are called cached: a cache in front of any device
@@ -166,10 +166,8 @@ fn cache(profile: &Profile) -> Option<Finding> {
 
 /// A cache, none, or `None` where the intervals cannot decide.
 fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
-    let ratio = hit.iops.value / random.iops.value;
-    let (hit_rel, random_rel) = (hit.iops.se / hit.iops.value, random.iops.se / random.iops.value);
-    // The variance of a ratio to first order: relative variances add.
-    let half_width = NORMAL_95 * ratio * (hit_rel * hit_rel + random_rel * random_rel).sqrt();
+    let gain = hit.iops.over(&random.iops);
+    let (ratio, half_width) = (gain.value, gain.half_width());
     let size = format_bytes(hit.workload.max_bs().0);
     let (code, unit, claim, remedy) = if ratio >= CACHE_GAIN && ratio - half_width > 1.0 {
         (

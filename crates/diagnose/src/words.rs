@@ -10,9 +10,6 @@ use record::{CacheMode, Estimate, Workload, format_bytes, format_count};
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
 
-/// Quantile of the standard normal for a two-sided 95 % interval.
-pub(crate) const NORMAL_95: f64 = 1.96;
-
 /// `12 %`, `3.4 %`; a share that rounds to nothing is `0 %`, without a sign.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -46,9 +43,7 @@ pub(crate) fn times(ratio: f64) -> String {
 
 /// Whether one estimate exceeds another by more than chance (95 %) and by enough to matter.
 pub(crate) fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
-    let se = (larger.se * larger.se + smaller.se * smaller.se).sqrt();
-    let difference = larger.value - smaller.value;
-    difference > NORMAL_95 * se && difference > MATTERS_REL * smaller.value
+    larger.exceeds(smaller) && larger.value - smaller.value > MATTERS_REL * smaller.value
 }
 
 /// `random 4 KiB reads at depth 8`, with the cache mode where it is not the usual one.

@@ -244,14 +244,7 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
     if first <= low && last >= high {
         return Measured::not(UNTOLD);
     }
-    let bytes = |kib: f64| kib * 1024.0;
-    Measured::Value(Estimate {
-        value: bytes(crossing),
-        low: bytes(first),
-        high: bytes(last),
-        se: bytes(last - first) / 2.0 / 1.96,
-        n: STEPS,
-    })
+    Measured::Value(Estimate::spanning(crossing, first, last, STEPS).scaled(1024.0))
 }
 
 /// What the lines and the trials say of the numbers. Of the trials only what touches the cost is

@@ -47,7 +47,7 @@ fn line(fixed: f64, per_kib: f64, se: f64) -> Line {
     let points: Vec<(Bytes, Estimate)> = (0..9)
         .map(|power| {
             let bytes = Bytes(4096 << power);
-            (bytes, Estimate::symmetric(fixed + per_kib * kib(bytes), 1.96 * se, 3))
+            (bytes, Estimate::from_se(fixed + per_kib * kib(bytes), se, 3))
         })
         .collect();
     fit(&points).1.unwrap()

@@ -14,7 +14,7 @@
 //! equal ("all the data obtained were quite repeatable (within 3%)").
 
 use crate::crash_loss::crash_loss;
-use libm::{exp, log};
+use libm::log;
 use record::{
     DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
     FindingCode, PlannedTrial, ReachedSizes, Severity, Trial,
@@ -392,14 +392,8 @@ fn effect(
     }
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let logs = stats::visits_mean(&values).unwrap_or(Estimate::symmetric(mean, 0.0, 1));
-    let ratio = Estimate {
-        value: exp(logs.value),
-        low: exp(logs.low),
-        high: exp(logs.high),
-        se: exp(logs.value) * logs.se,
-        n: logs.n,
-    };
-    let tells = ratio.low > 1.0 || ratio.high < 1.0;
+    let ratio = Estimate::exp_of(&logs);
+    let tells = !ratio.includes(1.0);
     Some(ExperimentEffect {
         axis: asked.axis.clone(),
         level: level.to_owned(),

@@ -9,7 +9,6 @@ use crate::progress::Progress;
 use crate::session::{self, RealTargets, Session};
 use crate::store_args::StoreArgs;
 use crate::values::some_bytes;
-use ::limits::zones::steps::FALSE_ALARM_SHARE;
 use ::limits::zones::{
     Analysis, MIN_PASSES, MIN_POSITIONS, Plan, Settings, Visit, analyse, bands, positions,
 };
@@ -122,7 +121,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         passes: arguments.passes,
         mean_bytes_per_s: analysis.mean,
         bands: bands(&analysis, &plan),
-        false_alarm_share: FALSE_ALARM_SHARE,
+        false_alarm_share: stats::STEP_FALSE_ALARM_SHARE,
         p_value: analysis.p_value,
         inner_loss: analysis.inner_loss,
         lowest: lowest.map_or_else(|| Measured::not("no position"), Measured::Value),

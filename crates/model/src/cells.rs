@@ -82,7 +82,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
             (Measured::Value(share), Measured::Value(service))
         });
     let floor = counting_error(visits);
-    let iops = widened(per_visit(|visit| visit.iops, &within), floor);
+    let iops = per_visit(|visit| visit.iops, &within).at_least(floor);
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
     Some(Cell {
         cell: last.cell.clone(),
@@ -91,7 +91,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         ios: visits.iter().map(|trial| trial.completed()).sum(),
         rerun_iops: iops,
         iops,
-        bytes_per_s: widened(per_visit(|visit| visit.bytes_per_s, &within), floor),
+        bytes_per_s: per_visit(|visit| visit.bytes_per_s, &within).at_least(floor),
         latency_ns,
         read_latency_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
         write_latency_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
@@ -167,16 +167,6 @@ fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: &[Option<f64>
 fn counting_error(visits: &[&Trial]) -> f64 {
     let requests: u64 = visits.iter().map(|trial| trial.completed()).sum();
     visits.len() as f64 / requests.max(1) as f64
-}
-
-/// The estimate with an interval of at least this half-width, as a share.
-fn widened(estimate: Estimate, least_rel: f64) -> Estimate {
-    let least = least_rel * estimate.value.abs();
-    let half_width = (estimate.high - estimate.low) / 2.0;
-    if half_width >= least {
-        return estimate;
-    }
-    Estimate::symmetric(estimate.value, least, estimate.n)
 }
 
 /// U and S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, over

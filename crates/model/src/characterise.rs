@@ -18,9 +18,7 @@ use crate::{
     DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_between, level_se_rel,
     levels_of, limits, service_time_fits, size_curves,
 };
-use record::{
-    Arrival, Cell, Environment, Estimate, Nanos, PROFILE_SCHEMA, Profile, Target, Trial, Workload,
-};
+use record::{Arrival, Cell, Environment, Nanos, PROFILE_SCHEMA, Profile, Target, Trial, Workload};
 
 /// What a profile is made of.
 #[derive(Clone, Debug)]
@@ -60,7 +58,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
     let level_se = level_se_rel(input.trials)
         .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
     for cell in &mut cells {
-        cell.rerun_iops = with_level(&cell.iops, level_se.unwrap_or(0.0));
+        cell.rerun_iops = cell.iops.with_error(level_se.unwrap_or(0.0));
     }
     let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
     // Ramps are part of the measuring time: they, too, keep the device from its owner.
@@ -99,11 +97,4 @@ fn is_plain(workload: &Workload) -> bool {
         && workload.blend.is_none()
         && workload.only_op().is_some()
         && workload.bs.len() == 1
-}
-
-/// A rate with the error of the level added to its own.
-fn with_level(rate: &Estimate, level_se_rel: f64) -> Estimate {
-    let level = level_se_rel * rate.value;
-    let se = rate.se.hypot(level);
-    Estimate::symmetric(rate.value, se * 1.96, rate.n)
 }

@@ -121,7 +121,7 @@ pub fn enough(rates: &[(f64, Estimate)], from: usize) -> usize {
         most.is_none_or(|most| {
             let least = most.scaled(ENOUGH);
             let half = 0.5 * most.value;
-            rate.value >= least.value || (rate.value >= half && !exceeds(&least, rate))
+            rate.value >= least.value || (rate.value >= half && !least.exceeds(rate))
         })
     };
     rates.iter().position(|(_, rate)| gives(rate)).unwrap_or(from).max(from)
@@ -141,11 +141,5 @@ fn knee(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
 fn gains(from: &(f64, Estimate), to: &(f64, Estimate), knee_gain: f64) -> bool {
     let doublings = libm::log2(to.0 / from.0);
     let asked = libm::pow(1.0 + knee_gain, doublings);
-    exceeds(&to.1, &from.1) && to.1.value >= asked * from.1.value
-}
-
-/// Whether one estimate is above another by more than the 95 % interval of their difference.
-fn exceeds(larger: &Estimate, smaller: &Estimate) -> bool {
-    let se = (larger.se * larger.se + smaller.se * smaller.se).sqrt();
-    larger.value - smaller.value > 1.96 * se
+    to.1.exceeds(&from.1) && to.1.value >= asked * from.1.value
 }

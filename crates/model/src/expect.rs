@@ -40,6 +40,7 @@
 use crate::monotone::{Rate, isotonic, rates, up_to_the_best};
 use crate::queueing::{birth_death_latency, mm1_response, service_rates};
 use record::{DepthCurve, Estimate, Expectation, SATURATIONS};
+use stats::SplitMix64;
 
 /// Curves drawn for an interval: its ends are then known to about 1 % of probability.
 const DRAWS: usize = 400;
@@ -59,7 +60,7 @@ pub fn expectations(curve: &DepthCurve) -> Vec<Expectation> {
     let points = up_to_the_best(rates(&curve.points));
     let measured: Vec<f64> = points.iter().map(|point| point.rate).collect();
     let fitted = isotonic(&points, &measured);
-    let mut random = Random(SEED);
+    let mut random = SplitMix64::new(SEED);
     let drawn: Vec<Vec<f64>> =
         (0..DRAWS).map(|_| drawn_rates(&points, &fitted, &mut random)).collect();
     let rates = by_depth(&points, &fitted);
@@ -93,13 +94,7 @@ fn expectation(
         bs_bytes: curve.bs_bytes,
         saturation,
         iops: saturation * max_iops,
-        latency_ns: Estimate {
-            value: value_s * 1e9,
-            low: low * 1e9,
-            high: high * 1e9,
-            se: (high - low) / 2.0 / 1.96 * 1e9,
-            n: fewest_observations,
-        },
+        latency_ns: Estimate::spanning(value_s, low, high, fewest_observations).scaled(1e9),
         mm1_response_ns: mm1_s * 1e9,
         mm1_error_rel: mm1_s / value_s - 1.0,
     })
@@ -117,29 +112,10 @@ fn by_depth(points: &[Rate], fitted: &[f64]) -> Vec<f64> {
 }
 
 /// The curve as a measurement of it might give it.
-fn drawn_rates(points: &[Rate], fitted: &[f64], random: &mut Random) -> Vec<f64> {
+fn drawn_rates(points: &[Rate], fitted: &[f64], random: &mut SplitMix64) -> Vec<f64> {
     let draw = |(point, &rate): (&Rate, &f64)| {
         (rate + random.normal() * point.se).max(LEAST_DRAWN_SHARE * rate)
     };
     let drawn: Vec<f64> = points.iter().zip(fitted).map(draw).collect();
     by_depth(points, &isotonic(points, &drawn))
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, and good enough for a few hundred draws.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A standard normal value by inversion; the middle of each of 2^52 cells, so never 0 or 1.
-    fn normal(&mut self) -> f64 {
-        let cell = (self.next() >> 12) as f64;
-        stats::normal_quantile((cell + 0.5) / (1u64 << 52) as f64)
-    }
 }

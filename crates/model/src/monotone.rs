@@ -45,8 +45,11 @@ pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     let freedom: f64 = known.iter().map(|(_, freedom)| freedom).sum();
     let pooled: f64 =
         known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / freedom.max(1.0);
-    let widening =
-        if freedom > 0.0 { stats::student_t_quantile(0.975, freedom) / 1.96 } else { 1.0 };
+    let widening = if freedom > 0.0 {
+        stats::student_t_quantile(0.975, freedom) / record::NORMAL_95
+    } else {
+        1.0
+    };
     let rate = |(point, (variance, own)): (&DepthPoint, &(f64, f64))| {
         let value = point.iops.value;
         let se = if *own > 0.0 {

@@ -103,7 +103,7 @@ pub fn level_se_between(earlier_levels: &[f64]) -> Option<f64> {
     let mean = earlier_levels.iter().sum::<f64>() / count;
     let squares: f64 = earlier_levels.iter().map(|level| (level - mean) * (level - mean)).sum();
     let variance = (squares + mean * mean) / (count - 1.0);
-    Some(variance.sqrt() * stats::student_t_quantile(0.975, count - 1.0) / 1.96)
+    Some(variance.sqrt() * stats::student_t_quantile(0.975, count - 1.0) / record::NORMAL_95)
 }
 
 /// Variance of the median of these values, from their median absolute deviation.

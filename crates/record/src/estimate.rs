@@ -1,7 +1,14 @@
 //! A value with its interval, and a value that may be missing for a reason.
+//!
+//! [`Estimate`] is the one home of interval arithmetic: code that turns ends, standard errors or
+//! shares into an interval, or combines intervals, does it by its methods.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The 0.975 quantile of the standard normal distribution: a 95 % interval reaches so many standard
+/// errors to each side (Abramowitz and Stegun 1964, table 26.5). Two decimals, as textbooks have it.
+pub const NORMAL_95: f64 = 1.96;
 
 /// A point estimate with its 95 % confidence interval, in the unit that the enclosing key states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,19 +27,83 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A symmetric interval: `value ± half_width`, from `n` observations.
+    /// `value ± half_width`, from `n` observations.
     #[must_use]
     pub fn symmetric(value: f64, half_width: f64, n: u32) -> Self {
-        Self { value, low: value - half_width, high: value + half_width, se: half_width / 1.96, n }
+        let se = half_width / NORMAL_95;
+        Self { value, low: value - half_width, high: value + half_width, se, n }
+    }
+
+    /// A normal estimate of this standard error.
+    #[must_use]
+    pub fn from_se(value: f64, se: f64, n: u32) -> Self {
+        Self { se, ..Self::symmetric(value, NORMAL_95 * se, n) }
+    }
+
+    /// An interval from `low` to `high`, which need not lie evenly around the value.
+    #[must_use]
+    pub fn spanning(value: f64, low: f64, high: f64, n: u32) -> Self {
+        Self { value, low, high, se: (high - low) / 2.0 / NORMAL_95, n }
+    }
+
+    /// An interval that is symmetric on a scale of ratios: from `value / exp(rel)` to
+    /// `value * exp(rel)`.
+    #[must_use]
+    pub fn within_ratio(value: f64, rel: f64) -> Self {
+        let factor = libm::exp(rel);
+        Self::spanning(value, value / factor, value * factor, 0)
+    }
+
+    /// The value of an estimate whose logarithm is `log`.
+    #[must_use]
+    pub fn exp_of(log: &Self) -> Self {
+        let value = libm::exp(log.value);
+        let (low, high) = (libm::exp(log.low), libm::exp(log.high));
+        Self { value, low, high, se: value * log.se, n: log.n }
+    }
+
+    /// Half of the interval's width.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
     }
 
     /// Half of the interval's width as a share of the value; infinite where the value is zero.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
-        if self.value == 0.0 {
-            return f64::INFINITY;
-        }
-        (self.high - self.low) / 2.0 / self.value.abs()
+        if self.value == 0.0 { f64::INFINITY } else { self.half_width() / self.value.abs() }
+    }
+
+    /// The standard error as a share of the value.
+    #[must_use]
+    pub fn relative_se(&self) -> f64 {
+        self.se / self.value
+    }
+
+    /// Whether the interval includes a value.
+    #[must_use]
+    pub fn includes(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Upper end of the 95 % interval of `self - other`, two independent estimates.
+    #[must_use]
+    pub fn largest_difference(&self, other: &Self) -> f64 {
+        self.value - other.value + NORMAL_95 * libm::hypot(self.se, other.se)
+    }
+
+    /// Whether this estimate exceeds another by more than the 95 % interval of their difference.
+    #[must_use]
+    pub fn exceeds(&self, other: &Self) -> bool {
+        self.value - other.value > NORMAL_95 * libm::hypot(self.se, other.se)
+    }
+
+    /// This estimate over an independent one; relative variances add, to first order.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        let ratio = self.value / other.value;
+        let se = ratio * libm::hypot(self.relative_se(), other.relative_se());
+        Self::from_se(ratio, se, self.n.min(other.n))
     }
 
     /// The same estimate in another unit: everything times `factor` (positive).
@@ -46,6 +117,15 @@ impl Estimate {
             se: self.se * factor,
             n: self.n,
         }
+    }
+
+    /// The same estimate with one more independent error, a standard error as a share of the value:
+    /// standard errors add in quadrature, and both ends move by what that adds.
+    #[must_use]
+    pub fn with_error(&self, se_rel: f64) -> Self {
+        let se = libm::hypot(self.se, se_rel * self.value);
+        let extra = NORMAL_95 * (se - self.se);
+        Self { low: self.low - extra, high: self.high + extra, se, ..*self }
     }
 
     /// The same estimate with further, independent errors: what its value would be at the ends of
@@ -62,8 +142,19 @@ impl Estimate {
             let side = if apart < 0.0 { &mut below } else { &mut above };
             *side = side.hypot(apart);
         }
-        let (low, high) = (self.value - below, self.value + above);
-        Self { low, high, se: (high - low) / (2.0 * 1.96), ..*self }
+        Self::spanning(self.value, self.value - below, self.value + above, self.n)
+    }
+
+    /// The same estimate with an interval of at least this half-width, a share of the value.
+    #[must_use]
+    pub fn at_least(&self, half_width_rel: f64) -> Self {
+        let half = half_width_rel * self.value.abs();
+        Self {
+            low: self.low.min(self.value - half),
+            high: self.high.max(self.value + half),
+            se: self.se.max(half / NORMAL_95),
+            ..*self
+        }
     }
 }
 
@@ -90,19 +181,24 @@ impl<T> Measured<T> {
     /// The value, where there is one.
     #[must_use]
     pub fn value(&self) -> Option<&T> {
+        self.known().ok()
+    }
+
+    /// The value, or the reason as an error.
+    ///
+    /// # Errors
+    /// The reason, where nothing was measured.
+    pub fn known(&self) -> Result<&T, &str> {
         match self {
-            Self::Value(value) => Some(value),
-            Self::NotMeasured { .. } => None,
+            Self::Value(value) => Ok(value),
+            Self::NotMeasured { not_measured } => Err(not_measured),
         }
     }
 
     /// The reason, where there is no value.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
-        match self {
-            Self::Value(_) => None,
-            Self::NotMeasured { not_measured } => Some(not_measured),
-        }
+        self.known().err()
     }
 }
 
@@ -111,13 +207,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_interval_is_the_same_from_its_ends_its_width_and_its_standard_error() {
+        let one = Estimate::symmetric(10.0, 1.96, 4);
+        let ends = Estimate::spanning(10.0, 8.04, 11.96, 4);
+        assert!((ends.se - 1.0).abs() < 1e-12 && Estimate { se: 1.0, ..ends } == one, "{ends:?}");
+        assert_eq!(one, Estimate::from_se(10.0, 1.0, 4));
+        assert!((one.half_width() - 1.96).abs() < 1e-12 && one.includes(11.9));
+        assert!((one.relative_half_width() - 0.196).abs() < 1e-12 && !one.includes(12.0));
+        assert!(Estimate::symmetric(0.0, 1.0, 1).relative_half_width().is_infinite());
+        let ratio = Estimate::within_ratio(10.0, 0.5);
+        assert!((ratio.low * ratio.high - 100.0).abs() < 1e-9, "{ratio:?}");
+    }
+
+    #[test]
+    fn independent_errors_add_in_quadrature() {
+        let (three, four) = (Estimate::from_se(20.0, 3.0, 5), Estimate::from_se(10.0, 4.0, 3));
+        // The difference of 10 has a standard error of 5, and 1.96 of it are 9.8.
+        assert!(three.exceeds(&four) && !three.exceeds(&four.with_error(0.2)));
+        assert!((three.largest_difference(&four) - 19.8).abs() < 1e-9);
+        let both = Estimate::from_se(100.0, 3.0, 5).with_error(0.04);
+        assert!((both.se - 5.0).abs() < 1e-9 && (both.high - 109.8).abs() < 1e-9, "{both:?}");
+        let ratio = Estimate::from_se(20.0, 0.6, 5).over(&Estimate::from_se(10.0, 0.4, 3));
+        assert!((ratio.value - 2.0).abs() < 1e-12 && (ratio.se - 0.1).abs() < 1e-9, "{ratio:?}");
+        let least = both.at_least(0.2);
+        assert!((least.low - 80.0).abs() < 1e-9 && both.at_least(0.01) == both, "{least:?}");
+    }
+
+    #[test]
     fn an_independent_error_widens_the_side_that_it_lies_on() {
         let one = Estimate::symmetric(100.0, 3.0, 5);
         let found = one.widened(&[96.0, 112.0, 105.0]);
         assert_eq!((found.value, found.low, found.n), (100.0, 95.0, 5));
         // The square root of 9 + 144 + 25.
         assert!((found.high - 113.341_7).abs() < 1e-3, "{found:?}");
-        assert!((found.se - (found.high - found.low) / 3.92).abs() < 1e-12);
         assert_eq!(one.widened(&[]), one);
     }
 }

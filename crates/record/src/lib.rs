@@ -45,7 +45,7 @@ pub use diagnosis::{
     Diagnosis, Effect, Episode, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
     Numbers, Remedy, Strategy, UtilizationLaw, Verdict, VerdictShare,
 };
-pub use estimate::{Estimate, Measured};
+pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
     DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,
     PlannedTrial, ReachedSizes,

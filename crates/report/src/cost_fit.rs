@@ -65,7 +65,7 @@ fn size_text(bytes: f64) -> String {
 
 fn micros(estimate: &Estimate) -> String {
     let time = number::time(estimate.value * 1e3);
-    let half_width = number::time((estimate.high - estimate.low) / 2.0 * 1e3);
+    let half_width = number::time(estimate.half_width() * 1e3);
     format!("{time} ± {half_width}")
 }
 

@@ -139,7 +139,7 @@ pub(crate) fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> S
 /// Value and absolute half-width in the unit of `scale` nanoseconds; the half-width has at most as
 /// many decimals as the value, and no more than it is good for.
 pub(crate) fn value_and_half_width(estimate: &Estimate, scale: f64) -> (String, String) {
-    let half_width = ((estimate.high - estimate.low) / 2.0 / scale).abs();
+    let half_width = (estimate.half_width() / scale).abs();
     let half_width = guarded(half_width, |half_width| match half_width {
         many if many >= 9.95 => digits(many.round()),
         some if some >= 0.995 => format!("{some:.1}"),

@@ -9,41 +9,43 @@
 //! autocorrelated: [`batch_means`] and [`batch_ratio`]. Visits of one cell at different moments
 //! differ by what else the device was doing: [`visits_mean`] and the stopping rule [`look`]; whether
 //! one visit by itself has gone on for long enough says [`known_to`]. Cells of a sweep lie on
-//! curves: [`weighted_line`]. What contradicts "one unchanging device" is found by [`warm_up_cut`],
-//! [`steadiness`] and [`drift`].
+//! curves: [`weighted_line`]. What contradicts "one unchanging device" is found by the functions of
+//! the module `changes`: [`steadiness`], [`drift`], [`segments`] and others.
 //!
 //! Series with a value that is not finite have no estimate: the functions return `None`.
 #![forbid(unsafe_code)]
 
 mod batch;
+mod changes;
 mod compare;
-mod drift;
 mod histogram;
 mod known;
 mod line;
 mod median;
 mod quantile;
-mod steady;
+mod random;
 mod visits;
-mod warm_up;
 
 pub use batch::{batch_means, batch_ratio};
+pub use changes::{
+    STEP_FALSE_ALARM_SHARE, Steadiness, Steps, drift, drift_across, segments, steadiness, steps,
+    warm_up_cut, warm_up_of_run, warm_up_of_visits,
+};
 pub use compare::{Level, LogRatio, common_level, holm};
-pub use drift::{drift, drift_across};
 pub use histogram::{Histogram, summarise};
 pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
 pub use median::{median, median_interval};
 pub use quantile::{chi_square_per_degree, normal_quantile, student_t_quantile};
-pub use steady::{Steadiness, steadiness};
+pub use random::SplitMix64;
 pub use visits::{Look, MIN_VISITS, look, visits_factor, visits_mean, visits_se};
-pub use warm_up::warm_up_cut;
 
 /// Probability below the upper end of a two-sided 95 % interval.
 pub(crate) const UPPER_95: f64 = 0.975;
 
 /// Arithmetic mean; NaN of nothing.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

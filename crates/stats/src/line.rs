@@ -61,9 +61,8 @@ impl Line {
     /// Lower and upper end of the 95 % interval of the line (not of a new point) at `x`.
     #[must_use]
     pub fn band(&self, x: f64) -> (f64, f64) {
-        let slope_half_width = (self.slope.high - self.slope.low) / 2.0;
-        let half_width =
-            libm::hypot(self.centre_half_width, slope_half_width * (x - self.centre_x));
+        let slope = self.slope.half_width() * (x - self.centre_x);
+        let half_width = libm::hypot(self.centre_half_width, slope);
         (self.at(x) - half_width, self.at(x) + half_width)
     }
 }

@@ -39,8 +39,7 @@ pub fn median_interval(mut values: Vec<f64>) -> Option<Estimate> {
         at_most += exactly;
     }
     let (low, high) = (*values.get(outside.checked_sub(1)?)?, *values.get(count - outside)?);
-    let se = (high - low) / 2.0 / 1.96;
-    Some(Estimate { value: median(values), low, high, se, n: count as u32 })
+    Some(Estimate::spanning(median(values), low, high, count as u32))
 }
 
 #[cfg(test)]

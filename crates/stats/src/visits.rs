@@ -84,8 +84,7 @@ pub fn visits_se(estimate: &Estimate) -> f64 {
     if estimate.n < 2 {
         return estimate.se;
     }
-    let half_width = (estimate.high - estimate.low) / 2.0;
-    half_width / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
+    estimate.half_width() / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
 }
 
 /// What [`visits_se`] is to be multiplied with so that a normal interval from it is the one of

@@ -4,35 +4,28 @@
 //! identity: it must be the same in every version. The algorithm is Blackman and Vigna's
 //! xoshiro256++ (2019), seeded by splitmix64 as its authors advise.
 
+use stats::SplitMix64;
+
 /// A stream of random numbers, the same for the same seed on every machine and in every version.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],
 }
 
-/// One step of splitmix64 (Steele, Lea, Flood 2014).
-fn splitmix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// A seed for one use out of a recorded one: `index` tells jobs, visits or streams apart.
 #[must_use]
 pub fn derive_seed(seed: u64, index: u64) -> u64 {
-    let mut state = seed ^ index.wrapping_mul(0xd134_2543_de82_ef95);
-    splitmix(&mut state);
-    splitmix(&mut state)
+    let mut random = SplitMix64::new(seed ^ index.wrapping_mul(0xd134_2543_de82_ef95));
+    random.next_u64();
+    random.next_u64()
 }
 
 impl Rng {
     /// A generator from a seed; every seed is good.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let mut state = seed;
-        Self { state: std::array::from_fn(|_| splitmix(&mut state)) }
+        let mut random = SplitMix64::new(seed);
+        Self { state: std::array::from_fn(|_| random.next_u64()) }
     }
 
     /// 64 random bits.

@@ -19,7 +19,7 @@
 //! is, no measurement of speed can tell.
 
 use super::sizes::{Choice, by_size};
-use crate::words::{NORMAL_95, change, exceeds, plus_minus, rate, times};
+use crate::words::{change, exceeds, plus_minus, rate, times};
 use record::{
     Advice, CacheMode, Cell, DropCache, Estimate, OpKind, Workload, format_bytes, format_count,
     format_rate,
@@ -186,14 +186,9 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     })
 }
 
-/// The rate with the device's cache over that without it; relative variances add, to first order.
+/// The rate with the device's cache over that without it.
 fn gain(pair: &Pair) -> Estimate {
-    let (cached, durable) = (&pair.device.iops, &pair.cached.iops);
-    let relative = |estimate: &Estimate| estimate.se / estimate.value;
-    let ratio = cached.value / durable.value;
-    let (one, other) = (relative(cached), relative(durable));
-    let half_width = NORMAL_95 * ratio * (one * one + other * other).sqrt();
-    Estimate::symmetric(ratio, half_width, cached.n.min(durable.n))
+    pair.device.iops.over(&pair.cached.iops)
 }
 
 fn larger(one: &Estimate, other: &Estimate) -> std::cmp::Ordering {
@@ -203,9 +198,7 @@ fn larger(one: &Estimate, other: &Estimate) -> std::cmp::Ordering {
 /// Whether the 95 % interval of the gain by the device's cache ends below
 /// [`PRICE_EXCLUDED_REL`].
 fn price_excluded(durable: &Cell, cached: &Cell) -> bool {
-    let se = |estimate: &Estimate| estimate.se * estimate.se;
-    let gain = cached.iops.value - durable.iops.value;
-    let highest = gain + NORMAL_95 * (se(&cached.iops) + se(&durable.iops)).sqrt();
+    let highest = cached.iops.largest_difference(&durable.iops);
     highest < PRICE_EXCLUDED_REL * durable.iops.value
 }
 

@@ -248,8 +248,7 @@ fn gain(told: &StatedEffect) -> Estimate {
         Sign::Less => (1.0 / ratio, 1.0 / told.high, 1.0 / told.low),
         Sign::Same | Sign::More => (ratio, told.low, told.high),
     };
-    let se = (high - low) / 2.0 / crate::words::NORMAL_95;
-    Estimate { value, low, high, se, n: told.effect.ratio.n }
+    Estimate::spanning(value, low, high, told.effect.ratio.n)
 }
 
 /// `1.9 times (1.8 to 2.0)`, or a percentage where that is easier to read.

@@ -10,8 +10,6 @@ use record::{
 const ENOUGH: f64 = 0.9;
 /// Disks that fill a bus by the rule of thumb (Riedel 1, Chung 7.4).
 const RULE_DISKS: u64 = 3;
-/// The interval of an estimate of blocks, in standard errors of a normal one.
-const NORMAL_95: f64 = 1.96;
 
 /// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): on the largest number of disks
 /// that was measured, is that depth within a tenth of the best?
@@ -50,9 +48,9 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
     let (_, best) = points.iter().max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
     let (rule_depth, by_rule) = *points.iter().find(|(depth, _)| *depth == disks + 1)?;
     let (enough, chosen) = *points.iter().find(|(_, rate)| rate.value >= ENOUGH * best.value)?;
-    let short = ratio(best, by_rule);
+    let short = best.over(by_rule);
     let more_needed = short.low > 1.0 && by_rule.value < ENOUGH * best.value;
-    let fewer = ratio(by_rule, chosen);
+    let fewer = by_rule.over(chosen);
     let fewer_do = enough < rule_depth && fewer.high < 1.0 / ENOUGH;
     // Between the two, the intervals cannot tell.
     if !more_needed && short.high > 1.0 / ENOUGH / ENOUGH {
@@ -78,18 +76,10 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
         gain: points
             .iter()
             .find(|(other, _)| *other == depth)
-            .map(|(_, rate)| ratio(rate, first_rate))
+            .map(|(_, rate)| rate.over(first_rate))
             .filter(|gain| gain.low > 1.0),
         price: None,
     })
-}
-
-/// One estimate over another; relative variances add, to first order.
-fn ratio(of: &Estimate, over: &Estimate) -> Estimate {
-    let value = of.value / over.value;
-    let (one, other) = (of.se / of.value, over.se / over.value);
-    let half_width = NORMAL_95 * value * libm::sqrt(one * one + other * other);
-    Estimate::symmetric(value, half_width, of.n.min(over.n))
 }
 
 /// "Three disks fill a bus; then add an adapter" (Riedel 1): the part of the path that the fewest
@@ -138,7 +128,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             because: format!(
                 "last against first tenth {} (±{})",
                 crate::words::change(1.0, 1.0 - loss.value),
-                percent((loss.high - loss.low) / 2.0)
+                percent(loss.half_width())
             ),
             against_rule: Some(
                 "rule of thumb: hot sequential files outside (Riedel 5.6); here no place is faster"
@@ -152,7 +142,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
     let slowest =
         zones.bands.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
     let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
-    let gain = ratio(&fastest.bytes_per_s, &slowest.bytes_per_s);
+    let gain = fastest.bytes_per_s.over(&slowest.bytes_per_s);
     Some(Advice {
         subject: "place of sequential files".to_owned(),
         recommendation: if first {
@@ -169,7 +159,7 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
         ),
         next_best: format!(
             "over all of the device: {}",
-            gain_text(&ratio(&fastest.bytes_per_s, &zones.mean_bytes_per_s))
+            gain_text(&fastest.bytes_per_s.over(&zones.mean_bytes_per_s))
         ),
         against_rule: (!first).then(|| {
             "rule of thumb: the outside is the start (Riedel 5.6); here it is not".to_owned()

@@ -347,10 +347,7 @@ impl Reference {
 
     /// With the error of the level that all of a profile has in common.
     pub(crate) fn widened(&self, estimate: &Estimate) -> Estimate {
-        let level = self.level_se_rel * estimate.value;
-        let se = estimate.se.hypot(level);
-        let extra = 1.96 * (se - estimate.se);
-        Estimate { low: estimate.low - extra, high: estimate.high + extra, se, ..*estimate }
+        estimate.with_error(self.level_se_rel)
     }
 }
 

@@ -8,8 +8,7 @@
 
 use super::Judged;
 use super::expected::Reference;
-use crate::words::NORMAL_95;
-use record::{Estimate, Locality, Measured, Mix, MixClass, OpKind, Verdict};
+use record::{Estimate, Locality, Measured, Mix, MixClass, NORMAL_95, OpKind, Verdict};
 
 /// Requests take at most this many times what a lone one takes.
 const HARDLY_WAITS: f64 = 1.3;

@@ -17,7 +17,9 @@ use super::interval_totals::{IntervalTotals, ratio_error};
 use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
-use record::{Alternative, Confidence, DeviceFacts, Evidence, Verdict, format_count, format_nanos};
+use record::{
+    Alternative, Confidence, DeviceFacts, Evidence, NORMAL_95, Verdict, format_count, format_nanos,
+};
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
 /// single times vary as much as their mean.
@@ -161,7 +163,7 @@ impl Segment<'_> {
 
     /// The same with a stand-in where the intervals are too few: times that vary as their mean.
     fn error_rel(&self) -> f64 {
-        self.latency_error().unwrap_or_else(|| 1.96 / self.tally.all.count().max(1.0).sqrt())
+        self.latency_error().unwrap_or_else(|| NORMAL_95 / self.tally.all.count().max(1.0).sqrt())
     }
 
     /// The verdict on this stretch by itself.

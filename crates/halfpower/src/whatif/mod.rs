@@ -357,7 +357,7 @@ fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
     let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);
     let low = value / beyond(after.value / after.low, before.value / before.low);
     let high = value * beyond(after.high / after.value, before.high / before.value);
-    Estimate { value, low, high, se: (high - low) / 3.92, n: 0 }
+    Estimate::spanning(value, low, high, 0)
 }
 
 /// What a case takes for granted, costs and is refuted by, with what was seen of it.

@@ -4,6 +4,7 @@
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
 use record::{Figure, FindingCode, Interval, Observation};
+use stats::SplitMix64;
 use std::time::{Duration, Instant};
 
 const SAMPLES: [(&str, Format); 14] = [
@@ -72,20 +73,12 @@ fn survive(bytes: &[u8], format: Option<Format>, what: &str) -> Vec<Observation>
     read
 }
 
-/// A small generator with the same numbers everywhere (Steele and others 2014, SplitMix64).
-struct Numbers(u64);
+/// Random choices, the same everywhere.
+struct Numbers(SplitMix64);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.0.next_u64() % end.max(1) as u64) as usize
     }
 }
 
@@ -133,7 +126,7 @@ fn random_changes_never_panic_and_leave_nothing_unbelievable() {
     let begin = Instant::now();
     for (number, (name, format)) in SAMPLES.into_iter().enumerate() {
         let whole = sample(name);
-        let mut numbers = Numbers(number as u64);
+        let mut numbers = Numbers(SplitMix64::new(number as u64));
         let mut usable = 0;
         for round in 0..MUTATIONS {
             let bytes = changed(&whole, &mut numbers);
@@ -233,9 +226,9 @@ fn devices_twice_and_time_that_goes_back_are_counted_and_bearable() {
 
 #[test]
 fn bytes_that_are_no_file_of_any_tool_are_refused() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers(SplitMix64::new(7));
     for length in 0..300 {
-        let bytes: Vec<u8> = (0..length).map(|_| numbers.next() as u8).collect();
+        let bytes: Vec<u8> = (0..length).map(|_| numbers.0.next_u64() as u8).collect();
         for format in Format::ALL {
             assert!(read(&[&bytes], Some(format), &options()).is_err(), "{format:?} {bytes:?}");
         }

@@ -6,12 +6,10 @@
 //! a slow warm-up falls on all places alike. Within a pass rates are compared with the pass's own
 //! level, so that what all of a pass has in common is no effect of place either.
 //!
-//! Steps are found by the test in [`steps`]. The loss from the first places to the last is estimated
+//! Steps are found by the test in [`stats::steps`]. The loss from the first places to the last is estimated
 //! from fixed groups of them, not from the bands found, because a group that is chosen for being
 //! extreme is extreme. Rejected: one pass from the beginning to the end, in which time and place are
 //! one, and a straight line through the rates, which flat noise fits as well as bands do.
-
-pub mod steps;
 
 use crate::memory::shuffled;
 use record::{
@@ -34,6 +32,8 @@ const WINDOW_REQUESTS: u64 = 8;
 const WINDOW_MAX: u64 = 32 << 20;
 /// A window that takes longer than this is not waited for.
 const VISIT_MAX: Nanos = Nanos(20_000_000_000);
+/// Smallest step that is a zone of a disk, as a share of the rate (a difference of logarithms).
+const STEP_MIN: f64 = 0.005;
 /// The groups at both ends that are compared: this part of the positions.
 const END_PART: u32 = 20;
 
@@ -196,7 +196,7 @@ pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
     let mean = stats::visits_mean(&means)?;
     let levels = levels(visits, &positions, &passes);
     let mut rng = Rng::new(derive_seed(seed, u64::MAX - 13));
-    let found = steps::steps(&levels, &mut rng);
+    let found = stats::steps(&levels, STEP_MIN, |bound| rng.below(bound));
     let bounds: Vec<usize> =
         [0].into_iter().chain(found.starts.iter().copied()).chain([positions.len()]).collect();
     let bands = bounds

@@ -19,7 +19,7 @@ use super::errors::rms_near;
 use super::open::{OpenCell, OpenTable};
 use super::{PredictError, Predictor, describe, errors};
 use crate::queueing::{birth_death, mg1_response, mm1_response};
-use record::{Cell, Estimate, Mix, ModelName, Offered, OpKind, Prediction, bucket_mid};
+use record::{Cell, Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid};
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
@@ -63,11 +63,14 @@ impl Predictor {
         let means = self.means(model, mix, offered)?;
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
         let rel = self.interval(model, mix, offered, saturation);
-        let around = |value: f64| ratio_interval(value, rel);
+        let around = |value: f64| Estimate::within_ratio(value, rel);
         let p99_ns = match offered {
             Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
                 self.p99(mix, saturation).map(|p99| {
-                    ratio_interval(p99, errors::rms_p99(&self.trials).unwrap_or(rel).max(rel))
+                    Estimate::within_ratio(
+                        p99,
+                        errors::rms_p99(&self.trials).unwrap_or(rel).max(rel),
+                    )
                 })
             }
             _ => None,
@@ -86,7 +89,7 @@ impl Predictor {
             unloaded_latency_ns: around(means.alone),
             queue_ns: (means.latency - means.alone).max(0.0),
             p99_ns,
-            iops: ratio_interval(means.rate_per_s, rate_rel),
+            iops: Estimate::within_ratio(means.rate_per_s, rate_rel),
             concurrency: means.rate_per_s * means.latency / 1e9,
             utilization: means.busy.clamp(0.0, 1.0),
             saturation,
@@ -98,13 +101,13 @@ impl Predictor {
     /// Half-width of the interval as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
         let own: f64 = mix.classes.iter().map(|class| class.share * self.table.rel(class)).sum();
-        let of_mix = if mix.classes.len() > 1 { 1.96 * self.capacity.rms() } else { 0.0 };
+        let of_mix = if mix.classes.len() > 1 { NORMAL_95 * self.capacity.rms() } else { 0.0 };
         let closed = own.hypot(of_mix);
         let rel = match offered {
             Offered::Depth(_) => closed,
             Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => {
                 match rms_near(&self.trials, model, saturation) {
-                    Some(rms) => 1.96 * rms,
+                    Some(rms) => NORMAL_95 * rms,
                     // An error of the maximum moves the queue time by that over what is left.
                     None => closed / (1.0 - saturation).max(0.02),
                 }
@@ -311,11 +314,4 @@ fn rising(times_ns: Vec<f64>) -> Option<Vec<f64>> {
         1e9 / least
     };
     (!times_ns.is_empty()).then(|| times_ns.into_iter().map(rate).collect())
-}
-
-/// An interval on a scale of ratios.
-pub(crate) fn ratio_interval(value: f64, rel: f64) -> Estimate {
-    let factor = libm::exp(rel);
-    let (low, high) = (value / factor, value * factor);
-    Estimate { value, low, high, se: (high - low) / 2.0 / 1.96, n: 0 }
 }

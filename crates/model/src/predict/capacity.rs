@@ -20,7 +20,7 @@ use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
 use super::table::{Table, estimate, mix_of, straight};
 use super::{PredictError, checked};
-use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, OpKind};
+use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 
 /// Rates that differ by less are one limit.
 const SAME_LIMIT: f64 = 0.985;
@@ -194,7 +194,7 @@ impl Capacity {
         let time = self.time_ns(table, mix, table.deepest().max(1));
         let time = time.ok_or_else(|| PredictError::NotMeasured("request at all".to_owned()))?;
         let own: f64 = mix.classes.iter().map(|class| class.share * table.rel(class)).sum();
-        let of_mix = if mix.classes.len() > 1 { 1.96 * self.rms() } else { 0.0 };
+        let of_mix = if mix.classes.len() > 1 { NORMAL_95 * self.rms() } else { 0.0 };
         Ok(estimate(1e9 / time, own.hypot(of_mix)))
     }
 

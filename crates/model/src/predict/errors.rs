@@ -14,7 +14,7 @@
 
 use super::Predictor;
 use super::open::OpenCell;
-use record::{Mix, ModelName, Offered};
+use record::{Mix, ModelName, NORMAL_95, Offered};
 
 /// Parts into which the trials are split.
 const PARTS: usize = 10;
@@ -184,7 +184,7 @@ pub(super) fn rms_near(trials: &[OpenTrial], model: ModelName, saturation: f64) 
 pub(super) fn rms_p99(trials: &[OpenTrial]) -> Option<f64> {
     let ratios: Vec<f64> = trials.iter().filter_map(|trial| trial.p99_ratio).collect();
     let off = stats::median(ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect());
-    (off <= P99_ERROR_MAX).then(|| rms(ratios.into_iter())).flatten().map(|rms| 1.96 * rms)
+    (off <= P99_ERROR_MAX).then(|| rms(ratios.into_iter())).flatten().map(|rms| NORMAL_95 * rms)
 }
 
 fn rms(ratios: impl Iterator<Item = f64>) -> Option<f64> {

@@ -15,7 +15,7 @@ use crate::queueing::service_rates;
 use crate::size::only_size;
 use record::{
     Arrival, CacheMode, Cell, DepthPoint, Estimate, HistogramSnapshot, Locality, Mix, MixClass,
-    OpKind, Pattern, Workload, bucket_mid,
+    NORMAL_95, OpKind, Pattern, Workload, bucket_mid,
 };
 
 /// The largest depth of a row.
@@ -305,7 +305,9 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
         rates,
         pairs,
         measured_depth,
-        rel: best.last().map_or(1.0, |point| 1.96 * point.se / point.rate.max(f64::MIN_POSITIVE)),
+        rel: best
+            .last()
+            .map_or(1.0, |point| NORMAL_95 * point.se / point.rate.max(f64::MIN_POSITIVE)),
         scv: alone.and_then(|cell| variation(&cell.histogram)),
     })
 }

@@ -42,11 +42,11 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
 /// An estimate from its ends as factors.
 fn between(value: f64, low: f64, high: f64) -> Estimate {
     let (low, high) = (value * low, value * high);
-    Estimate { value, low, high, se: (high - low) / 3.92, n: 0 }
+    Estimate::spanning(value, low, high, 0)
 }
 
 fn around(value: f64, rel: f64) -> Estimate {
-    between(value, libm::exp(-rel), libm::exp(rel))
+    Estimate::within_ratio(value, rel)
 }
 
 /// The mix behind memory that serves a share of the reads, and its share of the requests.

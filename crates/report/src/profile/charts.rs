@@ -356,8 +356,7 @@ fn line(fit: &ServiceTimeFit) -> Vec<Point> {
         part(&fit.intercept_ns) + part(&fit.slope_ns_per_byte) * bytes
     };
     let spread = |bytes: f64| {
-        let half = |estimate: &Estimate| (estimate.high - estimate.low) / 2.0;
-        half(&fit.intercept_ns).hypot(half(&fit.slope_ns_per_byte) * bytes)
+        fit.intercept_ns.half_width().hypot(fit.slope_ns_per_byte.half_width() * bytes)
     };
     let steps = 12;
     (0..=steps)

@@ -7,7 +7,7 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
-use record::{HistogramSnapshot, Unit, bucket_high};
+use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high};
 
 /// Fewest requests beyond the end of a curve.
 const BEYOND: f64 = 10.0;
@@ -15,8 +15,6 @@ const BEYOND: f64 = 10.0;
 const STEP: f64 = 1.04;
 /// Shares from which down a curve decides the abscissa.
 const FASTEST: f64 = 0.999;
-/// Half-width of a 95 % interval in standard errors.
-const NORMAL_95: f64 = 1.96;
 
 /// The curve of a histogram: at each time the share of requests that took longer.
 fn points(histogram: &HistogramSnapshot) -> Vec<Point> {

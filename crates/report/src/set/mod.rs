@@ -236,7 +236,7 @@ fn mean(
     (centre.is_finite()).then(|| {
         let known = low.is_finite() && high.is_finite();
         let (low, high) = if known { (low, high) } else { (centre, centre) };
-        Estimate { value: centre, low, high, se: (high - low) / 2.0 / 1.96, n: values.len() as u32 }
+        Estimate::spanning(centre, low, high, values.len() as u32)
     })
 }
 
@@ -248,13 +248,7 @@ fn over_repeats(values: &[f64]) -> Option<Estimate> {
         return None;
     }
     if values.len() < REPEATS {
-        return Some(Estimate {
-            value: centre,
-            low: centre,
-            high: centre,
-            se: 0.0,
-            n: values.len() as u32,
-        });
+        return Some(Estimate::symmetric(centre, 0.0, values.len() as u32));
     }
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     let se = (squares / (count - 1.0) / count).sqrt();

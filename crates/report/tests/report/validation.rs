@@ -8,7 +8,7 @@ use record::{
 };
 
 fn between(value: f64, low: f64, high: f64) -> Estimate {
-    Estimate { value, low, high, se: (high - low) / 2.0 / 1.96, n: 12 }
+    Estimate::spanning(value, low, high, 12)
 }
 
 /// One that came to so much: what predictions that follow the device are off by, and those that do

@@ -1,34 +1,26 @@
-//! Random data from a seed: SplitMix64 (Steele, Lea, Flood 2014), and the processes made of it.
+//! Random processes from a seed.
 
-use libm::{cos, log, sqrt};
+use halfpower_stats::SplitMix64;
+use libm::{cos, sqrt};
 
 /// A stream of random numbers.
-pub struct Source(u64);
+pub struct Source(SplitMix64);
 
 impl Source {
     /// The stream of a seed; neighbouring seeds give unrelated streams.
     pub fn new(seed: u64) -> Self {
-        let mut source = Self(seed);
-        source.0 = source.bits() ^ 0x0068_616c_6670_6f77;
-        source
-    }
-
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let bits = SplitMix64::new(seed).next_u64();
+        Self(SplitMix64::new(bits ^ 0x0068_616c_6670_6f77))
     }
 
     /// Uniform in (0, 1).
     pub fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        self.0.unit()
     }
 
     /// Exponential of mean 1.
     pub fn exponential(&mut self) -> f64 {
-        -log(self.uniform())
+        self.0.exponential()
     }
 
     /// Standard normal (Box and Muller 1958).

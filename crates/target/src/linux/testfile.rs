@@ -18,6 +18,7 @@ use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_byt
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
+use stats::SplitMix64;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -285,20 +286,13 @@ fn write_all(file: BorrowedFd<'_>, mut buffer: &[u8], mut offset: u64) -> Result
     Ok(())
 }
 
-/// Fills memory with the content of the test file at `offset`: a SplitMix64 sequence (Steele, Lea,
-/// Flood 2014) whose start differs for each chunk, so that no two blocks are alike.
+/// Fills memory with the content of the test file at `offset`: a [`SplitMix64`] sequence whose
+/// start differs for each chunk, so that no two blocks are alike.
 fn fill_incompressible(buffer: &mut [u8], seed: u64, offset: u64) {
-    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |mut value: u64| {
-        value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        value ^ (value >> 31)
-    };
-    let mut state = mix(seed ^ mix(offset.wrapping_add(STEP)));
+    let place = SplitMix64::new(offset).next_u64();
+    let mut random = SplitMix64::new(SplitMix64::mix(seed ^ place));
     for word in buffer.chunks_mut(8) {
-        state = state.wrapping_add(STEP);
-        let bytes = mix(state).to_le_bytes();
-        word.copy_from_slice(&bytes[..word.len()]);
+        word.copy_from_slice(&random.next_u64().to_le_bytes()[..word.len()]);
     }
 }
 

@@ -29,6 +29,7 @@
 //! (they swallow slow noise: more than 2 % false alarms on ten correlation times), and a cubic
 //! beside each step (likewise, and it still misses a step between two eighths).
 
+use super::PartialSums;
 use crate::batch::{CORRELATION_MAX, batches_of, lag_one};
 use crate::quantile::student_t_two_sided;
 use crate::{all_finite, mean, squares};
@@ -110,11 +111,13 @@ fn without_cubic(values: &[f64]) -> Vec<f64> {
 /// The noise of at least 16 `values` that sum to zero, as the module says.
 fn noise_of(values: &[f64]) -> Noise {
     let mut residuals = without_cubic(values);
-    for before in values.len() / 8..=values.len() * 7 / 8 {
-        let others = without(values, &step_shape(values.len(), before));
-        if squares(&others, 0.0) < squares(&residuals, 0.0) {
-            residuals = others;
-        }
+    let sums = PartialSums::new(values.iter().copied().map(Some));
+    let left = |before: &usize| sums.cost(0, *before) + sums.cost(*before, values.len());
+    let places = values.len() / 8..=values.len() * 7 / 8;
+    if let Some(before) = places.min_by(|a, b| left(a).total_cmp(&left(b)))
+        && left(&before) < squares(&residuals, 0.0)
+    {
+        residuals = without(values, &step_shape(values.len(), before));
     }
     let count = values.len() as f64;
     // The fit biases r by about -(q + (q + 2) r) / k with q parameters and k batches (Marriott and

@@ -1,0 +1,158 @@
+//! Into which segments a recording falls: where the use of a device changes.
+//!
+//! One average over a night describes no moment of it. The segments are found by optimal
+//! partitioning: of all ways to cut the series, the one with the least sum of squares around the
+//! means of its pieces plus a penalty for each cut (Jackson and others 2005; the pruning that makes
+//! it fast is that of Killick, Fearnhead and Eckley 2012, PELT). It is exact, needs no number of
+//! pieces, and treats all moments alike. The noise that a cut has to beat is measured from the
+//! series itself, as the spread of differences between neighbours and, because a queue remembers,
+//! between those two and four apart, from which follow the autocorrelation and the variance of a
+//! long mean (as of an autoregression of first order): medians of absolute deviations, which a few
+//! changes do not move. The penalty is twice that of Schwarz (1978).
+//!
+//! What lasts less than a segment is none: a value that stands out from the median of its
+//! neighbourhood counts only as far as its noise explains. A disk that freezes for half a second
+//! every three is then one segment, and not forty that alternate.
+//!
+//! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges, which are what
+//! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
+//! same answer for many parameters).
+
+use super::PartialSums;
+
+/// Fewest points of a segment.
+const SEGMENT_MIN: usize = 3;
+/// Largest autocorrelation that is believed: beyond it, what lasts is a level.
+const CORRELATION_MAX: f64 = 0.85;
+/// Of so many points half of that: in a short series a few changes of level look like a long memory.
+const CORRELATION_POINTS: f64 = 20.0;
+/// How far around a point its neighbourhood goes, and how much it may stand out, in units of noise.
+const AROUND: usize = SEGMENT_MIN - 1;
+const STANDS_OUT: f64 = 3.0;
+/// The penalty for a cut, in units of Schwarz's.
+const PENALTY: f64 = 2.0;
+/// Median of the absolute value of a standard normal variable.
+const NORMAL_MEDIAN_DEVIATION: f64 = 0.674_489_75;
+
+/// First points of the segments of a series of several channels, the first of them 0; none of an
+/// empty one. Channels may miss values; noise below `noise_min` is taken to be that.
+#[must_use]
+pub fn segments<const CHANNELS: usize>(
+    points: &[[Option<f64>; CHANNELS]],
+    noise_min: f64,
+) -> Vec<usize> {
+    let count = points.len();
+    let channels: [PartialSums; CHANNELS] = std::array::from_fn(|channel| {
+        let values: Vec<Option<f64>> = points.iter().map(|point| point[channel]).collect();
+        let noise = noise(&values).max(noise_min);
+        let values = without_spikes(&without_edges(&values, noise), noise);
+        PartialSums::new(values.into_iter().map(|value| Some(value? / noise)))
+    });
+    let cost = |from: usize, to: usize| -> f64 {
+        channels.iter().map(|channel| channel.cost(from, to)).sum()
+    };
+    let penalty = PENALTY * (CHANNELS as f64 + 1.0) * libm::log(count.max(2) as f64);
+    // least[t]: the least cost of the first t points; before[t]: where its last piece begins.
+    let mut least = vec![f64::INFINITY; count + 1];
+    let mut before = vec![0; count + 1];
+    least[0] = -penalty;
+    let mut candidates: Vec<usize> = vec![0];
+    for to in 1..=count {
+        for &from in &candidates {
+            if to - from < SEGMENT_MIN && to - from < count {
+                continue;
+            }
+            let total = least[from] + cost(from, to) + penalty;
+            if total < least[to] {
+                (least[to], before[to]) = (total, from);
+            }
+        }
+        // A beginning that already costs more than the best way cannot win later.
+        candidates
+            .retain(|&from| to - from < SEGMENT_MIN || least[from] + cost(from, to) <= least[to]);
+        if least[to].is_finite() {
+            candidates.push(to);
+        }
+    }
+    let mut begins = Vec::new();
+    let mut at = count;
+    while at > 0 {
+        at = before[at];
+        begins.push(at);
+    }
+    begins.reverse();
+    begins
+}
+
+/// Values without those of intervals in which one use ended and another began: a value between its
+/// neighbours, far from both, is taken for the nearer one.
+fn without_edges(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
+    let of = |at: usize| values.get(at).copied().flatten();
+    let settled = |at: usize| {
+        let value = of(at)?;
+        let (Some(before), Some(after)) = (at.checked_sub(1).and_then(of), of(at + 1)) else {
+            return Some(value);
+        };
+        let (down, up) = (value - before, after - value);
+        let far = down.abs().min(up.abs()) > STANDS_OUT * noise;
+        match (far && down * up > 0.0, down.abs() < up.abs()) {
+            (false, _) => Some(value),
+            (true, true) => Some(before),
+            (true, false) => Some(after),
+        }
+    };
+    (0..values.len()).map(settled).collect()
+}
+
+/// Values that are no further from the median of their neighbourhood than noise explains.
+fn without_spikes(values: &[Option<f64>], noise: f64) -> Vec<Option<f64>> {
+    let around = |at: usize| -> Vec<f64> {
+        let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(values.len()));
+        values[from..to].iter().flatten().copied().collect()
+    };
+    let clamped = |(at, value): (usize, &Option<f64>)| {
+        let near = around(at);
+        let value = (*value)?;
+        if near.len() < SEGMENT_MIN {
+            return Some(value);
+        }
+        let middle = crate::median(near);
+        Some(value.clamp(middle - STANDS_OUT * noise, middle + STANDS_OUT * noise))
+    };
+    values.iter().enumerate().map(clamped).collect()
+}
+
+/// Standard deviation of a channel without its changes of level.
+fn noise(values: &[Option<f64>]) -> f64 {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let fast = spread_of_differences(&known, 1);
+    // Var(x[t+d] - x[t]) = 2 v (1 - r^d): over that of neighbours it is 1 + r for d = 2 and
+    // (1 + r)(1 + r^2) for d = 4; a mean of n has the variance v (1 + r) / (1 - r) / n.
+    let ratio = |distance| (spread_of_differences(&known, distance) / fast).powi(2);
+    let of_two = correlation(|r| 1.0 + r, ratio(2));
+    let of_four = correlation(|r| (1.0 + r) * (1.0 + r * r), ratio(4));
+    let count = known.len() as f64;
+    let believed = CORRELATION_MAX * count / (count + CORRELATION_POINTS);
+    let r = f64::midpoint(of_two, of_four).min(believed);
+    fast * (1.0 + r).sqrt() / (1.0 - r)
+}
+
+/// The autocorrelation from 0 to [`CORRELATION_MAX`] at which a rising function has a value; 0 for none.
+fn correlation(of: impl Fn(f64) -> f64, value: f64) -> f64 {
+    let (mut low, mut high) = (0.0, CORRELATION_MAX);
+    for _ in 0..30 {
+        let middle = f64::midpoint(low, high);
+        if of(middle) < value { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// Standard deviation of independent values whose neighbours at this distance differ so much.
+fn spread_of_differences(values: &[f64], distance: usize) -> f64 {
+    let differences: Vec<f64> =
+        values.windows(distance + 1).map(|window| (window[distance] - window[0]).abs()).collect();
+    if differences.len() < 2 {
+        return 0.0;
+    }
+    crate::median(differences) / NORMAL_MEDIAN_DEVIATION / std::f64::consts::SQRT_2
+}
