@@ -11,8 +11,9 @@ use crate::pap::{Hop, Stated, is_network, or_stated};
 use crate::path::conclude;
 use crate::plan::Purpose;
 use record::{
-    Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, Measured,
-    MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target, format_bytes,
+    Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, LimitedIo,
+    Measured, MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target,
+    format_bytes,
 };
 
 /// What was found for a path.
@@ -57,7 +58,9 @@ pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
     let device = device(found);
     let one = device.rap_bytes_per_s.value().copied();
     let mut path = vec![processor(found), memory(found), file_cache(found)];
-    path.extend(found.throttles.iter().filter(|limit| limit.what == "rbps").map(throttle));
+    path.extend(
+        found.throttles.iter().filter(|limit| limit.limited == LimitedIo::Rbps).map(throttle),
+    );
     let remote = found.target.filesystem.as_ref().is_some_and(is_network);
     if remote {
         path.push(network(found, &device));
@@ -455,7 +458,7 @@ mod tests {
     fn a_limit_of_a_control_group_is_on_the_path() {
         let limit = CgroupLimit {
             group: "/slow".to_owned(),
-            what: "rbps".to_owned(),
+            limited: LimitedIo::Rbps,
             major_minor: "8:0".to_owned(),
             limit_per_s: 1_000_000,
         };

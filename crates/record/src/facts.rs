@@ -1,6 +1,6 @@
 //! What is under a target, and the conditions of a measurement, as the kernel states them.
 
-use crate::Bytes;
+use crate::{Bytes, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,13 +137,74 @@ pub struct Extents {
     pub map_hash: String,
 }
 
+/// What a control group limits: one direction, in bytes or requests.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedIo {
+    /// Bytes read per second.
+    Rbps,
+    /// Bytes written per second.
+    Wbps,
+    /// Read requests per second.
+    Riops,
+    /// Write requests per second.
+    Wiops,
+}
+
+impl LimitedIo {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::Rbps, Self::Wbps, Self::Riops, Self::Wiops];
+
+    /// The limit on a direction, in bytes or else in requests.
+    #[must_use]
+    pub fn of(op: OpKind, bytes: bool) -> Self {
+        match (op, bytes) {
+            (OpKind::Read, true) => Self::Rbps,
+            (OpKind::Write, true) => Self::Wbps,
+            (OpKind::Read, false) => Self::Riops,
+            (OpKind::Write, false) => Self::Wiops,
+        }
+    }
+
+    /// The limit of a key in `io.max`; `None` for a key that is none of the four.
+    #[must_use]
+    pub fn from_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|limited| limited.key() == key)
+    }
+
+    /// Its key in `io.max`.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Rbps => "rbps",
+            Self::Wbps => "wbps",
+            Self::Riops => "riops",
+            Self::Wiops => "wiops",
+        }
+    }
+
+    /// The direction.
+    #[must_use]
+    pub fn op(self) -> OpKind {
+        if matches!(self, Self::Rbps | Self::Riops) { OpKind::Read } else { OpKind::Write }
+    }
+
+    /// Whether bytes, not requests, are limited.
+    #[must_use]
+    pub fn is_bytes(self) -> bool {
+        matches!(self, Self::Rbps | Self::Wbps)
+    }
+}
+
 /// One limit that a control group puts on our I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupLimit {
     /// The group.
     pub group: String,
-    /// What is limited: `rbps`, `wbps`, `riops`, `wiops`.
-    pub what: String,
+    /// What is limited.
+    pub limited: LimitedIo,
     /// Device numbers that it holds for.
     pub major_minor: String,
     /// The limit, in bytes or requests per second.

@@ -51,7 +51,7 @@ pub use experiment::{
     PlannedTrial, ReachedSizes,
 };
 pub use facts::{
-    CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,
+    CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, LimitedIo, Target, TargetKind,
 };
 pub use finding::{Confidence, Evidence, Finding, FindingCode, Severity};
 pub use histogram::{

@@ -232,14 +232,10 @@ fn layers_line(device: &DeviceFacts) -> String {
 fn limits_line(environment: &Environment) -> String {
     let limits = environment.cgroup_limits.iter().map(|limit| {
         let rate = limit.limit_per_s as f64;
-        let text = match limit.what.as_str() {
-            "rbps" => format!("reads {}", number::rate(rate)),
-            "wbps" => format!("writes {}", number::rate(rate)),
-            "riops" => format!("reads {}", number::per_second(rate)),
-            "wiops" => format!("writes {}", number::per_second(rate)),
-            other => format!("{other} {}", number::per_second(rate)),
-        };
-        format!("{text} on {} by control group {}", limit.major_minor, limit.group)
+        let bytes = limit.limited.is_bytes();
+        let rate = if bytes { number::rate(rate) } else { number::per_second(rate) };
+        let op = limit.limited.op().name();
+        format!("{op}s {rate} on {} by control group {}", limit.major_minor, limit.group)
     });
     limits.collect::<Vec<_>>().join("; ")
 }

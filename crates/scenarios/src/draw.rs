@@ -11,7 +11,9 @@ use crate::devices::{
 };
 use crate::dice::Dice;
 use crate::scenario::GroupLimit;
-use record::{Arrival, Bytes, EngineName, Nanos, NoteCode, OpKind, Pattern, Strategy, Verdict};
+use record::{
+    Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern, Strategy, Verdict,
+};
 use workload::Spec;
 
 /// The area of every load and every profile.
@@ -278,7 +280,10 @@ fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
     let (per_s, bytes) = ((per_s.round() as u64).max(5), dice.flip());
     let size = load.spec.bs.first().map_or(4096, |size| size.bytes.0);
     let op = if load.spec.read_percent == 0 { OpKind::Write } else { OpKind::Read };
-    GroupLimit { op, bytes, per_s: if bytes { per_s * size } else { per_s } }
+    GroupLimit {
+        limited: LimitedIo::of(op, bytes),
+        per_s: if bytes { per_s * size } else { per_s },
+    }
 }
 
 /// A tenant of a control group whose limit holds it, or does not.

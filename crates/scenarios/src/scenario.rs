@@ -16,9 +16,9 @@
 
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
 use record::{
-    Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, Nanos, OBSERVATION_SCHEMA,
-    Observation, ObservedDevice, OpInterval, OpKind, Traced, TracedOp, Workload, bucket_index,
-    hex_digest,
+    Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, LimitedIo, Nanos,
+    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, Traced, TracedOp,
+    Workload, bucket_index, hex_digest,
 };
 use simdisk::{Conditions, Passed, SimClock, SimEngine, SimHost, SimSpec};
 use std::cell::RefCell;
@@ -36,41 +36,25 @@ const STREAMS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLimit {
     /// What is limited.
-    pub op: OpKind,
-    /// Whether bytes, not requests.
-    pub bytes: bool,
+    pub limited: LimitedIo,
     /// Requests or bytes per second.
     pub per_s: u64,
 }
 
 impl GroupLimit {
-    /// Its key in `io.max`.
+    /// The limit of this key in `io.max` and value; `None` for another key.
     #[must_use]
-    pub fn what(&self) -> &'static str {
-        match (self.op, self.bytes) {
-            (OpKind::Read, false) => "riops",
-            (OpKind::Write, false) => "wiops",
-            (OpKind::Read, true) => "rbps",
-            (OpKind::Write, true) => "wbps",
-        }
-    }
-
-    /// The limit of this key and value; `None` for another key.
-    #[must_use]
-    pub fn of(what: &str, per_s: u64) -> Option<Self> {
-        let all = [OpKind::Read, OpKind::Write]
-            .into_iter()
-            .flat_map(|op| [false, true].map(|bytes| Self { op, bytes, per_s }));
-        all.into_iter().find(|limit| limit.what() == what)
+    pub fn of(key: &str, per_s: u64) -> Option<Self> {
+        Some(Self { limited: LimitedIo::from_key(key)?, per_s })
     }
 
     /// Requests per second of a load that it lets through; `None` where the load has none of that.
     #[must_use]
     pub fn lets_through(&self, workload: &Workload) -> Option<u64> {
         let reads = u64::from(workload.read_percent);
-        let percent = if self.op == OpKind::Read { reads } else { 100 - reads };
+        let percent = if self.limited.op() == OpKind::Read { reads } else { 100 - reads };
         let size: u64 = workload.bs.iter().map(|size| size.bytes.0 * u64::from(size.percent)).sum();
-        let each = if self.bytes { percent * size } else { percent * 100 };
+        let each = if self.limited.is_bytes() { percent * size } else { percent * 100 };
         (each > 0).then(|| (self.per_s.saturating_mul(10_000) / each).max(1))
     }
 }
@@ -150,7 +134,7 @@ fn identity(scenario: &Scenario<'_>) -> String {
             let limits: Vec<String> = load
                 .limits
                 .iter()
-                .map(|limit| format!("{}={}", limit.what(), limit.per_s))
+                .map(|limit| format!("{}={}", limit.limited.key(), limit.per_s))
                 .collect();
             let limit = limits.join(",");
             let (begin, end) = (load.begin.0, load.end.0);
@@ -447,7 +431,7 @@ impl<'a> ScenarioRun<'a> {
             .flat_map(|load| {
                 load.limits.iter().map(|limit| CgroupLimit {
                     group: load.name.clone(),
-                    what: limit.what().to_owned(),
+                    limited: limit.limited,
                     major_minor: "0:0".to_owned(),
                     limit_per_s: limit.per_s,
                 })

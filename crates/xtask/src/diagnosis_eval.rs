@@ -200,7 +200,7 @@ fn load_words(load: &Load) -> String {
         words.push_str(&format!(", {} bytes off", spec.misalign.0));
     }
     for limit in &load.limits {
-        words.push_str(&format!(", {}={}", limit.what(), limit.per_s));
+        words.push_str(&format!(", {}={}", limit.limited.key(), limit.per_s));
     }
     if load.write_back {
         words.push_str(", from the page cache");

@@ -587,7 +587,9 @@ impl<'a> Asked<'a> {
         let action = match &self.judged.judgement.limit {
             Some(limit) => format!(
                 "Raise {}={} of the control group {:?}.",
-                limit.what, limit.limit_per_s, limit.group
+                limit.limited.key(),
+                limit.limit_per_s,
+                limit.group
             ),
             None => {
                 "Find the cap (control group, provider's volume type, hypervisor) and raise it."

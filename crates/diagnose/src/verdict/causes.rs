@@ -86,7 +86,9 @@ fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
     if let Some(limit) = &judgement.limit {
         let claim = format!(
             "The limit {}={} of the control group {:?}.",
-            limit.what, limit.limit_per_s, limit.group
+            limit.limited.key(),
+            limit.limit_per_s,
+            limit.group
         );
         let numbers = vec![evidence("limit", limit.limit_per_s as f64, "1/s")];
         return vec![cause(CauseCode::CgroupLimit, claim, numbers)];

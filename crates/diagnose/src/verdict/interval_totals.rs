@@ -6,7 +6,7 @@
 //! operations together is used where those for each are missing. Discards and flushes are left out
 //! wherever the source keeps them apart.
 
-use record::{Figure, Interval, Misleading, Numbers, OpInterval, UtilizationLaw};
+use record::{Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
 
 /// The longest clock tick of a kernel, in seconds.
 const TICK_S: f64 = 0.01;
@@ -105,6 +105,13 @@ impl OpTally {
 }
 
 impl IntervalTotals {
+    pub(crate) fn op(&self, op: OpKind) -> &OpTally {
+        match op {
+            OpKind::Read => &self.read,
+            OpKind::Write => &self.write,
+        }
+    }
+
     /// Of one interval.
     pub(crate) fn of(interval: &Interval) -> Self {
         let seconds = interval.duration_ns as f64 / 1e9;

@@ -18,7 +18,8 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Confidence, DeviceFacts, Evidence, NORMAL_95, Verdict, format_count, format_nanos,
+    Alternative, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict, format_count,
+    format_nanos,
 };
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
@@ -180,21 +181,15 @@ impl Segment<'_> {
 
     /// A control group's limit that is reached.
     fn held_by_a_limit(&self, pin: Option<&ConstantRate>) -> Option<Judgement> {
-        let rate_of = |tally: &IntervalTotals, what: &str| {
-            let (op, bytes) = match what {
-                "riops" => (&tally.read, false),
-                "wiops" => (&tally.write, false),
-                "rbps" => (&tally.read, true),
-                "wbps" => (&tally.write, true),
-                _ => return None,
-            };
-            let sum = if bytes { op.bytes } else { op.requests };
+        let rate_of = |tally: &IntervalTotals, limited: LimitedIo| {
+            let op = tally.op(limited.op());
+            let sum = if limited.is_bytes() { op.bytes } else { op.requests };
             sum.map(|sum| sum / tally.seconds.max(1e-9))
         };
-        let rate = |what: &str| rate_of(&self.tally, what);
+        let rate = |limited| rate_of(&self.tally, limited);
         // A machine that stalls now and then is at its limit between: half of the time counts.
-        let usual = |what: &str| {
-            let each = self.series.iter().map(|one| rate_of(one, what));
+        let usual = |limited| {
+            let each = self.series.iter().map(|one| rate_of(one, limited));
             let mut rates = each.collect::<Option<Vec<f64>>>()?;
             rates.sort_by(f64::total_cmp);
             rates.get(rates.len() / 2).copied()
@@ -209,9 +204,9 @@ impl Segment<'_> {
         let most = if complete_batch { f64::INFINITY } else { AT_LIMIT.1 };
         let reached = |limit: &record::CgroupLimit| {
             let of_limit = |per_s: f64| per_s / limit.limit_per_s.max(1) as f64;
-            let share = of_limit(rate(&limit.what)?);
+            let share = of_limit(rate(limit.limited)?);
             if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
-                let usually = of_limit(usual(&limit.what)?);
+                let usually = of_limit(usual(limit.limited)?);
                 return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usually).then_some(usually);
             }
             (AT_LIMIT.0..=most).contains(&share).then_some(share)
@@ -227,7 +222,7 @@ impl Segment<'_> {
             .min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
             .filter(|(_, share)| *share <= AT_LIMIT.1 || by_process().is_none())
             .or_else(by_process)?;
-        let total = rate(&limit.what)? / limit.limit_per_s.max(1) as f64;
+        let total = rate(limit.limited)? / limit.limit_per_s.max(1) as f64;
         let beside = total > AT_LIMIT.1;
         if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() && !beside {
             // Nobody waits longer than the device works: the load happens to be that large.
@@ -249,7 +244,7 @@ impl Segment<'_> {
                 "The control group {:?} may do {}/s ({}){done}.",
                 limit.group,
                 format_count(limit.limit_per_s as f64),
-                limit.what
+                limit.limited.key()
             ),
         )
         .with("rate over the limit", share, "share");
@@ -278,8 +273,8 @@ impl Segment<'_> {
 
     /// What a process does over a limit, where that is about the whole of it.
     fn process_at(&self, limit: &record::CgroupLimit) -> Option<f64> {
-        let op = if limit.what.starts_with('r') { &self.tally.read } else { &self.tally.write };
-        let size = if limit.what.ends_with("bps") { op.request_bytes()? } else { 1.0 };
+        let op = self.tally.op(limit.limited.op());
+        let size = if limit.limited.is_bytes() { op.request_bytes()? } else { 1.0 };
         let per_s = |count: f64| count * size / self.tally.seconds.max(1e-9);
         let processes = &self.around.traced.as_ref()?.processes;
         let shares = processes

@@ -8,7 +8,7 @@ use super::DiagnoseArgs;
 use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use clap::Parser;
-use record::{Bytes, EngineName, Nanos, OpKind};
+use record::{Bytes, EngineName, LimitedIo, Nanos, OpKind};
 use scenarios::{GroupLimit, ScenarioLoad};
 use simdisk::SimSpec;
 use workload::Spec;
@@ -79,7 +79,7 @@ pub(super) fn load(
         let only = workload.only_op();
         let why = || wrong("limit= takes a load of reads or of writes alone".to_owned());
         let op: OpKind = only.ok_or_else(why)?;
-        limits.push(GroupLimit { op, bytes: false, per_s });
+        limits.push(GroupLimit { limited: LimitedIo::of(op, false), per_s });
     }
     let end = length.map_or(arguments.length, |length| from.plus(length));
     if from >= arguments.length || end <= from {

@@ -300,7 +300,7 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     } else {
         let all: Vec<String> = found
             .iter()
-            .map(|limit| format!("{} {} {}/s", limit.group, limit.what, limit.limit_per_s))
+            .map(|limit| format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s))
             .collect();
         format!("{version}, in force: {}", all.join("; "))
     };

@@ -10,22 +10,20 @@
 use crate::linux::device::numbers_of;
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
-use record::{CgroupLimit, DeviceFacts};
+use record::{CgroupLimit, DeviceFacts, LimitedIo};
 use std::path::{Path, PathBuf};
 
 /// The files of version 1 and what they limit.
-pub(crate) const V1_FILES: [(&str, &str); 4] = [
-    ("blkio.throttle.read_bps_device", "rbps"),
-    ("blkio.throttle.write_bps_device", "wbps"),
-    ("blkio.throttle.read_iops_device", "riops"),
-    ("blkio.throttle.write_iops_device", "wiops"),
+pub(crate) const V1_FILES: [(&str, LimitedIo); 4] = [
+    ("blkio.throttle.read_bps_device", LimitedIo::Rbps),
+    ("blkio.throttle.write_bps_device", LimitedIo::Wbps),
+    ("blkio.throttle.read_iops_device", LimitedIo::Riops),
+    ("blkio.throttle.write_iops_device", LimitedIo::Wiops),
 ];
 /// The controller of I/O in version 1, where hierarchies are named by their controllers.
 const IO_CONTROLLER: &str = "blkio";
 /// The same of processor time.
 const CPU_CONTROLLER: &str = "cpu";
-/// What io.max of version 2 limits.
-const V2_KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
 
 /// Our group in one hierarchy: where it is mounted, and its path below that.
 struct Group {
@@ -54,10 +52,10 @@ pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
         }
     }
     if let Some(group) = our_group(roots, Version::One, IO_CONTROLLER) {
-        for (file, what) in V1_FILES {
+        for (file, limited) in V1_FILES {
             let file = group.directory(roots, &group.path).join(file);
             let lines = text(&file).unwrap_or_default();
-            found.extend(lines.lines().filter_map(|line| v1_limit(line, what, &group.path)));
+            found.extend(lines.lines().filter_map(|line| v1_limit(line, limited, &group.path)));
         }
     }
     found.retain(|limit| devices.contains(&limit.major_minor));
@@ -141,22 +139,22 @@ pub(crate) fn v2_limits(line: &str, group: &Path) -> Vec<CgroupLimit> {
         .filter_map(|word| {
             let (key, value) = word.split_once('=')?;
             let limit_per_s = value.parse().ok()?;
-            V2_KEYS.contains(&key).then(|| limit(group, key, device, limit_per_s))
+            Some(limit(group, LimitedIo::from_key(key)?, device, limit_per_s))
         })
         .collect()
 }
 
 /// `8:0 1048576`.
-pub(crate) fn v1_limit(line: &str, what: &str, group: &Path) -> Option<CgroupLimit> {
+pub(crate) fn v1_limit(line: &str, limited: LimitedIo, group: &Path) -> Option<CgroupLimit> {
     let (device, value) = line.split_once(' ')?;
     let limit_per_s = value.trim().parse().ok()?;
-    Some(limit(group, what, device, limit_per_s))
+    Some(limit(group, limited, device, limit_per_s))
 }
 
-fn limit(group: &Path, what: &str, device: &str, limit_per_s: u64) -> CgroupLimit {
+fn limit(group: &Path, limited: LimitedIo, device: &str, limit_per_s: u64) -> CgroupLimit {
     CgroupLimit {
         group: group.to_string_lossy().into_owned(),
-        what: what.to_owned(),
+        limited,
         major_minor: device.to_owned(),
         limit_per_s,
     }
@@ -188,7 +186,7 @@ mod tests {
     fn short(limits: &[CgroupLimit]) -> Vec<String> {
         limits
             .iter()
-            .map(|l| format!("{} {} {}={}", l.group, l.major_minor, l.what, l.limit_per_s))
+            .map(|l| format!("{} {} {}={}", l.group, l.major_minor, l.limited.key(), l.limit_per_s))
             .collect()
     }
 

@@ -58,18 +58,17 @@ pub fn environment_findings(environment: &Environment) -> Vec<Finding> {
 
 fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     let per_s = limit.limit_per_s as f64;
-    let (what, rate) = match limit.what.as_str() {
-        "rbps" => ("reads", format_rate(per_s)),
-        "wbps" => ("writes", format_rate(per_s)),
-        "riops" => ("reads", format!("{} requests/s", format_count(per_s))),
-        _ => ("writes", format!("{} requests/s", format_count(per_s))),
+    let op = limit.limited.op().name();
+    let (unit, rate) = if limit.limited.is_bytes() {
+        ("bytes/s", format_rate(per_s))
+    } else {
+        ("requests/s", format!("{} requests/s", format_count(per_s)))
     };
-    let unit = if limit.what.ends_with("bps") { "bytes/s" } else { "requests/s" };
     Finding::new(
         FindingCode::CgroupLimit,
         Severity::Warning,
         format!(
-            "The control group {:?} limits {what} on device {} to {rate}: a rate near it is the \
+            "The control group {:?} limits {op}s on device {} to {rate}: a rate near it is the \
              limit's, not the disk's.",
             limit.group, limit.major_minor
         ),
@@ -159,6 +158,7 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::LimitedIo;
     use testkit::Fake;
 
     fn machine() -> Fake {
@@ -223,14 +223,14 @@ mod tests {
 
     #[test]
     fn a_limit_of_a_control_group_is_a_finding_in_its_own_unit() {
-        let limit = |what: &str| CgroupLimit {
+        let limit = |limited| CgroupLimit {
             group: "/g".to_owned(),
-            what: what.to_owned(),
+            limited,
             major_minor: "8:0".to_owned(),
             limit_per_s: 2_000_000,
         };
         let environment = Environment {
-            cgroup_limits: vec![limit("rbps"), limit("wiops")],
+            cgroup_limits: vec![limit(LimitedIo::Rbps), limit(LimitedIo::Wiops)],
             ..Environment::default()
         };
         let findings = environment_findings(&environment);

@@ -87,7 +87,7 @@ impl Conditions {
         self.add("merging off", environment.nomerges.map(|value| value.to_string()));
         self.add("write cache", some(&environment.write_cache));
         for limit in &environment.cgroup_limits {
-            let text = format!("{} {} {}/s", limit.group, limit.what, limit.limit_per_s);
+            let text = format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s);
             self.add("I/O limit", Some(text));
         }
     }

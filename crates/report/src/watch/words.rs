@@ -92,15 +92,13 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
     let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
         let row = of(&limit.major_minor)?;
         let per_s = limit.limit_per_s as f64;
-        let (what, rate) = match limit.what.as_str() {
-            "rbps" => ("reads", number::rate(per_s)),
-            "wbps" => ("writes", number::rate(per_s)),
-            "riops" => ("reads", number::per_second(per_s)),
-            _ => ("writes", number::per_second(per_s)),
-        };
+        let bytes = limit.limited.is_bytes();
+        let rate = if bytes { number::rate(per_s) } else { number::per_second(per_s) };
         Some(format!(
-            "limit: control group {} may do {what} on {} at {rate} and no more",
-            limit.group, row.device.name
+            "limit: control group {} may do {}s on {} at {rate} and no more",
+            limit.group,
+            limit.limited.op().name(),
+            row.device.name
         ))
     });
     limits.collect()

@@ -290,7 +290,7 @@ fn a_limit_of_a_control_group_and_a_recording_are_said_at_the_top() {
     let mut data = known();
     data.context.cgroup_limits = vec![CgroupLimit {
         group: "/db\x1b[31m".to_owned(),
-        what: "riops".to_owned(),
+        limited: record::LimitedIo::Riops,
         major_minor: "254:0".to_owned(),
         limit_per_s: 85_000,
     }];

@@ -6,8 +6,8 @@
 
 use super::percent;
 use record::{
-    CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, format_count,
-    format_rate,
+    CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, OpKind, Severity, Trial,
+    format_count, format_rate,
 };
 
 /// Share of a limit from which on a rate is the limit's. A throttle lets small bursts through and
@@ -25,12 +25,12 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         limits.iter().filter_map(with_share).max_by(|one, other| one.1.total_cmp(&other.1));
     let (limit, share) = nearest?;
     let (what, rate) = limited(trial, limit)?;
-    let text = |value: f64| match limit.what.as_str() {
-        "rbps" | "wbps" => format_rate(value),
-        _ => format!("{}/s", format_count(value)),
+    let bytes = limit.limited.is_bytes();
+    let text = |value: f64| {
+        if bytes { format_rate(value) } else { format!("{}/s", format_count(value)) }
     };
     let asked = text(limit.limit_per_s as f64);
-    let unit = if limit.what.ends_with("bps") { "bytes/s" } else { "/s" };
+    let unit = if bytes { "bytes/s" } else { "/s" };
     let place =
         format!("The control group {:?} limits {what} on {}", limit.group, limit.major_minor);
     let (severity, claim) = if share >= AT_LIMIT {
@@ -63,10 +63,10 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
 /// What a limit holds back and the rate of that; `None` where nothing of the kind was asked for.
 fn limited(trial: &Trial, limit: &CgroupLimit) -> Option<(&'static str, f64)> {
     let result = &trial.result;
-    let (what, direction): (&str, &DirectionResult) = match limit.what.as_str() {
-        "rbps" | "riops" => ("reads", result.read.as_ref()?),
-        _ => ("writes", result.write.as_ref()?),
+    let (what, direction): (&str, &DirectionResult) = match limit.limited.op() {
+        OpKind::Read => ("reads", result.read.as_ref()?),
+        OpKind::Write => ("writes", result.write.as_ref()?),
     };
-    let rate = if limit.what.ends_with("bps") { direction.bytes_per_s } else { direction.iops };
+    let rate = if limit.limited.is_bytes() { direction.bytes_per_s } else { direction.iops };
     Some((what, rate))
 }

@@ -14,7 +14,7 @@ use super::step::Span;
 use crate::linux::cgroup::{V1_FILES, v1_limit, v2_limits};
 use crate::linux::mounts::read_mounts;
 use crate::linux::roots::{Roots, text};
-use record::CgroupLimit;
+use record::{CgroupLimit, LimitedIo};
 use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
@@ -60,8 +60,8 @@ fn walk_all(roots: &Roots) -> Vec<CgroupLimit> {
     found
 }
 
-fn order(limit: &CgroupLimit) -> (&str, &str, &str, u64) {
-    (&limit.group, &limit.major_minor, &limit.what, limit.limit_per_s)
+fn order(limit: &CgroupLimit) -> (&str, &str, LimitedIo, u64) {
+    (&limit.group, &limit.major_minor, limit.limited, limit.limit_per_s)
 }
 
 #[derive(Clone, Copy)]
@@ -105,9 +105,9 @@ impl Walk {
 
 fn version_1(directory: &Path, group: &Path) -> Vec<CgroupLimit> {
     let mut found = Vec::new();
-    for (file, what) in V1_FILES {
+    for (file, limited) in V1_FILES {
         let lines = text(&directory.join(file)).unwrap_or_default();
-        found.extend(lines.lines().filter_map(|line| v1_limit(line, what, group)));
+        found.extend(lines.lines().filter_map(|line| v1_limit(line, limited, group)));
     }
     found
 }
@@ -156,7 +156,13 @@ mod tests {
 
     fn short(limits: &[CgroupLimit]) -> Vec<String> {
         let text = |limit: &CgroupLimit| {
-            format!("{} {} {}={}", limit.group, limit.major_minor, limit.what, limit.limit_per_s)
+            format!(
+                "{} {} {}={}",
+                limit.group,
+                limit.major_minor,
+                limit.limited.key(),
+                limit.limit_per_s
+            )
         };
         limits.iter().map(text).collect()
     }

@@ -2,7 +2,8 @@
 
 use super::{GIB, KIB};
 use record::{
-    Bytes, CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, Target, TargetKind,
+    Bytes, CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, LimitedIo, Target,
+    TargetKind,
 };
 
 pub fn virtual_disk() -> DeviceFacts {
@@ -112,7 +113,7 @@ pub fn environment() -> Environment {
 pub fn limited() -> CgroupLimit {
     CgroupLimit {
         group: "/system.slice/db.service".into(),
-        what: "riops".into(),
+        limited: LimitedIo::Riops,
         major_minor: "254:0".into(),
         limit_per_s: 20_000,
     }
