@@ -2,10 +2,10 @@
 
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
-use crate::session::VERSION;
 use crate::store_args::StoreArgs;
 use ::diagnose::{Program, settings};
 use clap::Args;
+use session::VERSION;
 
 /// `halfpower advise`.
 #[derive(Debug, Args)]

@@ -8,7 +8,6 @@
 
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
-use crate::session::VERSION;
 use crate::store_args::{LAST, StoreArgs};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -19,6 +18,7 @@ use record::{
 };
 use report::TraceLine;
 use serde_json::{Deserializer, Value};
+use session::VERSION;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::{Store, StoreError};

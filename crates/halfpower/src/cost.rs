@@ -3,7 +3,6 @@
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
 use crate::profiles;
-use crate::session::VERSION;
 use crate::store_args::{LAST, StoreArgs};
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
@@ -11,6 +10,7 @@ use ::limits::pap::rate_of;
 use anyhow::anyhow;
 use clap::Args;
 use record::Bytes;
+use session::VERSION;
 use store::Store;
 
 /// The currency where the user names none, as the papers'.

@@ -7,9 +7,10 @@
 
 use crate::failure::UsageError;
 use crate::progress::Progress;
-use crate::session::{self, Session, VERSION};
-use experiment::{CostFitPlan, cost_findings, cost_lines};
+use plan::{CostFitPlan, cost_findings, cost_lines};
 use record::{COST_FIT_SCHEMA, CostFit, Workload};
+use session::Display;
+use session::{self, Session, VERSION};
 
 /// What progress calls it.
 const PHASE: &str = "cost fit";
@@ -39,7 +40,7 @@ pub(crate) fn measure(
             session.read_into_cache(visit.offset_bytes, plan.area())?;
         }
         let (total, number) = plan.progress();
-        let what = session::describe(&visit);
+        let what = plan::describe(&visit);
         progress.show(PHASE, (number - 1) as f64 / total as f64, &what);
         let trial = session.trial(&visit, seed, &mut |_| ())?;
         plan.observe(&visit, &trial);

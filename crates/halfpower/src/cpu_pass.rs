@@ -15,12 +15,12 @@
 
 use crate::failure;
 use crate::progress::Progress;
-use crate::session::Session;
 use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker};
 use record::{
     CacheMode, Confidence, CpuUpper, Estimate, Finding, FindingCode, Measured, Nanos, Severity,
     StopRules, Trial, Workload,
 };
+use session::{Display, Session};
 use std::time::Duration;
 use workload::derive_seed;
 
@@ -127,9 +127,9 @@ enum PassError {
     Load(anyhow::Error),
 }
 
-impl From<anyhow::Error> for PassError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Load(error)
+impl From<session::SessionError> for PassError {
+    fn from(error: session::SessionError) -> Self {
+        Self::Load(error.into())
     }
 }
 
@@ -161,7 +161,7 @@ fn pass(
             slices.extend(tap.take_span().and_then(|span| load_slice(&trial, span)));
         }
         if workload.writes() && !workload.cache.direct() {
-            session.write_back().map_err(anyhow::Error::from)?;
+            session.flush()?;
         }
         idle = idle.plus(&idle_slice(&soaker, length));
         if !slices.is_empty() {

@@ -370,9 +370,9 @@ fn is_random_loop(cell: &Cell, op: OpKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Session, simulated};
-    use experiment::{Amount, LoadSpec};
+    use plan::{Amount, LoadSpec};
     use record::{Bytes, FindingCode};
+    use session::{Session, simulated};
     use std::sync::Arc;
 
     const AREA: Bytes = Bytes(1 << 30);
@@ -429,7 +429,7 @@ mod tests {
             let level = gauge.look(&predictor, look, &mut |workload, seed| {
                 assert!(look != Look::BeforeOpen || !workload.writes());
                 visits += 1;
-                session.trial(workload, seed, &mut |_| ())
+                Ok(session.trial(workload, seed, &mut |_| ())?)
             });
             let level = level.unwrap().unwrap();
             assert!((level.reads * 1.25 - 1.0).abs() < 0.05, "{look:?}: {level:?}");
@@ -476,7 +476,7 @@ mod tests {
         let mut gauge = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
         gauge
             .look(&predictor, Look::Whole, &mut |workload, seed| {
-                session.trial(workload, seed, &mut |_| ())
+                Ok(session.trial(workload, seed, &mut |_| ())?)
             })
             .unwrap();
         // Six visits to each: at 2/3 and three times 1, over 11/12. One in the profile, six now.
@@ -524,7 +524,7 @@ mod tests {
         let mut reads = DriftProbe::new(&cells, &predictor, false, 7).unwrap();
         let level = reads.look(&predictor, Look::Whole, &mut |workload, seed| {
             assert!(!workload.writes());
-            session.trial(workload, seed, &mut |_| ())
+            Ok(session.trial(workload, seed, &mut |_| ())?)
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.reads.to_bits(), level.writes.to_bits());
@@ -536,7 +536,7 @@ mod tests {
         let mut gauge = DriftProbe::new(&closed, &Predictor::of_cells(&closed), true, 7).unwrap();
         let level = gauge.look(&predictor, Look::Whole, &mut |workload, seed| {
             assert!(workload.arrival == Arrival::Closed);
-            session.trial(workload, seed, &mut |_| ())
+            Ok(session.trial(workload, seed, &mut |_| ())?)
         });
         let level = level.unwrap().unwrap();
         assert_eq!(level.open.to_bits(), level.alone.to_bits());

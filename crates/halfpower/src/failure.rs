@@ -1,13 +1,10 @@
 //! From an error to the exit code of the program's contract.
 
-use anyhow::anyhow;
 use engine::EngineError;
-use record::Trial;
+use session::SessionError;
 use simdisk::SpecError;
-use std::collections::BTreeSet;
 use store::StoreError;
 use target::TargetError;
-use trial::TrialError;
 use workload::{BuildError, DesignError};
 
 /// Flags or their values do not fit.
@@ -34,32 +31,9 @@ pub(crate) struct Refusal(pub(crate) String);
 #[error("interrupted: {0}")]
 pub(crate) struct Interruption(pub(crate) String);
 
-/// The error for trials of which no request at all came back well, as where a device is gone:
-/// what failed is kept, but there is no result to print.
-pub(crate) fn nothing_completed(trials: &[Trial]) -> Option<anyhow::Error> {
-    let directions = || trials.iter().flat_map(Trial::directions);
-    let failed: u64 = directions().map(|direction| direction.errors).sum();
-    let short: u64 = directions().map(|direction| direction.short).sum();
-    if failed + short == 0 || directions().any(|direction| direction.ios > 0) {
-        return None;
-    }
-    let target = trials.first().and_then(|trial| trial.targets.first());
-    let path = target.map_or("the target", |target| &target.path);
-    let kinds: BTreeSet<&str> = directions()
-        .flat_map(|direction| &direction.error_kinds)
-        .map(|kind| kind.message.as_str())
-        .collect();
-    let kinds: Vec<&str> = kinds.into_iter().collect();
-    let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    Some(anyhow!(
-        "no request to {path:?} completed: {failed} failed{what} and {short} transferred less than \
-         asked; it is broken, gone or was truncated: look at the kernel log (dmesg)"
-    ))
-}
-
 /// Whether a trial ended because it was told to.
 pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(TrialError::Interrupted))
+    error.downcast_ref().is_some_and(SessionError::interrupted)
 }
 
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
@@ -67,6 +41,9 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         if let Some(host) = cause.downcast_ref::<TargetError>() {
             return host.exit_code();
+        }
+        if let Some(session) = cause.downcast_ref::<SessionError>() {
+            return session.exit_code();
         }
         if cause.is::<BuildError>() || cause.is::<SpecError>() || cause.is::<UsageError>() {
             return USAGE;

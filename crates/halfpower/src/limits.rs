@@ -7,8 +7,7 @@
 use crate::failure::{self, Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::session::{self, RealTargets, Session};
-use crate::store_args::StoreArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::{nanos, some_bytes};
 use ::limits::bus::{self, Answer};
 use ::limits::components::{self, Found, Peaks};
@@ -22,6 +21,8 @@ use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Finding, FindingCode, HalfPower, LIMITS_SCHEMA,
     LimitsRun, Measured, MemoryTests, Nanos, PathComponent, Profile, Severity, Trial, format_rate,
 };
+use session::Display;
+use session::{self, RealTargets, Session};
 use simdisk::{Raid, SimKind, SimSpec};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -95,7 +96,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let store = open_store(&arguments.keeping, arguments.no_save)?;
     let machines = match simulated {
         Some(spec) => Machines::simulated(&spec, seed, stop)?,
         None => Machines::real(arguments, seed, stop, &mut progress)?,
@@ -178,15 +179,9 @@ impl Machines {
         for cache in [CacheMode::Device, CacheMode::All] {
             targets.open_mode(cache, write)?;
         }
-        let prepared =
-            targets.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-        if prepared.is_err() {
-            progress.clear();
-        }
-        prepared?;
         let alignment = targets.alignment();
         let (number, shared) = apart(&targets);
-        let all = targets.into_session(EngineName::IoUring, seed, stop);
+        let all = targets.into_session(EngineName::IoUring, seed, stop, progress)?;
         let turns = all
             .target()
             .device
@@ -257,9 +252,7 @@ impl Run<'_> {
         let answers = self.trials(profile.is_none())?;
         self.progress.clear();
         let trials: Vec<Trial> = answers.iter().map(|(_, trial)| trial.clone()).collect();
-        if let Some(error) = failure::nothing_completed(&trials) {
-            return Err(error);
-        }
+        session::something_completed(&trials)?;
         let run = self.document(id, time, memory, &answers, profile.as_ref());
         self.keep(|store| store.add_document(&run));
         let text = if self.arguments.json {
@@ -269,7 +262,7 @@ impl Run<'_> {
         };
         output::print(&text)?;
         if let Some(error) = self.unsaved {
-            return Err(error).context(session::NOT_SAVED);
+            return Err(error).context(NOT_SAVED);
         }
         Ok(Verdict::of(run.findings.iter().all(|finding| finding.severity < Severity::Invalid)))
     }
@@ -343,7 +336,7 @@ impl Run<'_> {
         let mut answers = Vec::new();
         while let Some(planned) = plan.next_trial() {
             let (total, number) = plan.progress();
-            let what = session::describe(&planned.workload);
+            let what = plan::describe(&planned.workload);
             self.progress.show("measure", (number - 1) as f64 / total as f64, &what);
             let trial = match self.trial(&planned) {
                 Err(error) if failure::is_interrupted(&error) => {
@@ -370,7 +363,7 @@ impl Run<'_> {
         let trial = session.trial(&planned.workload, planned.seed, &mut |_| ())?;
         if cached && planned.workload.only_op().is_none_or(|op| op != record::OpKind::Read) {
             // What was written to memory is not to disturb the next trial.
-            session.write_back()?;
+            session.flush()?;
         }
         Ok(trial)
     }

@@ -33,10 +33,8 @@ mod reports;
 mod run;
 mod run_args;
 mod run_spec;
-mod session;
 mod signals;
 mod store_args;
-mod stuck_threads;
 mod sweep;
 mod trace;
 mod tracing;
@@ -82,7 +80,7 @@ fn main() -> ExitCode {
             ExitCode::from(code)
         }
     };
-    if let Some(text) = stuck_threads::kept() {
+    if let Some(text) = session::stuck_threads::warning() {
         output::say(&format!("halfpower: {}", report::escape(&text)));
     }
     code

@@ -5,9 +5,10 @@
 //! written past it wherever that can be done, whatever cache the measured run goes through.
 
 use crate::progress::Progress;
-use crate::session::{self, Session};
-use experiment::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan};
+use plan::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan};
 use record::{CacheMode, EngineName, Preconditioning, Workload, format_bytes};
+use session::Display;
+use session::{self, Session};
 use workload::derive_seed;
 
 /// What progress calls it.
@@ -45,7 +46,7 @@ pub(crate) fn run(
         } else {
             let last = plan.outcome(&done).round_iops.last().copied();
             let rate = last.map_or(String::new(), |rate| format!(", last {rate:.0}/s"));
-            let what = session::describe(plan.round());
+            let what = plan::describe(plan.round());
             format!("round {number} of at most {MAX_ROUNDS}{rate}, {what}")
         };
         let share = number as f64 / (MAX_ROUNDS + 1) as f64;

@@ -5,19 +5,20 @@ use crate::failure::UsageError;
 use crate::output::{self, Verdict};
 use crate::profiles::{open_again, saved};
 use crate::progress::Progress;
-use crate::session::{self, VERSION};
 use crate::store_args::StoreArgs;
 use crate::values::{Mix as Sizes, mix, nanos, percent};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use experiment::LoadSpec;
 use model::{DataSheet, DriftFactors, PredictError, Predictor, Slo};
+use plan::LoadSpec;
 use record::{
     Bytes, Mix, ModelAccuracy, ModelName, Nanos, Objective, ObjectiveAnswer, Offered,
     PREDICTION_SCHEMA, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
     TargetKind,
 };
 use serde::Deserialize;
+use session::Display;
+use session::{self, VERSION};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -251,9 +252,9 @@ fn level_now(
     let mut session = open_again(profile, write, seed, stop, &mut progress)?;
     let (mut spent, whole) = (Nanos(0), gauge.time(Look::Whole));
     let level = gauge.look(predictor, Look::Whole, &mut |workload, seed| {
-        progress.measuring("level", &session::describe(workload), spent, whole);
+        progress.measuring("level", &plan::describe(workload), spent, whole);
         spent = spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
-        session.trial(workload, seed, &mut |_| ())
+        Ok(session.trial(workload, seed, &mut |_| ())?)
     });
     progress.clear();
     let level = level?.context(

@@ -6,10 +6,10 @@
 
 use crate::failure::UsageError;
 use crate::progress::Progress;
-use crate::session::{self, RealTargets, Session, VERSION};
 use crate::store_args::{LAST, StoreArgs};
 use ::diagnose::{DiagnoseOptions, FittedProfile, best_fit, diagnose};
 use record::{Bytes, CacheMode, Diagnosis, EngineName, Observation, ObservedDevice, Profile};
+use session::{self, RealTargets, Session, VERSION};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,10 +63,7 @@ pub(crate) fn open_again(
         return Err(UsageError(text).into());
     }
     target.open_mode(CacheMode::Device, write)?;
-    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-    progress.clear();
-    prepared?;
-    Ok(target.into_session(EngineName::IoUring, seed, stop))
+    Ok(target.into_session(EngineName::IoUring, seed, stop, progress)?)
 }
 
 /// Profiles that may stand for a device.

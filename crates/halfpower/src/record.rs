@@ -12,6 +12,7 @@ use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use clap::Args;
 use record::{Finding, FindingCode, Nanos, Observation, Severity};
+use session::Display;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

@@ -7,9 +7,10 @@
 //! a second format to read.
 
 use crate::observing::Tick;
-use crate::session::{VERSION, open_store};
 use crate::store_args::StoreArgs;
+use crate::store_args::open_store;
 use record::{Figure, Finding, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, Traced};
+use session::VERSION;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

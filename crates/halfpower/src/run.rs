@@ -7,10 +7,12 @@ use crate::output::{self, InUse, Kind, OutputFile, Verdict};
 use crate::precondition;
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::session::{self, RealTargets, Session};
+use crate::store_args::{NOT_SAVED, open_store};
 use crate::trace::TraceFile;
 use anyhow::Context;
 use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
+use session::Display;
+use session::{self, RealTargets, Session};
 use simdisk::SimSpec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,13 +37,13 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let (mut session, workload, mut store, files) = match simulated {
         Some(device) => {
             let (session, workload) = on_simulated(arguments, &device, seed, stop)?;
-            let store = session::open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let store = open_store(&arguments.results.keeping, arguments.results.no_save)?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             (session, workload, store, files)
         }
         None => {
             let (targets, workload) = open(arguments)?;
-            let store = session::open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let store = open_store(&arguments.results.keeping, arguments.results.no_save)?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let (session, workload) =
                 ready(arguments, targets, workload, seed, stop, &mut progress)?;
@@ -58,13 +60,14 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         return fit_cost(arguments, &mut session, &workload, seed, files, &mut progress);
     }
     let length = workload.runtime_ns;
-    let what = session::describe(&workload);
-    let trial = session.trial(&workload, seed, &mut |share| {
+    let what = plan::describe(&workload);
+    let trial = session.trial(&workload, seed, &mut |share: f64| {
         let spent = record::Nanos((length.0 as f64 * share.max(0.0)) as u64);
         progress.measuring("measure", &what, spent, length);
     });
     progress.clear();
-    let mut trial = or_interruption(trial, "the run has no result, nothing of it is kept")?;
+    let mut trial =
+        or_interruption(trial.map_err(Into::into), "the run has no result, nothing of it is kept")?;
     if arguments.cpu.cpu_upper {
         cpu_pass::add_upper_bound(&mut session, &workload, &mut trial, &mut progress)?;
         progress.clear();
@@ -73,13 +76,11 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let saved = store.as_mut().map_or(Ok(()), |store| store.add_trial(&trial));
     let json = output::json(&trial)?;
     let written = files.finish(&trial, &json);
-    if let Some(error) = failure::nothing_completed(std::slice::from_ref(&trial)) {
-        return Err(error);
-    }
+    session::something_completed(std::slice::from_ref(&trial))?;
     let text =
         if arguments.results.json { json } else { report::trial_text(&trial, &output::style()) };
     output::print(&text)?;
-    saved.context(session::NOT_SAVED)?;
+    saved.context(NOT_SAVED)?;
     written?;
     Ok(Verdict::of(trial.clean()))
 }
@@ -96,7 +97,7 @@ pub(crate) fn simulated_trial(
     }
     let seed = session::seed(arguments.load.seed, true);
     let (mut session, workload) = on_simulated(arguments, &device, seed, stop)?;
-    session.trial(&workload, seed, &mut |_| {})
+    Ok(session.trial(&workload, seed, &mut |_| {})?)
 }
 
 /// The session on a simulated device, and the workload that fits it.
@@ -146,7 +147,10 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
         return Err(UsageError(text.to_owned()).into());
     }
     for (flag, given) in arguments.real_only() {
-        session::refuse_for_simulated(flag, given)?;
+        if given {
+            let text = format!("{flag} means nothing for a simulated target");
+            return Err(UsageError(text).into());
+        }
     }
     Ok(Some(device.clone()))
 }
@@ -276,18 +280,13 @@ fn build(spec: &Spec, targets: &[&Target]) -> anyhow::Result<Workload> {
 /// Writes the test files and makes the session.
 fn ready(
     arguments: &RunArgs,
-    mut targets: RealTargets,
+    targets: RealTargets,
     workload: Workload,
     seed: u64,
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> anyhow::Result<(Session, Workload)> {
-    let prepared = targets.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-    if prepared.is_err() {
-        progress.clear();
-    }
-    prepared?;
-    let session = targets.into_session(workload.engine, seed, stop);
+    let session = targets.into_session(workload.engine, seed, stop, progress)?;
     if session.engine == workload.engine {
         return Ok((session, workload));
     }

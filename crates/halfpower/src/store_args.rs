@@ -1,6 +1,6 @@
 //! Where results are kept, and how the newest are named: the flag, the variable, the word.
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use record::Observation;
 use std::path::PathBuf;
@@ -8,6 +8,9 @@ use store::{Store, StoreError};
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
+
+/// What is said, with the reason, where the page is shown but the database takes no more.
+pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
 
 /// The word that stands for the newest document of a kind.
 pub(crate) const LAST: &str = "last";
@@ -34,6 +37,15 @@ impl StoreArgs {
             None => Store::default_path(),
         }
     }
+}
+
+/// The database of results.
+pub(crate) fn open_store(keeping: &StoreArgs, no_save: bool) -> anyhow::Result<Option<Store>> {
+    if no_save {
+        return Ok(None);
+    }
+    let opened = keeping.file().and_then(|path| Store::open(&path));
+    opened.map(Some).context("results cannot be saved (--no-save goes without)")
 }
 
 /// The newest recording.

@@ -3,11 +3,10 @@
 //! What is read is only read: a directory gets a test file, of which its file system may have put
 //! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole.
 
-use crate::failure::{self, Interruption, UsageError};
+use crate::failure::{Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::session::{self, RealTargets, Session};
-use crate::store_args::StoreArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::some_bytes;
 use ::limits::zones::{
     Analysis, MIN_PASSES, MIN_POSITIONS, Plan, Settings, Visit, analyse, bands, positions,
@@ -18,6 +17,8 @@ use record::{
     Bytes, CacheMode, EngineName, Finding, FindingCode, Measured, Severity, Trial, ZONES_SCHEMA,
     ZoneMap, format_bytes, format_rate,
 };
+use session::Display;
+use session::{self, RealTargets, Session};
 use simdisk::{SimKind, SimSpec};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     let simulated = session::simulated(&arguments.target)?;
     let seed = session::seed(arguments.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
     let turning = simulated.as_ref().map(turns);
     let (mut session, alignment) = match simulated {
         Some(spec) => (Session::simulated(&spec, Some(spec.size()), seed, stop), 1),
@@ -149,7 +150,7 @@ fn finish(
         false => report::zones_text(map, &output::style()),
     };
     output::print(&text)?;
-    saved.context(session::NOT_SAVED)?;
+    saved.context(NOT_SAVED)?;
     Ok(Verdict::of(map.findings.iter().all(|finding| finding.severity < Severity::Invalid)))
 }
 
@@ -167,13 +168,8 @@ fn open(
     let path = Path::new(&arguments.target);
     let mut target = RealTargets::open(&[path], &Access::ReadOnly, arguments.size, LEAST)?;
     target.open_mode(CacheMode::Device, false)?;
-    let prepared = target.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-    if prepared.is_err() {
-        progress.clear();
-    }
-    prepared?;
     let alignment = target.alignment();
-    Ok((target.into_session(EngineName::IoUring, seed, stop), alignment))
+    Ok((target.into_session(EngineName::IoUring, seed, stop, progress)?, alignment))
 }
 
 /// Makes all visits; gives also the trials behind them and why one was not kept.
@@ -190,7 +186,7 @@ fn visit(
         let what = format!("pass {}, position {}", planned.pass + 1, planned.position + 1);
         progress.show("map", (number - 1) as f64 / total as f64, &what);
         let trial = match session.trial(&planned.workload, planned.seed, &mut |_| ()) {
-            Err(error) if failure::is_interrupted(&error) => {
+            Err(error) if error.interrupted() => {
                 progress.clear();
                 let text = "a map with holes would mislead: nothing of it is kept but the trials \
                             that had finished";
@@ -211,10 +207,10 @@ fn visit(
         }
     }
     progress.clear();
-    match failure::nothing_completed(&trials) {
-        Some(error) if visits.is_empty() => Err(error),
-        _ => Ok((visits, trial_ids, unsaved)),
+    if visits.is_empty() {
+        session::something_completed(&trials)?;
     }
+    Ok((visits, trial_ids, unsaved))
 }
 
 /// What steps in the rate mean, if there are any.

@@ -54,6 +54,9 @@ pub enum ScenarioError {
     /// The run.
     #[error(transparent)]
     Run(#[from] trial::TrialError),
+    /// A profile's trial.
+    #[error(transparent)]
+    Session(#[from] session::SessionError),
     /// A device so small that no cell fits.
     #[error("no profile can be made of {0}")]
     Profile(String),

@@ -6,13 +6,12 @@
 use crate::ScenarioError;
 use crate::devices::Device;
 use crate::draw::AREA;
-use experiment::{CheckPlan, CheckSettings};
 use model::{Characterise, characterise};
+use plan::{CheckPlan, CheckSettings};
 use record::{EngineName, Profile, Target, TargetKind};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use trial::SimBackend;
 
 const SEED: u64 = 1;
 const TARGET_REL: f64 = 0.05;
@@ -61,10 +60,9 @@ fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
         filesystem: None,
         extents: None,
     };
-    let mut rig = SimBackend::new(&spec, SEED);
     let mut plan =
         CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;
-    let trials = experiment::carry_out(&mut rig, &mut plan, &target)?;
+    let trials = session::simulate(&spec, target.size_bytes, SEED, &mut plan)?.trials;
     Ok(characterise(Characterise {
         halfpower_version: String::new(),
         id: text,

@@ -5,7 +5,7 @@
 //! [`crate::Document`] does for all kinds, because nearly everything uses them.
 
 use crate::{Document, Store, StoreError};
-use record::{Profile, Target, TargetKind, Trial};
+use record::{DeviceFacts, Profile, Target, TargetKind, Trial};
 use rusqlite::{Connection, params};
 
 /// One line of the list of profiles.
@@ -173,6 +173,26 @@ impl Store {
                 })
             },
         )
+    }
+
+    /// The profiles of one disk, by its model and serial number as well, the newest first and at
+    /// most so many. Those that cannot be read are left out.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn profiles_of(
+        &self,
+        device: &DeviceFacts,
+        most: usize,
+    ) -> Result<Vec<Profile>, StoreError> {
+        let same = |other: &DeviceFacts| {
+            (&other.disk, &other.model, &other.serial)
+                == (&device.disk, &device.model, &device.serial)
+        };
+        let rows = self.profiles()?;
+        let of_disk = rows.iter().rev().filter(|row| row.device.as_ref() == Some(&device.disk));
+        let profiles = of_disk.take(most).filter_map(|row| self.profile(&row.id).ok());
+        Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
     }
 
     /// The trials that a profile rests on, in the order in which they were given with it.

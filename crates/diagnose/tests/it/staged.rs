@@ -1,7 +1,7 @@
 //! A profile and observations of simulated devices, whose truth is known.
 
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
-use experiment::{CheckPlan, CheckSettings};
+use plan::{CheckPlan, CheckSettings};
 use record::{
     Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
     TargetKind, Verdict,
@@ -10,7 +10,6 @@ use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::SimSpec;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use trial::SimBackend;
 use workload::Spec;
 
 const SECOND: u64 = 1_000_000_000;
@@ -25,7 +24,6 @@ pub(crate) static EIGHT_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| prof
 pub(crate) fn profiled(device: &str) -> FittedProfile {
     let spec = SimSpec::parse(device).unwrap();
     let area = AREA.min(spec.size());
-    let mut rig = SimBackend::new(&spec, 1);
     let target = Target {
         path: format!("sim:{device}"),
         kind: TargetKind::Simulated,
@@ -45,7 +43,7 @@ pub(crate) fn profiled(device: &str) -> FittedProfile {
         seed: 1,
     })
     .unwrap();
-    let trials = experiment::carry_out(&mut rig, &mut plan, &target).unwrap();
+    let trials = session::simulate(&spec, area, 1, &mut plan).unwrap().trials;
     let mut profile = crate::profile_of(target, &trials);
     profile.simulated = true;
     FittedProfile::new(profile)

@@ -11,8 +11,7 @@ mod source;
 use crate::failure::Interruption;
 use crate::output::{self, Kind, OutputFile, Verdict};
 use crate::profiles::Profiles;
-use crate::session;
-use crate::store_args::StoreArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::{nanos, percent};
 use anyhow::Context;
 use clap::Args;
@@ -82,15 +81,14 @@ pub(crate) fn diagnose(
     let csv = arguments.csv.as_deref();
     let csv = csv.map(|path| OutputFile::create(Kind::Moments, path, &[])).transpose()?;
     let profiles = Profiles::open(arguments.keeping.file(), arguments.profile.as_deref())?;
-    let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
     let observed = source::observations(arguments, stop)?;
     let mut text = String::new();
     let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
     for observation in &observed.observations {
         let diagnosis = profiles.diagnose(observation, false);
         if let Some(store) = &mut store {
-            keep(store, observed.new.then_some(observation), &diagnosis)
-                .context(session::NOT_SAVED)?;
+            keep(store, observed.new.then_some(observation), &diagnosis).context(NOT_SAVED)?;
         }
         let table = report::diagnosis_csv(&diagnosis);
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));

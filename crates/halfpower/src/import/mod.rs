@@ -11,13 +11,13 @@ use self::http::Server;
 use self::range::{Range, range};
 use crate::failure::Interruption;
 use crate::output::{self, Verdict};
-use crate::session::{self, VERSION};
-use crate::store_args::StoreArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::nanos;
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
 use record::{Nanos, Observation, Severity};
+use session::{self, VERSION};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub(crate) struct ImportArgs {
 
 /// Reads, keeps and prints.
 pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let mut store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
         (Some(address), Some(range)) => from_server(address, *range, arguments, stop)?,
         _ => from_files(arguments)?,
@@ -97,7 +97,7 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::
         observations.iter().try_for_each(|observation| store.add_document(observation))
     });
     output::print(&text)?;
-    saved.context(session::NOT_SAVED)?;
+    saved.context(NOT_SAVED)?;
     let severities = || observations.iter().flat_map(|it| &it.findings).map(|it| it.severity);
     Ok(Verdict::of(severities().all(|severity| severity != Severity::Invalid)))
 }

@@ -11,7 +11,6 @@ mod png;
 
 use crate::failure::UsageError;
 use crate::output::{self, InUse, Kind, OutputFile, Verdict};
-use crate::session::VERSION;
 use crate::store_args::StoreArgs;
 use crate::trace::TraceFile;
 use clap::Args;
@@ -19,6 +18,7 @@ use drawings::Drawings;
 use record::Trial;
 use report::{Kept, Story};
 use serde_json::{Value, json};
+use session::VERSION;
 use std::path::PathBuf;
 
 /// The page where nothing else is asked for.

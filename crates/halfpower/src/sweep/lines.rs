@@ -4,11 +4,9 @@
 //! line can be typed. What a combination needs and these targets do not have leaves it out with a
 //! reason; what no target could carry out is an error of the design.
 
-use super::treatments;
 use crate::cli::{Cli, Verb};
 use crate::failure::UsageError;
 use crate::run_args::RunArgs;
-use crate::session;
 use ::workload::{Combination, Design, Spec};
 use clap::Parser;
 use record::EngineName;
@@ -120,8 +118,8 @@ fn line(
         if simulated {
             return Ok(Err(format!("{name}: a file is prepared on a real target only")));
         }
-        if treatments::find(name).is_none() {
-            let known = treatments::names().join(", ");
+        if session::treatment::find(name).is_none() {
+            let known = session::treatment::names().join(", ");
             let text =
                 format!("the design {}: no preparation {name:?}; use one of {known}", design.name);
             return Err(UsageError(text).into());

@@ -11,21 +11,20 @@ mod pilot;
 mod rounding;
 mod script;
 mod stage;
-mod treatments;
 
 pub(crate) use args::SweepArgs;
 
 use crate::failure::{self, Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::session;
-use crate::store_args::LAST;
+use crate::store_args::{LAST, NOT_SAVED, open_store};
 use ::workload::{Design, PRESETS, derive_seed, preset};
 use anyhow::Context;
 use record::{
     DoneTrial, EXPERIMENT_SCHEMA, EndedBy, Experiment, Nanos, PlannedTrial, Severity, Trial,
     format_rate, hex_digest,
 };
+use session::Display;
 use stage::{Allowed, Opened, Ready, Stage};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -139,7 +138,7 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         return Ok(Verdict::Clean);
     }
     let mut progress = Progress::new();
-    let store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    let store = open_store(&arguments.keeping, arguments.no_save)?;
     let shares = opened.ready.iter().any(|ready| ready.line.shares);
     let precondition = design.precondition && !simulated;
     let workload = precondition.then(|| steady_workload(&opened.ready));
@@ -219,7 +218,7 @@ fn experiment(
     seed: u64,
     simulated: bool,
 ) -> Experiment {
-    let order = experiment::blocks_in_order(opened.ready.len(), design.blocks, design.order, seed);
+    let order = plan::blocks_in_order(opened.ready.len(), design.blocks, design.order, seed);
     let plan: Vec<PlannedTrial> = order
         .into_iter()
         .zip(0..)
@@ -230,7 +229,7 @@ fn experiment(
                 block,
                 levels: line.combination.levels.clone(),
                 workload: workload.clone(),
-                seed: experiment::trial_seed(seed, position),
+                seed: plan::trial_seed(seed, position),
                 preparation: line.preparation.clone(),
                 targets: if differ { line.targets.clone() } else { Vec::new() },
             }
@@ -284,7 +283,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
     let targets: Vec<String> =
         experiment.targets.iter().map(|target| target.path.clone()).collect();
     let mut progress = Progress::new();
-    let missing = experiment::missing(&experiment);
+    let missing = plan::missing(&experiment);
     let stage = if missing.is_empty() {
         Stage::empty(stop)
     } else {
@@ -368,7 +367,7 @@ impl<'a> Sweep<'a> {
 
     /// Runs what is missing, concludes, saves and prints.
     fn run(mut self) -> anyhow::Result<Verdict> {
-        let missing = experiment::missing(&self.experiment);
+        let missing = plan::missing(&self.experiment);
         let (mut interrupted, mut silent) = (false, false);
         let mut left: Nanos = self.longest(&missing);
         let begin = Instant::now();
@@ -423,7 +422,7 @@ impl<'a> Sweep<'a> {
         let done = total - to_do;
         let time = script::duration(left_s.max(1.0));
         let workload = &self.experiment.plan[position as usize].workload;
-        let what = session::describe(workload);
+        let what = plan::describe(workload);
         let remark = format!("{} of {total}, {time} left{last}: {what}", done + 1);
         self.progress.show("trial", done as f64 / total.max(1) as f64, &remark);
     }
@@ -452,10 +451,8 @@ impl<'a> Sweep<'a> {
         if done == 0 {
             return Err(Interruption("no trial had finished".to_owned()).into());
         }
-        if let Some(error) = failure::nothing_completed(&self.trials) {
-            return Err(error);
-        }
-        let conclusions = experiment::conclude(&self.experiment, &self.design, &self.trials);
+        session::something_completed(&self.trials)?;
+        let conclusions = plan::conclude(&self.experiment, &self.design, &self.trials);
         let mut findings = self.experiment.setup_findings.clone();
         findings.extend(conclusions.findings);
         let of_trials = diagnose::trial_findings(&self.trials, &findings);
@@ -478,7 +475,7 @@ impl<'a> Sweep<'a> {
         };
         output::print(&text)?;
         if let Some(error) = self.unsaved {
-            return Err(error).context(session::NOT_SAVED);
+            return Err(error).context(NOT_SAVED);
         }
         if cut_short {
             let kept = match &self.store {

@@ -7,6 +7,7 @@ use super::lines::{Line, Maxima};
 use super::stage::{Ready, Stage};
 use crate::progress::Progress;
 use record::{Arrival, PlannedTrial, Workload};
+use session::Display;
 
 /// Requests in progress that reach the largest rate of nearly any device.
 const DEPTH: u32 = 32;

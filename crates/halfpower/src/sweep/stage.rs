@@ -6,23 +6,21 @@
 //! equal to it, and a resumed sweep equal to one that was not interrupted.
 
 use super::lines::{LeftOut, Line};
-use super::treatments;
 use crate::failure::{self, UsageError};
 use crate::precondition;
 use crate::progress::Progress;
-use crate::session::{self, RealTargets, Session};
 use ::workload::{BuildError, Spec, check_alignment};
 use anyhow::Context;
 use record::{
     Bytes, CacheMode, EngineName, Environment, Finding, PlannedTrial, Target, TargetKind, Trial,
     Workload,
 };
+use session::{self, RealTargets, Session};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-use target::{Access, TargetError};
+use target::Access;
 
 /// What may be done to existing targets.
 #[derive(Clone, Debug)]
@@ -131,14 +129,8 @@ impl Opened {
         progress: &mut Progress,
     ) -> anyhow::Result<Stage> {
         let mut sessions = BTreeMap::new();
-        for (list, mut targets) in self.real {
-            let written =
-                targets.prepare(seed, stop, &mut |done, total| progress.preparing(done, total));
-            if written.is_err() {
-                progress.clear();
-            }
-            written?;
-            let mut session = targets.into_session(EngineName::IoUring, seed, stop);
+        for (list, targets) in self.real {
+            let mut session = targets.into_session(EngineName::IoUring, seed, stop, progress)?;
             if let Some(workload) = precondition {
                 let past = session.past_cache;
                 let outcome = precondition::run(&mut session, workload, past, seed, progress)?;
@@ -190,11 +182,11 @@ impl Place {
         let opened = RealTargets::open(&paths, &access, size, least);
         let (targets, read_only) = match opened {
             Ok(targets) => (targets, None),
-            Err(error) if writes < lines.len() && is_refusal(&error) => {
+            Err(error) if writes < lines.len() && error.exit_code() == failure::REFUSED => {
                 let targets = RealTargets::open(&paths, &Access::ReadOnly, size, least)?;
-                (targets, Some(format!("{error:#}")))
+                (targets, Some(error.to_string()))
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         };
         let writes = writes > 0 && read_only.is_none();
         Ok(Self { targets, read_only, modes: BTreeMap::new(), writes })
@@ -207,7 +199,7 @@ impl Place {
         {
             return Ok(Err(reason.clone()));
         }
-        if let Some(arm) = line.preparation.as_deref().and_then(treatments::find) {
+        if let Some(arm) = line.preparation.as_deref().and_then(session::treatment::find) {
             let facts: Vec<&Target> = self.targets.all_facts().collect();
             if let Err(reason) = arm.fits(&facts) {
                 return Ok(Err(reason));
@@ -237,17 +229,10 @@ impl Place {
     fn mode(&mut self, cache: CacheMode) -> Option<String> {
         let (targets, writes) = (&mut self.targets, self.writes);
         let opened = self.modes.entry(cache).or_insert_with(|| {
-            targets.open_mode(cache, writes).err().map(|error| format!("{error:#}"))
+            targets.open_mode(cache, writes).err().map(|error| error.to_string())
         });
         opened.clone()
     }
-}
-
-/// Whether an error is a refusal to write.
-fn is_refusal(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<TargetError>().is_some_and(|host| host.exit_code() == failure::REFUSED)
-    })
 }
 
 /// Targets that trials can be run on.
@@ -288,7 +273,7 @@ impl Stage {
         let session = self.sessions.get_mut(targets).context("a target of the plan is not open")?;
         let arm = planned.preparation.as_deref().map(|name| {
             let unknown = || UsageError(format!("this program knows no preparation {name:?}"));
-            treatments::find(name).ok_or_else(unknown)
+            session::treatment::find(name).ok_or_else(unknown)
         });
         let arm = arm.transpose()?;
         let finish = arm.map(|arm| arm.prepare(session, &planned.workload)).transpose()?;
@@ -304,9 +289,7 @@ impl Stage {
         }
         // Unless that was what the arm measured.
         if buffered && !extras.contains_key("flush_ms") {
-            let begin = Instant::now();
-            session.write_back().context("the flush after a trial failed")?;
-            extras.insert("flush_ms".to_owned(), begin.elapsed().as_secs_f64() * 1e3);
+            extras.insert("flush_ms".to_owned(), session.flush()?);
         }
         Ok((trial, extras))
     }

@@ -17,17 +17,18 @@ use crate::failure::{self, Interruption};
 use crate::output::{self, Verdict};
 use crate::profiles::{area_of, open_again, saved};
 use crate::progress::Progress;
-use crate::session::{self, Session};
-use crate::store_args::StoreArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::nanos;
 use anyhow::Context;
 use clap::Args;
-use experiment::{Amount, LoadSpec, ValidationCase, validation_cases};
 use model::{DriftFactors, Predictor};
+use plan::{Amount, LoadSpec, ValidationCase, validation_cases};
 use record::{
     Bytes, Cell, Mix, ModelName, ModelPrediction, Nanos, Offered, Profile, Severity, Trial,
     VALIDATION_SCHEMA, Validation, ValidationTrial, Workload,
 };
+use session::Display;
+use session::{self, Session};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
@@ -114,7 +115,7 @@ pub(crate) fn validate(
         budget: Nanos(0),
     };
     let mut progress = Progress::new();
-    validation.store = session::open_store(&arguments.keeping, arguments.no_save)?;
+    validation.store = open_store(&arguments.keeping, arguments.no_save)?;
     validation.session = Some(open_again(&profile, write, seed, stop, &mut progress)?);
     validation.budget = validation.gauge.as_ref().map_or(Nanos(0), |gauge| gauge.time(Look::Whole));
     let looked = validation.look(Look::Whole, &mut progress);
@@ -137,7 +138,7 @@ pub(crate) fn validate(
     let document =
         validation.document(&profile, trials.into_iter().map(Case::into_trial).collect());
     if let Some(store) = &mut validation.store {
-        store.add_document(&document).context(session::NOT_SAVED)?;
+        store.add_document(&document).context(NOT_SAVED)?;
     }
     output::document(arguments.json, &document, || {
         format!("\n{}", report::validation_text(&document, &output::style()))
@@ -317,8 +318,8 @@ impl Run<'_> {
         progress: &mut Progress,
     ) -> anyhow::Result<Trial> {
         let session = self.session.as_mut().context("no target is open")?;
-        progress.measuring("validation", &session::describe(workload), self.spent, self.budget);
-        let trial = session.trial(workload, seed, &mut |_| ());
+        progress.measuring("validation", &plan::describe(workload), self.spent, self.budget);
+        let trial = session.trial(workload, seed, &mut |_| ()).map_err(anyhow::Error::from);
         let trial = trial.map_err(|error| match failure::is_interrupted(&error) {
             true => {
                 Interruption("the validation was not finished, nothing is kept".to_owned()).into()
@@ -327,7 +328,7 @@ impl Run<'_> {
         })?;
         self.spent = self.spent.plus(workload.runtime_ns).plus(workload.ramp_ns);
         if let Some(store) = &mut self.store {
-            store.add_trial(&trial).context(session::NOT_SAVED)?;
+            store.add_trial(&trial).context(NOT_SAVED)?;
         }
         Ok(trial)
     }

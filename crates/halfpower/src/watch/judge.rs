@@ -6,13 +6,13 @@
 //! fits. So five hundred disks without a profile cost next to nothing.
 
 use crate::observing::{ObservingArgs, Tick};
-use crate::session::VERSION;
 use diagnose::{DiagnoseOptions, FittedProfile};
 use record::{
     Context, DeviceDiagnosis, Interval, Nanos, Observation, ObservedDevice, Profile,
     UtilizationLaw, WakeUp, format_nanos,
 };
 use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
+use session::VERSION;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -12,19 +12,19 @@ use crate::failure::UsageError;
 use crate::output::{self, Verdict};
 use crate::predict::{ArrivalName, depth, rate};
 use crate::profiles::{Profiles, saved};
-use crate::session::{self, VERSION};
 use crate::store_args::StoreArgs;
 use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
 use anyhow::Context;
 use clap::Args;
-use experiment::LoadSpec;
 use model::Predictor;
 use model::whatif::{Setup, WhatIfError, words};
 use observed::Seen;
+use plan::LoadSpec;
 use record::{
     Bytes, Change, Estimate, LoadState, Measured, Nanos, Offered, Profile, RaidLevel,
     WHATIF_SCHEMA, WhatIf, WhatIfCase, format_bytes,
 };
+use session::{self, VERSION};
 use simdisk::SimSpec;
 use std::fs::File;
 use std::path::PathBuf;

@@ -7,7 +7,6 @@
 
 use super::{WhatIfArgs, usage};
 use crate::profiles::Profiles;
-use crate::session::VERSION;
 use crate::store_args::{LAST, newest_observation};
 use anyhow::{Context, anyhow};
 use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
@@ -15,6 +14,7 @@ use record::{
     CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedLoad, Offered, Profile,
     WHATIF_SCHEMA, WhatIf,
 };
+use session::VERSION;
 use std::path::Path;
 use store::{Store, StoreError};
 

@@ -5,8 +5,8 @@
 //! hits can be set, no drive with another mechanism, no RAID 6 or 10. Such a case is not simulated,
 //! and says why, rather than being simulated as something else.
 
-use experiment::{Amount, LoadSpec};
 use model::whatif::Setup;
+use plan::{Amount, LoadSpec};
 use record::{
     Bytes, Change, EngineName, LoadState, Locality, Measured, Mix, MixClass, Nanos, Offered,
     OpKind, RaidLevel, SimulatedState, SizeShare, Workload,
@@ -73,7 +73,7 @@ pub(super) fn state(
         traced: false,
         steal_share: 0.0,
     };
-    let observation = observe(&scenario, crate::session::VERSION, stop)?;
+    let observation = observe(&scenario, session::VERSION, stop)?;
     let warm = observation.intervals.get(WARM_UP..).unwrap_or_default();
     let Some(found) = model::whatif::counted(warm, 0.0) else {
         return Ok(Measured::not("no request was completed in it"));

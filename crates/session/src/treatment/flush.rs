@@ -5,17 +5,16 @@
 //! anyway; this is for writes past the page cache, where all that a flush does is to have the drive
 //! empty its own cache.
 
-use super::{Arm, Extras, Finish};
-use crate::session::Session;
-use anyhow::Context;
+use super::{Extras, Finish, Treatment};
+use crate::driver::FLUSH_MS;
+use crate::{Result, Session};
 use record::{Target, Workload};
-use std::time::Instant;
 
 /// fdatasync after the trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fdatasync;
 
-impl Arm for Fdatasync {
+impl Treatment for Fdatasync {
     fn name(&self) -> &'static str {
         "fdatasync"
     }
@@ -24,11 +23,7 @@ impl Arm for Fdatasync {
         Ok(())
     }
 
-    fn prepare(&self, _session: &Session, _workload: &Workload) -> anyhow::Result<Finish> {
-        Ok(Box::new(|session, _| {
-            let begin = Instant::now();
-            session.write_back().context("the flush after a trial failed")?;
-            Ok(Extras::from([("flush_ms".to_owned(), begin.elapsed().as_secs_f64() * 1e3)]))
-        }))
+    fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
+        Ok(Box::new(|session, _| Ok(Extras::from([(FLUSH_MS.to_owned(), session.flush()?)]))))
     }
 }

@@ -1,7 +1,7 @@
-//! Which trial comes next: planners, which whoever runs trials asks and tells.
+//! Which trial comes next: planners, which the driver asks and tells.
 //!
 //! A planner is a state machine over finished trials: it is told of each and asked for the next.
-//! It reads nothing but those trials, so feeding it the stored ones resumes an experiment where it
+//! It reads nothing but those trials, so feeding it the saved ones resumes an experiment where it
 //! was. Planners know the models (a knee decides where to measure) but neither files nor screens.
 //! Rejected: a fixed list of trials made before the first, which cannot follow the device.
 #![forbid(unsafe_code)]
@@ -12,15 +12,17 @@ mod cost_fit;
 mod crash_loss;
 mod for_diagnosis;
 mod loads;
+mod planned;
 mod precondition;
 mod sweep;
 mod validate;
 
 pub use cells::{CellSpec, check_cells};
-pub use check::{CheckPlan, CheckSettings, MIN_BUDGET, Phase, Planned, carry_out};
+pub use check::{CheckPlan, CheckSettings, MIN_BUDGET};
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
+pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
 pub use precondition::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan, WINDOW_ROUNDS, steady};
 pub use sweep::{
     Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, missing, trial_seed,

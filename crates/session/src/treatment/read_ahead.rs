@@ -7,12 +7,11 @@
 //! told POSIX_FADV_NORMAL, which is therefore given to the descriptors of the run both times.
 
 use super::hints::advise;
-use super::{Arm, Extras, Finish};
-use crate::session::Session;
-use anyhow::Context;
+use super::{Extras, Finish, Treatment};
+use crate::{Result, Session, SessionError};
 use record::{Target, TargetKind, Workload};
 use rustix::fs::Advice;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Read-ahead of so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,7 @@ fn setting(target: &Target) -> Option<PathBuf> {
     is_loop.then(|| PathBuf::from(format!("/sys/block/{name}/queue/read_ahead_kb")))
 }
 
-impl Arm for ReadAhead {
+impl Treatment for ReadAhead {
     fn name(&self) -> &'static str {
         match self {
             Self::None => "read-ahead-0",
@@ -64,11 +63,11 @@ impl Arm for ReadAhead {
         Ok(())
     }
 
-    fn prepare(&self, session: &Session, _workload: &Workload) -> anyhow::Result<Finish> {
+    fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
         let mut before = Vec::new();
         for path in session.targets.iter().filter_map(setting) {
             let old = std::fs::read_to_string(&path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
+                .map_err(SessionError::io(&format!("reading {}", path.display())))?;
             set(&path, &self.kib().to_string())?;
             before.push((path, old));
         }
@@ -83,6 +82,7 @@ impl Arm for ReadAhead {
     }
 }
 
-fn set(path: &std::path::Path, kib: &str) -> anyhow::Result<()> {
-    std::fs::write(path, kib).with_context(|| format!("cannot set {} to {kib}", path.display()))
+fn set(path: &Path, kib: &str) -> Result<()> {
+    let action = format!("setting {} to {kib}", path.display());
+    std::fs::write(path, kib).map_err(SessionError::io(&action))
 }

@@ -6,9 +6,8 @@
 //! must be zero, whatever lay there on the disk before (the C2 requirement that makes extending a
 //! file dear on some systems).
 
-use super::{Arm, Extras, Finish, nothing, own_files};
-use crate::session::Session;
-use anyhow::{Context, bail};
+use super::{Extras, Finish, Treatment, nothing, own_files};
+use crate::{Result, Session, SessionError};
 use record::{Target, Workload};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,7 +31,7 @@ pub(super) enum FileState {
     LastFirst,
 }
 
-impl Arm for FileState {
+impl Treatment for FileState {
     fn name(&self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -47,20 +46,19 @@ impl Arm for FileState {
         own_files(targets)
     }
 
-    fn prepare(&self, session: &Session, workload: &Workload) -> anyhow::Result<Finish> {
+    fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
         let length = workload.offset_bytes.0 + workload.size_bytes.0;
         let mut holes = Vec::new();
         for file in session.files() {
             let zero = self
                 .bring(file, length, workload.max_bs().0)
-                .with_context(|| format!("cannot prepare the test file ({})", self.name()))?;
+                .map_err(SessionError::io(&format!("preparing the test file ({})", self.name())))?;
             holes.extend(zero);
         }
         if holes.contains(&false) {
-            bail!(
-                "blocks of the test file that were never written do not read as zeros: the file \
-                 system shows what others left on the disk; do not trust it with secrets"
-            );
+            let text = "blocks of the test file that were never written do not read as zeros: the \
+                        file system shows what others left on the disk; do not trust it with secrets";
+            return Err(SessionError::Treatment(text.to_owned()));
         }
         if holes.is_empty() {
             return Ok(nothing());

@@ -14,11 +14,10 @@
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
-use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Target, Trial, Workload};
+use crate::{Plan, PlannedTrial, Progress};
+use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial, Workload};
 use stats::{Look, MIN_VISITS, look};
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
-use trial::{Identity, TrialBackend, TrialError};
 use workload::{Rng, derive_seed};
 
 /// Below this the matrix itself does not fit.
@@ -74,51 +73,12 @@ pub struct CheckSettings {
     pub seed: u64,
 }
 
-/// What the plan is doing, for a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// First visits of the matrix.
-    Matrix,
-    /// The depth curve of random requests.
-    Depth(OpKind),
-    /// The curves against request size.
-    Size,
-    /// Second and third visits of every cell.
-    Repeat,
-    /// More visits of the widest cells.
-    Refine,
-    /// Mixes of requests.
-    Mixes,
-    /// Open loads.
-    Open,
-}
-
-impl Phase {
-    /// The words of the progress line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Matrix => "matrix",
-            Self::Depth(OpKind::Read) => "read depth",
-            Self::Depth(OpKind::Write) => "write depth",
-            Self::Size => "request size",
-            Self::Repeat => "repeats",
-            Self::Refine => "precision",
-            Self::Mixes => "mixes",
-            Self::Open => "open loads",
-        }
+/// The name of a phase that makes the depth curve of random requests.
+pub(crate) fn depth_phase(op: OpKind) -> &'static str {
+    match op {
+        OpKind::Read => "read depth",
+        OpKind::Write => "write depth",
     }
-}
-
-/// A trial to run.
-#[derive(Clone, Debug)]
-pub struct Planned {
-    /// The workload, run time and ramp included.
-    pub workload: Workload,
-    /// Its seed.
-    pub seed: u64,
-    /// Why it is run.
-    pub phase: Phase,
 }
 
 /// A cell with what is known of it.
@@ -181,72 +141,13 @@ impl CheckPlan {
         (!plan.cells.is_empty()).then_some(plan)
     }
 
-    /// Points of the curves that were left out because the device is slow for the budget.
-    #[must_use]
-    pub fn skipped(&self) -> usize {
-        self.skipped
-    }
-
-    /// Measuring time used so far.
-    #[must_use]
-    pub fn spent(&self) -> Nanos {
-        self.spent
-    }
-
-    /// The next trial; `None` when the plan is done.
-    pub fn next_trial(&mut self) -> Option<Planned> {
-        while self.queue.is_empty() {
-            if self.stage == Stage::Done {
-                return None;
-            }
-            self.go_on();
-        }
-        let index = self.queue.pop_front()?;
-        let visit = self.visit_time(index);
-        let over = self.spent.plus(visit).0 > self.settings.budget.0;
-        if over && self.stage != Stage::Matrix {
-            self.stage = Stage::Done;
-            self.queue.clear();
-            return None;
-        }
-        self.issued += 1;
-        let cell = &self.cells[index];
-        let ramp = Nanos(visit.0 / RAMP_SHARE);
-        let workload = Workload {
-            ramp_ns: ramp,
-            runtime_ns: Nanos(visit.0 - ramp.0),
-            ..cell.workload.clone()
-        };
-        Some(Planned {
-            workload,
-            // 53 bits of it: exact in any JSON reader, also one that holds numbers as doubles.
-            seed: derive_seed(self.settings.seed, self.issued) >> 11,
-            phase: self.phase(),
-        })
-    }
-
-    /// Takes note of a finished trial, which took `spent` all in all.
-    pub fn observe(&mut self, trial: &Trial, spent: Nanos) {
-        self.spent = self.spent.plus(spent);
-        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
-        else {
-            return;
-        };
-        if model::counts(trial) {
-            cell.rates.push(trial.iops());
-            return;
-        }
-        cell.stalls += 1;
-        cell.failed = cell.stalls >= MAX_STALLS || trial.failed() > 0;
-    }
-
-    fn phase(&self) -> Phase {
+    fn phase(&self) -> &'static str {
         match self.stage {
-            Stage::Matrix => Phase::Matrix,
-            Stage::Ladder(op) => Phase::Depth(op),
-            Stage::Sizes => Phase::Size,
-            Stage::Round(_) => Phase::Repeat,
-            Stage::Refine | Stage::Done => Phase::Refine,
+            Stage::Matrix => "matrix",
+            Stage::Ladder(op) => depth_phase(op),
+            Stage::Sizes => "request size",
+            Stage::Round(_) => "repeats",
+            Stage::Refine | Stage::Done => "precision",
         }
     }
 
@@ -460,6 +361,56 @@ impl CheckPlan {
     }
 }
 
+impl Plan for CheckPlan {
+    fn next(&mut self) -> Option<PlannedTrial> {
+        while self.queue.is_empty() {
+            if self.stage == Stage::Done {
+                return None;
+            }
+            self.go_on();
+        }
+        let index = self.queue.pop_front()?;
+        let visit = self.visit_time(index);
+        let over = self.spent.plus(visit).0 > self.settings.budget.0;
+        if over && self.stage != Stage::Matrix {
+            self.stage = Stage::Done;
+            self.queue.clear();
+            return None;
+        }
+        self.issued += 1;
+        let cell = &self.cells[index];
+        let ramp = Nanos(visit.0 / RAMP_SHARE);
+        let workload = Workload {
+            ramp_ns: ramp,
+            runtime_ns: Nanos(visit.0 - ramp.0),
+            ..cell.workload.clone()
+        };
+        Some(PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11))
+    }
+
+    fn observe(&mut self, trial: &Trial, spent: Nanos) {
+        self.spent = self.spent.plus(spent);
+        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
+        else {
+            return;
+        };
+        if model::counts(trial) {
+            cell.rates.push(trial.iops());
+            return;
+        }
+        cell.stalls += 1;
+        cell.failed = cell.stalls >= MAX_STALLS || trial.failed() > 0;
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::of_budget(self.phase(), self.spent, self.settings.budget)
+    }
+
+    fn skipped(&self) -> usize {
+        self.skipped
+    }
+}
+
 /// Visits from `count` to the next number at which the rule looks.
 fn missing_visits(count: usize) -> usize {
     let mut next = MIN_VISITS;
@@ -467,34 +418,4 @@ fn missing_visits(count: usize) -> usize {
         next *= 2;
     }
     next - count
-}
-
-/// Carries a whole plan out, for whoever needs neither progress nor a store: its trials in order,
-/// numbered from 0.
-///
-/// # Errors
-/// If a trial could not be measured.
-pub fn carry_out(
-    rig: &mut dyn TrialBackend,
-    plan: &mut CheckPlan,
-    target: &Target,
-) -> Result<Vec<Trial>, TrialError> {
-    let mut trials: Vec<Trial> = Vec::new();
-    while let Some(planned) = plan.next_trial() {
-        let identity = Identity {
-            id: trials.len().to_string(),
-            time: None,
-            halfpower_version: String::new(),
-            targets: vec![target.clone()],
-            environment: None,
-            findings: Vec::new(),
-            cache_dropped: None,
-            preconditioning: None,
-        };
-        let (workload, stop) = (&planned.workload, AtomicBool::new(false));
-        let trial = trial::run_trial(rig, workload, planned.seed, identity, &stop, &mut |_| {})?;
-        plan.observe(&trial, workload.ramp_ns.plus(workload.runtime_ns));
-        trials.push(trial);
-    }
-    Ok(trials)
 }

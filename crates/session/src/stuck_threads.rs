@@ -20,50 +20,52 @@ const NAMED: usize = 3;
 
 /// A thread that no signal ends, and the function of the kernel that it waits in.
 #[derive(Debug, PartialEq, Eq)]
-struct Kept {
+struct StuckThread {
     name: String,
     place: Option<String>,
 }
 
 /// What keeps this process from ending, as a message; `None` where nothing does.
-pub(crate) fn kept() -> Option<String> {
+#[must_use]
+pub fn warning() -> Option<String> {
     let tasks = Path::new("/proc/self/task");
     let start = Instant::now();
     loop {
-        let kept = kept_in(tasks);
-        if kept.is_empty() {
+        let stuck = stuck_in(tasks);
+        if stuck.is_empty() {
             return None;
         }
         if start.elapsed() >= PATIENCE {
-            return Some(message(&kept));
+            return Some(message(&stuck));
         }
         std::thread::sleep(POLL);
     }
 }
 
 /// The threads in uninterruptible sleep below a task directory (proc(5)).
-fn kept_in(tasks: &Path) -> Vec<Kept> {
+fn stuck_in(tasks: &Path) -> Vec<StuckThread> {
     let Ok(entries) = std::fs::read_dir(tasks) else { return Vec::new() };
-    let kept = |task: &Path| -> Option<Kept> {
+    let stuck = |task: &Path| -> Option<StuckThread> {
         let stat = std::fs::read_to_string(task.join("stat")).ok()?;
         // The name stands in brackets and may hold any character.
         let (before, after) = stat.rsplit_once(") ")?;
         let (_, name) = before.split_once('(')?;
         let place = std::fs::read_to_string(task.join("wchan")).ok();
         let place = place.map(|place| place.trim().to_owned());
-        after.starts_with('D').then(|| Kept {
+        after.starts_with('D').then(|| StuckThread {
             name: name.to_owned(),
             // 0 where the kernel does not tell.
             place: place.filter(|place| !place.is_empty() && place != "0"),
         })
     };
-    let mut found: Vec<Kept> = entries.flatten().filter_map(|entry| kept(&entry.path())).collect();
+    let mut found: Vec<StuckThread> =
+        entries.flatten().filter_map(|entry| stuck(&entry.path())).collect();
     found.sort_by(|a, b| (&a.name, &a.place).cmp(&(&b.name, &b.place)));
     found
 }
 
-fn message(kept: &[Kept]) -> String {
-    let named = |kept: &Kept| match &kept.place {
+fn message(kept: &[StuckThread]) -> String {
+    let named = |kept: &StuckThread| match &kept.place {
         Some(place) => format!("{} in {place}", kept.name),
         None => kept.name.clone(),
     };
@@ -103,29 +105,29 @@ mod tests {
         task(folder.path(), 2, "2 (job-0) S 0 1 1", "io_cqring_wait");
         task(folder.path(), 3, "3 (job (1) x) D 0 1 1", "percpu_rwsem_wait");
         task(folder.path(), 4, "4 (iou-wrk-2) D 0 1 1", "0");
-        let found = kept_in(folder.path());
+        let found = stuck_in(folder.path());
         let place = Some("percpu_rwsem_wait".to_owned());
         assert_eq!(
             found,
             [
-                Kept { name: "iou-wrk-2".to_owned(), place: None },
-                Kept { name: "job (1) x".to_owned(), place },
+                StuckThread { name: "iou-wrk-2".to_owned(), place: None },
+                StuckThread { name: "job (1) x".to_owned(), place },
             ]
         );
         let text = message(&found);
         assert!(text.contains("(iou-wrk-2, job (1) x in percpu_rwsem_wait)"), "{text}");
-        assert_eq!(kept_in(&folder.path().join("none")), []);
+        assert_eq!(stuck_in(&folder.path().join("none")), []);
     }
 
     #[test]
     fn many_threads_are_counted_and_a_process_that_can_end_says_nothing() {
-        let many: Vec<Kept> =
-            (0..9).map(|job| Kept { name: format!("job-{job}"), place: None }).collect();
+        let many: Vec<StuckThread> =
+            (0..9).map(|job| StuckThread { name: format!("job-{job}"), place: None }).collect();
         let text = message(&many);
         assert!(text.contains("9 threads") && text.contains("6 more"), "{text}");
-        let worker = || Kept { name: "iou-wrk-7".to_owned(), place: None };
+        let worker = || StuckThread { name: "iou-wrk-7".to_owned(), place: None };
         let text = message(&[worker(), worker()]);
         assert!(text.contains("2 threads") && text.contains("(iou-wrk-7)"), "{text}");
-        assert_eq!(kept(), None);
+        assert_eq!(warning(), None);
     }
 }

@@ -7,9 +7,8 @@
 //! 0. Rejected: the kernel's own thresholds (vm.dirty_ratio) as the boundary, which say when it should
 //! throttle and not when it did.
 
-use super::{Arm, Extras, Finish};
-use crate::session::Session;
-use anyhow::anyhow;
+use super::{Extras, Finish, Treatment};
+use crate::{Result, Session, SessionError};
 use record::{Target, Trial, Workload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +24,7 @@ const COPY_SHARE: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writeback;
 
-impl Arm for Writeback {
+impl Treatment for Writeback {
     fn name(&self) -> &'static str {
         "writeback"
     }
@@ -37,8 +36,8 @@ impl Arm for Writeback {
         }
     }
 
-    fn prepare(&self, session: &Session, _workload: &Workload) -> anyhow::Result<Finish> {
-        session.write_back()?;
+    fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
+        session.flush()?;
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let watcher = thread::spawn(move || {
@@ -52,10 +51,11 @@ impl Arm for Writeback {
         });
         Ok(Box::new(move |session, trial| {
             over.store(true, Ordering::Relaxed);
-            let looks = watcher.join().map_err(|_| anyhow!("watching dirty memory failed"))?;
-            let (begin, cpu_before) = (Instant::now(), cpu_ms());
-            session.write_back()?;
-            let flush_ms = begin.elapsed().as_secs_f64() * 1e3;
+            let looks = watcher.join().map_err(|_| {
+                SessionError::Treatment("the thread that watches dirty memory failed".to_owned())
+            })?;
+            let cpu_before = cpu_ms();
+            let flush_ms = session.flush()?;
             let flush_cpu_ms = cpu_ms() - cpu_before;
             let Some(trial) = trial else { return Ok(Extras::new()) };
             let most = looks.iter().map(|look| look.dirty_bytes).max().unwrap_or(0);

@@ -2,9 +2,8 @@
 //! set how far it reads ahead. A hint belongs to an open file, so it is given to the descriptor of
 //! the run itself and taken back after it. The read-ahead of the device is not touched.
 
-use super::{Arm, Extras, Finish};
-use crate::session::Session;
-use anyhow::Context;
+use super::{Extras, Finish, Treatment};
+use crate::{Result, Session, SessionError};
 use record::{Target, Workload};
 use rustix::fs::{Advice, fadvise};
 use std::os::fd::AsFd;
@@ -31,14 +30,16 @@ impl Hint {
 }
 
 /// Gives a hint to all descriptors of buffered runs.
-pub(super) fn advise(session: &Session, advice: Advice) -> anyhow::Result<()> {
+pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
     for file in session.buffered() {
-        fadvise(file.as_fd(), 0, None, advice).context("the kernel takes no hint for this file")?;
+        let told = fadvise(file.as_fd(), 0, None, advice);
+        let action = "telling the kernel the order of the reads (posix_fadvise)";
+        told.map_err(|errno| SessionError::io(action)(errno.into()))?;
     }
     Ok(())
 }
 
-impl Arm for Hint {
+impl Treatment for Hint {
     fn name(&self) -> &'static str {
         match self {
             Self::Normal => "hint-normal",
@@ -51,7 +52,7 @@ impl Arm for Hint {
         Ok(())
     }
 
-    fn prepare(&self, session: &Session, _workload: &Workload) -> anyhow::Result<Finish> {
+    fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
         advise(session, self.advice())?;
         Ok(Box::new(|session, _| {
             advise(session, Advice::Normal)?;

@@ -17,8 +17,9 @@
 //! numbers (half of a slow disk's capacity is nothing to a fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells};
-use crate::check::{CheckSettings, Phase, Planned};
+use crate::check::{CheckSettings, depth_phase};
 use crate::loads::{Amount, LoadSpec};
+use crate::{Plan, PlannedTrial, Progress};
 use model::{Predictor, aggregate, mix_of};
 use record::{Locality, Nanos, OpKind, Trial, Workload};
 use stats::MIN_VISITS;
@@ -89,7 +90,7 @@ const MAX_STALLS: u32 = 2;
 #[derive(Clone, Debug)]
 struct Known {
     workload: Workload,
-    phase: Phase,
+    phase: &'static str,
     /// Rates of the visits so far.
     rates: Vec<f64>,
     stalls: u32,
@@ -116,6 +117,8 @@ pub struct DiagnosisPlan {
     /// Trials of closed loops, from which the rates of the open ones follow.
     closed: Vec<Trial>,
     issued: u64,
+    /// Of the trial that was given last.
+    phase: &'static str,
     spent: Nanos,
     rng: Rng,
     /// Mixes for open loads, with the share of their capacity in percent.
@@ -134,6 +137,7 @@ impl DiagnosisPlan {
             queue: VecDeque::new(),
             closed: Vec::new(),
             issued: 0,
+            phase: "matrix",
             spent: Nanos(0),
             drawn: Vec::new(),
             skipped: 0,
@@ -148,7 +152,7 @@ impl DiagnosisPlan {
         for spec in check_cells(plan.settings.full, plan.settings.write) {
             let CheckSettings { area, engine, alignment, .. } = plan.settings;
             if let Some(workload) = spec.workload(area, engine, alignment) {
-                plan.know(workload, Phase::Matrix);
+                plan.know(workload, "matrix");
             }
         }
         for &op in plan.ops() {
@@ -156,93 +160,30 @@ impl DiagnosisPlan {
                 plan.add(
                     &LoadSpec::pure(op, Locality::Sequential, bytes),
                     Amount::Depth(1),
-                    Phase::Size,
+                    "request size",
                 );
             }
             for bytes in [4 << 10, 64 << 10, 256 << 10] {
                 for depth in FEW_DEPTHS {
                     let stream = LoadSpec::pure(op, Locality::Sequential, bytes);
-                    plan.add(&stream, Amount::Depth(depth), Phase::Size);
+                    plan.add(&stream, Amount::Depth(depth), "request size");
                 }
             }
             for kib in plan.between_kib() {
                 for depth in [1, DEEP] {
                     let load = LoadSpec::pure(op, Locality::Random, kib << 10);
-                    plan.add(&load, Amount::Depth(depth), Phase::Depth(op));
+                    plan.add(&load, Amount::Depth(depth), depth_phase(op));
                 }
             }
             for bytes in [4 << 10, 64 << 10] {
                 for depth in FEW_DEPTHS {
                     let load = LoadSpec::pure(op, Locality::Hit, bytes);
-                    plan.add(&load, Amount::Depth(depth), Phase::Matrix);
+                    plan.add(&load, Amount::Depth(depth), "matrix");
                 }
             }
         }
         plan.queue = plan.shuffled(0..plan.cells.len());
         (!plan.cells.is_empty()).then_some(plan)
-    }
-
-    /// Cells that did not fit the budget.
-    #[must_use]
-    pub fn skipped(&self) -> usize {
-        self.skipped
-    }
-
-    /// Measuring time used so far.
-    #[must_use]
-    pub fn spent(&self) -> Nanos {
-        self.spent
-    }
-
-    /// The next trial; `None` when the plan is done.
-    pub fn next_trial(&mut self) -> Option<Planned> {
-        while self.queue.is_empty() {
-            if self.stage == Stage::Done {
-                return None;
-            }
-            self.go_on();
-        }
-        let index = self.queue.pop_front()?;
-        let visit = self.visit_time(index);
-        if self.spent.plus(visit) > self.settings.budget && self.stage != Stage::Closed {
-            // What was tried and given up did not lack time.
-            let untried = |cell: &&Known| cell.rates.is_empty() && cell.stalls == 0;
-            self.skipped += self.cells.iter().filter(untried).count();
-            self.stage = Stage::Done;
-            self.queue.clear();
-            return None;
-        }
-        self.issued += 1;
-        let cell = &self.cells[index];
-        let share = if fills_buffers(&cell.workload) { FILLING_SHARE } else { RAMP_SHARE };
-        let ramp = Nanos(visit.0 / share);
-        let workload = Workload {
-            ramp_ns: ramp,
-            runtime_ns: Nanos(visit.0 - ramp.0),
-            ..cell.workload.clone()
-        };
-        Some(Planned {
-            workload,
-            seed: derive_seed(self.settings.seed, self.issued) >> 11,
-            phase: cell.phase,
-        })
-    }
-
-    /// Takes note of a finished trial, which took `spent` all in all.
-    pub fn observe(&mut self, trial: &Trial, spent: Nanos) {
-        self.spent = self.spent.plus(spent);
-        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
-        else {
-            return;
-        };
-        if !model::counts(trial) {
-            cell.stalls += 1;
-            return;
-        }
-        cell.rates.push(trial.iops());
-        if cell.workload.rate_iops.is_none() {
-            self.closed.push(trial.clone());
-        }
     }
 
     fn ops(&self) -> &'static [OpKind] {
@@ -261,7 +202,7 @@ impl DiagnosisPlan {
     }
 
     /// The index of a cell, which is added if it is new.
-    fn know(&mut self, workload: Workload, phase: Phase) -> usize {
+    fn know(&mut self, workload: Workload, phase: &'static str) -> usize {
         let id = workload.cell();
         if let Some(index) = self.cells.iter().position(|cell| cell.workload.cell() == id) {
             return index;
@@ -271,7 +212,7 @@ impl DiagnosisPlan {
     }
 
     /// Adds a cell if it fits the area; its index if it is owed its first visit.
-    fn add(&mut self, load: &LoadSpec, amount: Amount, phase: Phase) -> Option<usize> {
+    fn add(&mut self, load: &LoadSpec, amount: Amount, phase: &'static str) -> Option<usize> {
         let CheckSettings { area, engine, alignment, .. } = self.settings;
         let workload = load.workload(amount, area, engine, alignment).ok()?;
         let known = self.cells.len();
@@ -369,7 +310,7 @@ impl DiagnosisPlan {
             if flat {
                 return None;
             }
-            let index = self.add(&load, Amount::Depth(depth), Phase::Depth(op));
+            let index = self.add(&load, Amount::Depth(depth), depth_phase(op));
             if index.is_some() {
                 return index;
             }
@@ -420,12 +361,12 @@ impl DiagnosisPlan {
         }
         for load in &loads {
             for depth in MIX_DEPTHS.into_iter().chain(deeper) {
-                added.extend(self.add(load, Amount::Depth(depth), Phase::Mixes));
+                added.extend(self.add(load, Amount::Depth(depth), "mixes"));
             }
         }
         for (load, _) in self.drawn.clone() {
             let depth = deeper.unwrap_or(DEEP);
-            added.extend(self.add(&load, Amount::Depth(depth), Phase::Mixes));
+            added.extend(self.add(&load, Amount::Depth(depth), "mixes"));
         }
         self.shuffled(added)
     }
@@ -453,7 +394,7 @@ impl DiagnosisPlan {
             ]);
             for (locality, bytes) in loads {
                 let load = LoadSpec::pure(op, locality, bytes);
-                added.extend(self.add(&load, Amount::Depth(depth), Phase::Depth(op)));
+                added.extend(self.add(&load, Amount::Depth(depth), depth_phase(op)));
             }
         }
         added
@@ -489,7 +430,7 @@ impl DiagnosisPlan {
         for (load, percent) in &wanted {
             let Ok(max) = predictor.max_rate(&load.mix()) else { continue };
             let rate = (max.value * *percent as f64 / 100.0).round().max(1.0) as u64;
-            added.extend(self.add(load, Amount::Poisson(rate), Phase::Open));
+            added.extend(self.add(load, Amount::Poisson(rate), "open loads"));
         }
         added
     }
@@ -532,6 +473,62 @@ impl DiagnosisPlan {
         });
         let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
         cell.rates.first().copied().or_else(lowest)
+    }
+}
+
+impl Plan for DiagnosisPlan {
+    fn next(&mut self) -> Option<PlannedTrial> {
+        while self.queue.is_empty() {
+            if self.stage == Stage::Done {
+                return None;
+            }
+            self.go_on();
+        }
+        let index = self.queue.pop_front()?;
+        let visit = self.visit_time(index);
+        if self.spent.plus(visit) > self.settings.budget && self.stage != Stage::Closed {
+            // What was tried and given up did not lack time.
+            let untried = |cell: &&Known| cell.rates.is_empty() && cell.stalls == 0;
+            self.skipped += self.cells.iter().filter(untried).count();
+            self.stage = Stage::Done;
+            self.queue.clear();
+            return None;
+        }
+        self.issued += 1;
+        let cell = &self.cells[index];
+        let share = if fills_buffers(&cell.workload) { FILLING_SHARE } else { RAMP_SHARE };
+        let ramp = Nanos(visit.0 / share);
+        let workload = Workload {
+            ramp_ns: ramp,
+            runtime_ns: Nanos(visit.0 - ramp.0),
+            ..cell.workload.clone()
+        };
+        self.phase = cell.phase;
+        Some(PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11))
+    }
+
+    fn observe(&mut self, trial: &Trial, spent: Nanos) {
+        self.spent = self.spent.plus(spent);
+        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
+        else {
+            return;
+        };
+        if !model::counts(trial) {
+            cell.stalls += 1;
+            return;
+        }
+        cell.rates.push(trial.iops());
+        if cell.workload.rate_iops.is_none() {
+            self.closed.push(trial.clone());
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::of_budget(self.phase, self.spent, self.settings.budget)
+    }
+
+    fn skipped(&self) -> usize {
+        self.skipped
     }
 }
 

@@ -4,9 +4,8 @@
 //! put back after the trial, also where it failed. Interrupts and the kernel's own threads stay
 //! where they are: it is the program that has one processor, not the machine.
 
-use super::{Arm, Extras, Finish};
-use crate::session::Session;
-use anyhow::Context;
+use super::{Extras, Finish, Treatment};
+use crate::{Result, Session, SessionError};
 use record::{Target, Workload};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -19,11 +18,17 @@ pub(super) enum Processors {
     One,
 }
 
-fn usable() -> anyhow::Result<CpuSet> {
-    sched_getaffinity(None).context("the kernel does not say which processors we may use")
+fn usable() -> Result<CpuSet> {
+    let action = "asking which processors this program may use (sched_getaffinity)";
+    sched_getaffinity(None).map_err(|errno| SessionError::io(action)(errno.into()))
 }
 
-impl Arm for Processors {
+fn bind(processors: &CpuSet) -> Result<()> {
+    let action = "binding this program to processors (sched_setaffinity)";
+    sched_setaffinity(None, processors).map_err(|errno| SessionError::io(action)(errno.into()))
+}
+
+impl Treatment for Processors {
     fn name(&self) -> &'static str {
         match self {
             Self::All => "all-processors",
@@ -36,7 +41,7 @@ impl Arm for Processors {
         if number > 1 { Ok(()) } else { Err("it needs more than one processor".to_owned()) }
     }
 
-    fn prepare(&self, _session: &Session, _workload: &Workload) -> anyhow::Result<Finish> {
+    fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
         let all = usable()?;
         if *self == Self::All {
             return Ok(super::nothing());
@@ -44,9 +49,9 @@ impl Arm for Processors {
         let first = (0..CpuSet::MAX_CPU).find(|number| all.is_set(*number)).unwrap_or(0);
         let mut one = CpuSet::new();
         one.set(first);
-        sched_setaffinity(None, &one).context("the kernel binds us to no processor")?;
+        bind(&one)?;
         Ok(Box::new(move |_, _| {
-            sched_setaffinity(None, &all).context("the processors could not be put back")?;
+            bind(&all)?;
             Ok(Extras::new())
         }))
     }

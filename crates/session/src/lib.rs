@@ -1,0 +1,59 @@
+//! Open targets, and the one driver that carries out plans on them.
+//!
+//! [`Session`] is a set of targets that are open, real or simulated; [`RealTargets`] are targets on
+//! the way there: known, but not yet written. A [`Driver`] asks a [`plan::Plan`] for trials, runs and
+//! saves them. Whatever differs between commands is in the plan before and in the document after; no
+//! command has a loop of its own. Rejected: a loop in each command that shares helpers, which is what
+//! nine of them were, each with its own answer to a full disk and to Ctrl-C.
+#![forbid(unsafe_code)]
+
+mod driver;
+mod error;
+mod progress;
+mod real;
+mod session;
+pub mod stuck_threads;
+mod targets;
+pub mod treatment;
+
+pub use driver::{Driver, End, Extras, Finished, simulate};
+pub use error::{SessionError, something_completed};
+pub use progress::{Display, NoDisplay, duration};
+pub use real::{RealTargets, with_engine};
+pub use session::Session;
+pub use targets::Targets;
+
+use record::Bytes;
+use simdisk::{SimSpec, SpecError};
+
+/// Version of this program, for documents.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What stands before the name of a simulated device.
+const SIM_PREFIX: &str = "sim:";
+/// The area of a simulated device where the user names none.
+const SIM_AREA: Bytes = Bytes(2 << 30);
+
+type Result<T, E = SessionError> = std::result::Result<T, E>;
+
+/// The simulated device that a target names, if it does.
+///
+/// # Errors
+/// If it names one that does not exist or has a wrong key.
+pub fn simulated(target: &str) -> Result<Option<SimSpec>, SpecError> {
+    target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()
+}
+
+/// The seed asked for, else one from the time; simulated targets have a fixed one, so that the
+/// same command gives the same bytes.
+#[must_use]
+pub fn seed(asked: Option<u64>, simulated: bool) -> u64 {
+    asked.unwrap_or_else(|| {
+        if simulated {
+            return 1;
+        }
+        // 32 bits of it: short enough to type again, exact in any JSON reader.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |time| time.subsec_nanos().into())
+    })
+}

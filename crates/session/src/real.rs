@@ -1,0 +1,261 @@
+//! Real targets on the way to a session: known and opened, but not yet written.
+
+use crate::progress::preparing;
+use crate::{Display, Result, Session, SessionError};
+use kernel::{RealProbe, Roots};
+use record::{
+    Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Severity, Target,
+    TargetKind, Workload,
+};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use target::{Access, TargetHandle};
+use trial::RealBackend;
+
+/// Real targets on their way to a session: opened, but not yet written.
+#[derive(Debug)]
+pub struct RealTargets {
+    roots: Roots,
+    handles: Vec<TargetHandle>,
+    environment: Environment,
+    files: BTreeMap<CacheMode, Vec<OwnedFd>>,
+}
+
+impl RealTargets {
+    /// Opens what the paths mean, without writing anything. A target must hold `min_request` bytes.
+    ///
+    /// # Errors
+    /// If one cannot be opened, is too small, named twice, or refused for safety.
+    pub fn open(
+        paths: &[&Path],
+        access: &Access,
+        size: Option<Bytes>,
+        min_request: Bytes,
+    ) -> Result<Self> {
+        refuse_the_same(paths)?;
+        let roots = Roots::default();
+        let mut handles = paths
+            .iter()
+            .map(|path| target::open_target(&roots, path, access, size, min_request))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Test files are made as large as the smallest target: they all carry the same area.
+        let smallest = handles.iter().map(|handle| handle.facts.size_bytes).min();
+        let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
+        for handle in handles.iter_mut().filter(made) {
+            handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
+        }
+        let first = handles.first().ok_or_else(|| {
+            SessionError::Usage("no target is named; name at least one".to_owned())
+        })?;
+        let environment = kernel::environment(&roots, first.facts.device.as_ref());
+        Ok(Self { roots, handles, environment, files: BTreeMap::new() })
+    }
+
+    /// Facts of the first.
+    #[must_use]
+    pub fn facts(&self) -> &Target {
+        &self.handles[0].facts
+    }
+
+    /// Facts of all.
+    pub fn all_facts(&self) -> impl Iterator<Item = &Target> {
+        self.handles.iter().map(|handle| &handle.facts)
+    }
+
+    /// Conditions.
+    #[must_use]
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,
+    /// because alignments are powers of two.
+    #[must_use]
+    pub fn alignment(&self) -> u64 {
+        self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
+    }
+
+    /// Whether runs may write to them.
+    #[must_use]
+    pub fn writable(&self) -> bool {
+        self.handles.iter().all(|handle| handle.writable)
+    }
+
+    /// What others do on the disk right now; `None` where that cannot be seen.
+    #[must_use]
+    pub fn activity(&self) -> Option<kernel::Activity> {
+        let disk = self.facts().device.as_ref()?;
+        kernel::device_in_flight_activity(&self.roots, disk, 300).ok()
+    }
+
+    /// Learns how existing files lie on their devices where the workload uses them.
+    ///
+    /// # Errors
+    /// If the area holds what must not be measured, as a hole.
+    pub fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
+        for handle in &mut self.handles {
+            let (offset, length) = area_on(workload, &handle.facts);
+            handle.look_at_area(offset, length)?;
+        }
+        Ok(())
+    }
+
+    /// Opens them once more with the flags of a cache mode, and checks that they hold.
+    ///
+    /// # Errors
+    /// If the file system does not honour them.
+    pub fn open_mode(&mut self, cache: CacheMode, write: bool) -> Result<()> {
+        let files = self.handles.iter().map(|handle| target::reopen(handle, cache, write));
+        self.files.insert(cache, files.collect::<Result<_, _>>()?);
+        Ok(())
+    }
+
+    /// Writes the test files of directories.
+    fn write_test_files(
+        &mut self,
+        seed: u64,
+        stop: &AtomicBool,
+        display: &mut dyn Display,
+    ) -> Result<()> {
+        let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
+        let sizes = self.handles.iter_mut().filter(made).map(|handle| handle.facts.size_bytes.0);
+        let (mut before, total) = (0, sizes.sum());
+        let cancelled = || stop.load(Ordering::Relaxed);
+        let mut show = preparing(display);
+        for (handle, index) in self.handles.iter_mut().filter(made).zip(0..) {
+            let size = handle.facts.size_bytes;
+            let mut tick = |done: u64, _: u64| show(before + done, total);
+            // Other data in each: a device below several would see the same blocks twice.
+            let seed = seed.wrapping_add(index);
+            target::write_test_file(handle, size, seed, &mut tick, &cancelled)?;
+            before += size.0;
+        }
+        Ok(())
+    }
+
+    /// The session, once the test files of directories are written; `engine` falls back where the
+    /// kernel does not allow it.
+    ///
+    /// # Errors
+    /// If a test file cannot be written, or the user interrupts it.
+    pub fn into_session(
+        mut self,
+        engine: EngineName,
+        seed: u64,
+        stop: &Arc<AtomicBool>,
+        display: &mut dyn Display,
+    ) -> Result<Session> {
+        let written = self.write_test_files(seed, stop, display);
+        display.clear();
+        written?;
+        let disks = self.disks();
+        let mut findings: Vec<Finding> = Vec::new();
+        let of_targets = self.handles.iter().flat_map(|handle| handle.findings.clone());
+        let of_disks = disks.iter().skip(1).flat_map(|disk| {
+            kernel::environment_findings(&kernel::environment(&self.roots, Some(disk)))
+        });
+        let of_first = kernel::environment_findings(&self.environment);
+        for finding in of_targets.chain(of_first).chain(of_disks) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+        let engine = usable_engine(engine, &mut findings);
+        // Counters of a part of the devices would be held against requests to all.
+        let counted = self.handles.iter().all(|handle| handle.facts.device.is_some());
+        let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
+        let soak_tap = Some(probe.soak_tap());
+        let past_cache = self.files.contains_key(&CacheMode::Device);
+        let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
+        let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
+        Ok(Session {
+            backend: Box::new(RealBackend::new(self.files, Box::new(probe))),
+            targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
+            environment: Some(self.environment),
+            findings,
+            engine,
+            seed,
+            preconditioning: None,
+            past_cache,
+            soak_tap,
+            handles: self.handles,
+            buffered,
+            stop: Arc::clone(stop),
+        })
+    }
+
+    /// The devices below the targets, each once, in order.
+    fn disks(&self) -> Vec<DeviceFacts> {
+        let mut disks: Vec<DeviceFacts> = Vec::new();
+        for disk in self.handles.iter().filter_map(|handle| handle.facts.device.as_ref()) {
+            if !disks.iter().any(|known| known.name == disk.name) {
+                disks.push(disk.clone());
+            }
+        }
+        disks
+    }
+}
+
+/// The part of a target that a workload uses: a stripe's area goes over all of all targets.
+pub(crate) fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
+    match workload.stripe_bytes {
+        Some(_) => (Bytes(0), target.size_bytes),
+        None => (workload.offset_bytes, workload.size_bytes),
+    }
+}
+
+/// An error where a file or device is named twice, by whatever names: its blocks would be asked
+/// for by jobs that know nothing of each other. A directory gets a test file each time.
+fn refuse_the_same(paths: &[&Path]) -> Result<()> {
+    let mut seen: BTreeMap<(u64, u64, u64), &Path> = BTreeMap::new();
+    for path in paths {
+        // What cannot be examined is an error of opening it.
+        let Ok(facts) = std::fs::metadata(path) else { continue };
+        if facts.is_dir() {
+            continue;
+        }
+        let identity = match facts.rdev() {
+            0 => (facts.dev(), facts.ino(), 0),
+            device => (0, 0, device),
+        };
+        if let Some(other) = seen.insert(identity, path) {
+            let text = format!("{path:?} and {other:?} are the same; name each target once");
+            return Err(SessionError::Usage(text));
+        }
+    }
+    Ok(())
+}
+
+/// The engine that can be used here, with a finding where it is not the one asked for.
+fn usable_engine(asked: EngineName, findings: &mut Vec<Finding>) -> EngineName {
+    if asked != EngineName::IoUring {
+        return asked;
+    }
+    match engine::probe_uring() {
+        Ok(()) => asked,
+        Err(error) => {
+            findings.push(Finding::new(
+                FindingCode::EngineFallback,
+                Severity::Warning,
+                format!("{error}. The sync engine was used: depth comes from threads."),
+                "Expect more processor time per request and less depth than io_uring reaches.",
+            ));
+            EngineName::Sync
+        }
+    }
+}
+
+/// The same workload for an engine with one request per job: depth comes from jobs.
+#[must_use]
+pub fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
+    if spec.engine != engine && engine == EngineName::Sync {
+        spec.numjobs = spec.numjobs.saturating_mul(spec.iodepth);
+        spec.iodepth = 1;
+    }
+    spec.engine = engine;
+    spec
+}

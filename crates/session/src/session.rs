@@ -1,0 +1,238 @@
+//! Targets that are ready to be measured, real or simulated, and the trials on them.
+
+use crate::real::area_on;
+use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, VERSION};
+use kernel::{Roots, SoakTap};
+use record::{
+    Bytes, CacheDropped, EngineName, Environment, Finding, Preconditioning, Target, TargetKind,
+    Trial, Workload, hex_digest,
+};
+use simdisk::SimSpec;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use target::{Area, TargetError, TargetHandle};
+use trial::{Identity, SimBackend, TrialBackend, TrialError};
+
+/// Open targets.
+pub struct Session {
+    pub(crate) backend: Box<dyn TrialBackend>,
+    /// Facts for the record, at least one.
+    pub targets: Vec<Target>,
+    /// Conditions; `None` for a simulated target.
+    pub environment: Option<Environment>,
+    /// What was found before any trial; part of every trial.
+    pub findings: Vec<Finding>,
+    /// Engine to use.
+    pub engine: EngineName,
+    /// Seed of everything.
+    pub seed: u64,
+    /// How the targets were brought into their steady state; part of every trial.
+    pub preconditioning: Option<Preconditioning>,
+    /// Whether requests past the page cache can be made.
+    pub past_cache: bool,
+    /// Where a soaker's counts can be had; `None` in virtual time.
+    pub soak_tap: Option<SoakTap>,
+    pub(crate) handles: Vec<TargetHandle>,
+    /// Twins of the descriptors of buffered runs.
+    pub(crate) buffered: Vec<OwnedFd>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// A session on a simulated device.
+    #[must_use]
+    pub fn simulated(
+        spec: &SimSpec,
+        size: Option<Bytes>,
+        seed: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Self {
+        let size_bytes = size.unwrap_or(SIM_AREA).min(spec.size());
+        let target = Target {
+            path: format!("{SIM_PREFIX}{}", spec.text),
+            kind: TargetKind::Simulated,
+            size_bytes,
+            device: None,
+            filesystem: None,
+            extents: None,
+        };
+        Self {
+            backend: Box::new(SimBackend::new(spec, seed)),
+            targets: vec![target],
+            environment: None,
+            findings: Vec::new(),
+            engine: EngineName::Sim,
+            seed,
+            preconditioning: None,
+            past_cache: false,
+            soak_tap: None,
+            handles: Vec::new(),
+            buffered: Vec::new(),
+            stop: Arc::clone(stop),
+        }
+    }
+
+    /// Whether time is virtual.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.backend.simulated()
+    }
+
+    /// Facts of the first target.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        &self.targets[0]
+    }
+
+    /// Runs one workload and writes its document. `tick` hears the share of the run that is over.
+    ///
+    /// # Errors
+    /// If the page cache could not be emptied as the workload asks, or nothing could be measured.
+    pub fn trial(
+        &mut self,
+        workload: &Workload,
+        seed: u64,
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<Trial> {
+        let cache_dropped = self.drop_cache(workload)?;
+        let (id, time) = self.identity(&format!("{} {seed}", workload.cell()));
+        let destroyed = self.handles.iter().filter(|handle| handle.destroys());
+        let destroyed = destroyed.filter_map(|handle| {
+            let (offset, length) = area_on(workload, &handle.facts);
+            target::destruction(&handle.facts, offset, length)
+        });
+        let identity = Identity {
+            id,
+            time,
+            halfpower_version: VERSION.to_owned(),
+            targets: self.targets.clone(),
+            environment: self.environment.clone(),
+            findings: self.findings.iter().cloned().chain(destroyed).collect(),
+            cache_dropped,
+            preconditioning: self.preconditioning.clone(),
+        };
+        let backend = self.backend.as_mut();
+        Ok(trial::run_trial(backend, workload, seed, identity, &self.stop, tick)?)
+    }
+
+    /// What offsets and sizes past the page cache must be multiples of, in bytes.
+    #[must_use]
+    pub fn alignment(&self) -> u64 {
+        self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
+    }
+
+    /// The open files of the targets, in order.
+    pub fn files(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.handles.iter().map(|handle| &handle.file)
+    }
+
+    /// The descriptors of buffered runs, by others that share their state: a hint given to one is a
+    /// hint to the runs.
+    #[must_use]
+    pub fn buffered(&self) -> &[OwnedFd] {
+        &self.buffered
+    }
+
+    /// Flushes what the page cache took, so that it is not written later; the time that it took, in
+    /// milliseconds.
+    ///
+    /// # Errors
+    /// If the flush fails: data is lost.
+    pub fn flush(&self) -> Result<f64> {
+        let begin = Instant::now();
+        for handle in &self.handles {
+            let file = handle.file.try_clone().map(File::from);
+            let flushed = file.and_then(|file| file.sync_data());
+            flushed.map_err(SessionError::io(&format!("flushing {:?}", handle.facts.path)))?;
+        }
+        Ok(begin.elapsed().as_secs_f64() * 1e3)
+    }
+
+    /// Bytes of the area that were written and are in memory alone; `None` where the kernel does not
+    /// tell.
+    #[must_use]
+    pub fn unwritten_bytes(&self, workload: &Workload) -> Option<Bytes> {
+        let bytes = self.handles.iter().map(|handle| {
+            let (offset, length) = area_on(workload, &handle.facts);
+            target::unwritten_bytes(&handle.file, offset, length)
+        });
+        bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
+    }
+
+    /// Reads so many bytes of every target, from `start`, into the page cache.
+    ///
+    /// # Errors
+    /// If a target cannot be read.
+    pub fn read_into_cache(&self, start: Bytes, length: Bytes) -> Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        let mut read = |file: &File| -> std::io::Result<()> {
+            let (mut at, end) = (start.0, start.0 + length.0);
+            while at < end {
+                let part = buffer.len().min((end - at) as usize);
+                match file.read_at(&mut buffer[..part], at)? {
+                    0 => break,
+                    bytes => at += bytes as u64,
+                }
+            }
+            Ok(())
+        };
+        for handle in &self.handles {
+            let done = handle.file.try_clone().map(File::from).and_then(|file| read(&file));
+            done.map_err(SessionError::io(&format!("reading {:?}", handle.facts.path)))?;
+        }
+        Ok(())
+    }
+
+    /// Gets the area out of the page cache, as the workload asks.
+    fn drop_cache(&self, workload: &Workload) -> Result<Option<CacheDropped>> {
+        let areas: Vec<Area<'_>> = self
+            .handles
+            .iter()
+            .map(|handle| {
+                let (offset, length) = area_on(workload, &handle.facts);
+                Area { file: handle.file.as_fd(), offset, length }
+            })
+            .collect();
+        let cancelled = || self.stop.load(Ordering::Relaxed);
+        let folders = self.scratch_folders();
+        match target::drop_cache(
+            &Roots::default(),
+            workload.drop_cache,
+            &areas,
+            &folders,
+            &cancelled,
+        ) {
+            Err(TargetError::Cancelled) => Err(TrialError::Interrupted.into()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    /// Where a scratch file can be made, the best first: beside the targets, and where everybody
+    /// may.
+    fn scratch_folders(&self) -> Vec<PathBuf> {
+        let beside = self.targets.iter().filter_map(|target| {
+            let path = Path::new(&target.path);
+            match target.kind {
+                TargetKind::Directory => Some(path.to_owned()),
+                TargetKind::File => Some(path.parent()?.join(".")),
+                _ => None,
+            }
+        });
+        beside.chain([PathBuf::from("."), std::env::temp_dir(), "/var/tmp".into()]).collect()
+    }
+
+    /// Id and time of a document; `what` tells the simulated ones apart.
+    #[must_use]
+    pub fn identity(&self, what: &str) -> (String, Option<String>) {
+        if self.is_simulated() {
+            let text = format!("{} {} {what}", self.target().path, self.seed);
+            return (hex_digest(&text), None);
+        }
+        (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string()))
+    }
+}

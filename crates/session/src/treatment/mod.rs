@@ -1,0 +1,88 @@
+//! Treatments: what is done between two trials of an experiment whose levels differ in the state of
+//! the file, or of the program, and not in the requests.
+//!
+//! Each is a file here with one [`Treatment`] and a line in [`TREATMENTS`]. It prepares before the
+//! trial, and gives back what is to be done after it: take down what was set up, and measure what only
+//! it can measure. Rejected: flags of `run` for these, because a run begins with a file of its own, and
+//! an option that truncates a user's file is none that a user should be able to type.
+
+mod file_state;
+mod flush;
+mod hints;
+mod processors;
+mod read_ahead;
+mod writeback;
+
+use crate::{Extras, Result, Session, SessionError};
+use record::{Target, TargetKind, Trial, Workload};
+
+/// What is done after the trial, which is `None` where it failed.
+pub type Finish = Box<dyn FnOnce(&Session, Option<&Trial>) -> Result<Extras>>;
+
+/// Something that is done to targets, or to this program, before a trial.
+pub trait Treatment: Sync {
+    /// Its name in a design.
+    fn name(&self) -> &'static str;
+
+    /// Whether it can be done on these targets.
+    ///
+    /// # Errors
+    /// If not: the reason, for a reader.
+    fn fits(&self, targets: &[&Target]) -> Result<(), String>;
+
+    /// Prepares, and says what is done after the trial.
+    ///
+    /// # Errors
+    /// If the targets or the program cannot be brought into the state.
+    fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish>;
+}
+
+/// All of them.
+const TREATMENTS: &[&dyn Treatment] = &[
+    &file_state::FileState::Written,
+    &file_state::FileState::Cold,
+    &file_state::FileState::Preallocated,
+    &file_state::FileState::Append,
+    &file_state::FileState::LastFirst,
+    &hints::Hint::Normal,
+    &hints::Hint::Sequential,
+    &hints::Hint::Random,
+    &read_ahead::ReadAhead::None,
+    &read_ahead::ReadAhead::Kib128,
+    &read_ahead::ReadAhead::Kib1024,
+    &flush::Fdatasync,
+    &processors::Processors::All,
+    &processors::Processors::One,
+    &writeback::Writeback,
+];
+
+/// The treatment of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static dyn Treatment> {
+    TREATMENTS.iter().copied().find(|one| one.name() == name)
+}
+
+/// The treatment of a plan.
+pub(crate) fn known(name: &str) -> Result<&'static dyn Treatment> {
+    let unknown = || SessionError::Usage(format!("this program knows no treatment {name:?}"));
+    find(name).ok_or_else(unknown)
+}
+
+/// All names.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    TREATMENTS.iter().map(|one| one.name()).collect()
+}
+
+/// Nothing is to be done after the trial.
+fn nothing() -> Finish {
+    Box::new(|_, _| Ok(Extras::new()))
+}
+
+/// An error unless all targets are directories, whose test file is ours to change.
+fn own_files(targets: &[&Target]) -> Result<(), String> {
+    match targets.iter().find(|target| target.kind != TargetKind::Directory) {
+        None => Ok(()),
+        Some(_) => Err("it changes the file itself, which needs a directory as the target".into()),
+    }
+}
