@@ -88,7 +88,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         let style = output::style();
         let next = next_steps(arguments, &profile, driver.store().is_some());
         let steps = report::next_steps_text(&next, &style);
-        format!("{}\n{steps}", report::profile_text(&profile, &style))
+        format!("{}\n{steps}", output::page(&report::profile(&profile, &[])))
     })?;
     driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
     if interrupted {

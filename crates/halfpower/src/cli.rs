@@ -147,6 +147,9 @@ pub(crate) enum ProfileAction {
         /// Print it as JSON.
         #[arg(long)]
         json: bool,
+        /// Print the latency histograms of all cells, too: megabytes of JSON.
+        #[arg(long, requires = "json")]
+        with_trials: bool,
     },
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
     let text = if arguments.json {
         output::json(&comparison)?
     } else {
-        report::comparison_text(&comparison, &output::style())
+        output::page(&report::comparison(&comparison))
     };
     output::print(&text)?;
     Ok(Verdict::of(!comparison.fails()))

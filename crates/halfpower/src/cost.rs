@@ -77,7 +77,7 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
         .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;
     let text = match arguments.json {
         true => output::json(&document)?,
-        false => report::price_text(&document, &output::style()),
+        false => output::page(&report::price(&document)),
     };
     output::print(&text)?;
     Ok(Verdict::Clean)

@@ -258,7 +258,7 @@ impl Run<'_> {
         let text = if self.arguments.json {
             output::json(&run)?
         } else {
-            report::limits_text(&run, &output::style())
+            output::page(&report::limits(&run))
         };
         output::print(&text)?;
         if let Some(error) = self.unsaved {

@@ -30,13 +30,22 @@ impl Verdict {
     }
 }
 
-/// Colour on a terminal unless NO_COLOR is set (no-color.org: to anything but nothing).
+/// Colour on a terminal unless NO_COLOR is set (no-color.org: to anything but nothing); the
+/// terminal's width, else that of COLUMNS.
 pub(crate) fn style() -> Style {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    let terminal = std::io::stdout().is_terminal();
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    Style { color: wanted && terminal && !dumb, width: columns.unwrap_or(DEFAULT_WIDTH) }
+    let stdout = std::io::stdout();
+    let terminal = stdout.is_terminal();
+    let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|size| size.ws_col > 0);
+    let said = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = size.map(|size| usize::from(size.ws_col)).or_else(said).unwrap_or(DEFAULT_WIDTH);
+    Style { color: wanted && terminal && !dumb, width }
+}
+
+/// A story as a page for the terminal or file that standard output is.
+pub(crate) fn page(story: &report::Story) -> String {
+    report::terminal(story, &style())
 }
 
 /// Writes a result; a reader that has gone away is no error.
@@ -122,7 +131,7 @@ impl Kind {
                 first_line(path).is_ok_and(|line| line.trim_end() == report::HTML_HEAD)
             }
             Self::Values => {
-                first_line(path).is_ok_and(|line| line.trim_end() == report::report_csv_header())
+                first_line(path).is_ok_and(|line| line.trim_end() == report::csv_header())
             }
         }
     }

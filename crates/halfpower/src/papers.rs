@@ -53,11 +53,12 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
         Some(outcome) => outcome.clone(),
         None => Err("the run was not planned".to_owned()),
     });
-    let written = html.map(|file| file.finish(&report::papers_html(&report)));
+    let written =
+        html.map(|file| file.finish(&report::report_html(&[report::papers(&report, false)])));
     let text = if arguments.json {
         output::json(&report)?
     } else {
-        report::papers_text(&report, arguments.verbose, &output::style())
+        output::page(&report::papers(&report, arguments.verbose))
     };
     output::print(&text)?;
     written.transpose()?;

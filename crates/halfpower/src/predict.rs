@@ -132,9 +132,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow
         (None, Some(id)) => by_profile(arguments, &saved(&arguments.keeping, id)?, stop)?,
         (None, None) => return Err(UsageError("name a profile, or --spec".to_owned()).into()),
     };
-    output::document(arguments.json, &document, || {
-        report::prediction_text(&document, &output::style())
-    })?;
+    output::document(arguments.json, &document, || output::page(&report::prediction(&document)))?;
     Ok(Verdict::Clean)
 }
 

@@ -5,7 +5,7 @@ use crate::output::{self, Verdict};
 use crate::profiles;
 use crate::store_args::StoreArgs;
 use crate::validate;
-use record::Profile;
+use record::{HistogramSnapshot, Profile};
 use report::ProfileListRow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,14 +24,33 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
             let rows: Vec<ProfileListRow> = profiles.iter().map(ProfileListRow::from).collect();
             if *json { output::json(&profiles)? } else { report::profile_list_text(&rows, &style) }
         }
-        ProfileAction::Show { id, keeping, json } => {
+        ProfileAction::Show { id, keeping, json, with_trials } => {
             let store = open(keeping)?;
-            let profile = profiles::named(&store, id)?;
-            if *json { output::json(&profile)? } else { report::profile_text(&profile, &style) }
+            let mut profile = profiles::named(&store, id)?;
+            if *json && !with_trials {
+                leave_histograms_out(&mut profile);
+            }
+            if *json {
+                output::json(&profile)?
+            } else {
+                output::page(&report::profile(&profile, &[]))
+            }
         }
     };
     output::print(&text)?;
     Ok(Verdict::Clean)
+}
+
+/// Leaves out what a profile holds of single trials, and says where it is.
+fn leave_histograms_out(profile: &mut Profile) {
+    for cell in profile.cells.iter_mut().chain(&mut profile.mixes) {
+        cell.histogram = HistogramSnapshot::default();
+    }
+    output::say(&format!(
+        "halfpower: latency histograms are left out: --with-trials prints them, `halfpower report {}` \
+         draws the trials",
+        profile.id
+    ));
 }
 
 fn open(keeping: &StoreArgs) -> anyhow::Result<Store> {

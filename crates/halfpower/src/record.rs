@@ -91,11 +91,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
     if let Some(output) = output {
         output.finish(&json()?)?;
     }
-    let text = if arguments.json {
-        json()?
-    } else {
-        report::observation_text(&observation, &output::style())
-    };
+    let text =
+        if arguments.json { json()? } else { output::page(&report::observation(&observation)) };
     output::print(&text)?;
     if !arguments.json {
         next_step(arguments, &observation);

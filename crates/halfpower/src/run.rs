@@ -77,8 +77,7 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let json = output::json(&trial)?;
     let written = files.finish(&trial, &json);
     session::something_completed(std::slice::from_ref(&trial))?;
-    let text =
-        if arguments.results.json { json } else { report::trial_text(&trial, &output::style()) };
+    let text = if arguments.results.json { json } else { output::page(&report::trial(&trial)) };
     output::print(&text)?;
     saved.context(NOT_SAVED)?;
     written?;
@@ -126,8 +125,7 @@ fn fit_cost(
     let fit = or_interruption(fit, "the fit has no result, nothing of it is kept")?;
     let json = output::json(&fit)?;
     let written = files.document.map_or(Ok(()), |file| file.finish(&json));
-    let text =
-        if arguments.results.json { json } else { report::cost_fit_text(&fit, &output::style()) };
+    let text = if arguments.results.json { json } else { output::page(&report::cost_fit(&fit)) };
     output::print(&text)?;
     written?;
     Ok(Verdict::of(fit.clean()))

@@ -147,7 +147,7 @@ fn finish(
     // What was measured is shown in any case, also where it cannot be kept.
     let text = match arguments.json {
         true => output::json(map)?,
-        false => report::zones_text(map, &output::style()),
+        false => output::page(&report::zones(map)),
     };
     output::print(&text)?;
     saved.context(NOT_SAVED)?;

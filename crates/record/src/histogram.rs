@@ -25,10 +25,10 @@ pub fn bucket_index(nanos: u64) -> usize {
     ((u64::from(shift) << SUB_BITS) + (nanos >> shift)) as usize
 }
 
-/// Smallest value of a bucket, in nanoseconds.
+/// Smallest value of a bucket, in nanoseconds; an index beyond [`BUCKETS`] is that of the last.
 #[must_use]
 pub fn bucket_low(index: usize) -> u64 {
-    let index = index as u64;
+    let index = index.min(BUCKETS - 1) as u64;
     let shift = (index >> SUB_BITS).saturating_sub(1);
     let sub = index - (shift << SUB_BITS);
     sub << shift
@@ -58,7 +58,7 @@ impl HistogramSnapshot {
     /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|&(_, count)| count).sum()
+        self.buckets.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
     /// The value below or at which a share `p` (0 to 1) of the values lies, as the midpoint of
@@ -73,7 +73,7 @@ impl HistogramSnapshot {
         let rank = ((p * total as f64).ceil() as u64).clamp(1, total);
         let mut seen = 0;
         for &(index, count) in &self.buckets {
-            seen += count;
+            seen = u64::saturating_add(seen, count);
             if seen >= rank {
                 return Some(bucket_mid(index as usize));
             }
@@ -87,7 +87,8 @@ impl HistogramSnapshot {
         let mut buckets: std::collections::BTreeMap<u32, u64> =
             self.buckets.iter().copied().collect();
         for &(index, count) in &other.buckets {
-            *buckets.entry(index).or_default() += count;
+            let sum = buckets.entry(index).or_default();
+            *sum = sum.saturating_add(count);
         }
         Self { buckets: buckets.into_iter().collect() }
     }

@@ -91,7 +91,10 @@ pub use trial::{
     IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Series, TRIAL_SCHEMA,
     TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
 };
-pub use units::{Bytes, Nanos, UnitError, format_bytes, format_count, format_nanos, format_rate};
+pub use units::{
+    Bytes, Nanos, UnitError, counted, format_bytes, format_change, format_count, format_nanos,
+    format_rate, format_share,
+};
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,
     WHATIF_SCHEMA, WhatIf, WhatIfCase,

@@ -3,7 +3,7 @@
 //! Every rendering takes titles and formats from here, so that a number is called the same in a
 //! terminal, a document and the documentation, and can be looked up in one place.
 
-use crate::{format_bytes, format_count, format_nanos, format_rate};
+use crate::{format_bytes, format_count, format_nanos, format_rate, format_share};
 
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Unit {
             Self::BytesPerSecond => format_rate(value),
             Self::PerSecond => format!("{}/s", format_count(value)),
             Self::Count => format_count(value),
-            Self::Share => format!("{:.1} %", value * 100.0),
+            Self::Share => format_share(value),
             Self::Ratio => format!("{value:.3}"),
             Self::Micros => format_nanos(value * 1e3),
             Self::Millis => format_nanos(value * 1e6),
@@ -69,25 +69,25 @@ macro_rules! quantities {
 }
 
 quantities! {
-    "iops", "I/O rate", PerSecond,
+    "iops", "IOPS", PerSecond,
         "Requests completed in full per second of the measured window.";
     "bytes_per_s", "throughput", BytesPerSecond,
         "Bytes that those requests transferred, per second; MB is 10^6 bytes.";
     "iops_ci95_rel", "rate ±", Share,
         "Half-width of the 95 % confidence interval of the I/O rate, by batch means, as a share of it.";
-    "latency_mean_ns", "response mean", Nanos,
+    "latency_mean_ns", "latency", Nanos,
         "Mean time from intended arrival to completion. Exact, not from the histogram.";
-    "response_p50_ns", "p50", Nanos, "Median response time, within 0.8 %.";
-    "response_p90_ns", "p90", Nanos, "90th percentile of the response time, within 0.8 %.";
-    "response_p95_ns", "p95", Nanos, "95th percentile of the response time, within 0.8 %.";
-    "response_p99_ns", "p99", Nanos, "99th percentile of the response time, within 0.8 %.";
-    "response_p99_9_ns", "p99.9", Nanos, "99.9th percentile of the response time, within 0.8 %.";
-    "response_p99_99_ns", "p99.99", Nanos, "99.99th percentile of the response time, within 0.8 %.";
-    "latency_min_ns", "min", Nanos, "Shortest response time: the lower bound of its bucket.";
-    "latency_max_ns", "max", Nanos, "Longest response time: the upper bound of its bucket.";
-    "latency_stddev_ns", "stddev", Nanos, "Standard deviation of the response time.";
+    "latency_p50_ns", "p50", Nanos, "Median latency, within 0.8 %.";
+    "latency_p90_ns", "p90", Nanos, "90th percentile of the latency, within 0.8 %.";
+    "latency_p95_ns", "p95", Nanos, "95th percentile of the latency, within 0.8 %.";
+    "latency_p99_ns", "p99", Nanos, "99th percentile of the latency, within 0.8 %.";
+    "latency_p99_9_ns", "p99.9", Nanos, "99.9th percentile of the latency, within 0.8 %.";
+    "latency_p99_99_ns", "p99.99", Nanos, "99.99th percentile of the latency, within 0.8 %.";
+    "latency_min_ns", "min", Nanos, "Shortest latency: the lower bound of its bucket.";
+    "latency_max_ns", "max", Nanos, "Longest latency: the upper bound of its bucket.";
+    "latency_stddev_ns", "stddev", Nanos, "Standard deviation of the latency.";
     "completion_mean_ns", "completion mean", Nanos,
-        "Mean time from submission to completion: the response time without the wait of an arrival for its turn.";
+        "Mean time from submission to completion: the latency without the wait of an arrival for its turn.";
     "offered_iops", "arrivals", PerSecond,
         "Requests that arrived per second of the window, in an open loop, whether or not they could be served.";
     "late_mean_ns", "late", Nanos,
@@ -105,8 +105,8 @@ quantities! {
         "The start of the window that differs from the rest and is not part of the numbers.";
     "errors", "errors", Count, "Requests that the kernel refused or failed.";
     "short", "short", Count, "Requests that transferred fewer bytes than asked; never counted as completed.";
-    "concurrency", "concurrency", Ratio,
-        "Mean requests in progress, by Little's law on our own times; near the depth in a closed loop.";
+    "concurrency", "QD", Ratio,
+        "Queue depth: mean requests in progress, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
         "Processor time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
     "cpu_upper_us_per_io", "CPU at most", Micros,
@@ -143,9 +143,9 @@ quantities! {
         "Device requests over ours: 1 where each request reached the device as it was issued.";
     "device_ratio_bytes", "device/our bytes", Ratio,
         "Device bytes over ours: below 1 where a cache served some, above 1 with other traffic.";
-    "service_ns", "service time", Nanos,
+    "service_ns", "service", Nanos,
         "S = U/X, utilization over I/O rate. On a parallel device the mean spacing of completions while busy.";
-    "utilization", "utilization", Share, "U: share of time with at least one request in progress.";
+    "utilization", "busy", Share, "U: share of time with at least one request in progress.";
     "ceiling_iops", "harness ceiling", PerSecond,
         "What one job of this program can generate by itself, on the null engine.";
     "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";

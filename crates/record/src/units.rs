@@ -241,6 +241,36 @@ pub fn format_count(count: f64) -> String {
     }
 }
 
+/// A number of things for a reader: `1 request`, `31.1 k requests`.
+#[must_use]
+pub fn counted(count: f64, what: &str) -> String {
+    format!("{} {what}{}", format_count(count), if count == 1.0 { "" } else { "s" })
+}
+
+/// A share of 0 to 1 for a reader: `98 %`, one decimal below 10 % where it is not whole.
+#[must_use]
+pub fn format_share(share: f64) -> String {
+    let percent = share * 100.0;
+    let tenths = (percent * 10.0).round() / 10.0;
+    if tenths.abs() >= 9.95 || tenths.fract() == 0.0 {
+        // Not `-0 %`.
+        format!("{:.0} %", percent.round() + 0.0)
+    } else {
+        format!("{tenths:.1} %")
+    }
+}
+
+/// A ratio for a reader as a change: `-12 %`, `+0.4 %`, and `x 4.20` where a factor is easier to
+/// read.
+#[must_use]
+pub fn format_change(ratio: f64) -> String {
+    if ratio >= 3.0 {
+        return format!("x {}", significant(ratio));
+    }
+    let text = format_share(ratio - 1.0);
+    if ratio > 1.0 && text != "0 %" { format!("+{text}") } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,5 +307,13 @@ mod tests {
         assert_eq!(format_rate(1_234_000_000.0), "1.23 GB/s");
         assert_eq!(format_count(31_100.0), "31.1 k");
         assert_eq!(format_count(0.0), "0");
+        assert_eq!(
+            [0.0, 1.0, 2.0].map(|count| counted(count, "row")),
+            ["0 rows", "1 row", "2 rows"]
+        );
+        let shares = [0.98, 0.123, 0.0123, 0.1, 0.0, -0.0001, 1.0].map(format_share);
+        assert_eq!(shares, ["98 %", "12 %", "1.2 %", "10 %", "0 %", "0 %", "100 %"]);
+        let changes = [0.9, 1.004, 0.99999, 1.12, 2.999, 4.2].map(format_change);
+        assert_eq!(changes, ["-10 %", "+0.4 %", "0 %", "+12 %", "+200 %", "x 4.20"]);
     }
 }

@@ -1,21 +1,21 @@
-//! A comparison as a page: what it comes to, what differs in the conditions, then row by row.
+//! What is said of a comparison: what it comes to, what differs in the conditions, then row by row.
 //!
 //! Who compares wants one sentence: worse, better, or nothing to see. It comes first, with the rows
 //! that it rests on. The conditions that differ come before the tables, because a difference of the
 //! file's place or of the kernel is read otherwise than a difference of the disk. A row gives the
 //! change from A to B with an interval; a reader who sees twelve intervals takes all of them for
-//! true, so they are such that all of them are. What cannot be told is said once for each reason,
+//! true, so they are such that all of them are. What is inconclusive is said once for each reason,
 //! under its table, and not left out.
 
-use crate::page::{Page, Span, Tone};
-use crate::table::{Column, Entry, Table};
-use crate::{Style, number};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::number::{self, change, counted};
+use crate::story::{Badge, Cell, Column, Section, Story, Table, Tone};
 use record::{
-    ComparedCondition, ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit,
-    ComparedVerdict, Comparison,
+    ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
+    Comparison, Unit,
 };
 
-/// Conditions that are printed; the document has all.
+/// Conditions that are listed; the document has all.
 const CONDITIONS: usize = 24;
 /// Rows that are named in the result.
 const NAMED: usize = 4;
@@ -23,70 +23,88 @@ const NAMED: usize = 4;
 const FACTOR: f64 = 3.0;
 /// An interval that reaches so many times to either side is not written out.
 const UNBOUNDED: f64 = 1_000.0;
-/// Columns of the names of conditions.
-const NAMES: usize = 20;
+/// Rows of a plot of ratios.
+const ROWS: usize = 40;
 
-/// A comparison.
-#[must_use]
-pub fn comparison_text(comparison: &Comparison, style: &Style) -> String {
-    let mut page = Page::new(style);
-    for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
-        let lead = vec![Span::new(format!("{name}: "), Tone::Strong)];
-        page.hanging(lead, &side_line(side), Tone::Plain);
-    }
-    page.blank();
-    result(&mut page, comparison);
-    conditions(&mut page, &comparison.conditions);
-    for metric in METRICS {
-        table(&mut page, comparison, metric);
-    }
-    without_partner(&mut page, comparison);
-    if !comparison.notes.is_empty() {
-        page.heading("Notes", "");
-    }
-    for note in &comparison.notes {
-        page.paragraph(2, note, Tone::Plain);
-    }
-    page.finish()
+/// A compared quantity: title, word within a sentence, unit, factor to that unit.
+struct Metric {
+    metric: ComparedMetric,
+    title: &'static str,
+    word: &'static str,
+    unit: Unit,
 }
 
-/// The tables, in their order.
-const METRICS: [ComparedMetric; 5] = [
-    ComparedMetric::RatePerS,
-    ComparedMetric::ResponseMeanNs,
-    ComparedMetric::ResponseP99Ns,
-    ComparedMetric::CpuUsPerIo,
-    ComparedMetric::CpuClocksPerIo,
+/// The quantities, in the order of their tables.
+const METRICS: [Metric; 5] = [
+    Metric { metric: ComparedMetric::RatePerS, title: "IOPS", word: "IOPS", unit: Unit::PerSecond },
+    Metric {
+        metric: ComparedMetric::ResponseMeanNs,
+        title: "Mean latency",
+        word: "mean latency",
+        unit: Unit::Nanos,
+    },
+    Metric {
+        metric: ComparedMetric::ResponseP99Ns,
+        title: "99th percentile of the latency",
+        word: "p99",
+        unit: Unit::Nanos,
+    },
+    Metric {
+        metric: ComparedMetric::CpuUsPerIo,
+        title: "CPU time per request, at least",
+        word: "CPU time",
+        unit: Unit::Micros,
+    },
+    Metric {
+        metric: ComparedMetric::CpuClocksPerIo,
+        title: "CPU clocks per request, at least",
+        word: "CPU clocks",
+        unit: Unit::Count,
+    },
 ];
 
-fn title(metric: ComparedMetric) -> &'static str {
-    match metric {
-        ComparedMetric::RatePerS => "I/O rate",
-        ComparedMetric::ResponseMeanNs => "Mean response time",
-        ComparedMetric::ResponseP99Ns => "99th percentile of the response time",
-        ComparedMetric::CpuUsPerIo => "Processor time per request, at least",
-        ComparedMetric::CpuClocksPerIo => "Processor clocks per request, at least",
-    }
-}
-
-/// The same within a sentence.
 fn word(metric: ComparedMetric) -> &'static str {
-    match metric {
-        ComparedMetric::RatePerS => "rate",
-        ComparedMetric::ResponseMeanNs => "response time",
-        ComparedMetric::ResponseP99Ns => "p99",
-        ComparedMetric::CpuUsPerIo => "CPU time",
-        ComparedMetric::CpuClocksPerIo => "CPU clocks",
+    METRICS.iter().find(|one| one.metric == metric).map_or("", |one| one.word)
+}
+
+fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
+    match verdict {
+        ComparedVerdict::Better => ("better", Tone::Good),
+        ComparedVerdict::Worse => ("WORSE", Tone::Bad),
+        ComparedVerdict::Same => ("same", Tone::Plain),
+        ComparedVerdict::CannotTell => ("inconclusive", Tone::Faint),
+        ComparedVerdict::NotComparable => ("not comparable", Tone::Faint),
     }
 }
 
-fn value(metric: ComparedMetric, value: Option<f64>) -> String {
-    value.map_or(number::NONE.to_owned(), |value| match metric {
-        ComparedMetric::RatePerS => number::per_second(value),
-        ComparedMetric::ResponseMeanNs | ComparedMetric::ResponseP99Ns => number::time(value),
-        ComparedMetric::CpuUsPerIo => number::time(value * 1e3),
-        ComparedMetric::CpuClocksPerIo => number::count(value),
-    })
+/// The story of a comparison.
+#[must_use]
+pub fn comparison(comparison: &Comparison) -> Story {
+    let mut story = Story {
+        kind: "Comparison".to_owned(),
+        subject: format!("{} (A) with {} (B)", comparison.a.given, comparison.b.given),
+        id: comparison.id.clone(),
+        simulated: comparison.a.simulated && comparison.b.simulated,
+        badges: vec![result(comparison)],
+        ..Story::default()
+    };
+    limit(&mut story, comparison);
+    named(&mut story, comparison);
+    differences(&mut story, comparison);
+    for metric in &METRICS {
+        table(&mut story, comparison, metric);
+        story.charts.extend(ratios(comparison, metric));
+    }
+    without_partner(&mut story, comparison);
+    if !comparison.notes.is_empty() {
+        let section = story.section("Notes", "");
+        comparison.notes.iter().for_each(|note| section.item(note));
+    }
+    story.condition("A", side_line(&comparison.a));
+    story.condition("B", side_line(&comparison.b));
+    story.condition("version", format!("halfpower {}", comparison.halfpower_version));
+    story.condition("id", &comparison.id);
+    story
 }
 
 /// `experiment 0192ab34 of /data (cache=all), 2026-11-22 06:50 UTC, by blocks`.
@@ -100,7 +118,7 @@ fn side_line(side: &ComparedSide) -> String {
     let documents = match side.ids.as_slice() {
         [id] if side.kind != ComparedKind::Trace => format!("{kind} {id}"),
         [_] => kind.to_owned(),
-        ids => format!("{} {kind}s", ids.len()),
+        ids => counted(ids.len() as f64, kind),
     };
     let arm: Vec<String> = side.arm.iter().map(|(axis, level)| format!("{axis}={level}")).collect();
     let mut text = format!("{documents} of {}", side.target);
@@ -119,12 +137,15 @@ fn side_line(side: &ComparedSide) -> String {
         ComparedUnit::Run => "run",
         ComparedUnit::Trial => "trial",
     };
-    text + &format!("; one value a {observed}")
+    text + &format!("; one value per {observed}")
+}
+
+fn rows(count: usize) -> String {
+    counted(count as f64, "row")
 }
 
 /// What it comes to.
-fn result(page: &mut Page, comparison: &Comparison) {
-    let tested = comparison.tests;
+fn result(comparison: &Comparison) -> Badge {
     let [better, worse, same, open] = [
         ComparedVerdict::Better,
         ComparedVerdict::Worse,
@@ -132,13 +153,14 @@ fn result(page: &mut Page, comparison: &Comparison) {
         ComparedVerdict::CannotTell,
     ]
     .map(|verdict| comparison.count(verdict));
-    let (text, tone) = if better + worse + same == 0 {
-        ("nothing can be told from these data".to_owned(), Tone::Warn)
+    let (words, tone) = if better + worse + same == 0 {
+        ("Inconclusive: these data distinguish nothing".to_owned(), Tone::Warn)
     } else if better + worse == 0 {
-        let rest = if open > 0 { format!("; {open} cannot be told") } else { String::new() };
-        (format!("no difference: {} the same{rest}", rows(same)), Tone::Good)
+        let rest = if open > 0 { format!("; {open} inconclusive") } else { String::new() };
+        (format!("No difference: {} the same{rest}", rows(same)), Tone::Good)
     } else {
-        let parts = [(worse, "worse"), (better, "better"), (same, "the same"), (open, "not told")];
+        let parts =
+            [(worse, "worse"), (better, "better"), (same, "the same"), (open, "inconclusive")];
         let parts: Vec<String> = parts
             .iter()
             .filter(|(count, _)| *count > 0)
@@ -147,141 +169,119 @@ fn result(page: &mut Page, comparison: &Comparison) {
         let tone = if worse > 0 { Tone::Bad } else { Tone::Good };
         (format!("B is {}", parts.join(", ")), tone)
     };
-    page.hanging(vec![Span::new("Result: ", Tone::Strong)], &text, tone);
-    for verdict in [ComparedVerdict::Worse, ComparedVerdict::Better] {
-        named(page, comparison, verdict);
-    }
-    if let Some(row) = &comparison.overall {
-        let (verdict, tone) = verdict(row.verdict);
-        let text = format!(
-            "rate {} ({}): {verdict}",
-            row.ratio.map_or(number::NONE.to_owned(), change),
-            interval(row)
-        );
-        page.hanging(vec![Span::plain("  all cells  ")], &text, tone);
-    }
-    for group in &comparison.groups {
-        let (verdict, tone) = verdict(group.row.verdict);
-        let text = format!(
-            "rate {} ({}): {verdict}",
-            group.row.ratio.map_or(number::NONE.to_owned(), change),
-            interval(&group.row)
-        );
-        let lead = format!("  {} {}  ", group.cells, group.label);
-        page.hanging(vec![Span::plain(lead)], &text, tone);
-    }
-    if let Some(limit) = comparison.fail_on_worse_rel {
-        let limit = number::percent_text(limit);
-        let failed = comparison.rows().filter(|row| row.fails).count();
-        let (text, tone) = if failed > 0 {
-            (
-                format!("FAILS: {} established to be worse by more than {limit}", rows(failed)),
-                Tone::Bad,
-            )
-        } else {
-            (format!("Passes: no row is established to be worse by more than {limit}"), Tone::Good)
-        };
-        page.paragraph(2, &text, tone);
-    }
-    if tested > 0 {
-        let text = format!(
+    let because = match comparison.tests {
+        0 => String::new(),
+        tests => format!(
             "{} tested; a difference is called one where chance alone would show one anywhere in \
              the table in at most {} of comparisons.",
-            rows(tested as usize),
-            number::percent_text(comparison.false_alarm_rate),
-        );
-        page.paragraph(2, &text, Tone::Faint);
-    }
-}
-
-fn rows(count: usize) -> String {
-    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
-}
-
-/// The rows of a verdict, those that changed most first.
-fn named(page: &mut Page, comparison: &Comparison, verdict: ComparedVerdict) {
-    let all = comparison.cells.iter().flat_map(|cell| cell.rows.iter().map(move |row| (cell, row)));
-    let mut found: Vec<_> = all.filter(|(_, row)| row.verdict == verdict).collect();
-    let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
-    let (label, tone) = match verdict {
-        ComparedVerdict::Worse => ("worse", Tone::Bad),
-        _ => ("better", Tone::Good),
+            rows(tests as usize),
+            number::percent(comparison.false_alarm_rate),
+        ),
     };
-    for (cell, row) in found.iter().take(NAMED) {
-        let text = format!(
-            "{}: {} {} ({})",
-            cell.label,
-            word(row.metric),
-            row.ratio.map_or(number::NONE.to_owned(), change),
-            interval(row),
-        );
-        let lead = vec![Span::plain("  "), Span::new(format!("{label:<9}  "), tone)];
-        page.hanging(lead, &text, Tone::Plain);
+    Badge { words, tone, because, ..Badge::default() }
+}
+
+/// Whether B passes the limit that was asked for.
+fn limit(story: &mut Story, comparison: &Comparison) {
+    let Some(limit) = comparison.fail_on_worse_rel else { return };
+    let limit = number::percent(limit);
+    let failed = comparison.rows().filter(|row| row.fails).count();
+    let (words, tone) = if failed > 0 {
+        (format!("FAILS: {} worse by more than {limit} for certain", rows(failed)), Tone::Bad)
+    } else {
+        (format!("Passes: no row is worse by more than {limit} for certain"), Tone::Good)
+    };
+    story.badges.push(Badge { words, tone, ..Badge::default() });
+}
+
+/// The rows that changed most, all cells together, and groups of cells.
+fn named(story: &mut Story, comparison: &Comparison) {
+    for kind in [ComparedVerdict::Worse, ComparedVerdict::Better] {
+        let all =
+            comparison.cells.iter().flat_map(|cell| cell.rows.iter().map(move |row| (cell, row)));
+        let mut found: Vec<_> = all.filter(|(_, row)| row.verdict == kind).collect();
+        let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+        found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
+        for (cell, row) in found.iter().take(NAMED) {
+            let name = format!("{} of {}", word(row.metric), short(&cell.label));
+            story.fact(name, summary(row));
+        }
+        if found.len() > NAMED {
+            let name = format!("and {} more {}", found.len() - NAMED, verdict(kind).0);
+            story.fact(name, "below");
+        }
     }
-    if found.len() > NAMED {
-        let text = format!("and {} more, below", found.len() - NAMED);
-        page.paragraph(13, &text, Tone::Faint);
+    if let Some(row) = &comparison.overall {
+        story.fact("IOPS, all cells", summary(row));
     }
+    for group in &comparison.groups {
+        story.fact(format!("IOPS, {} {}", group.cells, group.label), summary(&group.row));
+    }
+}
+
+/// A row in a few words.
+fn summary(row: &ComparedRow) -> String {
+    let ratio = row.ratio.map_or(number::NONE.to_owned(), change);
+    format!("{ratio} ({}): {}", interval(row), verdict(row.verdict).0)
 }
 
 /// What differs besides what was measured.
-fn conditions(page: &mut Page, conditions: &[ComparedCondition]) {
-    if conditions.is_empty() {
-        return page.heading("Conditions", "no difference is known");
-    }
-    page.heading("Conditions that differ", "any of them may be the reason");
+fn differences(story: &mut Story, comparison: &Comparison) {
+    let conditions = &comparison.conditions;
+    let remark = match conditions.is_empty() {
+        true => "no difference is known",
+        false => "any of them may be the reason",
+    };
+    let section = story.section("Conditions that differ", remark);
     for condition in conditions.iter().take(CONDITIONS) {
-        let text = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
-        let lead = Span::plain(format!("  {:<1$}", condition.what, NAMES - 2));
+        let text = |value: &Option<String>| value.clone().unwrap_or("unknown".to_owned());
         let (a, b) = (text(&condition.a), text(&condition.b));
-        page.hanging(vec![lead], &format!("{a} → {b}"), Tone::Plain);
+        section.row(&condition.what, format!("{a} → {b}"));
     }
     if conditions.len() > CONDITIONS {
-        let text = format!("and {} more, in the document", conditions.len() - CONDITIONS);
-        page.paragraph(2, &text, Tone::Faint);
+        section.note(format!("and {} more, in the document", conditions.len() - CONDITIONS));
     }
 }
 
 /// All rows of one quantity.
-fn table(page: &mut Page, comparison: &Comparison, metric: ComparedMetric) {
+fn table(story: &mut Story, comparison: &Comparison, metric: &Metric) {
     let pairs =
         comparison.cells.iter().filter(|cell| cell.cell_a.is_some() && cell.cell_b.is_some());
     let found: Vec<(&str, &ComparedRow)> = pairs
         .flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
-        .filter(|(_, row)| row.metric == metric)
+        .filter(|(_, row)| row.metric == metric.metric)
         .collect();
     if found.is_empty() {
         return;
     }
-    let remark = "B against A; intervals hold for all rows together (95 %)";
-    page.heading(title(metric), remark);
     let mut table = Table::new(vec![
-        Column::left(2),
-        Column::right(2).expendable(1),
-        Column::right(2).expendable(1),
-        Column::right(2),
-        Column::left(2),
-        Column::left(2),
+        Column::left("size x QD, cache"),
+        Column::right("A").expendable(1),
+        Column::right("B").expendable(1),
+        Column::right("change"),
+        Column::left("interval"),
+        Column::left("verdict"),
     ]);
-    table.titles(&["size x depth, cache", "A", "B", "change", "interval", "verdict"]);
+    let value = |value: f64| number::in_unit(metric.unit, value);
     for (label, row) in &found {
-        let (verdict, tone) = verdict(row.verdict);
+        let (words, tone) = verdict(row.verdict);
         table.row(vec![
-            Entry::text(short(label)),
-            Entry::text(value(metric, row.a)),
-            Entry::text(value(metric, row.b)),
-            Entry::text(row.ratio.map_or(number::NONE.to_owned(), change)),
-            Entry::text(interval(row)),
-            Entry::toned(verdict, tone),
+            short(label).into(),
+            Cell::or_none(row.a, value),
+            Cell::or_none(row.b, value),
+            Cell::or_none(row.ratio, change),
+            interval(row).into(),
+            Cell::toned(words, tone),
         ]);
     }
-    table.print(page);
-    reasons(page, found.iter().map(|(_, row)| *row));
+    let section = story
+        .section(metric.title, "B compared with A; intervals hold for all rows together (95 %)");
+    section.table(table);
+    reasons(section, found.iter().map(|(_, row)| *row));
 }
 
 /// Cells that one side alone has.
-fn without_partner(page: &mut Page, comparison: &Comparison) {
+fn without_partner(story: &mut Story, comparison: &Comparison) {
     let lone: Vec<_> = comparison
         .cells
         .iter()
@@ -290,15 +290,15 @@ fn without_partner(page: &mut Page, comparison: &Comparison) {
     if lone.is_empty() {
         return;
     }
-    page.heading("Not comparable", "cells without a partner");
+    let section = story.section("Not comparable", "cells without a partner");
     for cell in lone {
         let reason = cell.rows.iter().find_map(|row| row.reason.clone()).unwrap_or_default();
-        page.paragraph(2, &format!("{}: {reason}", cell.label), Tone::Plain);
+        section.item(format!("{}: {reason}", cell.label));
     }
 }
 
-/// Why rows are not told, each reason once.
-fn reasons<'a>(page: &mut Page, rows: impl Iterator<Item = &'a ComparedRow>) {
+/// Why rows are inconclusive, each reason once.
+fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow>) {
     let mut found: Vec<(&str, ComparedVerdict, usize)> = Vec::new();
     for row in rows {
         let Some(reason) = row.reason.as_deref() else { continue };
@@ -311,39 +311,58 @@ fn reasons<'a>(page: &mut Page, rows: impl Iterator<Item = &'a ComparedRow>) {
         }
     }
     for (reason, found, count) in found {
-        let (word, _) = verdict(found);
-        page.paragraph(4, &format!("{word} ({}): {reason}", self::rows(count)), Tone::Faint);
+        section.note(format!("{} ({}): {reason}", verdict(found).0, self::rows(count)));
     }
 }
 
-fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
-    match verdict {
-        ComparedVerdict::Better => ("better", Tone::Good),
-        ComparedVerdict::Worse => ("WORSE", Tone::Bad),
-        ComparedVerdict::Same => ("same", Tone::Plain),
-        ComparedVerdict::CannotTell => ("cannot tell", Tone::Faint),
-        ComparedVerdict::NotComparable => ("–", Tone::Faint),
-    }
+fn ratios(comparison: &Comparison, metric: &Metric) -> Option<Chart> {
+    let of_cells = comparison
+        .cells
+        .iter()
+        .flat_map(|cell| cell.rows.iter().map(move |row| (cell.label.as_str(), row)));
+    let all = comparison.overall.iter().map(|row| ("all cells together", row));
+    let found: Vec<(&str, Point)> = all
+        .chain(of_cells)
+        .filter(|(_, row)| row.metric == metric.metric)
+        .filter_map(|(label, row)| {
+            let point =
+                Point { low: row.ratio_low, high: row.ratio_high, ..Point::bare(row.ratio?, 0.0) };
+            Some((label, point.remark(verdict(row.verdict).0)))
+        })
+        .take(ROWS)
+        .collect();
+    let farthest = found.iter().max_by(|a, b| a.1.x.ln().abs().total_cmp(&b.1.x.ln().abs()))?;
+    let finding = format!(
+        "The largest change of the {} is to {} of it: {} ({}).",
+        metric.word,
+        number::percent(farthest.1.x),
+        farthest.0,
+        farthest.1.remark
+    );
+    let names = found.iter().map(|(label, _)| (*label).to_owned()).collect();
+    let ends: Vec<f64> =
+        found.iter().flat_map(|(_, p)| [Some(p.x), p.low, p.high, Some(1.0)]).flatten().collect();
+    let points = found.iter().enumerate().map(|(row, (_, p))| Point { y: row as f64, ..p.clone() });
+    Some(Chart {
+        title: format!("B over A: {}", metric.word),
+        finding,
+        errors:
+            "Error bars hold for all rows of the comparison together in 95 % of comparisons; rows \
+                 without one are inconclusive."
+                .to_owned(),
+        x: Axis::over("B over A", None, ends.into_iter()),
+        y: Axis::named(names),
+        rules: vec![Rule::upright(1.0, "no change"), Rule::upright(0.5, "half")]
+            .into_iter()
+            .filter(|rule| rule.at >= 1.0 || found.iter().any(|(_, p)| p.x < 0.6))
+            .collect(),
+        series: vec![Series::new("", Form::Marks, points.collect())],
+    })
 }
 
 /// A label for a narrow column: `random read 4 KiB x8, all`.
 fn short(label: &str) -> String {
     label.replace(", depth ", " x").replace(", cache ", ", ")
-}
-
-/// `-12 %`, `+0.4 %`, `x 4.2`.
-fn change(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return number::NONE.to_owned();
-    }
-    if ratio >= FACTOR {
-        return format!("x {}", number::digits(ratio));
-    }
-    let percent = (ratio - 1.0) * 100.0;
-    let text =
-        if percent.abs() < 9.95 { format!("{percent:+.1}") } else { format!("{percent:+.0}") };
-    let nothing = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
-    format!("{} %", if nothing { "0" } else { &text })
 }
 
 fn interval(row: &ComparedRow) -> String {
@@ -370,14 +389,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_have_their_sign_and_large_ones_are_factors() {
-        let written = [0.9, 1.004, 0.99999, 1.12, 2.999, 4.2, f64::NAN].map(change);
-        assert_eq!(written, ["-10 %", "+0.4 %", "0 %", "+12 %", "+200 %", "x 4.20", "–"]);
-    }
-
-    #[test]
     fn an_interval_is_written_out_where_its_ends_say_something() {
-        assert_eq!(between(0.86, 0.94), "-14 to -6.0 %");
+        assert_eq!(between(0.86, 0.94), "-14 to -6 %");
         assert_eq!(between(0.5, 4.2), "x 0.500 to 4.20");
         assert_eq!(between(1e-8, 8.6e13), "not bounded");
     }

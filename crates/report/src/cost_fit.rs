@@ -1,66 +1,46 @@
-//! What `halfpower run --cost-fit` prints: fixed and marginal processor cost, and the break-even.
+//! What is said of a cost fit: fixed and marginal processor cost, and the break-even.
 //!
 //! The two lines come first, because they are what is taken away; then the size at which they
 //! cross; then the points, side by side in both cache modes, so that a reader sees where a line
 //! is only a line.
 
-use crate::page::{Page, Span, Tone};
-use crate::table::{Column, Entry, Table};
-use crate::{Style, finding, number, profile, target};
-use record::{Bytes, CostFit, CostLine, CostPoint, Estimate, Measured, format_bytes};
+use crate::story::{Cell, Column, Story, Table};
+use crate::{number, target};
+use record::{Bytes, CostFit, CostLine, CostPoint, Estimate, Measured, Unit, format_bytes};
 use std::collections::BTreeSet;
 
-/// Column at which the values of labelled lines begin.
-const VALUES: usize = 19;
-
-/// One cost fit, answer first.
+/// The story of a cost fit.
 #[must_use]
-pub fn cost_fit_text(fit: &CostFit, style: &Style) -> String {
-    let mut page = Page::new(style);
-    let text = format!(
-        "{} {}s, depth {}, over {} kept in the page cache for buffered ones",
-        fit.pattern.name(),
-        fit.op.name(),
-        fit.depth,
-        format_bytes(fit.area_bytes.0)
-    );
-    page.hanging(vec![Span::new("Cost fit: ", Tone::Strong)], &text, Tone::Plain);
-    for target in &fit.targets {
-        page.paragraph(10, &target::summary(target), Tone::Plain);
-    }
-    finding::print_verdict(&mut page, &fit.findings);
-    page.heading(
-        "Processor time per request",
-        "charged to this program, a lower bound; fixed part and part per KiB with 95 % intervals",
-    );
-    for line in &fit.modes {
-        page.labelled(&format!("cache {}", line.cache.name()), VALUES, &line_text(line));
-    }
-    let break_even = match &fit.break_even_bytes {
-        Measured::Value(size) => format!(
-            "buffered and direct requests cost the same at {}, between {} and {}",
-            size_text(size.value),
-            size_text(size.low),
-            size_text(size.high)
+pub fn cost_fit(fit: &CostFit) -> Story {
+    let names: Vec<String> = fit.targets.iter().map(target::summary).collect();
+    let mut story = Story {
+        kind: "Cost fit".to_owned(),
+        subject: format!(
+            "{} {}s at QD {} on {}, over {} kept in the page cache for buffered ones",
+            fit.pattern.name(),
+            fit.op.name(),
+            fit.depth,
+            names.join(" and "),
+            format_bytes(fit.area_bytes.0)
         ),
-        Measured::NotMeasured { not_measured } => not_measured.clone(),
+        id: fit.id.clone(),
+        headline: match &fit.break_even_bytes {
+            Measured::Value(size) => format!(
+                "Buffered and direct requests cost the same at {}.",
+                number::with_range(size, |bytes| number::in_unit(Unit::Bytes, bytes))
+            ),
+            Measured::NotMeasured { not_measured } => not_measured.clone(),
+        },
+        findings: fit.findings.clone(),
+        ..Story::default()
     };
-    page.labelled("break-even", VALUES, &break_even);
-    page.blank();
-    points(&mut page, fit);
-    finding::print(&mut page, &fit.findings);
-    page.blank();
-    let mut parts = profile::environment_parts(fit.environment.as_ref());
-    parts.push(format!("seed {}", fit.seed));
-    parts.extend(fit.time.as_deref().map(number::when));
-    parts.push(format!("halfpower {}", fit.halfpower_version));
-    page.labelled("conditions", VALUES, &parts.join("; "));
-    page.labelled("cost fit", VALUES, &fit.id);
-    page.finish()
-}
-
-fn size_text(bytes: f64) -> String {
-    number::in_unit(record::Unit::Bytes, bytes)
+    for line in &fit.modes {
+        story.fact(format!("CPU time, cache {}", line.cache.name()), line_text(line));
+    }
+    points(&mut story, fit);
+    let about = (fit.halfpower_version.as_str(), fit.time.as_deref(), fit.seed);
+    target::conditions(&mut story, &fit.targets, fit.environment.as_ref(), about);
+    story
 }
 
 fn micros(estimate: &Estimate) -> String {
@@ -79,46 +59,39 @@ fn line_text(line: &CostLine) -> String {
 }
 
 /// The points of all modes by size.
-fn points(page: &mut Page, fit: &CostFit) {
+fn points(story: &mut Story, fit: &CostFit) {
     let sizes: BTreeSet<Bytes> =
         fit.modes.iter().flat_map(|line| &line.points).map(|point| point.bytes).collect();
-    if sizes.is_empty() {
-        return;
-    }
-    let mut columns = vec![Column::right(2)];
-    columns.extend(fit.modes.iter().flat_map(|_| [Column::right(4), Column::right(2)]));
+    let mut columns = vec![Column::right("size")];
+    columns.extend(fit.modes.iter().flat_map(|line| {
+        [Column::right(format!("cache {}", line.cache.name())).gap(4), Column::right("off line")]
+    }));
     let mut table = Table::new(columns);
-    let mut titles = vec!["size".to_owned()];
-    for line in &fit.modes {
-        titles.extend([format!("cache {}", line.cache.name()), "off line".to_owned()]);
-    }
-    table.titles(&titles.iter().map(String::as_str).collect::<Vec<_>>());
     for size in sizes {
-        let mut row = vec![Entry::text(format_bytes(size.0))];
+        let mut row = vec![Cell::from(format_bytes(size.0))];
         for line in &fit.modes {
             let point = line.points.iter().find(|point| point.bytes == size);
-            row.extend(point_entries(point));
+            row.extend(cells(point));
         }
         table.row(row);
     }
-    table.print(page);
+    let remark =
+        "charged to this program, a lower bound; fixed part and part per KiB with 95 % intervals";
+    story.section("CPU time per request", remark).table(table);
 }
 
-fn point_entries(point: Option<&CostPoint>) -> [Entry; 2] {
-    let Some(point) = point else { return [Entry::Empty, Entry::Empty] };
-    let off = point.residual_us.filter(|_| point.us_per_io.value > 0.0).map_or(
-        Entry::Empty,
-        |residual| {
-            let share = (residual / point.us_per_io.value).clamp(-9.99, 9.99);
-            Entry::text(format!("{:+.0} %", share * 100.0))
-        },
-    );
-    [Entry::text(micros(&point.us_per_io)), off]
+fn cells(point: Option<&CostPoint>) -> [Cell; 2] {
+    let Some(point) = point else { return [Cell::default(), Cell::default()] };
+    let cost = point.us_per_io.value;
+    let off = point.residual_us.filter(|_| cost > 0.0);
+    let off = off.map(|residual| number::change(1.0 + residual / cost).into());
+    [micros(&point.us_per_io).into(), off.unwrap_or_default()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Style, terminal};
     use record::{CacheMode, CostModel, OpKind, Pattern};
 
     fn fit(break_even_bytes: Measured<Estimate>) -> CostFit {
@@ -159,7 +132,7 @@ mod tests {
     fn the_page_gives_both_lines_their_points_and_where_they_cross() {
         let crossing =
             Estimate { low: 6_000.0, high: 8_000.0, ..Estimate::symmetric(7_065.0, 1.0, 9) };
-        let text = cost_fit_text(&fit(Measured::Value(crossing)), &Style::default());
+        let text = terminal(&cost_fit(&fit(Measured::Value(crossing))), &Style::default());
         assert!(text.contains("12.0 µs ± 1.00 µs + 6.00 µs ± 10.0 ns per KiB"), "{text}");
         assert!(text.contains("cost the same at 6.90 KiB"), "{text}");
         assert!(text.contains("64 KiB"), "{text}");
@@ -169,7 +142,7 @@ mod tests {
     #[test]
     fn a_page_without_a_crossing_says_why() {
         let reason = "no break-even in this range: requests buffered cost more at every size";
-        let text = cost_fit_text(&fit(Measured::not(reason)), &Style::default());
+        let text = terminal(&cost_fit(&fit(Measured::not(reason))), &Style::default());
         assert!(text.contains("no break-even in this range"), "{text}");
     }
 }

@@ -5,61 +5,11 @@
 //! hurry looks for arrows. Of the numbers behind a finding two are printed, and none that its claim
 //! states already: the document has them all.
 
-use crate::page::{Page, Span, Tone};
-use crate::{Style, number};
-use record::{Confidence, Evidence, Finding, Severity};
+use crate::number;
+use record::{Confidence, Evidence, Finding};
 
 /// Numbers that are printed behind a claim.
 const NUMBERS: usize = 2;
-
-/// Findings, the most severe first; empty text without any.
-#[must_use]
-pub fn findings_text(findings: &[Finding], style: &Style) -> String {
-    let mut page = Page::new(style);
-    print(&mut page, findings);
-    page.finish()
-}
-
-/// The same, on a page.
-pub(crate) fn print(page: &mut Page, findings: &[Finding]) {
-    let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in sorted {
-        let (label, tone) = match finding.severity {
-            Severity::Invalid => ("INVALID", Tone::Bad),
-            Severity::Warning => ("warning", Tone::Warn),
-            Severity::Info => ("note", Tone::Strong),
-        };
-        let lead =
-            vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
-        let code = format!("[{}]", finding.code.name());
-        let (claim, remedy) = (supported(finding), finding.remedy.trim());
-        if remedy.is_empty() {
-            page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
-        } else {
-            page.hanging(lead, &claim, Tone::Plain);
-            let arrow = Span::plain(format!("{:11}→ ", ""));
-            page.hanging(vec![arrow], &format!("{remedy} {code}"), Tone::Plain);
-        }
-    }
-}
-
-/// A line that says how many findings make the document invalid; nothing where none does.
-pub(crate) fn print_verdict(page: &mut Page, findings: &[Finding]) {
-    let invalid: Vec<&Finding> =
-        findings.iter().filter(|finding| finding.severity == Severity::Invalid).collect();
-    if let [first, rest @ ..] = invalid.as_slice() {
-        let more = match rest.len() {
-            0 => String::new(),
-            count => format!(" ({count} more under Findings)"),
-        };
-        page.hanging(
-            vec![Span::new("NOT VALID: ", Tone::Bad)],
-            &format!("{}{more}", first.claim.trim()),
-            Tone::Bad,
-        );
-    }
-}
 
 /// The claim with its support: `It drifted. (likely; change: 12 %)`.
 pub(crate) fn supported(finding: &Finding) -> String {
@@ -107,7 +57,7 @@ fn number_text(evidence: &Evidence) -> String {
         "bytes" | "B" => number::in_unit(record::Unit::Bytes, value),
         "bytes/s" | "B/s" | "bytes_per_s" => number::rate(value),
         "/s" | "1/s" | "per_s" | "per s" | "IOPS" | "iops" => number::per_second(value),
-        "share" => number::percent_text(value),
+        "share" => number::percent(value),
         "" if value > 0.0 && value < 0.0005 => "<0.001".to_owned(),
         "" => number::count(value),
         unit => format!("{} {unit}", number::count(value)),
@@ -117,7 +67,7 @@ fn number_text(evidence: &Evidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::FindingCode;
+    use record::{FindingCode, Severity};
 
     fn support(claim: &str, numbers: &[(f64, &str)]) -> String {
         let finding = Finding::new(FindingCode::Drift, Severity::Info, claim, "");
@@ -133,7 +83,7 @@ mod tests {
         assert_eq!(support(claim, &stated), claim);
         assert_eq!(support(claim, &[((2u64 << 30) as f64, "bytes")]), claim);
         assert_eq!(support(claim, &[(6.0, "")]), format!("{claim} (n: 6)"), "not a part of 64");
-        assert_eq!(support(claim, &[(0.123, "share")]), format!("{claim} (n: 12.3 %)"));
+        assert_eq!(support(claim, &[(0.123, "share")]), format!("{claim} (n: 12 %)"));
     }
 
     #[test]

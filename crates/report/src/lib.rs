@@ -15,69 +15,82 @@ pub mod chart;
 mod comparison;
 mod cost_fit;
 mod diagnosis;
-mod experiment;
+mod diagnosis_csv;
 mod finding;
 mod html;
-mod imported;
 mod intervals;
 mod limits;
 mod list;
 mod number;
+mod observation;
 mod page;
 mod papers;
-mod papers_html;
+mod plots;
 mod prediction;
+mod price;
 mod profile;
 mod quantities;
+mod saved;
 mod set;
 mod settings;
 mod story;
-mod table;
 mod target;
 mod trace;
 mod traced;
 mod trial;
+mod validation;
+mod view;
 mod watch;
 mod whatif;
+mod zones;
 
-pub use self::papers::papers_text;
-pub use comparison::comparison_text;
-pub use cost_fit::cost_fit_text;
-pub use diagnosis::{DIAGNOSIS_CSV_HEADER, diagnosis_csv, diagnosis_text};
-pub use experiment::{PresetRow, experiment_list_text, experiment_text, preset_list_text};
-pub use finding::findings_text;
+pub use self::papers::papers;
+pub use comparison::comparison;
+pub use cost_fit::cost_fit;
+pub use diagnosis::diagnosis;
+pub use diagnosis_csv::{DIAGNOSIS_CSV_HEADER, diagnosis_csv};
 pub use html::{HTML_HEAD, report_html};
-pub use imported::observation_text;
 pub use intervals::{intervals_csv, intervals_header};
-pub use limits::{limits_text, price_text, zones_text};
-pub use list::{ProfileListRow, capabilities_text, next_steps_text, profile_list_text};
+pub use limits::limits;
+pub use list::{
+    PresetRow, ProfileListRow, capabilities_text, experiment_list_text, next_steps_text,
+    preset_list_text, profile_list_text,
+};
+pub use observation::observation;
 pub use page::escape;
-pub use papers_html::papers_html;
-pub use prediction::{foretold_text, prediction_text, validation_text};
-pub use profile::profile_text;
+pub use prediction::prediction;
+pub use price::price;
+pub use profile::profile;
 pub use quantities::quantities_markdown;
+pub use saved::{Saved, stories};
+pub use set::experiment;
 pub use settings::settings_text;
 pub use story::{
-    Action, Fact, Kept, Sheet, Story, report_csv, report_csv_header, report_markdown, stories,
+    Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, Tone,
+    severity,
 };
 pub use target::target_text;
 pub use trace::{
     TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,
     check_trace_workload, read_trace, trace_line,
 };
-pub use trial::trial_text;
+pub use trial::trial;
+pub use validation::{predicted, validation};
+pub use view::{csv, csv_header, findings_text, markdown, terminal};
 pub use watch::{
     PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchData, WatchRow, WatchVerdict, WatchView,
     watch_header, watch_line, watch_order, watch_screen,
 };
-pub use whatif::whatif_text;
+pub use whatif::whatif;
+pub use zones::zones;
 
 /// How a page is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Whether to send colour codes to a terminal.
     pub color: bool,
-    /// Columns of the terminal. Pages are at least 80 and at most 100 columns wide.
+    /// Columns of the terminal. Pages are at least 60 and at most 160 columns wide, and no
+    /// paragraph is wider than 100.
     pub width: usize,
 }
 

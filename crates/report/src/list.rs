@@ -1,8 +1,8 @@
 //! Short lists: saved profiles, what this machine can measure, what to do next.
 
 use crate::page::{Page, Span, Tone};
-use crate::{Style, number, target};
-use record::{Capability, Profile};
+use crate::{Style, number, set, target};
+use record::{Capability, Experiment, Profile};
 
 /// One saved profile in a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +69,75 @@ pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
     page.finish()
 }
 
+/// One preset in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetRow {
+    /// Its name.
+    pub name: String,
+    /// What it is, in one line.
+    pub title: String,
+    /// What it looks for and what it needs.
+    pub about: String,
+    /// Combinations in a block.
+    pub combinations: usize,
+    /// Blocks.
+    pub blocks: u32,
+    /// Names of its protocols.
+    pub protocols: Vec<String>,
+}
+
+/// The presets with what they look for.
+#[must_use]
+pub fn preset_list_text(rows: &[PresetRow], style: &Style) -> String {
+    let mut page = Page::new(style);
+    for row in rows {
+        let size = match row.blocks {
+            1 => format!("{} in 1 block", row.combinations),
+            blocks => format!("{} in {blocks} blocks", row.combinations),
+        };
+        let head = vec![Span::new(&row.name, Tone::Strong), Span::plain(format!("  {size}"))];
+        page.line(head);
+        page.paragraph(4, &format!("{}.", row.title), Tone::Plain);
+        let about = row.about.split_whitespace().collect::<Vec<_>>().join(" ");
+        page.paragraph(4, &about, Tone::Faint);
+        if !row.protocols.is_empty() {
+            let protocols = row.protocols.join(", ");
+            page.paragraph(4, &format!("Protocols: {protocols}."), Tone::Faint);
+        }
+    }
+    page.finish()
+}
+
+/// The saved experiments, in the given order.
+#[must_use]
+pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String {
+    let mut page = Page::new(style);
+    if experiments.is_empty() {
+        let text = "No experiments are saved here. `halfpower sweep` makes one.";
+        page.paragraph(0, text, Tone::Plain);
+    }
+    for experiment in experiments {
+        let time = match (&experiment.time, experiment.simulated) {
+            (Some(time), false) => number::when(time),
+            (_, true) => "SIMULATED".to_owned(),
+            (None, false) => "time unknown".to_owned(),
+        };
+        page.line(vec![Span::new(&experiment.id, Tone::Strong), Span::plain(format!("  {time}"))]);
+        let names: Vec<String> = experiment.targets.iter().map(target::summary).collect();
+        let text = format!(
+            "{} on {}: trials {}",
+            experiment.design,
+            names.join("; "),
+            set::done(experiment)
+        );
+        page.paragraph(4, &text, Tone::Plain);
+        if !experiment.note.is_empty() {
+            page.paragraph(4, &experiment.note, Tone::Faint);
+        }
+    }
+    page.finish()
+}
+
 /// What this machine can measure and what not, with the reason and the remedy.
 #[must_use]
 pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
@@ -105,67 +174,7 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
         page.heading("Next", "");
     }
     for step in steps {
-        for line in continued(&crate::escape(step), page.width()) {
-            page.line(vec![Span::plain(line)]);
-        }
+        page.command(step);
     }
     page.finish()
-}
-
-/// A command over several lines: broken before a word, outside quotes, with ` \` at the end.
-fn continued(command: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = "  ".to_owned();
-    for word in words(command) {
-        let fits = line.chars().count() + 1 + word.chars().count() + 2 <= width;
-        if !line.trim().is_empty() && !fits {
-            lines.push(format!("{line} \\"));
-            line = "     ".to_owned();
-        }
-        line = if line.trim().is_empty() { line + &word } else { line + " " + &word };
-        // A single longer word goes on at the left edge, where the shell joins it again.
-        while line.chars().count() > width {
-            let head: String = line.chars().take(width - 1).collect();
-            line = line.chars().skip(width - 1).collect();
-            lines.push(head + "\\");
-        }
-    }
-    lines.push(line);
-    lines
-}
-
-/// The words of a command; spaces between quotes do not part them.
-fn words(command: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for character in command.chars() {
-        match (quote, character) {
-            (None, ' ') => words.push(String::new()),
-            (None, '\'' | '"') => quote = Some(character),
-            (Some(open), close) if open == close => quote = None,
-            _ => {}
-        }
-        if quote.is_some() || character != ' ' {
-            words.last_mut().into_iter().for_each(|word| word.push(character));
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_command_goes_on_after_a_backslash_outside_quotes() {
-        let path = format!("'/data/{} b'", "a ".repeat(20));
-        let step = format!("halfpower check {path} --budget 60s --seed 12345 --no-write --full");
-        let text = next_steps_text(std::slice::from_ref(&step), &Style::default());
-        let body: Vec<&str> = text.lines().skip(1).collect();
-        assert_eq!(body.len(), 2, "{text}");
-        assert!(body[0].ends_with(" \\"));
-        let joined = body.iter().map(|line| line.trim_end_matches('\\').trim());
-        assert_eq!(joined.collect::<Vec<_>>().join(" "), step);
-    }
 }

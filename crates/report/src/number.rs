@@ -6,7 +6,11 @@
 //! whose header states it. Rejected: absolute intervals in tables, which cannot be compared
 //! between rows; `±2 %` can.
 
-use record::{Estimate, Unit, format_count, format_nanos, format_rate};
+pub(crate) use record::counted;
+use record::{
+    Estimate, Unit, format_bytes, format_change, format_count, format_nanos, format_rate,
+    format_share,
+};
 
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "–";
@@ -36,9 +40,29 @@ pub(crate) fn time(nanos: f64) -> String {
     guarded(nanos, format_nanos)
 }
 
+/// A length of time in the largest unit that fits: `88.2 min`.
+pub(crate) fn duration(ns: u64) -> String {
+    let seconds = ns as f64 / 1e9;
+    match seconds {
+        ..120.0 => time(ns as f64),
+        ..7_200.0 => format!("{} min", digits(seconds / 60.0)),
+        ..172_800.0 => format!("{} h", digits(seconds / 3_600.0)),
+        _ => format!("{} days", digits(seconds / 86_400.0)),
+    }
+}
+
 /// Bytes per second: `1.23 GB/s`.
 pub(crate) fn rate(bytes_per_s: f64) -> String {
     guarded(bytes_per_s, format_rate)
+}
+
+/// The same with the binary unit behind it: `812 MB/s (775 MiB/s)`.
+pub(crate) fn both_rates(bytes_per_s: f64) -> String {
+    let decimal = rate(bytes_per_s);
+    if !(1e6..SANE).contains(&bytes_per_s) {
+        return decimal;
+    }
+    format!("{decimal} ({}/s)", format_bytes(bytes_per_s as u64))
 }
 
 /// A count: `31.1 k`.
@@ -70,24 +94,17 @@ pub(crate) fn digits(value: f64) -> String {
     })
 }
 
-/// A share of 0 to 1 as a whole percentage: `98%`.
+/// A share of 0 to 1: `98 %`.
 pub(crate) fn percent(share: f64) -> String {
-    guarded(share, |share| match share * 100.0 {
-        hundredths if hundredths.abs() >= 99_999.5 => format!("{hundredths:.0e}%"),
-        hundredths => format!("{hundredths:.0}%"),
+    guarded(share, |share| match share.abs() {
+        absurd if absurd >= 1e3 => format!("{:.0e} %", share * 100.0),
+        _ => format_share(share),
     })
 }
 
-/// The same in running text: `10 %`.
-pub(crate) fn percent_text(share: f64) -> String {
-    guarded(share, |share| {
-        let hundredths = (share * 1000.0).round() / 10.0;
-        if hundredths.fract() == 0.0 && hundredths.abs() < 1e7 {
-            format!("{hundredths:.0} %")
-        } else {
-            format!("{} %", digits(hundredths))
-        }
-    })
+/// A ratio as a change: `-12 %`, `+0.4 %`, `x 4.20`.
+pub(crate) fn change(ratio: f64) -> String {
+    guarded(ratio, format_change)
 }
 
 /// A size in KiB without the unit: `4`, `0.5`.
@@ -96,33 +113,21 @@ pub(crate) fn kib(bytes: u64) -> String {
     if kib.fract() == 0.0 && kib < 1e7 { format!("{kib:.0}") } else { digits(kib) }
 }
 
-/// Relative half-width of an interval, for a table: `±2%`; `±?` where none is known.
+/// Relative half-width of an interval: `±2 %`, one decimal below 1 %; `±?` where none is known.
 pub(crate) fn interval(relative: f64) -> String {
-    if !relative.is_finite() {
-        "±?".to_owned()
-    } else if relative > 9.995 {
-        "±>999%".to_owned()
-    } else if relative > 0.0 && relative < 0.005 {
-        "±<1%".to_owned()
-    } else {
-        format!("±{:.0}%", relative * 100.0)
+    match relative {
+        relative if !relative.is_finite() => "±?".to_owned(),
+        relative if relative > 9.995 => "±>999 %".to_owned(),
+        relative if relative >= 0.00995 || relative <= 0.0 => format!("±{:.0} %", relative * 100.0),
+        // Rounded up: an interval is not made to look smaller than it is.
+        relative => format!("±{:.1} %", (relative * 1000.0).ceil() / 10.0),
     }
 }
 
-/// The same for running text: ` ±2 %`, one decimal below 1 %. A leading space, because nothing
-/// is printed where no interval is known.
+/// The same behind a value, with a leading space; nothing where no interval is known.
 pub(crate) fn interval_text(relative: Option<f64>) -> String {
-    match relative {
-        Some(relative) if relative > 9.995 => " ±more than 999 %".to_owned(),
-        Some(relative) if relative >= 0.00995 || relative == 0.0 => {
-            format!(" ±{:.0} %", relative * 100.0)
-        }
-        // Rounded up: an interval is not made to look smaller than it is.
-        Some(relative) if relative > 0.0 => {
-            format!(" ±{:.1} %", (relative * 1000.0).ceil() / 10.0)
-        }
-        _ => String::new(),
-    }
+    let known = relative.filter(|relative| relative.is_finite());
+    known.map_or(String::new(), |relative| format!(" {}", interval(relative)))
 }
 
 /// The half-width of an estimate as a share of it, in absolute terms.
@@ -136,6 +141,12 @@ pub(crate) fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> S
     format!("{}{}", format(estimate.value), interval_text(interval))
 }
 
+/// An estimate with the ends of its interval: `118 k/s (116 k/s to 120 k/s)`.
+pub(crate) fn with_range(estimate: &Estimate, format: fn(f64) -> String) -> String {
+    let Estimate { value, low, high, .. } = *estimate;
+    format!("{} ({} to {})", format(value), format(low), format(high))
+}
+
 /// Value and absolute half-width in the unit of `scale` nanoseconds; the half-width has at most as
 /// many decimals as the value, and no more than it is good for.
 pub(crate) fn value_and_half_width(estimate: &Estimate, scale: f64) -> (String, String) {
@@ -147,6 +158,14 @@ pub(crate) fn value_and_half_width(estimate: &Estimate, scale: f64) -> (String, 
         least => format!("{least:.3}"),
     });
     (digits(estimate.value / scale), format!("±{half_width}"))
+}
+
+/// A text in at most so many columns.
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns - 1).chain(['…']).collect()
 }
 
 /// A point in time of a document (RFC 3339, UTC) to the minute; other text as it is.
@@ -169,18 +188,17 @@ mod tests {
             for text in [time(value), rate(value), per_second(value), digits(value)] {
                 assert!(text.chars().count() <= 12, "{value}: {text}");
             }
-            assert!(percent(value).chars().count() <= 7, "{value}: {}", percent(value));
-            assert!(interval(value).chars().count() <= 6);
+            assert!(percent(value).chars().count() <= 8, "{value}: {}", percent(value));
+            assert!(interval(value).chars().count() <= 7);
         }
         assert_eq!(time(f64::NAN), NONE);
     }
 
     #[test]
     fn a_small_interval_is_not_shown_as_none_and_an_unknown_one_not_as_small() {
-        assert_eq!(interval(0.001), "±<1%");
-        assert_eq!(interval(0.021), "±2%");
+        assert_eq!(interval(0.0011), "±0.2 %");
+        assert_eq!(interval(0.021), "±2 %");
         assert_eq!(interval(f64::INFINITY), "±?");
-        assert_eq!(interval_text(Some(0.0011)), " ±0.2 %");
         assert_eq!(interval_text(Some(0.12)), " ±12 %");
         assert_eq!(interval_text(Some(f64::NAN)), "");
         assert_eq!(interval_text(None), "");

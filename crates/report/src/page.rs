@@ -8,28 +8,12 @@
 //! styled strings (widths would depend on the styling).
 
 use crate::Style;
+pub(crate) use crate::story::Tone;
 
-/// Narrowest and widest page: below 80 the tables do not fit, above 100 the eye loses the row.
-const WIDTHS: (usize, usize) = (80, 100);
-
-/// What a piece of text is, which decides its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
-    /// As it is.
-    Plain,
-    /// Headings and answers.
-    Strong,
-    /// Explanations beside the numbers.
-    Faint,
-    /// Needs attention.
-    Warn,
-    /// Not what was asked for.
-    Bad,
-    /// Fine.
-    Good,
-    /// The one that the reader picked.
-    Picked,
-}
+/// Narrowest and widest page: below 60 no table fits, above 160 the eye loses the row.
+const WIDTHS: (usize, usize) = (60, 160);
+/// Columns of the widest paragraph: longer lines are hard to read.
+const PROSE_MAX: usize = 100;
 
 impl Tone {
     /// The "select graphic rendition" parameters (ECMA-48, 8.3.117); empty for plain text.
@@ -205,9 +189,10 @@ impl Page {
     /// Wrapped text. The first line begins with `lead`, the others with `indent` spaces.
     pub(crate) fn flowing(&mut self, lead: Vec<Span>, indent: usize, text: &str, tone: Tone) {
         let used: usize = lead.iter().map(Span::width).sum();
-        let first = self.width.saturating_sub(used);
+        let width = self.width.min(PROSE_MAX);
+        let first = width.saturating_sub(used);
         let mut lead = lead;
-        for text in wrap(&escape(text), first, self.width.saturating_sub(indent)) {
+        for text in wrap(&escape(text), first, width.saturating_sub(indent)) {
             lead.push(Span { text, tone });
             self.line(lead);
             lead = vec![Span::plain(" ".repeat(indent))];
@@ -223,6 +208,14 @@ impl Page {
     pub(crate) fn labelled(&mut self, label: &str, column: usize, text: &str) {
         let label = Span::plain(format!("  {label:<0$}", column.saturating_sub(2)));
         self.hanging(vec![label], text, Tone::Plain);
+    }
+
+    /// A command; one that is too long goes on after a backslash, so that it can still be pasted into
+    /// a shell.
+    pub(crate) fn command(&mut self, command: &str) {
+        for line in continued(&escape(command), self.width) {
+            self.line(vec![Span::plain(line)]);
+        }
     }
 
     /// The page as text; every line ends with a newline.
@@ -276,6 +269,47 @@ fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
     kept
 }
 
+/// A command over several lines: broken before a word, outside quotes, with ` \` at the end.
+fn continued(command: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = "  ".to_owned();
+    for word in command_words(command) {
+        let fits = line.chars().count() + 1 + word.chars().count() + 2 <= width;
+        if !line.trim().is_empty() && !fits {
+            lines.push(format!("{line} \\"));
+            line = "     ".to_owned();
+        }
+        line = if line.trim().is_empty() { line + &word } else { line + " " + &word };
+        // A single longer word goes on at the left edge, where the shell joins it again.
+        while line.chars().count() > width {
+            let head: String = line.chars().take(width - 1).collect();
+            line = line.chars().skip(width - 1).collect();
+            lines.push(head + "\\");
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// The words of a command; spaces between quotes do not part them.
+fn command_words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for character in command.chars() {
+        match (quote, character) {
+            (None, ' ') => words.push(String::new()),
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), close) if open == close => quote = None,
+            _ => {}
+        }
+        if quote.is_some() || character != ' ' {
+            words.last_mut().into_iter().for_each(|word| word.push(character));
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,5 +352,19 @@ mod tests {
         assert!(text.starts_with("Title: word word"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.matches("word").count(), 40);
+    }
+
+    #[test]
+    fn a_long_command_goes_on_after_a_backslash_outside_quotes() {
+        let path = format!("'/data/{} b'", "a ".repeat(20));
+        let step = format!("halfpower check {path} --budget 60s --seed 12345 --no-write --full");
+        let mut page = Page::new(&STYLE);
+        page.command(&step);
+        let text = page.finish();
+        let body: Vec<&str> = text.lines().collect();
+        assert_eq!(body.len(), 2, "{text}");
+        assert!(body[0].ends_with(" \\"));
+        let joined = body.iter().map(|line| line.trim_end_matches('\\').trim());
+        assert_eq!(joined.collect::<Vec<_>>().join(" "), step);
     }
 }

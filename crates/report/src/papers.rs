@@ -1,50 +1,57 @@
-//! What `halfpower papers` prints: the answer, then every published value beside its reproduction.
+//! What is said of `halfpower papers`: the answer, then every published value beside its reproduction.
 //!
 //! One line per row, grouped by paper and figure, because a reader comes with a figure in hand. What
-//! deviates says why in the line below. What is not tried is told by reason, its ids together: a
-//! hundred lines saying "an input" would bury the ten that matter. Rejected: deviating rows first
-//! (they are found by their word, and a figure torn apart cannot be judged).
+//! deviates says why below its table. What is not tried is listed by reason, its ids together: a
+//! hundred lines saying "an input" would bury the ten that matter. The plots of a figure come in
+//! pairs, published and reproduced, on the same ordinate: a reader compares shapes first and numbers
+//! after. Rejected: deviating rows first (they are found by their word, and a figure torn apart cannot
+//! be judged), and both in one plot, in which eight curves become sixteen.
 
-use crate::Style;
+use crate::chart::{self, Axis, Form, Series};
 use crate::number;
-use crate::page::{Page, Span, Tone, escape};
-use crate::table::{Column, Entry, Table};
-use papers::{Class, Paper, Report, Row, Verdict};
+use crate::story::{Badge, Cell, Column, Story, Table, Tone};
+use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
 use std::collections::BTreeMap;
 
-/// Columns of a published or reproduced value; longer ones are cut.
-const VALUE: usize = 16;
-/// Columns between columns.
-const GAP: usize = 2;
-/// Fewest columns of a subject; with less it is left out, since the id of a series names it, too.
-const SUBJECT_MIN: usize = 14;
-/// What a row may be off by, for those who read the page alone; `--verbose` says it row by row.
+/// What a row may be off by, for those who read the page alone; the details say it row by row.
 const ALLOWED: &str = "derived: the printed digits, series 0.1 %; simulated: 15 %, series 15 % in the \
                        median and 40 % at a point";
-/// Columns of labels in the summary.
-const LABEL: usize = 22;
 
-/// The report as a page; `verbose` adds the expression and the runs of every row.
+/// The story of a report; `verbose` unfolds the expression and the runs of every row.
 #[must_use]
-pub fn papers_text(report: &Report, verbose: bool, style: &Style) -> String {
-    let mut page = Page::new(style);
+pub fn papers(report: &Report, verbose: bool) -> Story {
+    let mut story = Story {
+        kind: "Papers".to_owned(),
+        subject: "published figures, and the same reproduced".to_owned(),
+        ..Story::default()
+    };
+    summary(&mut story, report);
     for paper in Paper::ALL {
         let rows: Vec<&Row> = report.rows.iter().filter(|row| row.paper == paper).collect();
         if rows.is_empty() {
             continue;
         }
-        page.blank();
-        page.line(vec![Span::new(paper.title(), Tone::Strong)]);
         for (figure, rows) in by_figure(&rows) {
-            print_figure(&mut page, figure, &rows, verbose);
+            tell_figure(&mut story, &format!("{}, {figure}", paper.title()), &rows);
+            let charts = report.charts.iter().filter(|chart| chart.paper == paper);
+            for chart in charts.filter(|chart| chart.figure == figure) {
+                draw(&mut story, chart, &rows);
+            }
         }
     }
-    summary(&mut page, report);
-    page.finish()
+    let details = story.fold("How each row was computed");
+    details.fold = !verbose;
+    for row in report.rows.iter().filter(|row| !row.method.is_empty()) {
+        let runs: String = row.runs.iter().map(|run| format!("; {run}")).collect();
+        let text = format!("{}: {} (allowed: {}){runs}", row.subject, row.method, row.tolerance);
+        details.row(&row.id, text);
+    }
+    story.condition("version", format!("halfpower {}", report.halfpower_version));
+    story
 }
 
 /// Rows by figure or section, in the order of their first.
-pub(crate) fn by_figure<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
+fn by_figure<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
     let mut figures: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in rows {
         match figures.iter_mut().find(|(figure, _)| *figure == row.figure) {
@@ -55,105 +62,57 @@ pub(crate) fn by_figure<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
     figures
 }
 
-fn print_figure(page: &mut Page, figure: &str, rows: &[&Row], verbose: bool) {
-    page.heading(figure, "");
-    let tried: Vec<&&Row> = rows.iter().filter(|row| row.class != Class::NotReproducible).collect();
-    if !tried.is_empty() {
-        print_table(page, &tried);
+fn tell_figure(story: &mut Story, title: &str, rows: &[&Row]) {
+    let section = story.section(title, "");
+    let mut table = Table::new(vec![
+        Column::left("id"),
+        Column::left("what").flexible().expendable(1),
+        Column::right("published").flexible(),
+        Column::right("reproduced").flexible(),
+        Column::right("off by"),
+        Column::left(""),
+    ]);
+    let tried = || rows.iter().filter(|row| row.class != Class::NotReproducible);
+    for row in tried() {
+        let published = match row.chart.is_some() || row.unit.is_empty() {
+            true => row.published.clone(),
+            false => format!("{} {}", row.published, row.unit),
+        };
+        let verdict = match row.class {
+            Class::Fitted => "shown: fitted",
+            _ => row.verdict.name(),
+        };
+        table.row(vec![
+            row.id.as_str().into(),
+            row.subject.as_str().into(),
+            published.into(),
+            Cell::or_none(row.reproduced.clone(), |text| text),
+            deviation_text(row).into(),
+            Cell::toned(verdict, tone(row.verdict)),
+        ]);
     }
-    for row in &tried {
-        if matches!(row.verdict, Verdict::Deviates | Verdict::Failed) {
-            let lead = vec![Span::plain("  "), Span::new(format!("{}: ", row.id), Tone::Warn)];
-            page.hanging(lead, &row.reason, Tone::Plain);
-        }
-        if verbose {
-            let text =
-                format!("{}, {}: {} (allowed: {})", row.id, row.subject, row.method, row.tolerance);
-            page.paragraph(4, &text, Tone::Faint);
-            for run in &row.runs {
-                page.paragraph(6, run, Tone::Faint);
-            }
-        }
+    section.table(table);
+    for row in tried().filter(|row| matches!(row.verdict, Verdict::Deviates | Verdict::Failed)) {
+        section.row(&row.id, &row.reason);
     }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.class == Class::NotReproducible) {
         reasons.entry(&row.reason).or_default().push(&row.id);
     }
     for (reason, ids) in reasons {
-        let text = format!("not reproducible: {reason} ({})", ids.join(" "));
-        page.paragraph(2, &text, Tone::Faint);
+        section.note(format!("not reproducible: {reason} ({})", ids.join(" ")));
     }
-}
-
-/// The rows that were tried. The subject gets what room the other columns leave.
-fn print_table(page: &mut Page, rows: &[&&Row]) {
-    let lines = rows.iter().map(|row| {
-        let reproduced = row.reproduced.as_deref().unwrap_or(number::NONE);
-        [
-            row.id.clone(),
-            published_text(row),
-            short(reproduced, VALUE),
-            deviation_text(row),
-            row.verdict.name().to_owned(),
-        ]
-    });
-    let lines: Vec<[String; 5]> = lines.collect();
-    let titles = ["id", "published", "reproduced", "off by", ""];
-    let width = |column: usize| {
-        let texts = lines.iter().map(|line| line[column].chars().count());
-        GAP + texts.chain([titles[column].len()]).max().unwrap_or(0)
-    };
-    let used: usize = (0..titles.len()).map(width).sum();
-    let room = page.width().saturating_sub(used + GAP);
-    let named = room >= SUBJECT_MIN;
-    let mut columns = vec![Column::left(GAP)];
-    columns.extend(named.then(|| Column::left(GAP)));
-    columns.extend((0..3).map(|_| Column::right(GAP)));
-    columns.push(Column::left(GAP));
-    let mut table = Table::new(columns);
-    let mut heads = titles.to_vec();
-    if named {
-        heads.insert(1, "what");
-    }
-    table.titles(&heads);
-    for (line, row) in lines.into_iter().zip(rows) {
-        let [id, published, reproduced, deviation, verdict] = line;
-        let mut entries = vec![Entry::text(id)];
-        entries.extend(named.then(|| Entry::text(short(&row.subject, room))));
-        entries.extend([published, reproduced, deviation].map(Entry::text));
-        entries.push(Entry::toned(verdict, tone(row.verdict)));
-        table.row(entries);
-    }
-    table.print(page);
-}
-
-/// The printed value of a claim with its unit, the range of a series without.
-fn published_text(row: &Row) -> String {
-    if row.chart.is_some() || row.unit.is_empty() {
-        return short(&row.published, VALUE);
-    }
-    short(&format!("{} {}", row.published, row.unit), VALUE)
 }
 
 /// How far off a row is: a claim with its sign, a series by its median and its worst point.
-pub(crate) fn deviation_text(row: &Row) -> String {
-    let percent = |share: f64| format!("{:.0}%", share * 100.0);
+fn deviation_text(row: &Row) -> String {
     match (row.deviation, row.deviation_max) {
         (Some(median), Some(max)) if row.chart.is_some() => {
-            format!("{} ({})", percent(median), percent(max))
+            format!("{} ({})", number::percent(median), number::percent(max))
         }
-        (Some(deviation), _) => format!("{:+.0}%", deviation * 100.0 + 0.0),
+        (Some(deviation), _) => number::change(1.0 + deviation),
         _ => String::new(),
     }
-}
-
-/// The text in at most `width` columns, as it will stand on the page.
-fn short(text: &str, width: usize) -> String {
-    let text = escape(text);
-    if text.chars().count() <= width {
-        return text;
-    }
-    text.chars().take(width - 1).chain(['…']).collect()
 }
 
 fn tone(verdict: Verdict) -> Tone {
@@ -165,11 +124,22 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn summary(page: &mut Page, report: &Report) {
-    page.heading("Summary", "");
+fn summary(story: &mut Story, report: &Report) {
+    let required = format!(
+        "Required: {} of derived rows and {} of simulated series: {}.",
+        number::percent(report.threshold_derived),
+        number::percent(report.threshold_simulated),
+        if report.met { "met" } else { "not met" }
+    );
+    story.badges.push(Badge {
+        words: format!("reproduced {} of {}", report.reproduced, report.rows.len()),
+        tone: if report.met { Tone::Good } else { Tone::Bad },
+        because: required,
+        ..Badge::default()
+    });
     if !report.without.is_empty() {
         let text = format!("{} switched off: not an honest run", report.without.join(", "));
-        page.labelled("physics", LABEL, &text);
+        story.fact("physics", text);
     }
     for count in &report.counts {
         let text = match count.class {
@@ -180,32 +150,56 @@ fn summary(page: &mut Page, report: &Report) {
             Class::Fitted => format!("{} shown, not counted", count.rows),
             Class::NotReproducible => format!("{}, each with its reason", count.rows),
         };
-        page.labelled(count.class.name(), LABEL, &text);
+        story.fact(count.class.name(), text);
     }
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let required = format!(
-        "{} of derived rows and {} of simulated series: {}",
-        percent(report.threshold_derived),
-        percent(report.threshold_simulated),
-        if report.met { "met" } else { "not met" }
-    );
-    page.labelled("required", LABEL, &required);
     for reading in &report.stricter {
         let text = format!("{} of {}: {}", reading.reproduced, reading.series, reading.rule);
-        page.labelled("simulated, stricter", LABEL, &text);
+        story.fact("simulated, stricter", text);
     }
-    page.labelled("allowed", LABEL, ALLOWED);
-    let text = format!("reproduced {} of {}", report.reproduced, report.rows.len());
-    page.line(vec![Span::new(text, Tone::Strong)]);
+    story.fact("allowed", ALLOWED);
+}
+
+/// One chart twice, published and reproduced; nothing where none of it is reproduced.
+fn draw(story: &mut Story, chart: &Chart, rows: &[&Row]) {
+    let rows: Vec<&&Row> =
+        rows.iter().filter(|row| row.chart.as_deref() == Some(&chart.name)).collect();
+    let points = || rows.iter().flat_map(|row| &row.points);
+    if !points().any(|point| point.reproduced.is_some()) {
+        return;
+    }
+    let values = points().flat_map(|point| [point.published, point.reproduced]).flatten();
+    let across: Vec<f64> = points().filter_map(|point| point.x).collect();
+    let y = Axis::from_zero(&chart.y_title, None, values);
+    let x = Axis::at_values(&chart.x_title, None, chart.x_log, &across);
+    let plot = |what: &str, value: &dyn Fn(&Point) -> Option<f64>| chart::Chart {
+        title: format!("{}, {what}", chart.title),
+        finding: String::new(),
+        errors: String::new(),
+        x: x.clone(),
+        y: y.clone(),
+        series: rows
+            .iter()
+            .map(|row| {
+                let points = row.points.iter();
+                let points =
+                    points.filter_map(|point| Some(chart::Point::bare(point.x?, value(point)?)));
+                Series::new(&row.subject, Form::Curve, points.collect())
+            })
+            .collect(),
+        rules: Vec::new(),
+    };
+    story.charts.push(plot("published", &|point| point.published));
+    story.charts.push(plot("reproduced", &|point| point.reproduced));
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::{Style, terminal};
     use papers::{Chart, ClassCount, PAPERS_SCHEMA, Point};
 
     /// A report of one series, one claim and two rows that were not tried.
-    pub(crate) fn example() -> Report {
+    fn example() -> Report {
         let points = [(2.0, 1.0, 1.1), (64.0, 8.0, 4.0)].map(|(x, published, reproduced)| Point {
             x: Some(x),
             published: Some(published),
@@ -286,26 +280,34 @@ pub(crate) mod tests {
 
     #[test]
     fn every_line_fits_and_no_verdict_is_cut() {
-        let text = papers_text(&example(), true, &Style::default());
+        let text = terminal(&papers(&example(), true), &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let line = |id: &str| text.lines().find(|line| line.trim().starts_with(id)).unwrap();
-        assert!(line("fig1.a").ends_with("30% (50%)  deviates"), "{text}");
-        assert!(line("R1").ends_with("-0%  reproduced"), "{text}");
+        assert!(line("fig1.a").ends_with("30 % (50 %)  deviates"), "{text}");
+        assert!(line("R1").ends_with("-0.4 %  reproduced"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
 
     #[test]
     fn what_is_not_tried_is_told_by_reason_with_its_ids_together() {
-        let text = papers_text(&example(), false, &Style::default());
+        let text = terminal(&papers(&example(), false), &Style::default());
         assert!(text.contains("not reproducible: an input (R2 R3)"), "{text}");
-        assert!(text.contains("fig1.a: median 30%; max 50%"), "{text}");
+        assert!(text.contains("fig1.a  median 30%; max 50%"), "{text}");
         assert!(!text.contains("halfpower run"), "{text}");
     }
 
     #[test]
-    fn the_summary_says_what_was_switched_off_and_ends_with_the_answer() {
-        let text = papers_text(&example(), false, &Style::default());
+    fn the_page_opens_with_the_answer_and_says_what_was_switched_off() {
+        let text = terminal(&papers(&example(), false), &Style::default());
         assert!(text.contains("seek switched off"), "{text}");
-        assert!(text.ends_with("reproduced 1 of 4\n"), "{text}");
+        assert!(text.lines().nth(2).unwrap().contains("reproduced 1 of 4"), "{text}");
+    }
+
+    #[test]
+    fn a_figure_stands_twice_on_the_same_ordinate() {
+        let charts = papers(&example(), false).charts;
+        assert_eq!(charts.len(), 2);
+        assert_eq!(charts[0].y, charts[1].y);
+        assert_ne!(charts[0].series, charts[1].series);
     }
 }

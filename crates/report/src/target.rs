@@ -5,6 +5,7 @@
 //! left out; a list of question marks helps nobody.
 
 use crate::page::{Page, Span, Tone};
+use crate::story::Story;
 use crate::{Style, number};
 use record::{
     DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, Unit, format_bytes, format_count,
@@ -17,34 +18,16 @@ const FACTS: usize = 16;
 #[must_use]
 pub fn target_text(target: &Target, environment: Option<&Environment>, style: &Style) -> String {
     let mut page = Page::new(style);
-    print(&mut page, target, environment, true);
+    let lead = vec![Span::new("Target: ", Tone::Strong)];
+    page.hanging(lead, &format!("{}, {}", target.path, what_it_is(target)), Tone::Plain);
+    for (label, text) in facts(target, environment) {
+        page.labelled(label, FACTS, &text);
+    }
     page.finish()
 }
 
-/// The same, on a page; `rotational` is whether to say what the rotational flag is worth, which a
-/// page with a finding on it need not.
-pub(crate) fn print(
-    page: &mut Page,
-    target: &Target,
-    environment: Option<&Environment>,
-    rotational: bool,
-) {
-    page.hanging(
-        vec![Span::new("Target: ", Tone::Strong)],
-        &format!("{}, {}", target.path, what_it_is(target)),
-        Tone::Plain,
-    );
-    for (label, text) in facts(target, environment, rotational) {
-        page.labelled(label, FACTS, &text);
-    }
-}
-
 /// What lies under a target, by name; without its path.
-pub(crate) fn facts(
-    target: &Target,
-    environment: Option<&Environment>,
-    rotational: bool,
-) -> Vec<(&'static str, String)> {
+fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(filesystem) = &target.filesystem {
         facts.push(("file system", filesystem_line(filesystem, target.device.is_none())));
@@ -52,9 +35,7 @@ pub(crate) fn facts(
     match &target.device {
         Some(device) => {
             facts.push(("device", device_line(device)));
-            if rotational {
-                facts.push(("rotational", rotational_line(device)));
-            }
+            facts.push(("rotational", rotational_line(device)));
             let queue = queue_line(device);
             if !queue.is_empty() {
                 facts.push(("queue", queue));
@@ -95,7 +76,7 @@ pub(crate) fn summary(target: &Target) -> String {
     text
 }
 
-pub(crate) fn what_it_is(target: &Target) -> String {
+fn what_it_is(target: &Target) -> String {
     let size = format_bytes(target.size_bytes.0);
     let kind = match target.kind {
         TargetKind::Directory => format!("a directory; temporary test file of {size}"),
@@ -238,4 +219,44 @@ fn limits_line(environment: &Environment) -> String {
         format!("{op}s {rate} on {} by control group {}", limit.major_minor, limit.group)
     });
     limits.collect::<Vec<_>>().join("; ")
+}
+
+/// The machine in a few words.
+fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
+    let Some(environment) = environment else { return Vec::new() };
+    let mut parts = Vec::new();
+    if !environment.kernel.is_empty() {
+        parts.push(format!("kernel {}", environment.kernel));
+    }
+    if !environment.cpu.is_empty() {
+        parts.push(format!("{} x {}", environment.cpus, environment.cpu));
+    }
+    parts.extend(environment.virtualization.as_ref().map(|kind| format!("VM ({kind})")));
+    parts.extend(environment.governor.as_ref().map(|name| format!("governor {name}")));
+    parts
+}
+
+/// Target, machine, version, time and seed of a story.
+pub(crate) fn conditions(
+    story: &mut Story,
+    targets: &[Target],
+    environment: Option<&Environment>,
+    (version, time, seed): (&str, Option<&str>, u64),
+) {
+    for (place, each) in targets.iter().enumerate() {
+        if targets[..place].iter().any(|before| before.path == each.path) {
+            continue;
+        }
+        story.condition("target", format!("{}, {}", each.path, what_it_is(each)));
+        for (name, text) in facts(each, environment) {
+            story.condition(name, text);
+        }
+    }
+    story.condition("machine", environment_parts(environment).join("; "));
+    if story.simulated {
+        story.condition("time", "virtual: a simulated device, no real disk");
+    }
+    let when = time.map(|time| format!("{}, ", number::when(time))).unwrap_or_default();
+    story.condition("measured", format!("{when}halfpower {version}, seed {seed}"));
+    story.condition("id", story.id.clone());
 }

@@ -4,10 +4,8 @@
 //! in the device) with their distributions. Two percentiles of each stand for them: the usual request
 //! and the one in a hundred that somebody complains about. The document has the histograms.
 
-use crate::imported::shortened;
-use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
+use crate::number::{self, counted};
+use crate::story::{Cell, Column, Section, Story, Table, Tone};
 use record::{HistogramSnapshot, Interval, Observation, Traced, TracedOp};
 use std::collections::BTreeMap;
 
@@ -18,41 +16,37 @@ type OpOf = fn(&Traced) -> &TracedOp;
 const MOST_PROCESSES: usize = 5;
 
 /// The tables; nothing where nothing was traced.
-pub(crate) fn print(page: &mut Page, observation: &Observation) {
+pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     if observation.intervals.iter().all(|interval| interval.traced.is_none()) {
         return;
     }
-    page.heading("Single requests, from the tracer", "");
-    let mut table = Table::new(vec![
-        Column::left(2),
-        Column::left(2),
-        Column::right(2),
-        Column::right(2),
-        Column::right(2),
-        Column::right(2),
-        Column::right(2),
-        Column::right(2),
-    ]);
-    table.groups(vec![("queued".into(), 3, 4), ("at disk".into(), 5, 6)]);
-    table.titles(&["device", "", "requests", "p50", "p99", "p50", "p99", "sequential"]);
+    let mut columns =
+        vec![Column::left("device").flexible(), Column::left(""), Column::right("requests")];
+    for group in ["queued", "at disk"] {
+        let own = [Column::of("latency_p50_ns"), Column::of("latency_p99_ns")];
+        columns.extend(own.map(|column| column.group(group)));
+    }
+    columns.push(Column::right("sequential"));
+    let mut table = Table::new(columns);
     let (mut lost, mut waits) = (0, HistogramSnapshot::default());
     for device in &observation.devices {
-        let own: Vec<&Traced> = traced(&observation.intervals, &device.name).collect();
+        let own: Vec<&Traced> = of_device(&observation.intervals, &device.name).collect();
         lost += own.iter().map(|traced| traced.lost).sum::<u64>();
         waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
-        let mut name = shortened(&device.name);
+        let mut name = device.name.as_str();
         let kinds: [(&str, OpOf); 2] =
             [("reads", |traced| &traced.read), ("writes", |traced| &traced.write)];
         for (kind, op) in kinds {
             let ops: Vec<&TracedOp> = own.iter().map(|traced| op(traced)).collect();
-            if let Some(row) = row(&name, kind, &ops) {
+            if let Some(row) = row(name, kind, &ops) {
                 table.row(row);
-                name.clear();
+                name = "";
             }
         }
     }
-    table.print(page);
-    let text = match waits.count() {
+    let section = story.section("Single requests, from the tracer", "");
+    section.table(table);
+    section.note(match waits.count() {
         0 => "before a request was started, none waited for a free tag or for a throttle of the \
               queue; limits of control groups hold requests where no tracer sees them"
             .to_owned(),
@@ -63,17 +57,14 @@ pub(crate) fn print(page: &mut Page, observation: &Observation) {
             percentile(&waits, 0.5),
             percentile(&waits, 0.99)
         ),
-    };
-    page.paragraph(2, &text, Tone::Faint);
-    processes(page, &observation.intervals);
+    });
+    processes(section, &observation.intervals);
     if lost > 0 {
-        let text = format!("{} requests were lost: the counts are low", number::count(lost as f64));
-        page.paragraph(2, &text, Tone::Plain);
+        section.text(format!("{} lost: the counts are low", counted(lost as f64, "request")));
     }
-    page.blank();
 }
 
-fn traced<'a>(intervals: &'a [Interval], device: &'a str) -> impl Iterator<Item = &'a Traced> {
+fn of_device<'a>(intervals: &'a [Interval], device: &'a str) -> impl Iterator<Item = &'a Traced> {
     intervals
         .iter()
         .filter(move |interval| interval.device == device)
@@ -81,7 +72,7 @@ fn traced<'a>(intervals: &'a [Interval], device: &'a str) -> impl Iterator<Item 
 }
 
 /// One operation of one device over all intervals; `None` without a request.
-fn row(device: &str, kind: &str, ops: &[&TracedOp]) -> Option<Vec<Entry>> {
+fn row(device: &str, kind: &str, ops: &[&TracedOp]) -> Option<Vec<Cell>> {
     let merged = |histogram: fn(&TracedOp) -> &HistogramSnapshot| {
         ops.iter().fold(HistogramSnapshot::default(), |sum, op| sum.merged(histogram(op)))
     };
@@ -98,14 +89,14 @@ fn row(device: &str, kind: &str, ops: &[&TracedOp]) -> Option<Vec<Entry>> {
         false => number::NONE.to_owned(),
     };
     Some(vec![
-        Entry::toned(device, Tone::Strong),
-        Entry::text(kind),
-        Entry::text(number::count(inside.count() as f64)),
-        Entry::text(percentile(&queued, 0.5)),
-        Entry::text(percentile(&queued, 0.99)),
-        Entry::text(percentile(&inside, 0.5)),
-        Entry::text(percentile(&inside, 0.99)),
-        Entry::text(share),
+        Cell::toned(device, Tone::Strong),
+        kind.into(),
+        number::count(inside.count() as f64).into(),
+        percentile(&queued, 0.5).into(),
+        percentile(&queued, 0.99).into(),
+        percentile(&inside, 0.5).into(),
+        percentile(&inside, 0.99).into(),
+        share.into(),
     ])
 }
 
@@ -114,7 +105,7 @@ fn percentile(histogram: &HistogramSnapshot, share: f64) -> String {
 }
 
 /// Who asked for most, where that was traced.
-fn processes(page: &mut Page, intervals: &[Interval]) {
+fn processes(section: &mut Section, intervals: &[Interval]) {
     let mut requests: BTreeMap<(u32, &str), u64> = BTreeMap::new();
     for traced in intervals.iter().filter_map(|interval| interval.traced.as_ref()) {
         for (process, name, count) in &traced.processes {
@@ -127,18 +118,19 @@ fn processes(page: &mut Page, intervals: &[Interval]) {
         .iter()
         .take(MOST_PROCESSES)
         .map(|((process, name), count)| {
-            format!("{} ({process}) {}", crate::escape(name), number::count(*count as f64))
+            format!("{} ({process}) {}", name, number::count(*count as f64))
         })
         .collect();
     if !named.is_empty() {
-        page.paragraph(2, &format!("requests by process: {}", named.join(", ")), Tone::Plain);
+        section.row("requests by process", named.join(", "));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Style, observation_text};
+    use crate::observation::observation;
+    use crate::{Style, terminal};
     use record::ObservedDevice;
 
     fn histogram(values: &[u64]) -> HistogramSnapshot {
@@ -149,12 +141,12 @@ mod tests {
         let interval =
             Interval { device: "sda".into(), duration_ns: 1, traced, ..Interval::default() };
         let device = ObservedDevice { name: "sda".into(), ..ObservedDevice::default() };
-        let observation = Observation {
+        let observed = Observation {
             devices: vec![device],
             intervals: vec![interval],
             ..Observation::default()
         };
-        observation_text(&observation, &Style::default())
+        terminal(&observation(&observed), &Style::default())
     }
 
     #[test]
@@ -172,9 +164,9 @@ mod tests {
         let row: Vec<&str> =
             text.lines().find(|line| line.contains("reads")).unwrap().split_whitespace().collect();
         assert_eq!((row[0], row[1], row[2]), ("sda", "reads", "2"));
-        assert!(row.last() == Some(&"50%") || row.ends_with(&["50", "%"]), "{row:?}");
+        assert!(row.ends_with(&["50", "%"]), "{row:?}");
         assert!(!text.contains("writes  "), "{text}");
-        assert!(text.contains("3 requests were lost"), "{text}");
+        assert!(text.contains("3 requests lost"), "{text}");
         assert!(text.contains("(7) 2") && !text.contains('\u{1b}'), "{text}");
         assert!(text.contains("none waited"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

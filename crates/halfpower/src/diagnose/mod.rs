@@ -98,7 +98,7 @@ pub(crate) fn diagnose(
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&report::diagnosis_text(&diagnosis, &output::style()));
+            text.push_str(&output::page(&report::diagnosis(&diagnosis)));
         }
     }
     let written = csv.map(|file| file.finish(&rows));

@@ -82,7 +82,6 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::
     for observation in &mut observations {
         identify(observation);
     }
-    let style = output::style();
     let mut text = String::new();
     for (index, observation) in observations.iter().enumerate() {
         if arguments.json {
@@ -90,7 +89,7 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::
         } else {
             let gap = if index == 0 { "" } else { "\n" };
             text.push_str(gap);
-            text.push_str(&report::observation_text(observation, &style));
+            text.push_str(&output::page(&report::observation(observation)));
         }
     }
     let saved = store.as_mut().map_or(Ok(()), |store| {

@@ -11,7 +11,7 @@ use crate::store_args::{LAST, StoreArgs};
 use anyhow::{Context, anyhow, bail};
 use clap::ValueEnum;
 use record::{Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial, ZoneMap};
-use report::Kept;
+use report::Saved;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
@@ -57,23 +57,23 @@ impl DocumentKind {
     }
 
     /// The document of this kind with this id or beginning of it, and what belongs to it.
-    fn read(self, store: &Store, id: &str) -> Result<Kept, StoreError> {
+    fn read(self, store: &Store, id: &str) -> Result<Saved, StoreError> {
         match self {
             Self::Experiment => {
                 let experiment: Experiment = store.document(id)?;
                 let trials = store.trials_of_experiment(&experiment.id)?;
-                Ok(Kept::Experiment(Box::new(experiment), trials))
+                Ok(Saved::Experiment(Box::new(experiment), trials))
             }
             Self::Profile => {
                 let profile = store.profile(id)?;
                 let trials = store.trials_of_profile(&profile.id)?;
-                Ok(Kept::Profile(Box::new(profile), trials))
+                Ok(Saved::Profile(Box::new(profile), trials))
             }
-            Self::Limits => Ok(Kept::Limits(Box::new(store.document(id)?))),
-            Self::Zones => Ok(Kept::Zones(Box::new(store.document(id)?))),
-            Self::Observation => Ok(Kept::Observation(Box::new(store.document(id)?))),
-            Self::Diagnosis => Ok(Kept::Diagnosis(Box::new(store.document(id)?))),
-            Self::Trial => Ok(Kept::Trial(Box::new(store.trial(id)?))),
+            Self::Limits => Ok(Saved::Limits(Box::new(store.document(id)?))),
+            Self::Zones => Ok(Saved::Zones(Box::new(store.document(id)?))),
+            Self::Observation => Ok(Saved::Observation(Box::new(store.document(id)?))),
+            Self::Diagnosis => Ok(Saved::Diagnosis(Box::new(store.document(id)?))),
+            Self::Trial => Ok(Saved::Trial(Box::new(store.trial(id)?))),
         }
     }
 
@@ -97,7 +97,7 @@ pub(super) fn documents(
     what: &[String],
     kind: Option<DocumentKind>,
     keeping: &StoreArgs,
-) -> anyhow::Result<Vec<Kept>> {
+) -> anyhow::Result<Vec<Saved>> {
     let mut source = Source { keeping, store: None };
     let mut kept = Vec::new();
     for each in what {
@@ -123,30 +123,30 @@ pub(super) fn documents(
     Ok(kept)
 }
 
-fn kind_of(kept: &Kept) -> Option<DocumentKind> {
+fn kind_of(kept: &Saved) -> Option<DocumentKind> {
     match kept {
-        Kept::Trial(_) => Some(DocumentKind::Trial),
-        Kept::Profile(..) => Some(DocumentKind::Profile),
-        Kept::Experiment(..) => Some(DocumentKind::Experiment),
-        Kept::Observation(_) => Some(DocumentKind::Observation),
-        Kept::Limits(_) => Some(DocumentKind::Limits),
-        Kept::Zones(_) => Some(DocumentKind::Zones),
-        Kept::Diagnosis(_) => Some(DocumentKind::Diagnosis),
-        // Kept in files alone.
-        Kept::Comparison(_) => None,
+        Saved::Trial(_) => Some(DocumentKind::Trial),
+        Saved::Profile(..) => Some(DocumentKind::Profile),
+        Saved::Experiment(..) => Some(DocumentKind::Experiment),
+        Saved::Observation(_) => Some(DocumentKind::Observation),
+        Saved::Limits(_) => Some(DocumentKind::Limits),
+        Saved::Zones(_) => Some(DocumentKind::Zones),
+        Saved::Diagnosis(_) => Some(DocumentKind::Diagnosis),
+        // Saved in files alone.
+        Saved::Comparison(_) => None,
     }
 }
 
-fn id_of(kept: &Kept) -> &str {
+fn id_of(kept: &Saved) -> &str {
     match kept {
-        Kept::Trial(trial) => &trial.id,
-        Kept::Profile(profile, _) => &profile.id,
-        Kept::Experiment(experiment, _) => &experiment.id,
-        Kept::Observation(observation) => &observation.id,
-        Kept::Limits(run) => &run.id,
-        Kept::Zones(map) => &map.id,
-        Kept::Comparison(comparison) => &comparison.id,
-        Kept::Diagnosis(diagnosis) => &diagnosis.id,
+        Saved::Trial(trial) => &trial.id,
+        Saved::Profile(profile, _) => &profile.id,
+        Saved::Experiment(experiment, _) => &experiment.id,
+        Saved::Observation(observation) => &observation.id,
+        Saved::Limits(run) => &run.id,
+        Saved::Zones(map) => &map.id,
+        Saved::Comparison(comparison) => &comparison.id,
+        Saved::Diagnosis(diagnosis) => &diagnosis.id,
     }
 }
 
@@ -165,7 +165,7 @@ impl Source<'_> {
     }
 
     /// The document of an id, of one kind or of any.
-    fn kept(&mut self, id: &str, kind: Option<DocumentKind>) -> anyhow::Result<Kept> {
+    fn kept(&mut self, id: &str, kind: Option<DocumentKind>) -> anyhow::Result<Saved> {
         let store = self.store()?;
         let kinds: Vec<DocumentKind> = match kind {
             Some(kind) => vec![kind],
@@ -174,7 +174,7 @@ impl Source<'_> {
         if id == LAST {
             return last(store, &kinds);
         }
-        let mut found: Vec<Kept> = Vec::new();
+        let mut found: Vec<Saved> = Vec::new();
         let mut several: Vec<StoreError> = Vec::new();
         for kind in &kinds {
             match kind.read(store, id) {
@@ -208,7 +208,7 @@ impl Source<'_> {
     }
 
     /// The documents of a file: one, or an array of them.
-    fn file(&mut self, path: &Path) -> anyhow::Result<Vec<Kept>> {
+    fn file(&mut self, path: &Path) -> anyhow::Result<Vec<Saved>> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {path:?}; name a JSON document or an id"))?;
         let value: Value = serde_json::from_str(&text)
@@ -221,13 +221,13 @@ impl Source<'_> {
     }
 
     /// A document; the trials that belong to it come from the database, as far as they are there.
-    fn read(&mut self, document: Value, path: &Path) -> anyhow::Result<Kept> {
+    fn read(&mut self, document: Value, path: &Path) -> anyhow::Result<Saved> {
         let schema = document["schema"].as_str().unwrap_or_default().to_owned();
         let name = schema.split('/').nth(1).unwrap_or_default();
         let known = schema.starts_with("halfpower/");
         if schema == record::COMPARISON_SCHEMA {
             let comparison: Comparison = parsed(document, path)?;
-            return Ok(Kept::Comparison(Box::new(comparison)));
+            return Ok(Saved::Comparison(Box::new(comparison)));
         }
         let Some(kind) = DocumentKind::ALL.into_iter().find(|kind| known && kind.name() == name)
         else {
@@ -236,22 +236,22 @@ impl Source<'_> {
             );
         };
         let kept = match kind {
-            DocumentKind::Trial => Kept::Trial(Box::new(parsed(document, path)?)),
-            DocumentKind::Observation => Kept::Observation(Box::new(parsed(document, path)?)),
-            DocumentKind::Limits => Kept::Limits(Box::new(parsed(document, path)?)),
-            DocumentKind::Zones => Kept::Zones(Box::new(parsed(document, path)?)),
-            DocumentKind::Diagnosis => Kept::Diagnosis(Box::new(parsed(document, path)?)),
+            DocumentKind::Trial => Saved::Trial(Box::new(parsed(document, path)?)),
+            DocumentKind::Observation => Saved::Observation(Box::new(parsed(document, path)?)),
+            DocumentKind::Limits => Saved::Limits(Box::new(parsed(document, path)?)),
+            DocumentKind::Zones => Saved::Zones(Box::new(parsed(document, path)?)),
+            DocumentKind::Diagnosis => Saved::Diagnosis(Box::new(parsed(document, path)?)),
             DocumentKind::Profile => {
                 let profile: Profile = parsed(document, path)?;
                 let ids = profile.cells.iter().flat_map(|cell| &cell.trial_ids);
                 let trials = self.at_hand(ids.map(String::as_str));
-                Kept::Profile(Box::new(profile), trials)
+                Saved::Profile(Box::new(profile), trials)
             }
             DocumentKind::Experiment => {
                 let experiment: Experiment = parsed(document, path)?;
                 let trials =
                     self.at_hand(experiment.done.iter().map(|done| done.trial_id.as_str()));
-                Kept::Experiment(Box::new(experiment), trials)
+                Saved::Experiment(Box::new(experiment), trials)
             }
         };
         Ok(kept)
@@ -270,7 +270,7 @@ fn parsed<D: DeserializeOwned>(document: Value, path: &Path) -> anyhow::Result<D
 }
 
 /// The newest document; see the module.
-fn last(store: &Store, kinds: &[DocumentKind]) -> anyhow::Result<Kept> {
+fn last(store: &Store, kinds: &[DocumentKind]) -> anyhow::Result<Saved> {
     let mut newest: Option<(DocumentKind, String, Option<String>)> = None;
     for kind in kinds {
         let Some((id, time)) = kind.newest(store)? else { continue };

@@ -16,7 +16,7 @@ use crate::trace::TraceFile;
 use clap::Args;
 use drawings::Drawings;
 use record::Trial;
-use report::{Kept, Story};
+use report::{Saved, Story};
 use serde_json::{Value, json};
 use session::VERSION;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
     let mut files = traced.transpose()?.into_iter().collect::<Vec<String>>();
     places.write(&stories, &mut files)?;
     let text = if arguments.md {
-        report::report_markdown(&stories)
+        report::markdown(&stories)
     } else if arguments.json {
         output::json(&summary(&stories, &files))?
     } else {
@@ -92,15 +92,15 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
 }
 
 /// The trials that a document is or holds.
-fn trials_of(kept: &Kept) -> Vec<&Trial> {
+fn trials_of(kept: &Saved) -> Vec<&Trial> {
     match kept {
-        Kept::Trial(trial) => vec![trial],
-        Kept::Profile(_, trials) | Kept::Experiment(_, trials) => trials.iter().collect(),
-        Kept::Observation(_)
-        | Kept::Limits(_)
-        | Kept::Zones(_)
-        | Kept::Comparison(_)
-        | Kept::Diagnosis(_) => Vec::new(),
+        Saved::Trial(trial) => vec![trial],
+        Saved::Profile(_, trials) | Saved::Experiment(_, trials) => trials.iter().collect(),
+        Saved::Observation(_)
+        | Saved::Limits(_)
+        | Saved::Zones(_)
+        | Saved::Comparison(_)
+        | Saved::Diagnosis(_) => Vec::new(),
     }
 }
 
@@ -168,7 +168,7 @@ impl Places {
             page.finish(&html)?;
         }
         if let Some(values) = self.values {
-            let csv = report::report_csv(stories);
+            let csv = report::csv(stories);
             files.push(format!("{values_name}: {} values", csv.lines().count().saturating_sub(1)));
             values.finish(&csv)?;
         }
@@ -212,9 +212,10 @@ fn summary(stories: &[Story], files: &[String]) -> Value {
                 "id": story.id,
                 "simulated": story.simulated,
                 "clean": story.is_clean(),
+                "verdicts": story.badges.iter().map(|b| json!({"subject": b.subject, "verdict": b.words, "because": b.because})).collect::<Vec<_>>(),
                 "headline": story.headline,
-                "facts": story.facts.iter().map(|f| json!({"name": f.name, "value": f.value})).collect::<Vec<_>>(),
-                "actions": story.actions.iter().map(|a| json!({"subject": a.subject, "what": a.what, "why": a.why})).collect::<Vec<_>>(),
+                "facts": story.facts.iter().map(|f| json!({"name": f.name, "of": f.of, "value": f.value})).collect::<Vec<_>>(),
+                "actions": story.actions.iter().map(|a| json!({"subject": a.subject, "what": a.what, "details": a.details})).collect::<Vec<_>>(),
                 "plots": story.charts.iter().map(|c| json!({"title": c.title, "finding": c.finding})).collect::<Vec<_>>(),
                 "left_out": story.left_out,
                 "commands": story.commands,

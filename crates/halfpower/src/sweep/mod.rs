@@ -471,7 +471,7 @@ impl<'a> Sweep<'a> {
         let text = if self.arguments.json {
             output::json(&self.experiment)?
         } else {
-            report::experiment_text(&self.experiment, &output::style())
+            output::page(&report::experiment(&self.experiment, &[]))
         };
         output::print(&text)?;
         if let Some(error) = self.unsaved {

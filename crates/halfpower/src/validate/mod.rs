@@ -126,7 +126,7 @@ pub(crate) fn validate(
     validation.budget = validation.whole_time(&trials);
     let told: Vec<ValidationTrial> = trials.iter().map(|case| validation.told(case)).collect();
     let since = validation.gauge.as_ref().map(DriftProbe::since);
-    let foretold = report::foretold_text(&told, since.as_ref(), &output::style());
+    let foretold = output::page(&report::predicted(&told, since.as_ref()));
     if arguments.json {
         output::say(foretold.trim_end());
     } else {
@@ -141,7 +141,7 @@ pub(crate) fn validate(
         store.add_document(&document).context(NOT_SAVED)?;
     }
     output::document(arguments.json, &document, || {
-        format!("\n{}", report::validation_text(&document, &output::style()))
+        format!("\n{}", output::page(&report::validation(&document)))
     })?;
     Ok(Verdict::of(document.summary.reached != Some(false)))
 }

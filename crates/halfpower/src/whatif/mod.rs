@@ -198,9 +198,7 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::
             of_load(arguments, stop, None, &profile, &setup)?
         }
     };
-    output::document(arguments.json, &document, || {
-        report::whatif_text(&document, &output::style())
-    })?;
+    output::document(arguments.json, &document, || output::page(&report::whatif(&document)))?;
     Ok(Verdict::Clean)
 }
 

@@ -116,15 +116,10 @@ fn the_page_stands_alone_and_draws_each_figure_twice() {
     assert!(first.stdout.contains("fig06.write.3"), "{}", first.stdout);
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert_eq!(page.matches("<svg viewBox=\"0 0 420").count(), 2);
-    for text in [
-        "request size (KiB)",
-        "throughput (MiB/s)",
-        ">published</figcaption>",
-        ">reproduced</figcaption>",
-    ] {
+    for text in ["request size (KiB)", "throughput (MiB/s)", ", published", ", reproduced"] {
         assert!(page.contains(text), "{text}");
     }
-    for outside in ["http:", "https:", "src=", "url(", "<script"] {
+    for outside in ["http:", "https:", "src=", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
     // It replaces a page of its own, and nothing else.

@@ -36,12 +36,27 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
 fn a_profile_is_shown_by_its_id_by_the_beginning_of_it_and_as_the_last() {
     let (folder, [first, second]) = two_profiles();
     let show = |id: &str| {
-        with_database(folder.path(), &format!("profile show {id} --json")).expect(0).profile()
+        with_database(folder.path(), &format!("profile show {id} --json --with-trials"))
+            .expect(0)
+            .profile()
     };
     assert_eq!(show(&first.id), first);
     assert_eq!(show(&first.id[..8]), first);
     assert_eq!(show(&second.id), second);
     assert_eq!(show("last"), second);
+}
+
+#[test]
+fn a_profile_is_printed_without_its_histograms_unless_they_are_asked_for() {
+    let (folder, [first, _]) = two_profiles();
+    let words = format!("profile show {} --json", first.id);
+    let short = with_database(folder.path(), &words).expect(0);
+    let long = with_database(folder.path(), &format!("{words} --with-trials")).expect(0);
+    assert!(short.stderr.contains("--with-trials"), "{}", short.stderr);
+    assert!(short.stdout.len() < long.stdout.len());
+    let short = short.profile();
+    assert!(short.cells.iter().all(|cell| cell.histogram.buckets.is_empty()));
+    assert_eq!(short.limits, first.limits);
 }
 
 #[test]

@@ -214,10 +214,10 @@ fn what_memory_took_is_not_called_the_most_of_a_disk() {
         line.unwrap_or_else(|| panic!("no headline in {said}")).to_owned()
     };
     let both = headline([written("all", "64k"), written("device", "4k")]);
-    assert!(both.contains("past the page cache is"), "{both}");
-    assert!(both.contains("With memory in between,"), "{both}");
+    assert!(both.contains("by direct I/O is"), "{both}");
+    assert!(both.contains("Through the page cache:"), "{both}");
     let alone = headline([written("all", "64k"), written("all", "4k")]);
-    assert!(alone.contains("as memory took or gave it"), "{alone}");
+    assert!(alone.contains("through the page cache"), "{alone}");
     let device = headline([written("device", "64k"), written("device", "4k")]);
     assert!(!device.contains("memory") && !device.contains("page cache"), "{device}");
 }

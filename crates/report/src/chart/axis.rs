@@ -38,7 +38,8 @@ impl Axis {
     pub fn from_zero(title: &str, unit: Option<Unit>, values: impl Iterator<Item = f64>) -> Self {
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         let step = round_step(unit, if largest > 0.0 { largest } else { 1.0 } / 5.0);
-        let count = (largest / step - 1e-9).ceil().max(1.0) as usize;
+        // More than a few only where the values are beyond all sense.
+        let count = (largest / step - 1e-9).ceil().clamp(1.0, 100.0) as usize;
         let ticks: Vec<f64> = (0..=count).map(|at| at as f64 * step).collect();
         Self::new(title, unit, false, (0.0, count as f64 * step), ticks)
     }

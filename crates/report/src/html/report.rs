@@ -9,7 +9,8 @@
 
 use super::{escape_html, page};
 use crate::chart::{COLOURS, Chart, DASHES, Form, MARKS, legend};
-use crate::story::{Sheet, Story};
+use crate::finding;
+use crate::story::{Action, Block, Cell, Section, Side, Story, Table, Tone, severity};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -91,13 +92,36 @@ fn article(body: &mut String, number: usize, story: &Story, charts: &mut Vec<Val
     if let Some(finding) = story.not_valid() {
         let _ = writeln!(body, "<p class=\"bad\">Not valid: {}</p>", text(&finding.claim));
     }
+    for badge in &story.badges {
+        let subject = match badge.subject.as_str() {
+            "" => String::new(),
+            subject => format!("{}: ", text(subject)),
+        };
+        let _ = writeln!(
+            body,
+            "<p class=\"answer prose\">{subject}<span class=\"{}\">{}</span></p>\n<p class=\"prose\">{}</p>",
+            class(badge.tone),
+            text(&badge.words),
+            text(&badge.because)
+        );
+        for other in &badge.alternatives {
+            let _ = writeln!(
+                body,
+                "<p class=\"prose\">or <b>{}</b>: {}<br><span class=\"faint\">how to check: {}</span></p>",
+                text(&other.what),
+                text(&other.because),
+                text(&other.how_to_check)
+            );
+        }
+    }
     if !story.headline.is_empty() {
         let _ = writeln!(body, "<p class=\"answer prose\">{}</p>", text(&story.headline));
     }
     if !story.facts.is_empty() {
         body.push_str("<dl class=\"facts\">\n");
         for fact in &story.facts {
-            let (name, value) = (text(&fact.name), text(&fact.value));
+            let name = format!("{} {}", fact.name, fact.of);
+            let (name, value) = (text(name.trim()), text(&fact.value));
             let _ = writeln!(body, "<div><dt>{name}</dt><dd>{value}</dd></div>");
         }
         body.push_str("</dl>\n");
@@ -116,9 +140,7 @@ fn article(body: &mut String, number: usize, story: &Story, charts: &mut Vec<Val
     for sentence in &story.left_out {
         let _ = writeln!(body, "<p class=\"faint\">{}</p>", text(sentence));
     }
-    for sheet in &story.sheets {
-        table(body, sheet);
-    }
+    story.sections.iter().for_each(|each| section(body, each));
     conditions(body, story);
     body.push_str("</article>\n");
 }
@@ -129,12 +151,9 @@ fn found(body: &mut String, story: &Story, first_chart: usize) {
         return;
     }
     body.push_str("<h3>What was found</h3>\n<ul class=\"prose\">\n");
-    for (finding, label, claim) in story.sorted_findings() {
-        let class = match label {
-            "not valid" => "bad",
-            "warning" => "warn",
-            _ => "faint",
-        };
+    for finding in story.sorted_findings() {
+        let (label, tone) = severity(finding.severity);
+        let (class, claim) = (class(tone), finding::supported(finding));
         let _ = write!(body, "<li><span class=\"{class}\">{label}:</span> {}", escape_html(&claim));
         if !finding.remedy.trim().is_empty() {
             let _ = write!(body, " → {}", escape_html(finding.remedy.trim()));
@@ -160,16 +179,17 @@ fn to_do(body: &mut String, story: &Story) {
         return;
     }
     body.push_str("<h3>What to do</h3>\n<ul class=\"prose\">\n");
-    for action in &story.actions {
-        let subject = match action.subject.as_str() {
+    for Action { subject, what, details } in &story.actions {
+        let subject = match subject.as_str() {
             "" => String::new(),
             subject => format!("{}: ", escape_html(subject)),
         };
-        let why = match action.why.as_str() {
-            "" => String::new(),
-            why => format!("<br><span class=\"faint\">{}</span>", escape_html(why)),
-        };
-        let _ = writeln!(body, "<li>{subject}<b>{}</b>{why}</li>", escape_html(&action.what));
+        let _ = write!(body, "<li>{subject}<b>{}</b>", escape_html(what));
+        for (name, detail) in details {
+            let (name, detail) = (escape_html(name), escape_html(detail));
+            let _ = write!(body, "<br><span class=\"faint\">{name}: {detail}</span>");
+        }
+        body.push_str("</li>\n");
     }
     body.push_str("</ul>\n");
 }
@@ -198,17 +218,63 @@ fn figure(body: &mut String, number: usize, chart: &Chart) {
     );
 }
 
-fn table(body: &mut String, sheet: &Sheet) {
-    let _ = write!(body, "<h3>{}</h3>\n<div class=\"wide\"><table><tr>", escape_html(&sheet.title));
-    let class = |column: usize| if column == 0 { "" } else { " class=\"number\"" };
-    for (column, title) in sheet.columns.iter().enumerate() {
-        let _ = write!(body, "<th{}>{}</th>", class(column), escape_html(title));
+/// The class of a tone.
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain | Tone::Strong | Tone::Picked => "",
+        Tone::Faint => "faint",
+        Tone::Warn => "warn",
+        Tone::Bad => "bad",
+        Tone::Good => "good",
+    }
+}
+
+fn section(body: &mut String, section: &Section) {
+    let title = escape_html(&section.title);
+    let _ = match section.fold {
+        true => writeln!(body, "<details><summary>{title}</summary>"),
+        false => writeln!(body, "<h3>{title}</h3>"),
+    };
+    if !section.remark.is_empty() {
+        let _ = writeln!(body, "<p class=\"faint\">{}</p>", escape_html(&section.remark));
+    }
+    for block in &section.blocks {
+        let _ = match block {
+            Block::Table(each) => {
+                table(body, each);
+                Ok(())
+            }
+            Block::Row(name, text) => {
+                writeln!(body, "<p>{}: {}</p>", escape_html(name), escape_html(text))
+            }
+            Block::Text(text, tone) => {
+                writeln!(body, "<p class=\"{}\">{}</p>", class(*tone), escape_html(text))
+            }
+            Block::Item(text) => writeln!(body, "<p>- {}</p>", escape_html(text)),
+        };
+    }
+    if section.fold {
+        body.push_str("</details>\n");
+    }
+}
+
+fn table(body: &mut String, table: &Table) {
+    body.push_str("<div class=\"wide\"><table><tr>");
+    let align = |side| if side == Side::Right { " class=\"number\"" } else { "" };
+    for column in &table.columns {
+        let title = format!("{} {}", column.group, column.title);
+        let (title, help) = (escape_html(title.trim()), escape_html(column.help));
+        let _ = write!(body, "<th{} title=\"{help}\">{title}</th>", align(column.side));
     }
     body.push_str("</tr>\n");
-    for row in &sheet.rows {
+    for row in &table.rows {
         body.push_str("<tr>");
-        for (column, cell) in row.iter().enumerate() {
-            let _ = write!(body, "<td{}>{}</td>", class(column), escape_html(cell));
+        for (column, Cell { text, tone, bar }) in table.columns.iter().zip(row) {
+            let (class, text) = (class(*tone), escape_html(text));
+            let bar = bar.map(|share| format!("<meter value=\"{share:.3}\"></meter>"));
+            let bar = bar.unwrap_or_default();
+            let side = align(column.side);
+            let _ = write!(body, "<td{side}>{bar}<span class=\"{class}\">{text}</span></td>");
         }
         body.push_str("</tr>\n");
     }
@@ -246,6 +312,7 @@ fn conditions(body: &mut String, story: &Story) {
 mod tests {
     use super::*;
     use crate::chart;
+    use crate::story::{Alternative, Badge, Column, Fact};
 
     fn hostile_story() -> Story {
         let bad = "</script><script>alert(1)</script><img src=x onerror='a()'> \u{1b}[2J\u{202e}&";
@@ -265,6 +332,13 @@ mod tests {
         chart.series[0].name = bad();
         chart.series[0].points[0].remark = bad();
         chart.rules[0].name = bad();
+        let mut section = Section { title: bad(), remark: bad(), ..Section::default() };
+        let mut table = Table::new(vec![Column::left(bad()).group(bad())]);
+        table.row(vec![Cell::bar(0.5, &bad())]);
+        section.table(table);
+        section.row(&bad(), bad());
+        section.text(bad());
+        section.item(bad());
         let mut rows = chart::tests::rows();
         rows.y.names = vec![bad(), bad(), bad()];
         Story {
@@ -273,11 +347,22 @@ mod tests {
             id: bad(),
             simulated: true,
             headline: bad(),
-            facts: vec![crate::Fact { name: bad(), value: bad() }],
-            actions: vec![crate::Action { subject: bad(), what: bad(), why: bad() }],
+            badges: vec![Badge {
+                subject: bad(),
+                words: bad(),
+                tone: Tone::Bad,
+                because: bad(),
+                alternatives: vec![Alternative {
+                    what: bad(),
+                    because: bad(),
+                    how_to_check: bad(),
+                }],
+            }],
+            facts: vec![Fact { name: bad(), of: bad(), value: bad(), tone: Tone::Strong }],
+            actions: vec![Action::new(bad(), bad()).with("why", bad())],
             charts: vec![chart, rows],
             left_out: vec![bad()],
-            sheets: vec![Sheet { title: bad(), columns: vec![bad()], rows: vec![vec![bad()]] }],
+            sections: vec![section, Section { fold: true, ..Section::default() }],
             findings: vec![finding],
             conditions: vec![(bad(), bad())],
             commands: vec![bad()],

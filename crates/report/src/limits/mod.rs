@@ -1,147 +1,126 @@
-//! What `halfpower limits`, `zones` and `cost` print.
+//! What is said of a run of `limits`: the path to a disk and what binds it.
 //!
-//! The answer of `limits` is which component binds; the papers' table of advertised and real peaks
-//! follows, and under it who says the one and how the other was measured, because a ratio without
-//! both is hearsay. Then the tests behind it: memory as a matrix of test and place, bus, and hits.
+//! The answer is which part binds; the papers' table of advertised and real peaks follows (Chung,
+//! Gray, Worthington, Horst 2000, figure 1), and under it who says the one and how the other was
+//! measured, because a ratio without both is hearsay. Then the tests behind it: bus, hits, memory.
+//! In the plot rates of memory and disk lie decades apart, so that the scale is logarithmic and bars
+//! have no meaning; marks are used. A part without a number keeps its row.
 
-mod price;
 mod tests_behind;
-mod zones;
 
-pub use price::price_text;
-pub use zones::zones_text;
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::number;
+use crate::story::{Alternative, Badge, Cell, Column, Story, Table, Tone, quoted};
+use crate::target;
+use record::{HalfPower, LimitsRun, Measured, PathComponent, Sizing, Unit};
 
-use crate::page::{Page, Span, Tone};
-use crate::table::{Column, Entry, Table};
-use crate::{Style, finding, number, profile, target};
-use record::{
-    Binding, Estimate, HalfPower, LimitsRun, Measured, PathComponent, Sizing, format_rate,
-};
-
-/// Column at which the values of labelled lines begin.
-const VALUES: usize = 14;
-
-/// A run of limits, answer first.
+/// The story of a run of limits.
 #[must_use]
-pub fn limits_text(run: &LimitsRun, style: &Style) -> String {
-    let mut page = Page::new(style);
-    let mut lead = vec![Span::new("Limits: ", Tone::Strong)];
-    if run.simulated {
-        lead.push(Span::new("SIMULATED, no real disk: ", Tone::Warn));
-    }
-    let targets: Vec<String> = run.targets.iter().map(target::summary).collect();
-    page.flowing(lead, 2, &targets.join("; "), Tone::Plain);
-    finding::print_verdict(&mut page, &run.findings);
-    page.blank();
-    binding(&mut page, &run.binding);
-    path(&mut page, &run.components);
-    sources(&mut page, &run.components);
-    tests_behind::bus(&mut page, &run.bus);
-    tests_behind::hits(&mut page, &run.hits);
-    tests_behind::memory(&mut page, &run.memory);
-    if !run.findings.is_empty() {
-        page.heading("Findings", "");
-        finding::print(&mut page, &run.findings);
-    }
-    page.blank();
-    let mut parts = profile::environment_parts(run.environment.as_ref());
-    parts.push(format!("{} trials", run.trial_ids.len()));
-    parts.extend(run.profile_id.as_ref().map(|id| format!("device from profile {id}")));
-    parts.extend(run.time.as_deref().map(number::when));
-    conditions(&mut page, run.simulated, parts, &run.id, run.seed, &run.halfpower_version);
-    page.finish()
-}
-
-/// The last lines of a page.
-fn conditions(
-    page: &mut Page,
-    simulated: bool,
-    mut parts: Vec<String>,
-    id: &str,
-    seed: u64,
-    version: &str,
-) {
-    if simulated {
-        parts.insert(0, "SIMULATED in virtual time".to_owned());
-    }
-    let lead = vec![Span::new("Conditions: ", Tone::Strong)];
-    page.hanging(lead, &parts.join("; "), Tone::Plain);
-    let lead = vec![Span::new("Id: ", Tone::Strong)];
-    page.hanging(lead, &format!("{id}, seed {seed}, halfpower {version}"), Tone::Plain);
+pub fn limits(run: &LimitsRun) -> Story {
+    let names: Vec<String> = run.targets.iter().map(target::summary).collect();
+    let mut story = Story {
+        kind: "Limits".to_owned(),
+        subject: names.join(" and "),
+        id: run.id.clone(),
+        simulated: run.simulated,
+        badges: vec![binding(run)],
+        findings: run.findings.clone(),
+        ..Story::default()
+    };
+    path(&mut story, &run.components);
+    sources(&mut story, &run.components);
+    tests_behind::bus(&mut story, &run.bus);
+    tests_behind::hits(&mut story, &run.hits);
+    tests_behind::memory(&mut story, &run.memory);
+    story.charts.extend(ladder(run));
+    story.charts.extend(bus(run));
+    let about = (run.halfpower_version.as_str(), run.time.as_deref(), run.seed);
+    target::conditions(&mut story, &run.targets, run.environment.as_ref(), about);
+    story.condition("trials", run.trial_ids.len().to_string());
+    story.condition("device from profile", run.profile_id.clone().unwrap_or_default());
+    let paths: Vec<String> = run.targets.iter().map(|target| quoted(&target.path)).collect();
+    story.commands.push(format!("halfpower limits {} --seed {}", paths.join(" "), run.seed));
+    story
 }
 
 /// What binds.
-fn binding(page: &mut Page, binding: &Measured<Binding>) {
-    let lead = vec![Span::new("Binds: ", Tone::Strong)];
-    let binding = match binding {
+fn binding(run: &LimitsRun) -> Badge {
+    let binding = match &run.binding {
         Measured::NotMeasured { not_measured } => {
-            return page.hanging(lead, &format!("cannot be told: {not_measured}"), Tone::Plain);
+            return Badge {
+                words: "What binds is unknown".to_owned(),
+                tone: Tone::Faint,
+                because: not_measured.clone(),
+                ..Badge::default()
+            };
         }
         Measured::Value(binding) => binding,
     };
-    let rate = number::with_interval(&binding.bytes_per_s, format_rate);
-    let what = match binding.names.as_slice() {
-        [one] => format!("the {one}, at {rate}"),
-        several => format!("{}, which cannot be told apart, at {rate}", several.join(" or ")),
+    let rate = number::with_interval(&binding.bytes_per_s, number::rate);
+    let alternative = |text: &String| Alternative {
+        what: "not excluded".to_owned(),
+        because: text.clone(),
+        how_to_check: String::new(),
     };
-    page.hanging(lead, &what, Tone::Strong);
-    page.labelled("why", 8, &binding.because);
-    for alternative in &binding.alternatives {
-        page.labelled("but", 8, &format!("not excluded: {alternative}"));
+    Badge {
+        words: match binding.names.as_slice() {
+            [one] => format!("The {one} binds, at {rate}"),
+            many => format!("{}, not distinguishable, binds at {rate}", many.join(" or ")),
+        },
+        tone: Tone::Strong,
+        because: binding.because.clone(),
+        alternatives: binding.alternatives.iter().map(alternative).collect(),
+        ..Badge::default()
     }
 }
 
 /// The table of advertised and real peaks.
-fn path(page: &mut Page, components: &[PathComponent]) {
-    page.heading(
+fn path(story: &mut Story, components: &[PathComponent]) {
+    let section = story.section(
         "The path",
         "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: how many \
          such disks fill it by sequential reads",
     );
     let mut table = Table::new(vec![
-        Column::left(2),
-        Column::right(2),
-        Column::right(2),
-        Column::left(1),
-        Column::right(2),
-        Column::left(2),
-        Column::right(2),
+        Column::left(""),
+        Column::right("PAP"),
+        Column::right("RAP"),
+        Column::interval(),
+        Column::right("RAP/PAP"),
+        Column::left("½"),
+        Column::right("disks"),
     ]);
-    table.titles(&["", "PAP", "RAP", "", "RAP/PAP", "½", "disks"]);
     for component in components {
-        let pap = component.pap.value();
-        let pap = pap.map_or_else(|| "not known".to_owned(), |pap| number::rate(pap.bytes_per_s));
         let rap = component.rap_bytes_per_s.value();
         let bound = if component.rap_is_lower_bound { "≥ " } else { "" };
         let rate = rap.map_or_else(
-            || Entry::toned("not measured", Tone::Faint),
-            |rap| Entry::toned(format!("{bound}{}", number::rate(rap.value)), Tone::Strong),
+            || Cell::toned("not measured", Tone::Faint),
+            |rap| Cell::toned(format!("{bound}{}", number::rate(rap.value)), Tone::Strong),
         );
-        let interval = rap.map(|rap| Entry::text(number::interval(number::relative(rap))));
-        let ratio = component.ratio.map(|ratio| Entry::text(number::percent(ratio)));
+        let pap = component.pap.value().map(|pap| number::rate(pap.bytes_per_s));
         table.row(vec![
-            Entry::text(&component.name),
-            Entry::text(pap),
+            component.name.as_str().into(),
+            pap.unwrap_or_else(|| "unknown".to_owned()).into(),
             rate,
-            interval.unwrap_or(Entry::Empty),
-            ratio.unwrap_or(Entry::Empty),
+            rap.map(Cell::interval).unwrap_or_default(),
+            component.ratio.map(|ratio| number::percent(ratio).into()).unwrap_or_default(),
             half_power(component.half_power),
-            Entry::text(component.disks.as_ref().map_or(String::new(), sizing)),
+            component.disks.as_ref().map(|disks| sizing(disks).into()).unwrap_or_default(),
         ]);
     }
-    table.print(page);
+    section.table(table);
 }
 
-fn half_power(half_power: HalfPower) -> Entry {
+fn half_power(half_power: HalfPower) -> Cell {
     match half_power {
-        HalfPower::Reached => Entry::toned("yes", Tone::Good),
-        HalfPower::Missed => Entry::toned("NO", Tone::Warn),
-        HalfPower::CannotTell => Entry::text("?"),
-        HalfPower::NotKnown => Entry::text(number::NONE),
+        HalfPower::Reached => Cell::toned("yes", Tone::Good),
+        HalfPower::Missed => Cell::toned("NO", Tone::Warn),
+        HalfPower::CannotTell => Cell::from("inconclusive"),
+        HalfPower::NotKnown => Cell::from(number::NONE),
     }
 }
 
-/// How many disks, with the sign of a component that may carry more.
+/// How many disks, with the sign of a part that may carry more.
 fn sizing(sizing: &Sizing) -> String {
     let at_least = if sizing.at_least { "≥ " } else { "" };
     if sizing.quotient >= 99.95 {
@@ -151,29 +130,116 @@ fn sizing(sizing: &Sizing) -> String {
 }
 
 /// Who says the one number and how the other was found.
-fn sources(page: &mut Page, components: &[PathComponent]) {
-    page.heading("Where the numbers come from", "");
+fn sources(story: &mut Story, components: &[PathComponent]) {
+    let section = story.section("Where the numbers come from", "");
     for component in components {
-        let mut parts = Vec::new();
-        parts.push(match &component.pap {
-            Measured::Value(pap) => format!("PAP: {}", pap.source),
-            Measured::NotMeasured { not_measured } => format!("PAP not known: {not_measured}"),
-        });
-        parts.push(match &component.rap_bytes_per_s {
-            Measured::Value(_) => format!("RAP: {}", component.rap_method),
-            Measured::NotMeasured { not_measured } => {
-                format!("RAP not measured: {not_measured}")
-            }
-        });
+        let mut parts = vec![
+            match &component.pap {
+                Measured::Value(pap) => format!("PAP: {}", pap.source),
+                Measured::NotMeasured { not_measured } => format!("PAP unknown: {not_measured}"),
+            },
+            match &component.rap_bytes_per_s {
+                Measured::Value(_) => format!("RAP: {}", component.rap_method),
+                Measured::NotMeasured { not_measured } => {
+                    format!("RAP not measured: {not_measured}")
+                }
+            },
+        ];
         parts.extend(component.others.iter().map(|other| {
-            format!("{} {}", other.name, number::with_interval(&other.bytes_per_s, format_rate))
+            format!("{} {}", other.name, number::with_interval(&other.bytes_per_s, number::rate))
         }));
-        let lead = vec![Span::plain("  "), Span::new(&component.name, Tone::Strong)];
-        page.flowing(lead, 4, &format!(": {}", parts.join("; ")), Tone::Plain);
+        section.row(&component.name, parts.join("; "));
     }
 }
 
-/// A rate with its interval.
-fn rate(estimate: &Estimate) -> String {
-    number::with_interval(estimate, format_rate)
+fn ladder(run: &LimitsRun) -> Option<Chart> {
+    let (mut measured, mut advertised, mut half) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, component) in run.components.iter().enumerate() {
+        let row = row as f64;
+        if let Some(rap) = component.rap_bytes_per_s.value() {
+            let remark = if component.rap_is_lower_bound { "or more" } else { "" };
+            measured.push(Point {
+                low: Some(rap.low),
+                high: Some(rap.high),
+                ..Point::bare(rap.value, row).remark(remark)
+            });
+        }
+        if let Some(pap) = component.pap.value() {
+            advertised.push(Point::bare(pap.bytes_per_s, row).remark(&pap.source));
+            half.push(Point::bare(pap.bytes_per_s / 2.0, row));
+        }
+    }
+    let reached = run.components.iter().filter(|c| c.half_power == HalfPower::Reached).count();
+    let missed: Vec<&str> = run
+        .components
+        .iter()
+        .filter(|component| component.half_power == HalfPower::Missed)
+        .map(|component| component.name.as_str())
+        .collect();
+    let known = run.components.iter().filter(|c| c.half_power != HalfPower::NotKnown).count();
+    let missed = match missed.is_empty() {
+        true => String::new(),
+        false => format!("; {} gives less", missed.join(", ")),
+    };
+    let finding = format!(
+        "{reached} of the {known} parts whose two peaks are known give at least half of what is \
+         advertised{missed}."
+    );
+    let all = measured.iter().chain(&advertised).chain(&half).map(|point| point.x);
+    let x = Axis::decades(
+        "bytes per second",
+        Some(Unit::BytesPerSecond),
+        all.collect::<Vec<_>>().into_iter(),
+    );
+    let chart = Chart {
+        title: "The path: advertised and real peak of each part".to_owned(),
+        finding,
+        errors: "Error bars: 95 % confidence interval of the measured peak. What is advertised has none."
+            .to_owned(),
+        x,
+        y: Axis::named(run.components.iter().map(|component| component.name.clone()).collect()),
+        series: vec![
+            Series::new("measured (RAP)", Form::Marks, measured),
+            Series::new("advertised (PAP)", Form::Marks, advertised),
+            Series::new("half-power line: half of the advertised", Form::Marks, half),
+        ],
+        rules: Vec::new(),
+    };
+    (!chart.is_empty()).then_some(chart)
+}
+
+/// Re-reads over the number of targets.
+fn bus(run: &LimitsRun) -> Option<Chart> {
+    let bus = run.bus.value()?;
+    if bus.points.len() < 2 {
+        return None;
+    }
+    let points: Vec<Point> = bus
+        .points
+        .iter()
+        .map(|point| Point::estimate(f64::from(point.targets), &point.again_bytes_per_s))
+        .collect();
+    let most = points.iter().map(|point| point.y).fold(0.0, f64::max);
+    let first = bus.points.first()?.again_bytes_per_s.value;
+    let finding = match bus.limit_bytes_per_s.value() {
+        Some(limit) => {
+            format!("The sum stops growing at {}.", number::with_interval(limit, number::rate))
+        }
+        None => format!(
+            "{} targets together read {} times what one does; that is no limit of a bus.",
+            bus.points.len(),
+            number::digits(most / first)
+        ),
+    };
+    let values: Vec<f64> = points.iter().map(|point| point.x).collect();
+    let highs = points.iter().filter_map(|point| point.high).collect::<Vec<f64>>();
+    Some(Chart {
+        title: "Re-reads of a small area on one target and on more".to_owned(),
+        finding,
+        errors: "Error bars: 95 % confidence interval.".to_owned(),
+        x: Axis::at_values("targets at work", None, false, &values),
+        y: Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), highs.into_iter()),
+        rules: vec![Rule::level(most / 2.0, "half of the most")],
+        series: vec![Series::new("", Form::Curve, points)],
+    })
 }

@@ -1,36 +1,35 @@
 //! The tests behind the path: re-reads on one disk and on more, hits by size, memory.
 
-use super::{VALUES, rate};
 use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
+use crate::story::{Cell, Column, Section, Story, Table};
 use record::{
     BusTest, CacheEvidence, Estimate, Growth, HitTest, Measured, MemoryRow, MemoryTest,
     MemoryTests, ServiceTimeFit, format_bytes, format_nanos,
 };
 
 /// Re-reads of a small area.
-pub(super) fn bus(page: &mut Page, bus: &Measured<BusTest>) {
+pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let test = match bus {
         Measured::Value(test) => test,
         Measured::NotMeasured { not_measured } => {
-            page.heading("Bus and controller", "");
-            return page.paragraph(2, &format!("not measured: {not_measured}"), Tone::Plain);
+            return story
+                .section("Bus and controller", "")
+                .text(format!("not measured: {not_measured}"));
         }
     };
     let remark = format!(
-        "{} again and again in requests of {}, {} deep on each target; a limit only where a cache \
+        "{} again and again in requests of {}, QD {} on each target; a limit only where a cache \
          served it and the sum stopped growing",
         format_bytes(test.area_bytes.0),
         format_bytes(test.request_bytes.0),
         test.depth
     );
-    page.heading("Bus and controller", &remark);
-    page.labelled("first reads", VALUES, &rate(&test.first_bytes_per_s));
-    page.labelled("sequential", VALUES, &rate(&test.medium_bytes_per_s));
+    let section = story.section("Bus and controller", &remark);
+    section.row("first reads", rate(&test.first_bytes_per_s));
+    section.row("sequential", rate(&test.medium_bytes_per_s));
     for point in &test.points {
         let label = format!("again on {}", point.targets);
-        page.labelled(&label, VALUES, &rate(&point.again_bytes_per_s));
+        section.row(&label, rate(&point.again_bytes_per_s));
     }
     let cache = match test.evidence {
         CacheEvidence::Served => {
@@ -39,60 +38,59 @@ pub(super) fn bus(page: &mut Page, bus: &Measured<BusTest>) {
         CacheEvidence::NotServed => {
             "no cache is seen: re-reads are no faster than first or sequential reads"
         }
-        CacheEvidence::CannotTell => "whether a cache served them cannot be told",
+        CacheEvidence::CannotTell => "inconclusive: whether a cache served them",
     };
     let growth = match test.growth {
         Growth::Stopped => "; the sum stopped growing",
         Growth::Grows => "; the sum still grew with the last target",
-        Growth::CannotTell => "; whether the sum stopped growing cannot be told",
+        Growth::CannotTell => "; inconclusive: whether the sum stopped growing",
         Growth::OneTarget => "",
     };
-    page.labelled("evidence", VALUES, &format!("{cache}{growth}"));
+    section.row("evidence", format!("{cache}{growth}"));
     let limit = match &test.limit_bytes_per_s {
         Measured::Value(limit) => rate(limit),
         Measured::NotMeasured { not_measured } => format!("not claimed: {not_measured}"),
     };
-    page.labelled("limit", VALUES, &limit);
+    section.row("limit", limit);
 }
 
 /// A cached block against one that was read ahead.
-pub(super) fn hits(page: &mut Page, hits: &Measured<HitTest>) {
+pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
     let test = match hits {
         Measured::Value(test) => test,
         Measured::NotMeasured { not_measured } => {
-            page.heading("One block at a time", "");
-            return page.paragraph(2, &format!("not measured: {not_measured}"), Tone::Plain);
+            return story
+                .section("One block at a time", "")
+                .text(format!("not measured: {not_measured}"));
         }
     };
     let remark = format!(
         "again: the same block; ahead: the next block, {} after the last",
         format_nanos(test.delay_ns.0 as f64)
     );
-    page.heading("One block at a time", &remark);
+    let section = story.section("One block at a time", &remark);
     let mut table = Table::new(vec![
-        Column::right(2),
-        Column::right(3),
-        Column::left(1),
-        Column::right(3),
-        Column::left(1),
+        Column::right("size"),
+        Column::right("again").gap(3),
+        Column::interval(),
+        Column::right("ahead").gap(3),
+        Column::interval(),
     ]);
-    table.titles(&["size", "again", "", "ahead", ""]);
     for row in &test.rows {
-        let mut entries = vec![Entry::text(format_bytes(row.bytes.0))];
+        let mut entries = vec![Cell::from(format_bytes(row.bytes.0))];
         for time in [&row.again_ns, &row.ahead_ns] {
             entries.extend(match time {
-                Measured::Value(time) => [
-                    Entry::text(number::time(time.value)),
-                    Entry::text(number::interval(number::relative(time))),
-                ],
-                Measured::NotMeasured { .. } => [Entry::text(number::NONE), Entry::Empty],
+                Measured::Value(time) => {
+                    [Cell::from(number::time(time.value)), Cell::interval(time)]
+                }
+                Measured::NotMeasured { .. } => [Cell::from(number::NONE), Cell::default()],
             });
         }
         table.row(entries);
     }
-    table.print(page);
-    page.labelled("again", VALUES, &fit(&test.again_fit));
-    page.labelled("ahead", VALUES, &fit(&test.ahead_fit));
+    section.table(table);
+    section.row("again", fit(&test.again_fit));
+    section.row("ahead", fit(&test.ahead_fit));
 }
 
 /// A line in words: fixed time, and the rate that the slope is.
@@ -106,7 +104,7 @@ fn fit(fit: &Measured<ServiceTimeFit>) -> String {
     let per_byte = if slope.low > 0.0 {
         format!("size/{}", number::rate(1e9 / slope.value))
     } else {
-        "nothing that can be told per byte".to_owned()
+        "nothing measurable per byte".to_owned()
     };
     let left_out: Vec<String> = fit
         .left_out
@@ -138,12 +136,11 @@ const TESTS: [MemoryTest; 7] = [
 const SHIFTS: &str = "shifts";
 
 /// The memory tests.
-pub(super) fn memory(page: &mut Page, memory: &Measured<MemoryTests>) {
+pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     let tests = match memory {
         Measured::Value(tests) => tests,
         Measured::NotMeasured { not_measured } => {
-            page.heading("Memory", "");
-            return page.paragraph(2, &format!("not measured: {not_measured}"), Tone::Plain);
+            return story.section("Memory", "").text(format!("not measured: {not_measured}"));
         }
     };
     let rows = || tests.rows.iter().filter(|row| row.place != SHIFTS);
@@ -152,14 +149,13 @@ pub(super) fn memory(page: &mut Page, memory: &Measured<MemoryTests>) {
         "GB/s as timed, and net of a null loop; intervals {} at most",
         number::interval(widest)
     );
-    page.heading("Memory", &remark);
+    let section = story.section("Memory", &remark);
     let places = places(tests);
-    let mut columns = vec![Column::left(2)];
-    columns.extend(places.iter().flat_map(|_| [Column::right(2), Column::right(1)]));
+    let mut columns = vec![Column::left("")];
+    columns.extend(places.iter().flat_map(|(place, _)| {
+        [Column::right("").group(place), Column::right("").gap(1).group(place)]
+    }));
     let mut table = Table::new(columns);
-    let group =
-        |(index, place): (usize, &(String, u64))| (place.0.clone(), 2 * index + 1, 2 * index + 2);
-    table.groups(places.iter().enumerate().map(group).collect());
     let mut threads: Vec<u32> = rows().map(|row| row.threads).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -173,32 +169,32 @@ pub(super) fn memory(page: &mut Page, memory: &Measured<MemoryTests>) {
                 1 => test.name().to_owned(),
                 many => format!("{}, {many} threads", test.name()),
             };
-            let mut entries = vec![Entry::text(name)];
+            let mut entries = vec![Cell::from(name)];
             for (place, _) in &places {
                 let row = rows().filter(of_test).find(|row| row.place == *place);
                 entries.extend(match row {
                     Some(row) => [&row.bytes_per_s, &row.net_bytes_per_s].map(gigabytes),
-                    None => [Entry::Empty, Entry::Empty],
+                    None => [Cell::default(), Cell::default()],
                 });
             }
             table.row(entries);
         }
     }
-    table.print(page);
+    section.table(table);
     let sizes: Vec<String> =
         places.iter().map(|(place, bytes)| format!("{place}: {}", format_bytes(*bytes))).collect();
-    page.labelled("buffers", VALUES, &sizes.join(", "));
-    shifts(page, tests);
+    section.row("buffers", sizes.join(", "));
+    shifts(section, tests);
     let mut file = format!("in {}, in calls of 64 KiB", tests.file_on);
     if let Some(bytes) = tests.device_read_bytes {
         file.push_str(&format!("; read from devices meanwhile: {}", format_bytes(bytes)));
     }
-    page.labelled("file", VALUES, &file);
+    section.row("file", file);
     if let Some(huge) = &tests.huge_pages {
-        page.labelled("huge pages", VALUES, huge);
+        section.row("huge pages", huge);
     }
     for text in &tests.left_out {
-        page.labelled("note", VALUES, text);
+        section.row("note", text);
     }
 }
 
@@ -215,12 +211,12 @@ fn places(tests: &MemoryTests) -> Vec<(String, u64)> {
     places
 }
 
-fn gigabytes(rate: &Estimate) -> Entry {
-    Entry::text(number::digits(rate.value / 1e9))
+fn gigabytes(rate: &Estimate) -> Cell {
+    Cell::from(number::digits(rate.value / 1e9))
 }
 
 /// Copies between shifted buffers.
-fn shifts(page: &mut Page, tests: &MemoryTests) {
+fn shifts(section: &mut Section, tests: &MemoryTests) {
     let rows: Vec<&MemoryRow> = tests.rows.iter().filter(|row| row.place == SHIFTS).collect();
     let Some(first) = rows.first() else { return };
     let each: Vec<String> = rows
@@ -235,5 +231,10 @@ fn shifts(page: &mut Page, tests: &MemoryTests) {
         format_bytes(first.buffer_bytes.0),
         each.join(", ")
     );
-    page.labelled("alignment", VALUES, &text);
+    section.row("alignment", text);
+}
+
+/// A rate with its interval.
+fn rate(estimate: &Estimate) -> String {
+    number::with_interval(estimate, number::rate)
 }

@@ -9,7 +9,8 @@
 use super::{OPERATIONS, of_the_device};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
-use crate::set::{self, Visit, distribution};
+use crate::plots::{Visit, distribution, op_word, rate_interval, visits};
+use crate::story::{capital, sentence};
 use record::{
     Cell, DepthCurve, Estimate, HistogramSnapshot, OpKind, Pattern, Profile, ServiceTimeFit,
     SizeCurve, Trial, Unit, format_bytes,
@@ -109,7 +110,7 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
             profile.expectations.iter().filter(|expected| expected.op == curve.op).collect();
         let points = expected.iter().map(|expected| {
             Point::estimate(expected.iops, &expected.latency_ns)
-                .remark(format!("{} of the most", number::percent_text(expected.saturation)))
+                .remark(format!("{} of the most", number::percent(expected.saturation)))
         });
         series.push(Series::new(
             format!("{name}s expected, arriving independently"),
@@ -418,27 +419,12 @@ fn visits_over_time(profile: &Profile, trials: &[Trial]) -> Option<Chart> {
             Some(Visit {
                 place,
                 ratio: trial.iops() / cell.iops.value,
-                within: set::rate_interval(trial),
+                within: rate_interval(trial),
                 what: what.clone(),
-                series: set::op_word(workload),
+                series: op_word(workload),
             })
         };
         cell.trial_ids.iter().filter_map(visit).collect::<Vec<Visit>>()
     };
-    set::visits(cells.flat_map(of_cell).collect())
-}
-
-/// Clauses as one sentence.
-pub(crate) fn sentence(clauses: &[String]) -> String {
-    let text = clauses.join("; ");
-    match text.is_empty() {
-        true => text,
-        false => format!("{}.", capital(&text)),
-    }
-}
-
-/// The same with a capital letter.
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    visits(cells.flat_map(of_cell).collect())
 }

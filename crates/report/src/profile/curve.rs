@@ -1,12 +1,11 @@
-//! The two curves: rate and response time against depth, throughput against request size.
+//! The two curves: IOPS and latency against queue depth, throughput against request size.
 //!
 //! Each row carries the numbers and a bar, so the shape is seen and the values can be quoted. The
 //! bars of a direction share one scale: its largest rate fills the room.
 
 use super::{OPERATIONS, not_measured};
 use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
+use crate::story::{Cell, Column, Section, Story, Table, Tone};
 use record::{
     DepthCurve, DepthPoint, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
 };
@@ -16,33 +15,31 @@ use std::collections::BTreeSet;
 const CURVES_ABREAST: usize = 4;
 
 /// The depth curves, one below the other in one table.
-pub(crate) fn print_depth(page: &mut Page, profile: &Profile) {
+pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
     let Some(first) = curves.first() else {
-        return page.heading("Depth curve", &not_measured(profile, None));
+        story.section("Depth curve", &not_measured(profile, None));
+        return;
     };
     let same_size = curves.iter().all(|curve| curve.bs_bytes == first.bs_bytes);
     let size = if same_size { format!(" {}", format_bytes(first.bs_bytes)) } else { String::new() };
     let remark = format!(
-        "random{size}; knee: doubling the depth there gains less than {}",
-        number::percent_text(first.knee_gain)
+        "random{size}; knee: doubling the queue depth there gains less than {}",
+        number::percent(first.knee_gain)
     );
-    page.heading("Depth curve", &remark);
+    let section = story.section("Depth curve", &remark);
     let mut table = Table::new(vec![
-        Column::left(2),
-        Column::right(2),
-        Column::right(2),
-        Column::left(1),
-        Column::right(2),
-        Column::left(1).expendable(1),
-        Column::right(2),
-        Column::right(2).expendable(2),
-        Column::bar(2),
+        Column::left(""),
+        Column::right("QD"),
+        Column::of("iops"),
+        Column::interval(),
+        Column::of("latency_mean_ns"),
+        Column::interval().expendable(1),
+        Column::of("latency_p99_ns"),
+        Column::right("CPU").expendable(2),
+        Column::bar(),
     ]);
-    let cpu = curves.iter().flat_map(|curve| &curve.points).any(|p| p.cpu_us_per_io.is_some());
-    let cpu_title = if cpu { "CPU" } else { "" };
-    table.titles(&["", "depth", "rate", "", "R mean", "", "p99", cpu_title, ""]);
     for curve in &curves {
         for (position, point) in curve.points.iter().enumerate() {
             let name = if position > 0 {
@@ -55,26 +52,24 @@ pub(crate) fn print_depth(page: &mut Page, profile: &Profile) {
             table.row(depth_row(name, curve, point));
         }
     }
-    table.print(page);
+    section.table(table);
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        let note = "p99 –: fewer than ten requests took longer, too few to say.";
-        page.paragraph(2, note, Tone::Faint);
+        section.note("p99 –: fewer than ten requests took longer, too few to say.");
     }
-    missing_directions(page, profile, |op| curves.iter().any(|curve| curve.op == op));
+    missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     if let Some(note) = cpu_note(profile, &curves) {
-        page.paragraph(2, &note, Tone::Faint);
+        section.note(note);
     }
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
-        let note = format!(
-            "No knee: random {}s still gained at depth {deepest}, the largest tried.",
+        section.text(format!(
+            "No knee: random {}s still gained at QD {deepest}, the largest tried.",
             curve.op.name()
-        );
-        page.paragraph(2, &note, Tone::Plain);
+        ));
     }
 }
 
-fn depth_row(name: String, curve: &DepthCurve, point: &DepthPoint) -> Vec<Entry> {
+fn depth_row(name: String, curve: &DepthCurve, point: &DepthPoint) -> Vec<Cell> {
     let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
     let is_knee = curve.knee == Some(point.depth);
     let mark = match (is_knee, point.depth == curve.max_depth) {
@@ -85,15 +80,15 @@ fn depth_row(name: String, curve: &DepthCurve, point: &DepthPoint) -> Vec<Entry>
     };
     let tone = if is_knee { Tone::Strong } else { Tone::Plain };
     vec![
-        Entry::text(name),
-        Entry::toned(point.depth.to_string(), tone),
-        Entry::toned(number::per_second(point.iops.value), tone),
-        Entry::text(number::interval(number::relative(&point.iops))),
-        Entry::toned(number::time(point.latency_ns.value), tone),
-        Entry::text(number::interval(number::relative(&point.latency_ns))),
-        Entry::text(point.p99_ns.map_or(number::NONE.into(), number::time)),
-        point.cpu_us_per_io.map_or(Entry::Empty, |cpu| Entry::text(number::time(cpu * 1e3))),
-        Entry::Bar(point.iops.value / most, mark),
+        name.into(),
+        Cell::toned(point.depth.to_string(), tone),
+        Cell::toned(number::count(point.iops.value), tone),
+        Cell::interval(&point.iops),
+        Cell::toned(number::time(point.latency_ns.value), tone),
+        Cell::interval(&point.latency_ns),
+        Cell::or_none(point.p99_ns, number::time),
+        point.cpu_us_per_io.map_or(Cell::default(), |cpu| number::time(cpu * 1e3).into()),
+        Cell::bar(point.iops.value / most, mark),
     ]
 }
 
@@ -113,73 +108,74 @@ fn cpu_note(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
 }
 
 /// The size curves: those of one pattern side by side.
-pub(crate) fn print_size(page: &mut Page, profile: &Profile) {
+pub(super) fn size(story: &mut Story, profile: &Profile) {
     let all: Vec<&SizeCurve> =
         profile.size_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
     if all.is_empty() {
-        return page.heading("Size curve", &not_measured(profile, None));
+        story.section("Size curve", &not_measured(profile, None));
+        return;
     }
     let patterns: BTreeSet<Pattern> = all.iter().map(|curve| curve.pattern).collect();
     for pattern in patterns {
         let curves: Vec<&SizeCurve> =
             all.iter().copied().filter(|curve| curve.pattern == pattern).collect();
         let remark = format!("{}, throughput in MB/s (10^6 bytes per second)", pattern.name());
-        page.heading("Size curve", &remark);
+        let section = story.section("Size curve", &remark);
         for abreast in curves.chunks(CURVES_ABREAST) {
-            size_table(abreast, &curves).print(page);
+            section.table(size_table(abreast, &curves));
         }
-        half_power_note(page, &curves);
+        half_power_note(section, &curves);
     }
-    missing_directions(page, profile, |op| all.iter().any(|curve| curve.op == op));
+    if let Some(section) = story.sections.last_mut() {
+        missing_directions(section, profile, |op| all.iter().any(|curve| curve.op == op));
+    }
 }
 
 /// Why a direction has no curve.
-fn missing_directions(page: &mut Page, profile: &Profile, present: impl Fn(OpKind) -> bool) {
+fn missing_directions(section: &mut Section, profile: &Profile, present: impl Fn(OpKind) -> bool) {
     for op in OPERATIONS.into_iter().filter(|op| !present(*op)) {
         let reason = not_measured(profile, Some(op));
-        page.paragraph(2, &format!("{}s {reason}.", op.name()), Tone::Plain);
+        section.text(format!("{}s {reason}.", op.name()));
     }
 }
 
 fn size_table(abreast: &[&SizeCurve], all: &[&SizeCurve]) -> Table {
-    let mut columns = vec![Column::right(2)];
-    let mut groups = Vec::new();
+    let mut columns = vec![Column::right("size")];
     for curve in abreast {
-        let first = columns.len();
-        groups.push((format!("{}, depth {}", curve.op.name(), curve.depth), first, first + 2));
-        columns.extend([Column::right(2), Column::left(1).expendable(1), Column::bar(1)]);
+        let group = format!("{}, QD {}", curve.op.name(), curve.depth);
+        let own = [Column::right(""), Column::interval().expendable(1), Column::bar().gap(1)];
+        columns.extend(own.map(|column| column.group(&group)));
     }
     let mut table = Table::new(columns);
-    table.groups(groups);
     let points = abreast.iter().flat_map(|curve| &curve.points);
     let sizes: BTreeSet<u64> = points.map(|point| point.bytes).collect();
     for bytes in sizes {
-        let mut entries = vec![Entry::text(format_bytes(bytes))];
+        let mut cells = vec![Cell::from(format_bytes(bytes))];
         for curve in abreast {
             let point = curve.points.iter().find(|point| point.bytes == bytes);
-            entries.extend(size_entries(curve, point, all));
+            cells.extend(size_cells(curve, point, all));
         }
-        table.row(entries);
+        table.row(cells);
     }
     table
 }
 
-fn size_entries(curve: &SizeCurve, point: Option<&SizePoint>, all: &[&SizeCurve]) -> [Entry; 3] {
-    let Some(point) = point else { return [Entry::Empty, Entry::Empty, Entry::Empty] };
+fn size_cells(curve: &SizeCurve, point: Option<&SizePoint>, all: &[&SizeCurve]) -> [Cell; 3] {
+    let Some(point) = point else { return Default::default() };
     let same = all.iter().filter(|other| other.op == curve.op);
     let rates = same.flat_map(|other| other.points.iter().map(|point| point.bytes_per_s.value));
     let most = rates.fold(0.0, f64::max);
     let half_power = curve.half_power_bytes == Some(point.bytes);
     let (mark, tone) = if half_power { (" ½", Tone::Strong) } else { ("", Tone::Plain) };
     [
-        Entry::toned(number::digits(point.bytes_per_s.value / 1e6), tone),
-        Entry::text(number::interval(number::relative(&point.bytes_per_s))),
-        Entry::Bar(point.bytes_per_s.value / most, mark),
+        Cell::toned(number::digits(point.bytes_per_s.value / 1e6), tone),
+        Cell::interval(&point.bytes_per_s),
+        Cell::bar(point.bytes_per_s.value / most, mark),
     ]
 }
 
 /// What the mark at a half-power point means, with the throughput that it asks for.
-fn half_power_note(page: &mut Page, curves: &[&SizeCurve]) {
+fn half_power_note(section: &mut Section, curves: &[&SizeCurve]) {
     let operations: BTreeSet<OpKind> = curves.iter().map(|curve| curve.op).collect();
     let halves = operations.into_iter().filter_map(|op| {
         let curve = curves.iter().find(|curve| curve.op == op)?;
@@ -189,6 +185,5 @@ fn half_power_note(page: &mut Page, curves: &[&SizeCurve]) {
     let none = curves.iter().all(|curve| curve.half_power_bytes.is_none());
     let none = if none { "; no size reaches it" } else { "" };
     let halves = halves.join(", ");
-    let note = format!("½ half-power point: half of the maximum, {halves}{none}.");
-    page.paragraph(2, &note, Tone::Faint);
+    section.note(format!("½ half-power point: half of the maximum, {halves}{none}."));
 }

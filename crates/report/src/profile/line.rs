@@ -1,4 +1,4 @@
-//! The straight lines through response time at depth 1 against request size.
+//! The straight lines through latency at QD 1 against request size.
 //!
 //! The slope is a time per size. Friedman calls m "the data transfer rate", which it is the
 //! inverse of; both are printed. Intervals of a line are absolute, because an intercept near zero
@@ -8,49 +8,43 @@
 
 use super::OPERATIONS;
 use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
+use crate::story::{Cell, Column, Story, Table};
 use record::{CacheMode, OpKind, Pattern, Profile, ServiceTimeFit, format_bytes};
 
-/// The fits.
-pub(crate) fn print_fits(page: &mut Page, profile: &Profile) {
+/// The lines, or why there is none.
+pub(super) fn fits(story: &mut Story, profile: &Profile) {
     let fits = &profile.service_time_fits;
     let without = without_line(profile);
     if fits.is_empty() {
-        let reason = format!("no line, which takes five request sizes at depth 1: {without}");
-        return page.heading("Fits", reason.trim_end_matches([':', ' ']));
+        let reason = format!("no line, which takes five request sizes at QD 1: {without}");
+        story.section("Fits", reason.trim_end_matches([':', ' ']));
+        return;
     }
-    page.heading(
-        "Fits",
-        "R = b + m x at depth 1 for a size of x; worst: largest residual against R",
-    );
+    let remark = "latency = b + m x at QD 1 for a size of x; worst: largest residual";
+    let section = story.section("Fits", remark);
     let mut table = Table::new(vec![
-        Column::left(2),
-        Column::right(3),
-        Column::left(1),
-        Column::right(3),
-        Column::left(1),
-        Column::right(3),
-        Column::right(2).expendable(3),
-        Column::right(2).expendable(1),
-        Column::right(2).expendable(2),
+        Column::left(""),
+        Column::right("b, µs").gap(3),
+        Column::interval(),
+        Column::right("m, µs/KiB").gap(3),
+        Column::interval(),
+        Column::right("1/m").gap(3),
+        Column::right("sizes").expendable(3),
+        Column::right("worst").expendable(1),
+        Column::right("chi²/df").expendable(2),
     ]);
-    table.titles(&["", "b, µs", "", "m, µs/KiB", "", "1/m", "sizes", "worst", "chi²/df"]);
-    for fit in fits {
-        table.row(fit_row(fit));
-    }
-    table.print(page);
+    fits.iter().for_each(|fit| table.row(fit_row(fit)));
+    section.table(table);
     let left_out: Vec<String> = fits.iter().flat_map(left_out).collect();
     if !left_out.is_empty() {
-        page.paragraph(2, &format!("Not on the line: {}.", left_out.join("; ")), Tone::Plain);
+        section.text(format!("Not on the line: {}.", left_out.join("; ")));
     }
     if !without.is_empty() {
-        let note = format!("No line (takes five sizes): {without}.");
-        page.paragraph(2, &note, Tone::Faint);
+        section.note(format!("No line (takes five sizes): {without}."));
     }
 }
 
-/// What was measured at depth 1 past the file-system cache and has no line; a pattern stands for
+/// What was measured at QD 1 past the file-system cache and has no line; a pattern stands for
 /// both directions where neither has one.
 fn without_line(profile: &Profile) -> String {
     let fitted = |op, pattern| {
@@ -78,21 +72,21 @@ fn without_line(profile: &Profile) -> String {
     patterns.into_iter().filter_map(name).collect::<Vec<_>>().join(", ")
 }
 
-fn fit_row(fit: &ServiceTimeFit) -> Vec<Entry> {
+fn fit_row(fit: &ServiceTimeFit) -> Vec<Cell> {
     let (fixed, fixed_interval) = number::value_and_half_width(&fit.intercept_ns, 1e3);
     // Nanoseconds per byte to microseconds per KiB.
     let (slope, slope_interval) =
         number::value_and_half_width(&fit.slope_ns_per_byte, 1e3 / 1024.0);
     vec![
-        Entry::text(format!("{} {}", fit.pattern.name(), fit.op.name())),
-        Entry::text(fixed),
-        Entry::text(fixed_interval),
-        Entry::text(slope),
-        Entry::text(slope_interval),
-        Entry::text(inverse_rate(fit)),
-        Entry::text(fit.sizes_bytes.len().to_string()),
-        Entry::text(number::percent(fit.max_residual_rel)),
-        Entry::text(number::digits(fit.reduced_chi_square)),
+        format!("{} {}", fit.pattern.name(), fit.op.name()).into(),
+        fixed.into(),
+        fixed_interval.into(),
+        slope.into(),
+        slope_interval.into(),
+        inverse_rate(fit).into(),
+        fit.sizes_bytes.len().to_string().into(),
+        number::percent(fit.max_residual_rel).into(),
+        number::digits(fit.reduced_chi_square).into(),
     ]
 }
 

@@ -1,108 +1,158 @@
-//! What `halfpower check` and `profile show` print: the one screen.
+//! What is said of a profile.
 //!
-//! The order is that of a reader's questions: how fast is it, what is it, what should I set, what
-//! will I see under load, why do you say so, what is wrong. Reads stand left of writes in every
-//! table that has both. A section without numbers keeps its heading and says why. Rejected: a page
-//! per section behind flags, because the engineer who needs the reason for a number rarely knows
-//! the flag for it.
+//! The order is that of a reader's questions: how fast is it, what should I set, what will I see
+//! under load, why do you say so, what is wrong, what is it. Reads stand left of writes in every table
+//! that has both. A section without numbers keeps its heading and says why. Rejected: sections behind
+//! flags, because the engineer who needs the reason for a number rarely knows the flag for it.
 
 pub(crate) mod advice;
 mod charts;
 mod curve;
 mod line;
 mod service;
-mod story;
 
-pub(crate) use charts::{capital, sentence};
-pub(crate) use story::story;
-
-use crate::page::{Page, Span, Tone};
-use crate::table::{Column, Entry, Table};
-use crate::{Style, finding, number, target};
+use crate::story::{Cell, Column, Fact, Story, Table, Tone, quoted, sentence};
+use crate::{number, target};
 use record::{
-    CacheMode, Cell, DepthCurve, Environment, Estimate, Finding, FindingCode, OpKind, Pattern,
-    Profile, TargetKind, format_bytes,
+    CacheMode, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile,
+    TargetKind, Trial, format_bytes,
 };
 
 /// Reads stand left.
 const OPERATIONS: [OpKind; 2] = [OpKind::Read, OpKind::Write];
 
-/// A profile: the answer, the target, what to use, what to expect, the tables behind it, findings.
+/// A budget from which on there is none: a week.
+const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
+
+/// The story of a profile and of the trials that it rests on, as far as they are at hand.
 #[must_use]
-pub fn profile_text(profile: &Profile, style: &Style) -> String {
-    let mut page = Page::new(style);
-    headline(&mut page, profile);
-    page.blank();
-    let said = |finding: &Finding| finding.code == FindingCode::RotationalUntrusted;
-    let rotational = !profile.findings.iter().any(said);
-    target::print(&mut page, &profile.target, profile.environment.as_ref(), rotational);
-    advice::print_advice(&mut page, profile);
-    advice::print_expectations(&mut page, profile);
-    service::print(&mut page, profile);
-    curve::print_depth(&mut page, profile);
-    curve::print_size(&mut page, profile);
-    line::print_fits(&mut page, profile);
-    if !profile.findings.is_empty() {
-        page.heading("Findings", "");
-        finding::print(&mut page, &profile.findings);
+pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
+    let mut story = Story {
+        kind: "Profile".to_owned(),
+        subject: target::summary(&profile.target),
+        id: profile.id.clone(),
+        simulated: profile.simulated,
+        headline: headline(profile),
+        findings: profile.findings.clone(),
+        charts: charts::charts(profile, trials),
+        ..Story::default()
+    };
+    facts(&mut story, profile);
+    story.actions.extend(advice::actions(&profile.advice));
+    if profile.advice.is_empty() {
+        story.section("What to do", &not_measured(profile, None));
     }
-    page.blank();
-    conditions(&mut page, profile);
-    page.finish()
+    advice::expectations(&mut story, profile);
+    service::service(&mut story, profile);
+    curve::depth(&mut story, profile);
+    curve::size(&mut story, profile);
+    line::fits(&mut story, profile);
+    story.fold("All cells").table(cells(profile));
+    if trials.is_empty() && !profile.cells.is_empty() {
+        let text = "The course of the visits is not drawn: the trials of this profile are missing.";
+        story.left_out.push(text.to_owned());
+    }
+    let targets = std::slice::from_ref(&profile.target);
+    let about = (profile.halfpower_version.as_str(), profile.time.as_deref(), profile.seed);
+    target::conditions(&mut story, targets, profile.environment.as_ref(), about);
+    let used = number::duration(profile.measured_ns.0);
+    // A budget of weeks stands for none.
+    let budget = Some(profile.budget_ns.0).filter(|&budget| budget < UNLIMITED_NS);
+    let budget = budget.map(|budget| format!(" of {}", number::duration(budget)));
+    story.condition("measured for", used + &budget.unwrap_or_default());
+    story.commands.push(format!(
+        "halfpower check {} --budget {}s --seed {}",
+        quoted(&profile.target.path),
+        (profile.budget_ns.0 as f64 / 1e9).ceil(),
+        profile.seed
+    ));
+    story
 }
 
-/// The answer: the largest rates, and how long one request takes by itself.
-fn headline(page: &mut Page, profile: &Profile) {
-    let mut lead = vec![Span::new("Profile: ", Tone::Strong)];
-    if profile.simulated {
-        lead.push(Span::new("SIMULATED, no real disk: ", Tone::Warn));
+fn headline(profile: &Profile) -> String {
+    let said = OPERATIONS.into_iter().filter_map(|op| {
+        let limits = &profile.limits;
+        let rate = of(op, limits.read_iops, limits.write_iops)?;
+        let throughput = of(op, limits.read_bytes_per_s, limits.write_bytes_per_s)?;
+        let (rate, throughput) = (number::per_second(rate.value), number::rate(throughput.value));
+        Some(format!("{}s up to {rate} and {throughput}", op.name()))
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => "No valid trial: nothing is known of this device.".to_owned(),
+        false => sentence(&said),
     }
-    page.flowing(lead, 2, &target::summary(&profile.target), Tone::Plain);
-    finding::print_verdict(page, &profile.findings);
-    page.blank();
-    // Reasons become short before places are left out.
-    let widest_first = [(true, true), (true, false)].map(|(p, w)| answers(profile, p, w));
-    let table = widest_first.into_iter().find(|table| table.fits(page));
-    table.unwrap_or_else(|| answers(profile, false, false)).print(page);
 }
 
-/// The table of the headline; `places` says at which depth and size each rate was seen, `words`
-/// that a missing one was not measured, where a dash is shorter.
-fn answers(profile: &Profile, places: bool, words: bool) -> Table {
+/// The largest rates, and how long one request takes by itself.
+fn facts(story: &mut Story, profile: &Profile) {
     let smallest = smallest_random(profile);
-    let size = smallest.map_or("random".into(), |bytes| format!("random {}", format_bytes(bytes)));
+    let size = smallest.map_or("random".into(), |bytes| format!("{} random", format_bytes(bytes)));
     let limits = &profile.limits;
-    let place = |place: Option<String>| place.filter(|_| places).unwrap_or_default();
-    let most = |op| {
-        let most = of(op, limits.read_iops, limits.write_iops)?;
-        let curve = depth_curve(profile, op).filter(|curve| Some(curve.bs_bytes) == smallest);
-        let depth = curve.map(|curve| format!(" at depth {}", curve.max_depth));
-        Some(number::with_interval(&most, number::per_second) + &place(depth))
-    };
-    let throughput = |op| {
-        let most = of(op, limits.read_bytes_per_s, limits.write_bytes_per_s)?;
-        let size = fastest(profile, op).map(|cell| cell.workload.max_bs().0);
-        let size = size.map(|bytes| format!(" at {}", format_bytes(bytes)));
-        Some(number::with_interval(&most, number::rate) + &place(size))
-    };
-    let alone =
-        |op| latency_alone(profile, op).map(|time| number::with_interval(&time, number::time));
-    let mut table = Table::new(vec![Column::left(2), Column::left(2), Column::left(2)]);
-    table.titles(&["", "reads", "writes"]);
-    let mut row = |label: &str, answer: &dyn Fn(OpKind) -> Option<String>| {
-        let entry = |op| match answer(op) {
-            Some(text) => Entry::toned(text, Tone::Strong),
-            None if words => Entry::toned(not_measured(profile, Some(op)), Tone::Faint),
-            None => {
-                let reason = format!("{} ({})", number::NONE, why_not(profile, Some(op)));
-                Entry::toned(reason, Tone::Faint)
-            }
-        };
-        table.row([vec![Entry::text(label)], OPERATIONS.map(entry).to_vec()].concat());
-    };
-    row(&format!("{size}, most"), &most);
-    row("throughput, most", &throughput);
-    row(&format!("{size}, alone"), &alone);
+    for op in OPERATIONS {
+        let most = of(op, limits.read_iops, limits.write_iops).map(|most| {
+            let curve = depth_curve(profile, op).filter(|curve| Some(curve.bs_bytes) == smallest);
+            let depth = curve.map(|curve| format!(" at QD {}", curve.max_depth));
+            number::with_interval(&most, number::per_second) + &depth.unwrap_or_default()
+        });
+        let throughput = of(op, limits.read_bytes_per_s, limits.write_bytes_per_s).map(|most| {
+            let size = fastest(profile, op).map(|cell| cell.workload.max_bs().0);
+            let size = size.map(|bytes| format!(" at {}", format_bytes(bytes)));
+            number::with_interval(&most, number::rate) + &size.unwrap_or_default()
+        });
+        let alone =
+            latency_alone(profile, op).map(|time| number::with_interval(&time, number::time));
+        let answers = [
+            (format!("max {size} IOPS"), most),
+            ("max throughput".to_owned(), throughput),
+            ("latency at QD 1".to_owned(), alone),
+        ];
+        for (name, value) in answers {
+            let of = format!("{}s", op.name());
+            let (value, tone) = match value {
+                Some(value) => (value, Tone::Strong),
+                None => (not_measured(profile, Some(op)), Tone::Faint),
+            };
+            story.facts.push(Fact { name, of, value, tone });
+        }
+    }
+}
+
+/// Every cell with its numbers.
+fn cells(profile: &Profile) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("cell"),
+        Column::of("iops"),
+        Column::interval(),
+        Column::of("bytes_per_s"),
+        Column::of("latency_mean_ns"),
+        Column::interval(),
+        Column::of("latency_p99_ns"),
+        Column::of("cpu_lower_us_per_io"),
+        Column::right("visits"),
+    ]);
+    for cell in &profile.cells {
+        let workload = &cell.workload;
+        let op = workload.only_op().map_or("mixed", OpKind::name);
+        let name = format!(
+            "{} {op} {}, QD {}, cache {}",
+            workload.pattern.name(),
+            format_bytes(workload.max_bs().0),
+            workload.depth,
+            workload.cache.name()
+        );
+        table.row(vec![
+            name.into(),
+            number::count(cell.iops.value).into(),
+            Cell::interval(&cell.iops),
+            number::rate(cell.bytes_per_s.value).into(),
+            number::time(cell.latency_ns.value).into(),
+            Cell::interval(&cell.latency_ns),
+            Cell::or_none(cell.histogram.percentile(0.99), number::time),
+            Cell::or_none(cell.cpu_us_per_io.value(), |cost| number::time(cost.value * 1e3)),
+            cell.trial_ids.len().to_string().into(),
+        ]);
+    }
     table
 }
 
@@ -137,7 +187,7 @@ fn why_not(profile: &Profile, op: Option<OpKind>) -> &'static str {
 }
 
 /// Whether a cell describes the device: past the file-system cache, the device's own cache on.
-fn of_the_device(cell: &Cell) -> bool {
+fn of_the_device(cell: &Measurement) -> bool {
     cell.workload.cache == CacheMode::Device
 }
 
@@ -148,13 +198,14 @@ fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
 /// The request size of the random limits: that of the depth curves, else the smallest cell.
 fn smallest_random(profile: &Profile) -> Option<u64> {
     let of_curves = profile.depth_curves.iter().map(|curve| curve.bs_bytes).min();
-    let random = |cell: &&Cell| cell.workload.pattern == Pattern::Random && of_the_device(cell);
+    let random =
+        |cell: &&Measurement| cell.workload.pattern == Pattern::Random && of_the_device(cell);
     let sizes = profile.cells.iter().filter(random).map(|cell| cell.workload.max_bs().0);
     of_curves.or_else(|| sizes.min())
 }
 
 /// The cell of this direction with the largest throughput; a hit measures a cache and is none.
-fn fastest(profile: &Profile, op: OpKind) -> Option<&Cell> {
+fn fastest(profile: &Profile, op: OpKind) -> Option<&Measurement> {
     let same = profile.cells.iter().filter(|cell| {
         let workload = &cell.workload;
         workload.only_op() == Some(op) && workload.pattern != Pattern::Hit && of_the_device(cell)
@@ -188,35 +239,4 @@ fn parallelism(profile: &Profile) -> Option<(&DepthCurve, f64)> {
         gain.is_finite().then_some((curve, gain))
     });
     gains.max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// The machine in a few words.
-pub(crate) fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
-    let Some(environment) = environment else { return Vec::new() };
-    let mut parts = Vec::new();
-    if !environment.kernel.is_empty() {
-        parts.push(format!("kernel {}", environment.kernel));
-    }
-    if !environment.cpu.is_empty() {
-        parts.push(format!("{} x {}", environment.cpus, environment.cpu));
-    }
-    parts.extend(environment.virtualization.as_ref().map(|kind| format!("VM ({kind})")));
-    parts.extend(environment.governor.as_ref().map(|name| format!("governor {name}")));
-    parts
-}
-
-fn conditions(page: &mut Page, profile: &Profile) {
-    let used = number::time(profile.measured_ns.0 as f64);
-    let budget = number::time(profile.budget_ns.0 as f64);
-    let mut parts = environment_parts(profile.environment.as_ref());
-    parts.push(format!("measured for {used} of {budget}"));
-    parts.extend(profile.time.as_deref().map(number::when));
-    if profile.simulated {
-        parts.insert(0, "SIMULATED in virtual time".to_owned());
-    }
-    let lead = vec![Span::new("Conditions: ", Tone::Strong)];
-    page.hanging(lead, &parts.join("; "), Tone::Plain);
-    let (id, seed, version) = (&profile.id, profile.seed, &profile.halfpower_version);
-    let lead = vec![Span::new("Id: ", Tone::Strong)];
-    page.hanging(lead, &format!("{id}, seed {seed}, halfpower {version}"), Tone::Plain);
 }

@@ -2,7 +2,7 @@
 //! approach to Windows disk tuning".
 //!
 //! Friedman prints S = 1/X and calls it the service time. Here U is measured, so S = U/X, and the
-//! mean response time R stands beside it: where the device works on several requests at once, S is
+//! mean latency stands beside it: where the device works on several requests at once, S is
 //! only the spacing of completions, and a reader who took it for the time of a request would
 //! expect the impossible. All times share one unit, stated once, so that rows can be compared.
 //!
@@ -11,9 +11,8 @@
 
 use super::{OPERATIONS, not_measured, of_the_device, parallelism};
 use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
-use record::{Cell, OpKind, Pattern, Profile};
+use crate::story::{Cell, Column, Section, Story, Table};
+use record::{Cell as Measurement, OpKind, Pattern, Profile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Request sizes of the abbreviated matrix, in bytes.
@@ -27,18 +26,20 @@ const PARALLEL_FROM: f64 = 1.5;
 type Key = (Pattern, u32, u64);
 
 /// The table with its notes.
-pub(crate) fn print(page: &mut Page, profile: &Profile) {
+pub(super) fn service(story: &mut Story, profile: &Profile) {
     let keys = keys(&profile.cells);
     if keys.is_empty() {
-        return page.heading("Service times", &not_measured(profile, None));
+        story.section("Service times", &not_measured(profile, None));
+        return;
     }
-    let shown = |cell: &&Cell| key(cell).is_some_and(|key| keys.contains(&key));
-    let cells: Vec<&Cell> = profile.cells.iter().filter(shown).collect();
+    let shown = |cell: &&Measurement| key(cell).is_some_and(|key| keys.contains(&key));
+    let cells: Vec<&Measurement> = profile.cells.iter().filter(shown).collect();
     let slowest = cells.iter().map(|cell| cell.latency_ns.value).fold(0.0, f64::max);
     let (scale, unit) = if slowest >= MILLISECONDS_FROM { (1e6, "ms") } else { (1e3, "µs") };
     let with_service = cells.iter().any(|cell| cell.service_ns.value().is_some());
     let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
-    page.heading("Service times", &format!("in {unit}, ± at 95 %; R mean response{service}"));
+    let remark = format!("in {unit}, ± at 95 %; latency: mean{service}");
+    let section = story.section("Service times", &remark);
     let mut table = table(&cells, with_service);
     let mut before = None;
     for key in &keys {
@@ -46,42 +47,37 @@ pub(crate) fn print(page: &mut Page, profile: &Profile) {
         let name = if before == Some((pattern, depth)) { "" } else { pattern.name() };
         let depth_text = if name.is_empty() { String::new() } else { depth.to_string() };
         before = Some((pattern, depth));
-        let size = number::kib(bytes);
-        let mut entries = vec![Entry::text(name), Entry::text(depth_text), Entry::text(size)];
+        let mut row: Vec<Cell> = vec![name.into(), depth_text.into(), number::kib(bytes).into()];
         for op in OPERATIONS.into_iter().filter(|op| measured(&cells, *op)) {
             let cell = cells.iter().find(|cell| is(cell, op, key));
-            entries.extend(direction(cell.copied(), scale, with_service));
+            row.extend(direction(cell.copied(), scale, with_service));
         }
-        table.row(entries);
+        table.row(row);
     }
-    table.print(page);
+    section.table(table);
     for op in OPERATIONS.into_iter().filter(|op| !measured(&cells, *op)) {
-        page.paragraph(
-            2,
-            &format!("{}s {}.", op.name(), not_measured(profile, Some(op))),
-            Tone::Plain,
-        );
+        section.text(format!("{}s {}.", op.name(), not_measured(profile, Some(op))));
     }
-    notes(page, profile, &cells, with_service);
+    notes(section, profile, &cells, with_service);
 }
 
 /// The row that a cell belongs to; `None` for a mixed one or one of another cache mode.
-fn key(cell: &Cell) -> Option<Key> {
+fn key(cell: &Measurement) -> Option<Key> {
     cell.workload.only_op().filter(|_| of_the_device(cell))?;
     Some((cell.workload.pattern, cell.workload.depth, cell.workload.max_bs().0))
 }
 
-fn is(cell: &Cell, op: OpKind, wanted: &Key) -> bool {
+fn is(cell: &Measurement, op: OpKind, wanted: &Key) -> bool {
     cell.workload.only_op() == Some(op) && key(cell).as_ref() == Some(wanted)
 }
 
-fn measured(cells: &[&Cell], op: OpKind) -> bool {
+fn measured(cells: &[&Measurement], op: OpKind) -> bool {
     cells.iter().any(|cell| cell.workload.only_op() == Some(op))
 }
 
 /// The rows: sequential at depth 1, random at 1 and 4, hits; in the sizes of the matrix and those
 /// that were also measured as hits (the full matrix). The other cells belong to the curves.
-fn keys(cells: &[Cell]) -> BTreeSet<Key> {
+fn keys(cells: &[Measurement]) -> BTreeSet<Key> {
     let all: Vec<Key> = cells.iter().filter_map(key).collect();
     let in_matrix = |&(pattern, depth, bytes): &Key| {
         let size = MATRIX_SIZES.contains(&bytes)
@@ -97,52 +93,42 @@ fn keys(cells: &[Cell]) -> BTreeSet<Key> {
     all.iter().copied().filter(in_matrix).collect()
 }
 
-fn table(cells: &[&Cell], with_service: bool) -> Table {
-    let mut columns = vec![Column::left(2), Column::right(1), Column::right(1)];
-    let mut titles = vec!["pattern", "depth", "KiB"];
-    let mut groups = Vec::new();
+fn table(cells: &[&Measurement], with_service: bool) -> Table {
+    let mut columns =
+        vec![Column::left("pattern"), Column::right("QD").gap(1), Column::right("KiB").gap(1)];
     for op in OPERATIONS.into_iter().filter(|op| measured(cells, *op)) {
-        let first = columns.len();
-        columns.extend([Column::right(2), Column::left(1)]);
-        titles.extend(["R", ""]);
+        let group = format!("{}s", op.name());
+        let mut own = vec![Column::of("latency_mean_ns"), Column::interval()];
         if with_service {
-            columns.extend([
-                Column::right(2),
-                Column::left(1).expendable(2),
-                Column::right(1).expendable(1),
+            own.extend([
+                Column::right("S"),
+                Column::interval().expendable(2),
+                Column::right("U").gap(1).expendable(1),
             ]);
-            titles.extend(["S", "", "U"]);
         }
-        groups.push((format!("{}s", op.name()), first, columns.len() - 1));
+        columns.extend(own.into_iter().map(|column| column.group(&group)));
     }
-    let mut table = Table::new(columns);
-    table.groups(groups);
-    table.titles(&titles);
-    table
+    Table::new(columns)
 }
 
-fn direction(cell: Option<&Cell>, scale: f64, with_service: bool) -> Vec<Entry> {
+fn direction(cell: Option<&Measurement>, scale: f64, with_service: bool) -> Vec<Cell> {
     let columns = if with_service { 5 } else { 2 };
-    let Some(cell) = cell else { return vec![Entry::Empty; columns] };
+    let Some(cell) = cell else { return vec![Cell::default(); columns] };
     let value = |estimate: &record::Estimate| {
-        [
-            Entry::text(number::digits(estimate.value / scale)),
-            Entry::text(number::interval(number::relative(estimate))),
-        ]
+        [Cell::from(number::digits(estimate.value / scale)), Cell::interval(estimate)]
     };
-    let mut entries = value(&cell.latency_ns).to_vec();
+    let mut cells = value(&cell.latency_ns).to_vec();
     if with_service {
         match cell.service_ns.value() {
-            Some(service) => entries.extend(value(service)),
-            None => entries.extend([Entry::text(number::NONE), Entry::Empty]),
+            Some(service) => cells.extend(value(service)),
+            None => cells.extend([number::NONE.into(), Cell::default()]),
         }
-        let share = cell.utilization.value().map_or(number::NONE.into(), |u| number::percent(*u));
-        entries.push(Entry::text(share));
+        cells.push(Cell::or_none(cell.utilization.value(), |share| number::percent(*share)));
     }
-    entries
+    cells
 }
 
-fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool) {
+fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_service: bool) {
     // One of those that differ in numbers only.
     let words = |reason: &str| reason.replace(|c: char| c.is_ascii_digit() || c == '.', "");
     let reasons: BTreeMap<String, &str> = cells
@@ -153,14 +139,14 @@ fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool
     if !reasons.is_empty() {
         let which = if with_service { "S and U of some cells" } else { "S and U" };
         let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
-        page.paragraph(2, &format!("{which} not measured: {reasons}."), Tone::Plain);
+        section.text(format!("{which} not measured: {reasons}."));
     }
     if !with_service {
         return;
     }
     let meaning = match parallelism(profile) {
         Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
-            "Caution: S is the spacing of completions, as depth {} is {} times faster.",
+            "Caution: S is the spacing of completions, as QD {} is {} times faster.",
             curve.max_depth,
             number::digits(gain),
         ),
@@ -171,5 +157,5 @@ fn notes(page: &mut Page, profile: &Profile, cells: &[&Cell], with_service: bool
                  completions, not the time that one takes."
             .to_owned(),
     };
-    page.paragraph(2, &meaning, Tone::Plain);
+    section.text(meaning);
 }

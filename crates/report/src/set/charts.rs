@@ -4,9 +4,11 @@
 //! known to an experiment, so that the measured maximum stands for it, and is called so.
 
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
-use super::{Set, SetCell, distribution, op_word};
+use super::{Set, SetCell};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
+use crate::plots::{distribution, op_word};
+use crate::story::capital;
 use record::{Estimate, HistogramSnapshot, Unit};
 
 /// Plots of a set, at most; the rest is said.
@@ -429,10 +431,4 @@ fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     let named: Vec<(String, &HistogramSnapshot)> =
         named.iter().map(|(name, histogram)| (name.clone(), histogram)).collect();
     distribution(&named)
-}
-
-/// The same with a capital letter.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -11,16 +11,13 @@
 
 mod arrange;
 mod charts;
-mod course;
-mod distribution;
 mod story;
 
-pub(crate) use course::{Visit, latency_over_time, rate_over_time, visits};
-pub(crate) use distribution::distribution;
-pub(crate) use story::{story_of_experiment, story_of_trials};
+pub use story::experiment;
+pub(crate) use story::{done, of_trials};
 
-use crate::trial::directions;
-use record::{Estimate, Experiment, OpKind, Trial, Workload, format_bytes};
+use crate::plots::{directions, rate_interval};
+use record::{Estimate, Experiment, Trial, Workload, format_bytes};
 use std::collections::BTreeMap;
 
 /// Probability below the upper end of a two-sided 95 % interval.
@@ -45,6 +42,8 @@ pub(crate) struct SetCell<'a> {
     pub(crate) cpu_us_per_io: Option<Estimate>,
     /// Quantities of the preset.
     pub(crate) extras: BTreeMap<String, Estimate>,
+    /// How far blocks differ, as a share of the mean.
+    pub(crate) spread_rel: Option<f64>,
     /// Its trials.
     pub(crate) trials: Vec<&'a Trial>,
 }
@@ -102,6 +101,7 @@ impl<'a> Set<'a> {
                     latency_ns: cell.latency_ns,
                     cpu_us_per_io: cell.cpu_us_per_io,
                     extras: cell.extras.clone(),
+                    spread_rel: cell.spread_rel,
                     trials: of_runs.map(|runs| runs.trials.clone()).unwrap_or_default(),
                 })
             });
@@ -196,17 +196,11 @@ impl<'a> Runs<'a> {
                 latency_interval,
             )?,
             cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
+            spread_rel: None,
             extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
             trials,
         })
     }
-}
-
-/// Relative half-width of the rate's interval within a trial.
-pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
-    let squares: Option<f64> =
-        directions(trial).map(|(_, d)| Some((d.iops * d.iops_ci95_rel?).powi(2))).sum();
-    Some(squares?.sqrt() / trial.iops())
 }
 
 /// Relative half-width of the response time's interval within a trial: the wider direction's.
@@ -254,13 +248,4 @@ fn over_repeats(values: &[f64]) -> Option<Estimate> {
     let se = (squares / (count - 1.0) / count).sqrt();
     let half = stats::student_t_quantile(UPPER_95, count - 1.0) * se;
     Some(Estimate::symmetric(centre, half, values.len() as u32))
-}
-
-/// `reads` and so on, where a workload has one direction.
-pub(crate) fn op_word(workload: &Workload) -> &'static str {
-    match workload.only_op() {
-        Some(OpKind::Read) => "reads",
-        Some(OpKind::Write) => "writes",
-        None => "requests",
-    }
 }

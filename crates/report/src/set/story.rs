@@ -1,20 +1,40 @@
-//! What a report says of an experiment, or of several trials together.
+//! What is said of an experiment, or of several trials together: the results by axes, the sizes
+//! reached, the effects.
+//!
+//! A row is a combination, in the order of the design; a level is written where it changes, so that
+//! the eye finds the blocks of rows. Axes with one level stand in a line above the table. Of the
+//! effects those that were found are listed, and the others counted: a list of what makes no
+//! difference is longer than the answer. Rejected: request sizes as columns, which at 80 columns
+//! leave no room for the intervals, without which two numbers cannot be compared.
 
-use super::{Set, SetCell, Visit, arrange, charts, course, op_word, rate_interval};
+use super::{Set, SetCell, arrange, charts};
 use crate::chart::Chart;
-use crate::story::{Action, Sheet, Story, quoted};
+use crate::number::counted;
+use crate::plots::{self, Visit, op_word, rate_interval};
+use crate::profile::advice;
+use crate::story::{Action, Cell, Column, Story, Table, Tone, quoted};
 use crate::trial;
 use crate::{number, target};
-use record::{CacheMode, Experiment, FindingCode, ReachedSizes, Target, Trial, format_bytes};
-use std::collections::BTreeMap;
+use record::{
+    CacheMode, Estimate, Experiment, ExperimentEffect, FindingCode, ReachedSizes, Target, Trial,
+    format_bytes,
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Trials whose course is drawn.
 const COURSES: usize = 4;
-/// Rows of the table of cells in a page.
-const CELLS: usize = 600;
+/// Rows of the table of results.
+const ROWS: usize = 600;
+/// Effects of one axis that are listed.
+const EFFECTS_LISTED: usize = 16;
+/// Spread between blocks that is marked, as in the finding about it.
+const SPREAD_MARKED_REL: f64 = 0.03;
+
+type Levels = BTreeMap<String, String>;
 
 /// The story of an experiment and of those of its trials that are at hand.
-pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
+#[must_use]
+pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let set = Set::of_experiment(experiment, trials);
     let names: Vec<String> = experiment.targets.iter().map(target::summary).collect();
     let mut story = Story {
@@ -25,38 +45,24 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
         findings: experiment.findings.clone(),
         ..Story::default()
     };
-    told(&mut story, &set);
-    let blocks = experiment.plan.iter().map(|plan| plan.block).max().map_or(0, |block| block + 1);
-    let (done, planned) = (experiment.done.len(), experiment.plan.len());
-    story.fact(
-        "trials",
-        if done == planned { done.to_string() } else { format!("{done} of {planned}") },
-    );
-    story.fact("combinations", set.cells.len().to_string());
-    story.fact("blocks", blocks.to_string());
-    if done < planned {
+    tell(&mut story, &set);
+    story.fact("trials", done(experiment));
+    if trials.len() < experiment.done.len() {
         story.left_out.push(format!(
-            "{} of {planned} trials were not run; `halfpower sweep --resume {}` runs them.",
-            planned - done,
-            experiment.id
+            "{} missing: distributions and courses are those of the others.",
+            counted((experiment.done.len() - trials.len()) as f64, "trial")
         ));
     }
-    if trials.len() < done {
-        story.left_out.push(format!(
-            "{} trials are not at hand: distributions and courses are those of the others.",
-            done - trials.len()
-        ));
-    }
-    story.advise(&experiment.advice);
+    story.actions.extend(advice::actions(&experiment.advice));
     story.actions.extend(best_sizes(&experiment.reached));
     story.charts.extend(visits(experiment, &set, trials));
-    story.sheets.extend(effects(experiment));
-    story.sheets.extend(reached(&experiment.reached));
-    story.sheets.push(cells(&set));
+    effects(&mut story, experiment);
+    reached(&mut story, experiment);
+    results(&mut story, &set, experiment.simulated);
     let about =
         (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
-    story.usual_conditions(&experiment.targets, experiment.environment.as_ref(), about);
-    story.condition("note", experiment.note.clone());
+    target::conditions(&mut story, &experiment.targets, experiment.environment.as_ref(), about);
+    story.condition("note", &experiment.note);
     let paths: Vec<String> = experiment.targets.iter().map(|target| quoted(&target.path)).collect();
     // With the design as it was run: the preset of its name has other sizes and times than those that
     // were set on the command line.
@@ -71,15 +77,14 @@ pub(crate) fn story_of_experiment(experiment: &Experiment, trials: &[Trial]) -> 
         experiment.seed
     ));
     if !experiment.design_text.is_empty() {
-        story
-            .texts
-            .push((format!("The design, to be saved as `{file}`"), experiment.design_text.clone()));
+        let title = format!("The design, to be saved as `{file}`");
+        story.texts.push((title, experiment.design_text.clone()));
     }
     story
 }
 
 /// The story of several trials that were named one by one.
-pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
+pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     let set = Set::of_trials(trials);
     let mut story = Story {
         kind: "Trials".to_owned(),
@@ -87,7 +92,7 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
         simulated: trials.iter().all(|trial| trial.simulated),
         ..Story::default()
     };
-    told(&mut story, &set);
+    tell(&mut story, &set);
     story.fact("trials", trials.len().to_string());
     story.fact("combinations", set.cells.len().to_string());
     if set.cells.len() <= COURSES {
@@ -97,16 +102,16 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
             .iter()
             .filter_map(|cell| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?)))
             .collect();
-        story.charts.extend(course::rate_over_time(&named));
-        story.charts.extend(course::latency_over_time(&named));
+        story.charts.extend(plots::rate_over_time(&named));
+        story.charts.extend(plots::latency_over_time(&named));
     }
-    story.sheets.push(cells(&set));
+    let simulated = story.simulated;
+    results(&mut story, &set, simulated);
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
     if invalid > 0 {
-        story.left_out.push(format!(
-            "{invalid} of {} trials say that their numbers are not what was asked for; see each by \
-             itself.",
-            trials.len()
+        story.section("Not valid", "").text(format!(
+            "{invalid} of {} say that their numbers are not what was requested; see each by itself.",
+            counted(trials.len() as f64, "trial")
         ));
     }
     if let Some(first) = trials.first() {
@@ -117,21 +122,41 @@ pub(crate) fn story_of_trials(trials: &[&Trial]) -> Story {
             }
         }
         let about = (first.halfpower_version.as_str(), first.time.as_deref(), first.seed);
-        story.usual_conditions(&targets, first.environment.as_ref(), about);
+        target::conditions(&mut story, &targets, first.environment.as_ref(), about);
     }
-    story.commands.extend(trials.iter().take(CELLS).map(|trial| trial::command(trial)));
+    story.commands.extend(trials.iter().take(ROWS).map(|trial| trial::command(trial)));
     story
 }
 
 /// Headline and plots of a set.
-fn told(story: &mut Story, set: &Set<'_>) {
+fn tell(story: &mut Story, set: &Set<'_>) {
     story.headline = headline(set);
     let (charts, left_out) = charts::charts(set);
     story.charts.extend(charts);
     story.left_out.extend(left_out);
 }
 
-/// The most throughput. What memory took or gave is told apart: nobody's disk does that.
+/// How much of the plan was run.
+pub(crate) fn done(experiment: &Experiment) -> String {
+    let (done, planned) = (experiment.done.len(), experiment.plan.len());
+    let combinations: BTreeSet<&Levels> =
+        experiment.plan.iter().map(|planned| &planned.levels).collect();
+    let blocks = experiment.plan.iter().map(|planned| planned.block + 1).max().unwrap_or(0);
+    let all = format!(
+        "{} in {}",
+        counted(combinations.len() as f64, "combination"),
+        counted(f64::from(blocks), "block")
+    );
+    match done == planned {
+        true => format!("{planned}, {all}"),
+        false => format!(
+            "{done} of {planned} ({all}); `halfpower sweep --resume {}` runs the rest",
+            experiment.id
+        ),
+    }
+}
+
+/// The most throughput; that through the page cache by itself, since no disk does that.
 fn headline(set: &Set<'_>) -> String {
     let axes: Vec<usize> = (0..set.axes.len()).collect();
     let most = |memory: bool| {
@@ -144,11 +169,11 @@ fn headline(set: &Set<'_>) -> String {
     };
     match (most(false), most(true)) {
         (Some((device, past)), Some((memory, through))) if memory > device => format!(
-            "The most throughput past the page cache is {past}. With memory in between, {through}."
+            "The most throughput by direct I/O is {past}. Through the page cache: {through}."
         ),
         (Some((_, most)), _) => format!("The most throughput is {most}."),
         (None, Some((_, most))) => {
-            format!("The most throughput is {most}, as memory took or gave it.")
+            format!("The most throughput is {most}, through the page cache.")
         }
         (None, None) => "No trial has a result.".to_owned(),
     }
@@ -174,15 +199,20 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
             reached.most_bytes.map_or("95 % of it is reached at no size".to_owned(), |bytes| {
                 format!("95 % of it takes {}", format_bytes(bytes))
             });
-        Some(Action {
-            subject: words(&reached.levels),
-            what: format!("requests of at least {}", format_bytes(half)),
-            why: format!(
-                "from there on half of the most ({} of {}) is reached; {most}",
-                number::rate(reached.maximum_bytes_per_s / 2.0),
-                number::rate(reached.maximum_bytes_per_s)
+        Some(
+            Action::new(
+                words(&reached.levels),
+                format!("requests of at least {}", format_bytes(half)),
+            )
+            .with(
+                "why",
+                format!(
+                    "from there on half of the most ({} of {}) is reached; {most}",
+                    number::rate(reached.maximum_bytes_per_s / 2.0),
+                    number::rate(reached.maximum_bytes_per_s)
+                ),
             ),
-        })
+        )
     };
     // Of those with one maximum the one that asks least: it names the depth as well.
     let mut best: Vec<&ReachedSizes> = Vec::new();
@@ -225,101 +255,282 @@ fn visits(experiment: &Experiment, set: &Set<'_>, trials: &[Trial]) -> Option<Ch
             })
             .collect::<Vec<Visit>>()
     });
-    course::visits(visits.collect())
+    plots::visits(visits.collect())
 }
 
-fn effects(experiment: &Experiment) -> Option<Sheet> {
-    let rows: Vec<Vec<String>> = experiment
-        .effects
-        .iter()
-        .map(|effect| {
-            let within: Vec<String> =
-                effect.within.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
-            let found = match effect.found {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "cannot tell",
-            };
-            let has = effect.ratio.high > effect.ratio.low;
-            vec![
-                format!("{} {} against {}", effect.axis, effect.level, effect.base),
-                within.join(", "),
-                effect.measure.name().to_owned(),
-                number::digits(effect.ratio.value),
-                if has {
-                    format!(
-                        "{} to {}",
-                        number::digits(effect.ratio.low),
-                        number::digits(effect.ratio.high)
-                    )
-                } else {
-                    number::NONE.to_owned()
-                },
-                found.to_owned(),
-            ]
+/// Columns of axes, and the cells of a row: levels that are as in the row above are left out.
+fn level_cells<'a>(levels: impl Iterator<Item = &'a str>, above: Option<&[&str]>) -> Vec<Cell> {
+    let mut same = above.is_some();
+    levels
+        .enumerate()
+        .map(|(place, level)| {
+            same =
+                same && above.and_then(|above| above.get(place)).is_some_and(|old| *old == level);
+            if same { Cell::default() } else { level.into() }
         })
-        .collect();
-    let columns = ["compared", "within", "of", "ratio", "95 % interval", "found"];
-    (!rows.is_empty()).then(|| Sheet {
-        title: "Effects".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows,
-    })
+        .collect()
 }
 
-fn reached(reached: &[ReachedSizes]) -> Option<Sheet> {
-    let size = |bytes: Option<u64>| bytes.map_or("none".to_owned(), format_bytes);
-    let rows: Vec<Vec<String>> = reached
-        .iter()
-        .map(|each| {
-            let levels: Vec<String> =
-                each.levels.iter().map(|(axis, level)| format!("{axis} {level}")).collect();
-            vec![
-                levels.join(", "),
-                number::rate(each.maximum_bytes_per_s),
-                size(each.half_bytes),
-                size(each.most_bytes),
-            ]
-        })
-        .collect();
-    let columns = ["", "most", "half from", "95 % from"];
-    (!rows.is_empty()).then(|| Sheet {
-        title: "Request sizes that reach half and 95 % of the most".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows,
-    })
-}
-
-/// All cells with their numbers.
-fn cells(set: &Set<'_>) -> Sheet {
-    let mut columns: Vec<String> =
-        ["cell", "rate", "±", "throughput", "mean response", "±", "CPU", "trials"]
-            .map(str::to_owned)
-            .to_vec();
-    let mut extras: Vec<&String> = set.cells.iter().flat_map(|cell| cell.extras.keys()).collect();
-    extras.sort_unstable();
-    extras.dedup();
-    columns.extend(extras.iter().map(|name| name.replace('_', " ")));
-    let axes: Vec<usize> = (0..set.axes.len()).collect();
-    let interval = |estimate: &record::Estimate| match estimate.high > estimate.low {
-        true => number::interval(number::relative(estimate)),
-        false => number::interval(f64::NAN),
+/// The table of results.
+fn results(story: &mut Story, set: &Set<'_>, simulated: bool) {
+    // Axes that have more than one level among the cells, and what the others are set to.
+    let levels = |axis: usize| -> BTreeSet<&str> {
+        set.cells.iter().map(|cell| cell.levels[axis].as_str()).collect()
     };
-    let rows = set.cells.iter().take(CELLS).map(|cell| {
-        let mut row = vec![
-            arrange::name(set, cell, &axes),
-            number::per_second(cell.iops.value),
-            interval(&cell.iops),
-            number::rate(cell.bytes_per_s.value),
-            number::time(cell.latency_ns.value),
-            interval(&cell.latency_ns),
-            cell.cpu_us_per_io.map_or(number::NONE.into(), |cost| number::time(cost.value * 1e3)),
-            cell.trials.len().to_string(),
-        ];
-        row.extend(extras.iter().map(|name| {
-            cell.extras.get(*name).map_or(number::NONE.into(), |value| number::digits(value.value))
-        }));
-        row
+    let all = || 0..set.axes.len();
+    let axes: Vec<usize> = all().filter(|axis| levels(*axis).len() > 1).collect();
+    let fixed = all().filter(|axis| !axes.contains(axis)).filter_map(|axis| {
+        let only = levels(axis).into_iter().next().filter(|level| !level.is_empty())?;
+        Some(format!("{} {only}", set.axes[axis]))
     });
-    Sheet { title: "Cells".to_owned(), columns, rows: rows.collect() }
+    let fixed: Vec<String> = fixed.collect();
+    let with_interval = set.cells.iter().any(|cell| cell.iops.n > 1);
+    let remark = match with_interval {
+        true => "mean over blocks, ± 95 % from between them; !: blocks differ by over 3 %",
+        false => "one block: no interval",
+    };
+    let cpu = set.cells.iter().any(|cell| cell.cpu_us_per_io.is_some());
+    let mut columns: Vec<Column> =
+        axes.iter().map(|axis| Column::right(&set.axes[*axis])).collect();
+    columns.extend([
+        Column::of("iops"),
+        Column::interval(),
+        Column::left("").gap(0),
+        Column::of("bytes_per_s"),
+        // With a constant depth it is depth over rate, so it goes first.
+        Column::of("latency_mean_ns").expendable(2),
+        Column::interval().expendable(3),
+        Column::right("CPU").expendable(1),
+        Column::right("trials").expendable(3),
+    ]);
+    let mut table = Table::new(columns);
+    rows(&mut table, set, &axes, |cell| {
+        let differ = cell.spread_rel.is_some_and(|spread| spread > SPREAD_MARKED_REL);
+        Some(vec![
+            number::count(cell.iops.value).into(),
+            known_interval(&cell.iops),
+            if differ { Cell::toned("!", Tone::Warn) } else { " ".into() },
+            number::rate(cell.bytes_per_s.value).into(),
+            number::time(cell.latency_ns.value).into(),
+            known_interval(&cell.latency_ns),
+            cell.cpu_us_per_io.map(|cpu| number::time(cpu.value * 1e3).into()).unwrap_or_default(),
+            match cell.trials.len() {
+                0 => Cell::default(),
+                trials => trials.to_string().into(),
+            },
+        ])
+    });
+    let section = story.section("Results", remark);
+    if !fixed.is_empty() {
+        section.note(format!("In all: {}.", fixed.join(", ")));
+    }
+    section.table(table);
+    if cpu {
+        section.note(match simulated {
+            true => "CPU: processor time per request, modelled.",
+            false => "CPU: processor time per request, the lower bound.",
+        });
+    }
+    for name in extra_names(set) {
+        extra_table(story, set, &axes, name);
+    }
+}
+
+/// The interval of an estimate that has one.
+fn known_interval(estimate: &Estimate) -> Cell {
+    if estimate.high > estimate.low { Cell::interval(estimate) } else { Cell::default() }
+}
+
+/// A row for each cell of which `numbers` knows something.
+fn rows<'a>(
+    table: &mut Table,
+    set: &'a Set<'_>,
+    axes: &[usize],
+    numbers: impl Fn(&SetCell<'_>) -> Option<Vec<Cell>>,
+) {
+    let mut above: Option<Vec<&'a str>> = None;
+    for cell in set.cells.iter().take(ROWS) {
+        let Some(numbers) = numbers(cell) else { continue };
+        let levels: Vec<&str> = axes.iter().map(|axis| cell.levels[*axis].as_str()).collect();
+        let mut row = level_cells(levels.iter().copied(), above.as_deref());
+        row.extend(numbers);
+        table.row(row);
+        above = Some(levels);
+    }
+}
+
+/// Names of what was measured beside, without what says nothing (device requests as large as ours).
+fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
+    let names: BTreeSet<&str> =
+        set.cells.iter().flat_map(|cell| cell.extras.keys()).map(String::as_str).collect();
+    let differs = |name: &&str| {
+        let values = set.cells.iter().filter_map(|cell| cell.extras.get(*name));
+        let largest = values.clone().map(|value| value.value).fold(f64::MIN, f64::max);
+        match *name {
+            // Flushes of what was written past the page cache, and reads that nobody asked for.
+            "flush_ms" => largest >= 1.0,
+            "read_bytes_per_written_byte" => largest >= 0.01,
+            _ => true,
+        }
+    };
+    names.into_iter().filter(differs).collect()
+}
+
+/// A quantity that was measured beside, by the axes that it depends on.
+fn extra_table(story: &mut Story, set: &Set<'_>, axes: &[usize], name: &str) {
+    let Some(section) = story.sections.last_mut() else { return };
+    if name == "device_request_bytes" && own_sizes(set, name) {
+        return section.note("The device's requests were as large as ours.");
+    }
+    if name == "holes_read_as_zero" {
+        return section.note("Blocks that were never written read as zeros.");
+    }
+    let mut columns: Vec<Column> =
+        axes.iter().map(|axis| Column::right(&set.axes[*axis])).collect();
+    columns.extend([Column::right(name.replace('_', " ")), Column::interval()]);
+    let mut table = Table::new(columns);
+    rows(&mut table, set, axes, |cell| {
+        let value = cell.extras.get(name)?;
+        let known = value.n > 1 && value.value != 0.0;
+        let interval = if known { known_interval(value) } else { Cell::default() };
+        Some(vec![extra(name, value.value).into(), interval])
+    });
+    section.table(table);
+}
+
+/// Whether the device saw requests of the sizes that were requested.
+fn own_sizes(set: &Set<'_>, name: &str) -> bool {
+    set.cells.iter().all(|cell| {
+        let requested = cell.workload.max_bs().0 as f64;
+        cell.extras.get(name).is_none_or(|seen| (seen.value / requested - 1.0).abs() < 0.02)
+    })
+}
+
+/// A value in the unit that its name ends with.
+fn extra(name: &str, value: f64) -> String {
+    if name.ends_with("_bytes_per_s") {
+        number::rate(value)
+    } else if name.ends_with("_ms") {
+        number::time(value * 1e6)
+    } else if name.ends_with("_bytes") {
+        format_bytes(value.max(0.0) as u64)
+    } else if name.ends_with("_share") {
+        number::percent(value)
+    } else {
+        number::digits(value)
+    }
+}
+
+/// The half-power and 95 % points.
+fn reached(story: &mut Story, experiment: &Experiment) {
+    if experiment.reached.is_empty() {
+        return;
+    }
+    let varies = |axis: &&String| {
+        let levels: BTreeSet<&String> =
+            experiment.reached.iter().filter_map(|row| row.levels.get(*axis)).collect();
+        levels.len() > 1
+    };
+    let axes: Vec<&str> = experiment.axes.iter().filter(varies).map(String::as_str).collect();
+    let mut columns: Vec<Column> = axes.iter().map(|axis| Column::right(*axis)).collect();
+    columns.extend(["half", "95 %", "of the largest"].map(|title| Column::right(title).gap(3)));
+    let mut table = Table::new(columns);
+    let size = |bytes: Option<u64>| Cell::from(bytes.map_or("none".to_owned(), format_bytes));
+    let mut above: Option<Vec<&str>> = None;
+    for row in &experiment.reached {
+        let levels: Vec<&str> = axes
+            .iter()
+            .map(|axis| row.levels.get(*axis).map_or(number::NONE, String::as_str))
+            .collect();
+        let mut cells = level_cells(levels.iter().copied(), above.as_deref());
+        cells.extend([
+            size(row.half_bytes),
+            size(row.most_bytes),
+            number::rate(row.maximum_bytes_per_s).into(),
+        ]);
+        table.row(cells);
+        above = Some(levels);
+    }
+    let remark = "smallest size that reaches a share of the largest throughput";
+    story.section("Half-power points", remark).table(table);
+}
+
+/// The effects that were found, by axis; the others counted.
+fn effects(story: &mut Story, experiment: &Experiment) {
+    let mut questions: Vec<(&str, &str, record::EffectMeasure, BTreeSet<&String>)> = Vec::new();
+    for effect in &experiment.effects {
+        let question = question(effect);
+        if !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+    for asked in questions {
+        let effects: Vec<&ExperimentEffect> =
+            experiment.effects.iter().filter(|effect| question(effect) == asked).collect();
+        let (axis, base, measure, _) = &asked;
+        let remark = format!("{} of {axis} over that of {base}, all else equal", measure.name());
+        let section = story.section("Effects", &remark);
+        let mut found: Vec<&ExperimentEffect> =
+            effects.iter().copied().filter(|effect| effect.found == Some(true)).collect();
+        let number_found = found.len();
+        let change = |effect: &ExperimentEffect| {
+            let ratio = effect.ratio.value.max(1e-9);
+            ratio.max(1.0 / ratio)
+        };
+        if found.len() > EFFECTS_LISTED {
+            let mut changes: Vec<f64> = found.iter().map(|effect| change(effect)).collect();
+            changes.sort_by(|a, b| b.total_cmp(a));
+            let least = changes[EFFECTS_LISTED - 1];
+            found.retain(|effect| change(effect) >= least);
+            found.truncate(EFFECTS_LISTED);
+        }
+        let unknown = effects.iter().all(|effect| effect.found.is_none());
+        if unknown {
+            found.clone_from(&effects);
+            found.truncate(EFFECTS_LISTED);
+        }
+        section.table(ratios(&found));
+        section.note(if unknown {
+            "Inconclusive: less than three blocks cannot distinguish an effect from chance."
+                .to_owned()
+        } else if number_found == 0 {
+            let all = effects.len();
+            format!("None found in {all}: no change above 3 % that the blocks agree on.")
+        } else if number_found == effects.len() && found.len() == number_found {
+            format!("All {number_found} are above 3 %, and the blocks agree on them.")
+        } else {
+            let listed = match found.len() < number_found {
+                true => format!(" (the {} largest are listed)", found.len()),
+                false => String::new(),
+            };
+            format!("Found: {number_found} of {}{listed}.", effects.len())
+        });
+    }
+}
+
+/// What an effect answers.
+fn question(effect: &ExperimentEffect) -> (&str, &str, record::EffectMeasure, BTreeSet<&String>) {
+    (&effect.axis, &effect.base, effect.measure, effect.within.keys().collect())
+}
+
+fn ratios(effects: &[&ExperimentEffect]) -> Table {
+    let axes: BTreeSet<&str> =
+        effects.iter().flat_map(|effect| effect.within.keys()).map(String::as_str).collect();
+    let mut columns = vec![Column::left("level")];
+    columns.extend(axes.iter().map(|axis| Column::right(*axis)));
+    columns.extend([Column::right("ratio"), Column::left("95 % interval")]);
+    let mut table = Table::new(columns);
+    for effect in effects {
+        let mut row = vec![Cell::from(effect.level.as_str())];
+        let level = |axis: &&str| effect.within.get(*axis).map_or(number::NONE, String::as_str);
+        row.extend(axes.iter().map(level).map(Cell::from));
+        let ratio = &effect.ratio;
+        let interval = match ratio.n {
+            0 | 1 => String::new(),
+            _ => format!("{} to {}", number::digits(ratio.low), number::digits(ratio.high)),
+        };
+        row.extend([format!("x{}", number::digits(ratio.value)).into(), interval.into()]);
+        table.row(row);
+    }
+    table
 }

@@ -25,7 +25,7 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
     let (shown, rest) = busiest.split_at(busiest.len().min(SHOWN));
     let mut parts: Vec<String> = shown.iter().map(|component| one(component)).collect();
     if let Some(next) = rest.first() {
-        let share = number::percent_text(next.busy_share);
+        let share = number::percent(next.busy_share);
         parts.push(format!("{} others at most {share}", rest.len()));
     }
     let list = parts.join("; ");
@@ -36,14 +36,14 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
 }
 
 fn one(component: &ComponentUse) -> String {
-    let share = number::percent_text(component.busy_share);
+    let share = number::percent(component.busy_share);
     let units =
         if component.units > 1 { format!(" of {}", component.units) } else { String::new() };
     let phases: Vec<String> = component
         .phases
         .iter()
         .filter(|phase| phase.share >= PHASE_SHARE_MIN)
-        .map(|phase| format!("{} {}", phase.name, number::percent_text(phase.share)))
+        .map(|phase| format!("{} {}", phase.name, number::percent(phase.share)))
         .collect();
     let phases = if phases.len() < 2 { String::new() } else { format!(" ({})", phases.join(", ")) };
     format!("{} {share}{units}{phases}", component.name)

@@ -25,7 +25,7 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
             ", {}{} at most (the whole machine, beside a soaker that changed the rate by {})",
             micros(estimate.value),
             number::interval_text(Some(estimate.relative_half_width())),
-            signed_percent(upper.rate_change_rel)
+            number::change(1.0 + upper.rate_change_rel)
         ));
     } else if let Some(upper) = cpu.upper_us_per_io {
         let method = cpu.upper_method.as_deref().unwrap_or("method not recorded");
@@ -41,10 +41,6 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
         text.push_str(&format!("; {} instructions", number::count(*instructions)));
     }
     text
-}
-
-fn signed_percent(share: f64) -> String {
-    format!("{:+.1} %", share.clamp(-10.0, 10.0) * 100.0)
 }
 
 /// Over the whole window.
@@ -100,7 +96,7 @@ pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
         ratio(device.ratio_ios),
         ratio(device.ratio_bytes),
         number::count(device.merges as f64),
-        number::percent_text(device.busy_ms * 1e6 / window_ns),
+        number::percent(device.busy_ms * 1e6 / window_ns),
         number::digits(device.concurrency),
     )
 }

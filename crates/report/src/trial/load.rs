@@ -1,10 +1,9 @@
 //! How the load went: arrivals of an open loop, depth, the part that was measured, why it ended,
 //! and its course where intervals were asked for.
 
-use super::{VALUES, directions};
 use crate::number;
-use crate::page::{Page, Tone};
-use crate::table::{Column, Entry, Table};
+use crate::plots::directions;
+use crate::story::{Cell, Column, Section, Story, Table};
 use record::{
     Arrival, EndedBy, IntervalDirection, IntervalResult, OpenLoop, Trial, format_bytes, quantity,
 };
@@ -13,11 +12,11 @@ use record::{
 const INTERVALS: usize = 40;
 
 /// Arrivals, backlog and lateness of an open loop.
-pub(super) fn open_loop_lines(page: &mut Page, trial: &Trial) {
+pub(super) fn open_loop(section: &mut Section, trial: &Trial) {
     let Some(open) = &trial.result.open_loop else { return };
-    page.labelled(quantity("offered_iops").title, VALUES, &arrivals_text(trial, open));
+    section.row(quantity("offered_iops").title, arrivals_text(trial, open));
     if open.late_max_ns > 0 {
-        page.labelled(quantity("late_mean_ns").title, VALUES, &lateness_text(open));
+        section.row(quantity("late_mean_ns").title, lateness_text(open));
     }
 }
 
@@ -59,23 +58,20 @@ fn lateness_text(open: &OpenLoop) -> String {
 }
 
 /// Depth, length, steadiness, why it ended.
-pub(super) fn concurrency_line(page: &mut Page, trial: &Trial) {
+pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let result = &trial.result;
     let window = number::time(result.duration_ns.0 as f64);
     let steady = match result.steady {
         Some(true) => format!("steady over {window}"),
         Some(false) => format!("NOT steady over {window}"),
-        None => format!("{window} are too short to tell whether it was steady"),
+        None => format!("{window} are too short to say whether it was steady"),
     };
     let asked = match trial.workload.arrival {
-        Arrival::Closed => format!("{} asked for", trial.workload.depth),
+        Arrival::Closed => format!("{} requested", trial.workload.depth),
         _ => format!("{} allowed", trial.workload.depth),
     };
-    let text = format!(
-        "{} requests in progress on average, {asked}; {steady}",
-        number::digits(result.concurrency),
-    );
-    page.labelled(quantity("concurrency").title, VALUES, &text);
+    let text = format!("{} on average, {asked}; {steady}", number::digits(result.concurrency),);
+    section.row(quantity("concurrency").title, text);
     if let Some(warm_up) = &result.warm_up {
         let text = format!(
             "{} cut off: {} requests at {}",
@@ -83,13 +79,13 @@ pub(super) fn concurrency_line(page: &mut Page, trial: &Trial) {
             number::count(warm_up.ios as f64),
             number::per_second(warm_up.iops)
         );
-        page.labelled(quantity("warm_up_ns").title, VALUES, &text);
+        section.row(quantity("warm_up_ns").title, text);
     }
     if let Some(why) = result.ended_by {
-        page.labelled("ended by", VALUES, ended_text(why));
+        section.row("ended by", ended_text(why));
     }
     if let Some(depth) = result.callback_depth {
-        page.labelled(quantity("callback_depth").title, VALUES, &number::count(f64::from(depth)));
+        section.row(quantity("callback_depth").title, number::count(f64::from(depth)));
     }
 }
 
@@ -104,18 +100,18 @@ fn ended_text(why: EndedBy) -> &'static str {
 }
 
 /// What was done to caches and data around the run.
-pub(super) fn state_lines(page: &mut Page, trial: &Trial) {
+pub(super) fn state(section: &mut Section, trial: &Trial) {
     if let Some(cache_dropped) = &trial.cache_dropped {
         let resident = |bytes: Option<record::Bytes>| {
             bytes.map_or("an unknown part".to_owned(), |bytes| format_bytes(bytes.0))
         };
         let text = format!(
-            "page cache dropped by {}: {} of the area before, {} after",
+            "dropped by {}: {} of the area before, {} after",
             cache_dropped.method.name(),
             resident(cache_dropped.resident_before_bytes),
             resident(cache_dropped.resident_after_bytes)
         );
-        page.labelled("page cache", VALUES, &text);
+        section.row("page cache", text);
     }
     if let Some(preconditioning) = &trial.preconditioning {
         let rounds = &preconditioning.round_iops;
@@ -128,7 +124,7 @@ pub(super) fn state_lines(page: &mut Page, trial: &Trial) {
             rounds.len(),
             last.join(", ")
         );
-        page.labelled(quantity("precondition_filled_bytes").title, VALUES, &text);
+        section.row(quantity("precondition_filled_bytes").title, text);
     }
     if let Some(verify) = &trial.result.verify {
         let kinds = [
@@ -148,74 +144,67 @@ pub(super) fn state_lines(page: &mut Page, trial: &Trial) {
         } else {
             format!("{good} blocks as written; {}", bad.join(", "))
         };
-        page.labelled("verified", VALUES, &text);
+        section.row("verified", text);
         for block in verify.bad.iter().take(4) {
-            page.paragraph(VALUES, &block.detail, Tone::Plain);
+            section.item(&block.detail);
         }
     }
 }
 
 /// The intervals one by one; nothing without them.
-pub(super) fn interval_table(page: &mut Page, trial: &Trial) {
+pub(super) fn intervals(story: &mut Story, trial: &Trial) {
     let Some(intervals) = trial.result.intervals.as_deref().filter(|them| !them.is_empty()) else {
         return;
     };
-    page.heading("Intervals", "");
     let names: Vec<&str> = directions(trial).map(|(name, _)| name).collect();
-    let numbers = if names.len() > 1 { 3 } else { 5 };
-    let mut columns = vec![Column::right(2)];
-    for _ in &names {
-        columns.push(Column::right(3));
-        columns.extend(vec![Column::right(2); numbers - 1]);
-    }
-    columns.push(Column::right(3));
-    let mut table = Table::new(columns);
-    let mut titles = vec!["from".to_owned()];
+    let both = names.len() > 1;
+    let mut columns = vec![Column::right("from")];
     for name in &names {
-        titles.push((*name).to_owned());
-        let rest: &[&str] =
-            if numbers == 5 { &["throughput", "mean", "p50", "p99"] } else { &["mean", "p99"] };
-        titles.extend(rest.iter().map(|title| (*title).to_owned()));
+        let mut own = vec![Column::of("iops").gap(3)];
+        own.extend((!both).then(|| Column::of("bytes_per_s")));
+        own.push(Column::of("latency_mean_ns"));
+        own.extend((!both).then(|| Column::of("latency_p50_ns")));
+        own.push(Column::of("latency_p99_ns"));
+        columns.extend(own.into_iter().map(|column| column.group(format!("{name}s"))));
     }
-    titles.push("in progress".to_owned());
-    table.titles(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    columns.push(Column::of("concurrency").gap(3));
+    let mut table = Table::new(columns);
     let left_out = intervals.len().saturating_sub(INTERVALS);
     let head = if left_out > 0 { INTERVALS / 2 } else { intervals.len() };
     for interval in &intervals[..head] {
-        table.row(interval_row(interval, numbers));
+        table.row(interval_row(interval, both));
     }
     if left_out > 0 {
-        table.row(vec![Entry::text("…")]);
+        table.row(vec!["…".into()]);
         for interval in &intervals[head + left_out..] {
-            table.row(interval_row(interval, numbers));
+            table.row(interval_row(interval, both));
         }
     }
-    table.print(page);
+    let section = story.section("Intervals", "");
+    section.table(table);
     if left_out > 0 {
-        let note = format!("… {left_out} more: --json or --csv FILE has them all.");
-        page.paragraph(2, &note, Tone::Faint);
+        section.note(format!("… {left_out} more: --json or --csv FILE has them all."));
     }
 }
 
-fn interval_row(interval: &IntervalResult, numbers: usize) -> Vec<Entry> {
-    let mut row = vec![Entry::text(number::time(interval.begin_ns.0 as f64))];
+fn interval_row(interval: &IntervalResult, both: bool) -> Vec<Cell> {
+    let mut row = vec![Cell::from(number::time(interval.begin_ns.0 as f64))];
     for direction in interval.read.iter().chain(&interval.write) {
-        row.extend(direction_entries(direction, numbers));
+        row.extend(direction_cells(direction, both));
     }
-    row.push(Entry::text(number::digits(interval.concurrency)));
+    row.push(number::digits(interval.concurrency).into());
     row
 }
 
-fn direction_entries(direction: &IntervalDirection, numbers: usize) -> Vec<Entry> {
+fn direction_cells(direction: &IntervalDirection, both: bool) -> Vec<Cell> {
     let times = direction.latency_ns.as_ref();
-    let time = |value: Option<f64>| Entry::text(value.map_or(number::NONE.into(), number::time));
-    let (mean, p50, p99) =
-        (times.map(|it| it.mean), times.and_then(|it| it.p50), times.and_then(|it| it.p99));
-    let rate = Entry::text(number::per_second(direction.iops));
-    if numbers == 5 {
-        let throughput = Entry::text(number::rate(direction.bytes_per_s));
-        vec![rate, throughput, time(mean), time(p50), time(p99)]
-    } else {
-        vec![rate, time(mean), time(p99)]
+    let time = |value: Option<f64>| Cell::or_none(value, number::time);
+    let mean = time(times.map(|it| it.mean));
+    let p99 = time(times.and_then(|it| it.p99));
+    let rate = Cell::from(number::count(direction.iops));
+    if both {
+        return vec![rate, mean, p99];
     }
+    let throughput = Cell::from(number::rate(direction.bytes_per_s));
+    vec![rate, throughput, mean, time(times.and_then(|it| it.p50)), p99]
 }

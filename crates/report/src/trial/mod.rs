@@ -1,170 +1,161 @@
-//! What `halfpower run` prints: one trial.
+//! What is said of a trial, the document of `halfpower run`.
 //!
-//! The rate with its interval comes first, then the distribution of response times, then what
-//! decides whether the numbers can be believed: errors, the depth that was reached, processor
-//! time, the device's own counters, the limit of the load generator. A part that was not measured
-//! keeps its place and says why.
+//! The rate with its interval comes first, then the distribution of latencies, then what decides
+//! whether the numbers can be believed: errors, the queue depth that was reached, processor time, the
+//! device's own counters, the limit of the load generator. A part that was not measured keeps its
+//! place and says why.
 
 mod asked;
 mod command;
 mod components;
 mod cost;
 mod load;
-mod story;
 
-use crate::page::{Page, Span, Tone};
-use crate::table::{Column, Entry, Table};
-use crate::{Style, finding, number, profile, target};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::number::counted;
+use crate::plots::{directions, distribution, latency_over_time, rate_over_time};
+use crate::story::{Cell, Column, Fact, Section, Story, Table, Tone, sentence};
+use crate::{number, target};
 use record::{
-    BUCKETS, DirectionResult, HistogramSnapshot, Measured, TimeSummary, Trial, bucket_high,
+    BUCKETS, ComponentUse, HistogramSnapshot, Measured, TimeSummary, Trial, Unit, bucket_high,
     bucket_low, quantity,
 };
 
 pub(crate) use asked::workload_text;
 pub(crate) use command::command;
-pub(crate) use story::story;
 
-/// Column at which the values of labelled lines begin.
-const VALUES: usize = 19;
 /// Heights of a sparkline's columns, from "some" to "most".
 pub(crate) const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Columns of a sparkline beside its name and its ends.
+const SPARK_COLUMNS: usize = 44;
+/// Share of time in use from which on a component is taken for the one that binds.
+const BINDING: f64 = 0.9;
 
-/// One trial, answer first.
+/// The story of a trial.
 #[must_use]
-pub fn trial_text(trial: &Trial, style: &Style) -> String {
-    let mut page = Page::new(style);
-    let mut lead = vec![Span::new("Trial: ", Tone::Strong)];
-    if trial.simulated {
-        lead.push(Span::new("SIMULATED, ", Tone::Warn));
-    }
-    page.hanging(lead, &workload_text(&trial.workload), Tone::Plain);
-    for target in &trial.targets {
-        page.paragraph(7, &target::summary(target), Tone::Plain);
-    }
-    if trial.targets.is_empty() {
-        page.paragraph(7, "no target", Tone::Plain);
-    }
-    finding::print_verdict(&mut page, &trial.findings);
-    page.blank();
-    headline(&mut page, trial);
-    page.blank();
-    latency_table(&mut page, trial);
-    page.blank();
-    errors_line(&mut page, trial);
-    load::open_loop_lines(&mut page, trial);
-    load::concurrency_line(&mut page, trial);
-    load::state_lines(&mut page, trial);
-    part(&mut page, quantity("cpu_lower_us_per_io").title, &trial.cpu, cost::per_request_text);
-    if let Some(cpu) = trial.cpu.value() {
-        page.labelled("CPU time", VALUES, &cost::total_text(cpu));
-    }
-    part(&mut page, "device counters", &trial.device_counters, |device| {
-        cost::device_text(device, trial.result.duration_ns.0 as f64)
-    });
-    if !trial.result.components.is_empty() {
-        page.labelled("components", VALUES, &components::text(&trial.result.components));
-    }
-    let jobs = f64::from(trial.workload.numjobs.max(1));
-    let per_job = trial.iops() / jobs;
-    part(&mut page, quantity("ceiling_iops").title, &trial.harness, |harness| {
-        cost::harness_text(harness, per_job)
-    });
-    let harness = trial.harness.value();
-    if let Some(batching) = harness.and_then(|harness| harness.batching.as_ref()) {
-        page.labelled("batching", VALUES, &cost::batching_text(batching));
-    }
-    load::interval_table(&mut page, trial);
-    if !trial.findings.is_empty() {
-        page.heading("Findings", "");
-        finding::print(&mut page, &trial.findings);
-    }
-    page.blank();
-    conditions(&mut page, trial);
-    page.finish()
+pub fn trial(trial: &Trial) -> Story {
+    let names: Vec<String> = trial.targets.iter().map(target::summary).collect();
+    let target = if names.is_empty() { "no target".to_owned() } else { names.join(" and ") };
+    let mut story = Story {
+        kind: "Trial".to_owned(),
+        subject: format!("{} on {target}", workload_text(&trial.workload)),
+        id: trial.id.clone(),
+        simulated: trial.simulated,
+        headline: headline(trial),
+        findings: trial.findings.clone(),
+        ..Story::default()
+    };
+    facts(&mut story, trial);
+    latencies(&mut story, trial);
+    let section = story.section("How it ran", "");
+    load::open_loop(section, trial);
+    load::concurrency(section, trial);
+    load::state(section, trial);
+    processors_and_device(section, trial);
+    load::intervals(&mut story, trial);
+    let named: Vec<(String, &HistogramSnapshot)> = directions(trial)
+        .map(|(name, direction)| (format!("{name}s"), &direction.histogram))
+        .collect();
+    story.charts.extend(distribution(&named));
+    let alone = [(String::new(), trial)];
+    story.charts.extend(rate_over_time(&alone));
+    story.charts.extend(latency_over_time(&alone));
+    story.charts.extend(busy_parts(&trial.result.components));
+    let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
+    target::conditions(&mut story, &trial.targets, trial.environment.as_ref(), about);
+    story.condition("cell", &trial.cell);
+    story.commands.push(command(trial));
+    story
 }
 
-/// Both directions with their names, as far as they were asked for.
-pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (&'static str, &DirectionResult)> {
-    let result = &trial.result;
-    let both = [("read", result.read.as_ref()), ("write", result.write.as_ref())];
-    both.into_iter().filter_map(|(name, direction)| direction.map(|direction| (name, direction)))
+fn headline(trial: &Trial) -> String {
+    let said: Vec<String> = directions(trial)
+        .map(|(name, direction)| {
+            let rate = number::per_second(direction.iops);
+            let latency = direction.latency_ns.as_ref();
+            let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
+            format!("{name}s {rate}{}", latency.unwrap_or_default())
+        })
+        .collect();
+    match said.is_empty() {
+        true => "Nothing was measured.".to_owned(),
+        false => sentence(&said),
+    }
 }
 
-fn headline(page: &mut Page, trial: &Trial) {
-    let mut table = Table::new(vec![
-        Column::left(2),
-        Column::right(2),
-        Column::left(0),
-        Column::right(3),
-        Column::left(3),
-        Column::right(1),
-        Column::left(0),
-    ]);
+fn facts(story: &mut Story, trial: &Trial) {
     for (name, direction) in directions(trial) {
-        let (mean, interval) = match &direction.latency_ns {
-            Some(times) => (number::time(times.mean), number::interval_text(times.mean_ci95_rel)),
-            None => (number::NONE.to_owned(), String::new()),
+        let of = format!("{name}s");
+        let rate = number::per_second(direction.iops);
+        let interval = number::interval_text(direction.iops_ci95_rel);
+        story.fact_of(&of, quantity("iops").title, rate + &interval);
+        let throughput = number::both_rates(direction.bytes_per_s);
+        story.fact_of(&of, quantity("bytes_per_s").title, throughput);
+        if let Some(times) = &direction.latency_ns {
+            let interval = number::interval_text(times.mean_ci95_rel);
+            let mean = number::time(times.mean) + &interval;
+            story.fact_of(&of, quantity("latency_mean_ns").title, mean);
+        }
+        let (name, value, tone) = match failures(name, trial) {
+            Some(failed) => (quantity("errors").title, failed, Tone::Bad),
+            None => (quantity("errors").title, "none, no short transfers".to_owned(), Tone::Plain),
         };
-        table.row(vec![
-            Entry::toned(name, Tone::Strong),
-            Entry::toned(number::per_second(direction.iops), Tone::Strong),
-            Entry::text(number::interval_text(direction.iops_ci95_rel)),
-            Entry::toned(number::rate(direction.bytes_per_s), Tone::Strong),
-            Entry::text(quantity("latency_mean_ns").title),
-            Entry::toned(mean, Tone::Strong),
-            Entry::text(interval),
-        ]);
-    }
-    table.print(page);
-    if directions(trial).next().is_none() {
-        page.paragraph(2, "Nothing was measured.", Tone::Plain);
+        story.facts.push(Fact { name: name.to_owned(), of, value, tone });
     }
 }
 
-fn latency_table(page: &mut Page, trial: &Trial) {
-    let titles = [
-        "latency_min_ns",
-        "response_p50_ns",
-        "response_p90_ns",
-        "response_p99_ns",
-        "response_p99_9_ns",
-        "response_p99_99_ns",
-        "latency_max_ns",
-    ];
-    let mut columns = [vec![Column::left(2)], vec![Column::right(2); 7]].concat();
-    columns[1] = Column::right(2).expendable(1);
+/// Requests of a direction that failed or were short.
+fn failures(of: &str, trial: &Trial) -> Option<String> {
+    let (_, direction) = directions(trial).find(|(name, _)| *name == of)?;
+    let mut parts = Vec::new();
+    for kind in &direction.error_kinds {
+        let failed = counted(kind.count as f64, of);
+        parts.push(format!("{failed} failed: {} (errno {})", kind.message, kind.errno));
+    }
+    let counts = direction.error_kinds.iter().map(|kind| kind.count);
+    let named = counts.fold(0, u64::saturating_add);
+    if direction.errors > named {
+        parts.push(format!("{} failed", counted((direction.errors - named) as f64, of)));
+    }
+    if direction.short > 0 {
+        parts.push(format!("{} short, not counted", counted(direction.short as f64, of)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn latencies(story: &mut Story, trial: &Trial) {
+    let ids = ["min", "p50", "p90", "p99", "p99_9", "p99_99", "max"];
+    let mut columns = vec![Column::left("")];
+    columns.extend(ids.map(|id| Column::of(&format!("latency_{id}_ns"))));
+    columns[1].expendable = 1;
     let mut table = Table::new(columns);
-    let titles: Vec<&str> = titles.iter().map(|id| quantity(id).title).collect();
-    table.titles(&[vec!["latency"], titles].concat());
     let mut absent = false;
-    let mut any = false;
-    let entry = |value: &Option<f64>| Entry::text(value.map_or(number::NONE.into(), number::time));
     for (name, direction) in directions(trial) {
-        let from_arrival = direction.latency_ns.as_ref().map(|times| (name.to_owned(), times));
+        let from_arrival = direction.latency_ns.as_ref().map(|times| (format!("{name}s"), times));
         // In a closed loop a request arrives when it is submitted: both are the same.
         let from_submission = (direction.completion_ns != direction.latency_ns)
             .then_some(direction.completion_ns.as_ref())
             .flatten()
             .map(|times| ("completion".to_owned(), times));
         for (label, times) in [from_arrival, from_submission].into_iter().flatten() {
-            any = true;
-            let columns = percentiles(times);
-            absent |= columns.iter().any(Option::is_none);
-            table.row([vec![Entry::text(label)], columns.iter().map(entry).collect()].concat());
+            let values = percentiles(times);
+            absent |= values.iter().any(Option::is_none);
+            let cells = values.iter().map(|value| Cell::or_none(*value, number::time));
+            table.row(std::iter::once(Cell::from(label)).chain(cells).collect());
         }
     }
-    if !any {
+    if table.rows.is_empty() {
         return;
     }
-    table.print(page);
+    let section = story.section("Latency", "");
+    section.table(table);
     for (name, direction) in directions(trial) {
-        if let Some(line) = sparkline(&direction.histogram, page.width().saturating_sub(36)) {
-            page.line(vec![Span::plain(format!("  {name:<5} shape  {line}"))]);
+        if let Some(line) = sparkline(&direction.histogram, SPARK_COLUMNS) {
+            section.row(&format!("{name}s"), line);
         }
     }
     if absent {
-        let note = "–: fewer than ten requests took longer, too few to say.";
-        page.paragraph(2, note, Tone::Faint);
+        section.note("–: fewer than ten requests took longer, too few to say.");
     }
 }
 
@@ -206,55 +197,66 @@ pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option
     Some(format!("{} {drawn} {}", ends[0], ends[1]))
 }
 
-fn errors_line(page: &mut Page, trial: &Trial) {
-    let mut parts = Vec::new();
-    for (name, direction) in directions(trial) {
-        for kind in &direction.error_kinds {
-            parts.push(format!(
-                "{} {name}s failed: {} (errno {})",
-                number::count(kind.count as f64),
-                kind.message,
-                kind.errno
-            ));
-        }
-        let counts = direction.error_kinds.iter().map(|kind| kind.count);
-        let named = counts.fold(0, u64::saturating_add);
-        if direction.errors > named {
-            let rest = number::count((direction.errors - named) as f64);
-            parts.push(format!("{rest} {name}s failed"));
-        }
-        if direction.short > 0 {
-            let short = number::count(direction.short as f64);
-            parts.push(format!("{short} {name}s were short, not counted"));
-        }
-    }
-    let title = quantity("errors").title;
-    if parts.is_empty() {
-        page.labelled(title, VALUES, "none, no short transfers");
-    } else {
-        let lead = vec![Span::new(format!("  {title:<0$}", VALUES - 2), Tone::Bad)];
-        page.hanging(lead, &parts.join("; "), Tone::Plain);
-    }
-}
-
 /// A part of the trial, or why it is missing.
-fn part<T>(page: &mut Page, label: &str, part: &Measured<T>, text: impl Fn(&T) -> String) {
-    let text = match part {
-        Measured::Value(value) => text(value),
-        Measured::NotMeasured { not_measured } => format!("not measured: {not_measured}"),
-    };
-    page.labelled(label, VALUES, &text);
+fn part<T>(section: &mut Section, label: &str, part: &Measured<T>, text: impl Fn(&T) -> String) {
+    section.row(
+        label,
+        match part {
+            Measured::Value(value) => text(value),
+            Measured::NotMeasured { not_measured } => format!("not measured: {not_measured}"),
+        },
+    );
 }
 
-fn conditions(page: &mut Page, trial: &Trial) {
-    let mut parts = profile::environment_parts(trial.environment.as_ref());
-    parts.push(format!("seed {}", trial.seed));
-    parts.extend(trial.time.as_deref().map(number::when));
-    parts.push(format!("halfpower {}", trial.halfpower_version));
-    if trial.simulated {
-        parts.insert(0, "SIMULATED in virtual time".to_owned());
+fn processors_and_device(section: &mut Section, trial: &Trial) {
+    let per_request = quantity("cpu_lower_us_per_io").title;
+    part(section, per_request, &trial.cpu, cost::per_request_text);
+    if let Some(cpu) = trial.cpu.value() {
+        section.row("CPU time", cost::total_text(cpu));
     }
-    page.labelled("conditions", VALUES, &parts.join("; "));
-    page.labelled("trial", VALUES, &trial.id);
-    page.labelled("cell", VALUES, &trial.cell);
+    part(section, "device counters", &trial.device_counters, |device| {
+        cost::device_text(device, trial.result.duration_ns.0 as f64)
+    });
+    if !trial.result.components.is_empty() {
+        section.row("components", components::text(&trial.result.components));
+    }
+    let per_job = trial.iops() / f64::from(trial.workload.numjobs.max(1));
+    part(section, quantity("ceiling_iops").title, &trial.harness, |harness| {
+        cost::harness_text(harness, per_job)
+    });
+    let harness = trial.harness.value();
+    if let Some(batching) = harness.and_then(|harness| harness.batching.as_ref()) {
+        section.row("batching", cost::batching_text(batching));
+    }
+}
+
+/// How busy the parts of a simulated machine were.
+fn busy_parts(components: &[ComponentUse]) -> Option<Chart> {
+    let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
+    let verdict = if busiest.busy_share >= BINDING { "it binds" } else { "nothing binds alone" };
+    let points = components
+        .iter()
+        .enumerate()
+        .map(|(row, component)| {
+            let phases: Vec<String> = component
+                .phases
+                .iter()
+                .map(|phase| format!("{} {}", phase.name, number::percent(phase.share)))
+                .collect();
+            Point::bare(component.busy_share, row as f64).remark(phases.join(", "))
+        })
+        .collect();
+    Some(Chart {
+        title: "How busy the parts of the path were".to_owned(),
+        finding: format!(
+            "{} was busy {} of the time: {verdict}.",
+            busiest.name,
+            number::percent(busiest.busy_share)
+        ),
+        errors: "Counted by the simulator, without error.".to_owned(),
+        x: Axis::from_zero("share of time in use", Some(Unit::Share), [1.0].into_iter()),
+        y: Axis::named(components.iter().map(|component| component.name.clone()).collect()),
+        series: vec![Series::new("", Form::Bars, points)],
+        rules: vec![Rule::upright(0.5, "half of the time")],
+    })
 }

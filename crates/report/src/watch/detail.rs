@@ -8,6 +8,7 @@
 use super::canvas::Canvas;
 use super::columns::size;
 use super::{WatchData, WatchRow, curve, words};
+use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
 use crate::page::{Span, Tone};
 use record::{Calibrated, Confidence, Interval, OpInterval, Traced, TracedOp, format_bytes};
@@ -79,9 +80,8 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
             Confidence::Likely => " (likely)",
             Confidence::Possible => " (possible)",
         };
-        let name = words::verdict_name(verdict.verdict);
-        let lead =
-            vec![Span::new(format!("  {name}{sure}: "), words::verdict_tone(verdict.verdict))];
+        let name = verdict_words(verdict.verdict);
+        let lead = vec![Span::new(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
         if indent + 40 <= screen.width() {

@@ -1,10 +1,11 @@
 //! What the screen says in words: sums, the system, limits, the verdict, the past.
 
 use super::{PastMoment, WatchData, WatchRow, WatchView};
+use crate::diagnosis::verdict_words;
 use crate::number;
 use crate::page::{Span, Tone};
 use crate::trial::HEIGHTS;
-use record::{Context, Figure, Interval, Verdict, format_bytes};
+use record::{Context, Figure, Interval, format_bytes};
 
 /// Shares of time from which the pressure and the steal are marked.
 const MARKED_PRESSURE: f64 = 0.1;
@@ -55,9 +56,9 @@ pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     };
     match (context.io_some_share, context.io_full_share) {
         (Some(some), full) => {
-            let all = full.map(|full| format!(", all {}", number::percent_text(round(full))));
+            let all = full.map(|full| format!(", all {}", number::percent(round(full))));
             let tone = if some >= MARKED_PRESSURE { Tone::Warn } else { Tone::Plain };
-            let some = number::percent_text(round(some));
+            let some = number::percent(round(some));
             add(format!("I/O waits: some {some}{}", all.unwrap_or_default()), tone);
         }
         (None, _) => add("I/O waits not known".to_owned(), Tone::Faint),
@@ -72,7 +73,7 @@ pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     }
     if let Some(steal) = context.steal_share.filter(|steal| *steal >= 0.005) {
         let tone = if steal >= MARKED_STEAL { Tone::Warn } else { Tone::Plain };
-        add(format!("stolen {}", number::percent_text(round(steal))), tone);
+        add(format!("stolen {}", number::percent(round(steal))), tone);
     }
     spans
 }
@@ -108,22 +109,7 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
 pub(super) fn verdict(row: &WatchRow) -> String {
     let Some(verdict) = &row.verdict else { return String::new() };
     let open = if verdict.alternatives.is_empty() { "" } else { "?" };
-    format!("{}{open}", verdict_name(verdict.verdict))
-}
-
-/// A verdict for a reader.
-pub(super) fn verdict_name(verdict: Verdict) -> String {
-    verdict.name().replace('_', " ")
-}
-
-/// How a verdict is to look.
-pub(super) fn verdict_tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Healthy | Verdict::NotTheDisk => Tone::Good,
-        Verdict::NotEnoughEvidence => Tone::Faint,
-        Verdict::Capped | Verdict::Slow | Verdict::Overloaded => Tone::Warn,
-        Verdict::SlowAndOverloaded => Tone::Bad,
-    }
+    format!("{}{open}", verdict_words(verdict.verdict))
 }
 
 /// The response times of the past as a sparkline of at most `width` columns, the latest last.

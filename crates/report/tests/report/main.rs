@@ -12,6 +12,7 @@ mod properties;
 mod snapshots;
 mod trace;
 mod validation;
+mod views;
 mod watch;
 
 /// Plain text, 80 columns: a log file.

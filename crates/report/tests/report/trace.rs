@@ -143,7 +143,7 @@ fn the_csv_of_intervals_has_a_row_each_and_as_many_fields_as_names() {
         assert_eq!(row[column("read_ios")].parse(), Ok(read.ios));
         assert_eq!(row[column("read_bytes_per_s")].parse(), Ok(read.bytes_per_s));
         let p99 = read.latency_ns.as_ref().and_then(|times| times.p99);
-        assert_eq!(row[column("read_response_p99_ns")].parse().ok(), p99);
+        assert_eq!(row[column("read_latency_p99_ns")].parse().ok(), p99);
         let wrote = interval.write.as_ref().map(|write| write.ios);
         assert_eq!(row[column("write_ios")].parse().ok(), wrote);
     }

@@ -1,7 +1,7 @@
 //! What `profile validate` says of the models, and of the device apart from them.
 
 use crate::common::target;
-use halfpower_report::{Style, foretold_text, validation_text};
+use halfpower_report::{self as report, Style, predicted, terminal};
 use record::{
     AsProfiled, Estimate, ModelAccuracy, ModelName, Nanos, SinceProfile, VALIDATION_SCHEMA,
     Validation, ValidationSummary,
@@ -58,7 +58,10 @@ fn validation(since: Option<SinceProfile>, follows: f64, still: Option<f64>) -> 
 /// The text as one line, so that its breaks do not matter.
 fn text(validation: &Validation) -> String {
     let style = Style::default();
-    validation_text(validation, &style).split_whitespace().collect::<Vec<_>>().join(" ")
+    terminal(&report::validation(validation), &style)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn since(deep: Option<Estimate>) -> SinceProfile {
@@ -79,38 +82,41 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
     let moved = Some(since(Some(between(0.924, 0.87, 0.959))));
     let found = text(&validation(moved.clone(), 0.09, Some(0.21)));
     for part in [
-        "median error 9.0 % below 70 % of the largest rate, goal 10.0 %",
-        "rates of deep reads x 0.924 (0.870 to 0.959), of lone reads x 1.02 (0.960 to 1.10); \
-         latency times of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
+        "median error 9 % below 70 % of the max IOPS, goal 10 %",
+        "rates of deep reads x 0.924 (0.870 to 0.959), of reads at QD 1 x 1.02 (0.960 to 1.10); \
+         latencies of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
         "(deep ones from x 0.810 to x 1.05)",
-        "as profiled, without that, they are off by 21.0 % and 8.5 %",
-        "reached, for the device as it is; NOT for the device as it was profiled",
+        "as profiled, without that, they are off by 21 % and 8.5 %",
+        "Goal reached for the device as it is; NOT for the device as it was profiled",
     ] {
         assert!(found.contains(part), "{part}: {found}");
     }
     let wrong = text(&validation(moved.clone(), 0.15, Some(0.21)));
-    assert!(wrong.contains("goal NOT reached Models"), "{wrong}");
+    assert!(wrong.contains("Goal NOT reached"), "{wrong}");
     let both = text(&validation(moved, 0.05, Some(0.05)));
-    assert!(both.contains("goal reached Models"), "{both}");
+    assert!(both.contains("Goal reached latency"), "{both}");
 }
 
 #[test]
 fn a_simulated_device_begins_anew_and_has_no_level() {
     let anew = Validation { simulated: true, ..validation(None, 0.04, None) };
     let found = text(&anew);
-    assert!(!found.contains("since then"), "{found}");
-    assert!(found.contains("goal reached Models"), "{found}");
+    assert!(!found.contains("since the profile"), "{found}");
+    assert!(found.contains("Goal reached latency"), "{found}");
     let untold = text(&validation(None, 0.04, None));
-    assert!(untold.contains("since then how far the device itself has moved is not told"));
+    assert!(untold.contains("since the profile unknown: the profile holds too few"));
     let few = text(&validation(Some(since(None)), 0.04, Some(0.04)));
-    assert!(few.contains("since then rates of lone reads x 1.02 (0.960 to 1.10); resp"), "{few}");
+    assert!(
+        few.contains("since the profile rates of reads at QD 1 x 1.02 (0.960 to 1.10); lat"),
+        "{few}"
+    );
 }
 
 #[test]
 fn what_is_foretold_says_how_the_device_does_now() {
     let style = Style::default();
-    let now = foretold_text(&[], Some(&since(Some(between(0.924, 0.87, 0.959)))), &style);
+    let now = terminal(&predicted(&[], Some(&since(Some(between(0.924, 0.87, 0.959))))), &style);
     let now = now.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(now.contains("over when it was profiled: rates of deep reads x 0.924"), "{now}");
-    assert!(!foretold_text(&[], None, &style).contains("over when"));
+    assert!(now.contains("rates of deep reads x 0.924"), "{now}");
+    assert!(!terminal(&predicted(&[], None), &style).contains("over when"));
 }

@@ -167,7 +167,7 @@ fn plain() -> WatchView {
 fn one_disk_with_a_profile_fills_80_by_24() {
     let text = screen(&known(), &plain(), SMALL);
     assert_snapshot("watch_one_80x24", &text);
-    for words in ["slow (likely)", "by the profile", "by S = U/X", "is 43% of the most"] {
+    for words in ["slow (likely)", "by the profile", "by S = U/X", "is 43 % of the most"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }
@@ -227,7 +227,7 @@ fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
     data.rows[0].interval.as_mut().unwrap().traced = Some(traced);
     let text = screen(&data, &WatchView { detail: true, ..plain() }, (100, 60));
     assert_snapshot("watch_traced_100x60", &text);
-    for words in ["in device", "25%", "mysqld\\x1b[2J (4711) 900 requests", "3 events were lost"] {
+    for words in ["in device", "25 %", "mysqld\\x1b[2J (4711) 900 requests", "3 events were lost"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
         Finding::new(
             FindingCode::IoErrors,
             Severity::Invalid,
-            format!("{count} requests failed: {}.", kinds.join(", ")),
+            format!("{} failed: {}.", record::counted(count as f64, "request"), kinds.join(", ")),
             "Look at the kernel log (dmesg); the times above are of the others only.",
         )
         .with("failed requests", count as f64, "")
@@ -32,7 +32,10 @@ pub(super) fn short(trial: &Trial) -> Option<Finding> {
         Finding::new(
             FindingCode::ShortTransfers,
             Severity::Invalid,
-            format!("{count} requests transferred less than asked; they are not counted."),
+            format!(
+                "{} transferred less than asked; they are not counted.",
+                record::counted(count as f64, "request")
+            ),
             "The file may have been truncated during the run; use a target that keeps its size.",
         )
         .with("short requests", count as f64, "")

@@ -141,7 +141,10 @@ pub(super) fn few(trial: &Trial) -> Option<Finding> {
         Finding::new(
             FindingCode::TooFewRequests,
             severity,
-            format!("Only {count} requests completed in the measured time."),
+            format!(
+                "Only {} completed in the measured time.",
+                record::counted(count as f64, "request")
+            ),
             "Use a longer --runtime.",
         )
         .with("completed requests", count as f64, "")

@@ -71,7 +71,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     let all = || series.iter().flat_map(|series| &series.points);
     let finding = format!(
         "{}: half take less than {}{tail}.",
-        super::charts::capital(name),
+        crate::story::capital(name),
         number::time(median)
     );
     Some(Chart {

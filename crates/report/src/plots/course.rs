@@ -55,7 +55,7 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         "{}{} on average; {} of the time it was below half of that{steady}.",
         if name.is_empty() { String::new() } else { format!("{name}: ") },
         number::per_second(mean),
-        number::percent_text(share),
+        number::percent(share),
     );
     let rules = if named.len() == 1 {
         vec![Rule::level(mean / 2.0, "half of the mean")]
@@ -102,7 +102,7 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let ends = points().flat_map(|point| [point.low, point.high]).flatten().collect::<Vec<f64>>();
     Some(Chart {
         title: "Response time over time".to_owned(),
-        finding: super::charts::capital(&finding),
+        finding: crate::story::capital(&finding),
         errors: BANDS.to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
         y: Axis::decades("mean response time", Some(Unit::Nanos), ends.into_iter()),
@@ -148,7 +148,7 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
         "{near} of {} trials were within 10 % of the mean of their cell; the second half ran at {} of \
          the first.",
         visits.len(),
-        number::percent_text(level(late) / level(early))
+        number::percent(level(late) / level(early))
     );
     let mut names: Vec<&str> = visits.iter().map(|visit| visit.series).collect();
     names.sort_unstable();

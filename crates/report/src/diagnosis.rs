@@ -1,0 +1,518 @@
+//! What is said of a diagnosis: the verdict first, then what to do, then why.
+//!
+//! Alternatives stand right behind the verdict that they contest, and the page says how to check. Both
+//! splits of the latency are shown for the worst episode (without one, for the longest) with the
+//! sentence that says which of them holds on this device; the counters that mislead are shown once,
+//! each with the reason not to use it. Where nothing is wrong the page says so: "leave it alone" is an
+//! answer. What happened second by second is in the CSV and in the document.
+
+use crate::chart::{Axis, Chart, Form, Point, Series};
+use crate::number;
+use crate::story::{Action, Alternative, Badge, Cell, Column, Story, Table, Tone};
+use record::{
+    Activity, Calibrated, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy,
+    Measured, Moment, Remedy, Strategy, Unit, Verdict,
+};
+
+/// Advice with all its details; of the rest what it is and what it gives.
+const IN_FULL: usize = 3;
+/// Episodes that are listed; of more the worst and the longest.
+const EPISODES_MAX: usize = 16;
+/// A second, in nanoseconds.
+const SECOND_NS: f64 = 1e9;
+
+/// The words of a verdict.
+pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Healthy => "healthy",
+        Verdict::Slow => "slow",
+        Verdict::Overloaded => "overloaded",
+        Verdict::SlowAndOverloaded => "slow and overloaded",
+        Verdict::Capped => "capped",
+        Verdict::NotTheDisk => "not the disk",
+        Verdict::NotEnoughEvidence => "not enough evidence",
+    }
+}
+
+/// How bad a verdict is, the same wherever it is shown.
+pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Healthy | Verdict::NotTheDisk => Tone::Good,
+        Verdict::NotEnoughEvidence => Tone::Faint,
+        Verdict::Capped | Verdict::Overloaded => Tone::Warn,
+        Verdict::Slow | Verdict::SlowAndOverloaded => Tone::Bad,
+    }
+}
+
+/// The story of a diagnosis.
+#[must_use]
+pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
+    let host = diagnosis.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
+    let simulated = diagnosis.source == "simulated";
+    let source = if simulated { String::new() } else { format!(", {}", diagnosis.source) };
+    let observed = diagnosis.devices.iter().map(|device| device.duration_ns).max().unwrap_or(0);
+    let what = match diagnosis.devices.as_slice() {
+        [] => "no device was observed".to_owned(),
+        [only] => {
+            let model = only.model.as_ref().map(|model| format!(" ({})", model.trim()));
+            format!("{}{}", only.device, model.unwrap_or_default())
+        }
+        many => format!("{} devices", many.len()),
+    };
+    let mut story = Story {
+        kind: "Diagnosis".to_owned(),
+        subject: format!("{what}{host}, {} observed{source}", number::time(observed as f64)),
+        id: diagnosis.id.clone(),
+        simulated,
+        findings: diagnosis.findings.clone(),
+        ..Story::default()
+    };
+    let several = diagnosis.devices.len() > 1;
+    for device in &diagnosis.devices {
+        tell_device(&mut story, device, several);
+    }
+    // The worst first; devices that are equally bad stay in their order.
+    let rank = |tone| [Tone::Bad, Tone::Warn, Tone::Faint].iter().position(|it| *it == tone);
+    story.badges.sort_by_key(|badge| rank(badge.tone).unwrap_or(usize::MAX));
+    if !diagnosis.left_out.is_empty() {
+        let section = story.section("Left out", "");
+        diagnosis.left_out.iter().for_each(|line| section.item(line));
+    }
+    story.condition("observation", &diagnosis.observation_id);
+    story.condition("version", format!("halfpower {}", diagnosis.halfpower_version));
+    story.condition("id", &diagnosis.id);
+    story
+}
+
+fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
+    let subject = if several { device.device.clone() } else { String::new() };
+    let place = shown(device).and_then(|index| Some((index, device.episodes.get(index)?)));
+    story.condition(if several { &device.device } else { "profile" }, profile(device));
+    let Some((index, main)) = place else {
+        let words = "not one interval".to_owned();
+        story.badges.push(Badge { subject, words, tone: Tone::Faint, ..Badge::default() });
+        return;
+    };
+    story.badges.push(badge(device, main, subject.clone()));
+    figures(story, main, &subject);
+    advice(story, device, main, &subject);
+    let title = |text: &str| match several {
+        true => format!("{}: {text}", device.device),
+        false => text.to_owned(),
+    };
+    let section = story.section(title("Why"), &where_in_time(device, index, main));
+    let told = |split: &&Calibrated| split.sequential_traced || split.sequential_share > 0.0;
+    if let Some(split) = main.calibrated.as_ref().filter(told) {
+        let share = number::percent(split.sequential_share);
+        let how = if split.sequential_traced { "traced" } else { "fits best; not traced" };
+        section.row("sequential", format!("{share} of the requests ({how})"));
+    }
+    for cause in &main.causes {
+        section.row("cause", format!("{} [{}]", cause.claim, cause.code.name()));
+    }
+    for clause in &main.extrapolated {
+        section.row("extrapolated", clause);
+    }
+    if device.episodes.len() > 1 {
+        episodes(story, device, title("Episodes"));
+    }
+    splits(story, device, main, title("Where the latency goes"));
+    misleading(story, main, title("Counters that mislead, and why not to use them"));
+    if !device.notes.is_empty() {
+        let section = story.section(title("Beware"), "");
+        for note in &device.notes {
+            section.item(format!("{} [{}]", note.claim.trim(), note.code.name()));
+        }
+    }
+    story.charts.extend(over_time(device));
+}
+
+/// The verdict with what it shares its place with: where the confidence is "possible", its
+/// alternatives are as good.
+fn title(episode: &Episode) -> String {
+    let mut words = verdict_words(episode.verdict).to_owned();
+    if episode.confidence == Confidence::Possible {
+        for alternative in &episode.alternatives {
+            words.push_str(" or ");
+            words.push_str(verdict_words(alternative.verdict));
+        }
+    }
+    words
+}
+
+fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
+    let sure = match main.confidence {
+        // To be certain that one does not know is no information.
+        _ if main.verdict == Verdict::NotEnoughEvidence => None,
+        Confidence::Certain => Some("certain".to_owned()),
+        Confidence::Likely => Some("likely".to_owned()),
+        Confidence::Possible => Some("possible".to_owned()),
+    };
+    let share = device.shares.iter().find(|share| share.verdict == main.verdict);
+    let time = share
+        .filter(|_| device.episodes.len() > 1)
+        .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
+    let support: Vec<String> = sure.into_iter().chain(time).collect();
+    let support = match support.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", support.join(", ")),
+    };
+    let alternatives = main.alternatives.iter().map(|other| Alternative {
+        what: verdict_words(other.verdict).to_owned(),
+        because: other.because.clone(),
+        how_to_check: other.decided_by.clone(),
+    });
+    Badge {
+        subject,
+        words: format!("{}{support}", title(main).to_uppercase()),
+        tone: verdict_tone(main.verdict),
+        because: main.claim.trim().to_owned(),
+        alternatives: alternatives.collect(),
+    }
+}
+
+/// The episode that the page is about: the worst, else the longest with a verdict, else the longest.
+fn shown(device: &DeviceDiagnosis) -> Option<usize> {
+    let longest = |judged: bool| {
+        let candidates = device
+            .episodes
+            .iter()
+            .enumerate()
+            .filter(|(_, episode)| !judged || episode.verdict != Verdict::NotEnoughEvidence);
+        candidates.max_by_key(|(_, episode)| episode.duration_ns).map(|(index, _)| index)
+    };
+    device.worst.map(|index| index as usize).or_else(|| longest(true)).or_else(|| longest(false))
+}
+
+/// The counters of the episode that the page is about.
+fn figures(story: &mut Story, episode: &Episode, of: &str) {
+    let numbers = &episode.numbers;
+    let calibrated = episode.calibrated.as_ref();
+    let size = numbers.request_bytes.map(|bytes| format!(" of {} KiB", number::kib(bytes as u64)));
+    let reads = numbers.read_share.map(|share| format!(", {} reads", number::percent(share)));
+    let load = [Some(number::per_second(numbers.iops)), size, reads].into_iter().flatten();
+    story.fact_of(of, "load", load.collect::<String>());
+    let rows = [
+        ("throughput", numbers.bytes_per_s.map(number::rate)),
+        ("latency", numbers.latency_ns.map(number::time)),
+        (
+            "expected at this queue depth",
+            calibrated.map(|split| number::with_interval(&split.expected_ns, number::time)),
+        ),
+        ("queue depth", numbers.concurrency.map(number::digits)),
+        ("busy", numbers.utilization.map(number::percent)),
+        ("of the largest rate", calibrated.map(|split| number::percent(split.saturation))),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            story.fact_of(of, name, value);
+        }
+    }
+}
+
+/// The profile that a device is compared with, or why there is none.
+fn profile(device: &DeviceDiagnosis) -> String {
+    let profile = match &device.profile {
+        Measured::NotMeasured { not_measured } => return format!("no profile: {not_measured}"),
+        Measured::Value(profile) => profile,
+    };
+    let by = match profile.by {
+        MatchedBy::Serial => "model and serial number agree",
+        MatchedBy::ModelAndSize => "model and size agree",
+        MatchedBy::Simulated => "the same simulated device",
+        MatchedBy::Name => "by its name",
+        MatchedBy::Choice => "chosen by the user",
+    };
+    let time = profile.time.as_deref().map(|time| format!(", {}", number::when(time)));
+    let time = time.unwrap_or_default();
+    format!("profile {} of {}{time}; {by}", profile.profile_id, profile.target)
+}
+
+/// When an episode began, from the first interval on.
+fn since_start(device: &DeviceDiagnosis, episode: &Episode) -> f64 {
+    let first = device.episodes.first().map_or(0, |first| first.begin_ns);
+    episode.begin_ns.saturating_sub(first) as f64
+}
+
+/// `0:00:30`.
+fn clock(nanos: f64) -> String {
+    let seconds = (nanos / SECOND_NS).max(0.0) as u64;
+    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+fn is_worst(device: &DeviceDiagnosis, index: usize) -> bool {
+    device.worst.is_some_and(|worst| worst as usize == index)
+}
+
+fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> String {
+    if device.episodes.len() < 2 {
+        return "one episode, the whole time".to_owned();
+    }
+    let which = if is_worst(device, index) { "the worst episode" } else { "the longest episode" };
+    format!(
+        "{which}, number {} at {}, {} long",
+        index + 1,
+        clock(since_start(device, episode)),
+        number::time(episode.duration_ns as f64)
+    )
+}
+
+fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
+    let remark =
+        "expected: latency at that queue depth; of max: share of the largest rate of this mix";
+    let section = story.section(title, remark);
+    let mut table = Table::new(vec![
+        Column::right("#").gap(1),
+        Column::right("from").gap(1),
+        Column::right("for").gap(1),
+        Column::left("verdict"),
+        Column::of("iops").gap(1),
+        Column::right("KiB").expendable(2),
+        Column::of("latency_mean_ns"),
+        Column::right("expected"),
+        Column::of("concurrency"),
+        Column::of("utilization").expendable(3),
+        Column::right("of max").expendable(1),
+    ]);
+    let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
+    listed.sort_by_key(|&index| {
+        std::cmp::Reverse((is_worst(device, index), device.episodes[index].duration_ns))
+    });
+    listed.truncate(EPISODES_MAX);
+    listed.sort_unstable();
+    for &index in &listed {
+        table.row(episode_row(device, index, &device.episodes[index]));
+    }
+    section.table(table);
+    let more = device.episodes.len() - listed.len();
+    if more > 0 {
+        section.note(format!("{more} shorter ones are in the document (--json)."));
+    }
+}
+
+fn episode_row(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> Vec<Cell> {
+    let numbers = &episode.numbers;
+    let calibrated = episode.calibrated.as_ref();
+    let mark = if is_worst(device, index) { "*" } else { "" };
+    let words = match episode.activity {
+        Activity::Idle => "idle".to_owned(),
+        _ => title(episode),
+    };
+    vec![
+        format!("{}{mark}", index + 1).into(),
+        clock(since_start(device, episode)).into(),
+        number::time(episode.duration_ns as f64).into(),
+        Cell::toned(words, verdict_tone(episode.verdict)),
+        number::count(numbers.iops).into(),
+        Cell::or_none(numbers.request_bytes, |bytes| number::kib(bytes as u64)),
+        Cell::or_none(numbers.latency_ns, number::time),
+        Cell::or_none(calibrated, |split| number::time(split.expected_ns.value)),
+        Cell::or_none(numbers.concurrency, number::digits),
+        Cell::or_none(numbers.utilization, number::percent),
+        Cell::or_none(calibrated, |split| number::percent(split.saturation)),
+    ]
+}
+
+fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title: String) {
+    let Some(latency) = episode.numbers.latency_ns else { return };
+    let section = story.section(title, "");
+    let mut table = Table::new(vec![
+        Column::left(""),
+        Column::of("latency_mean_ns"),
+        Column::of("service_ns"),
+        Column::right("queue"),
+        Column::right("").gap(3),
+    ]);
+    let mut row = |name: &str, service: f64, queue: f64, share: String| {
+        let times = [latency, service, queue].map(|time| Cell::from(number::time(time)));
+        table.row([vec![name.into()], times.to_vec(), vec![share.into()]].concat());
+    };
+    if let Some(split) = &episode.utilization_law {
+        let share = format!("U = {}", number::percent(split.utilization));
+        row("utilization law: S = U/X", split.service_ns, split.queue_ns, share);
+    }
+    if let Some(split) = &episode.calibrated {
+        let share = format!("X/max = {}", number::percent(split.saturation));
+        row("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share);
+    }
+    section.table(table);
+    section.note(&device.splits_compared);
+    section.note(match &device.hit_share {
+        Measured::Value(share) => format!(
+            "Share of reads as quick as hits of the device's cache: {} ({} to {}).",
+            number::percent(share.value),
+            number::percent(share.low),
+            number::percent(share.high)
+        ),
+        Measured::NotMeasured { not_measured } => {
+            format!("Share of reads served by a cache of the device: unknown: {not_measured}.")
+        }
+    });
+}
+
+fn misleading(story: &mut Story, episode: &Episode, title: String) {
+    let shown = &episode.misleading;
+    let whole = |value: f64| format!("{value:.0}");
+    let rows = [
+        (
+            "% Disk Time",
+            shown.disk_time_percent.map(whole),
+            "latency times rate, cut at 100: no share of time",
+        ),
+        (
+            "queue length",
+            shown.queue_length.map(number::digits),
+            "requests in progress, also those that are being served",
+        ),
+        (
+            "svctm",
+            shown.svctm_ns.map(number::time),
+            "U/X: spacing of completions, no request's time",
+        ),
+        (
+            "%util",
+            shown.iostat_busy_percent.map(whole),
+            "time with any request, however many would fit",
+        ),
+    ];
+    if rows.iter().all(|(_, value, _)| value.is_none()) {
+        return;
+    }
+    let mut table = Table::new(vec![Column::left(""), Column::right(""), Column::left("").gap(3)]);
+    for (name, value, reason) in rows {
+        table.row(vec![
+            name.into(),
+            Cell::or_none(value, |value| value),
+            Cell::toned(reason, Tone::Faint),
+        ]);
+    }
+    story.section(title, "").table(table);
+}
+
+fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
+    if device.advice.is_empty() {
+        let text = match main.verdict {
+            Verdict::Healthy | Verdict::NotTheDisk => {
+                "Leave the disk alone: it does what it should. If a program waits, it waits for \
+                 something else."
+            }
+            Verdict::NotEnoughEvidence => {
+                "Collect evidence: `halfpower check` makes a profile; a longer recording or a \
+                 busier time gives the rest."
+            }
+            _ => {
+                "No change was found whose gain this profile can predict. `halfpower check \
+                 --for-diagnosis` measures mixes and open loads as well; `halfpower whatif` \
+                 computes a change that you name."
+            }
+        };
+        story.actions.push(Action::new(subject, text));
+    }
+    for (index, remedy) in device.advice.iter().enumerate() {
+        let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
+        let effect = match &remedy.effect {
+            Measured::Value(effect) => format!("{}; {}", predicted(effect), gained(remedy)),
+            Measured::NotMeasured { not_measured } => format!("unknown: {not_measured}"),
+        };
+        let mut action = Action::new(subject, what).with("predicted", effect);
+        if index < IN_FULL {
+            let episode = match device.episodes.len() {
+                0 | 1 => String::new(),
+                _ => format!(", episode {}", remedy.episode + 1),
+            };
+            action = action
+                .with("cause", format!("{}{episode}", remedy.cause.name()))
+                .with("assumes", &remedy.assumes)
+                .with("cost", &remedy.price)
+                .with("how to check", &remedy.refuted_by);
+        }
+        story.actions.push(action);
+    }
+}
+
+/// The name of a strategy for a reader.
+fn strategy_words(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::FasterDisks => "faster disk",
+        Strategy::MoreDisks => "more disks",
+        Strategy::DiskArray => "disk array",
+        Strategy::CachedDisks => "cached disk",
+        Strategy::HostCache => "host-based caching",
+        Strategy::LoadBalancing => "load balancing",
+        Strategy::Defragmentation => "defragmentation",
+        Strategy::DeeperQueue => "deeper queue",
+        Strategy::ShallowerQueue => "shallower queue",
+        Strategy::LargerRequests => "larger requests",
+        Strategy::DirectIo => "even writes or direct I/O",
+        Strategy::Scheduler => "I/O scheduler",
+        Strategy::ReadAhead => "read-ahead",
+        Strategy::Preallocation => "preallocation",
+        Strategy::Alignment => "alignment",
+        Strategy::RaiseCap => "raise the cap",
+        Strategy::MoveNeighbour => "move the neighbour",
+        Strategy::Restore => "find what changed",
+    }
+}
+
+fn gained(remedy: &Remedy) -> String {
+    match remedy.gain {
+        Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
+        None => "gain not predicted".to_owned(),
+    }
+}
+
+fn predicted(effect: &Effect) -> String {
+    let rate = &effect.iops_after;
+    let before = number::per_second(effect.iops_before);
+    let rate_text = if (rate.value / effect.iops_before.max(1e-9) - 1.0).abs() < 0.005 {
+        format!("at {before} as now")
+    } else {
+        format!("{before} -> {}", number::with_range(rate, number::per_second))
+    };
+    format!(
+        "latency {} -> {}, {rate_text}",
+        number::time(effect.latency_before_ns),
+        number::with_range(&effect.latency_after_ns, number::time),
+    )
+}
+
+/// Latency as seen and as expected.
+fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
+    let begin = device.series.first()?.begin_ns;
+    let at = |moment: &Moment| (moment.begin_ns - begin) as f64 + moment.duration_ns as f64 / 2.0;
+    let moments = || device.series.iter();
+    let seen: Vec<Point> =
+        moments().filter_map(|it| Some(Point::bare(at(it), it.numbers.latency_ns?))).collect();
+    let expected: Vec<Point> = moments()
+        .filter_map(|it| Some(Point::estimate(at(it), &it.calibrated.as_ref()?.expected_ns)))
+        .collect();
+    if seen.len() < 2 {
+        return None;
+    }
+    let ratios: Vec<f64> =
+        moments().filter_map(|it| Some(it.calibrated.as_ref()?.latency_ratio)).collect();
+    let finding = match ratios.is_empty() {
+        true => format!("{}: the expected latency is unknown.", device.device),
+        false => format!(
+            "{}: the latency was {} times the expected one in half of the intervals or more.",
+            device.device,
+            number::digits(stats::median(ratios))
+        ),
+    };
+    let ends: Vec<f64> =
+        seen.iter().chain(&expected).flat_map(|p| [Some(p.y), p.low, p.high]).flatten().collect();
+    let times: Vec<f64> = seen.iter().chain(&expected).map(|point| point.x).chain([0.0]).collect();
+    Some(Chart {
+        title: format!("{}: latency as seen and as expected", device.device),
+        finding,
+        errors: "Band: 95 % interval of what the profile expects. What is seen is counted."
+            .to_owned(),
+        x: Axis::over("time", Some(Unit::Nanos), times.into_iter()),
+        y: Axis::decades("mean latency", Some(Unit::Nanos), ends.into_iter()),
+        rules: Vec::new(),
+        series: vec![
+            Series::new("seen", Form::Trace, seen),
+            Series::new("expected at this load", Form::Trace, expected),
+        ],
+    })
+}

@@ -1,0 +1,438 @@
+//! What one document says, before it becomes a page, a ticket, a web page or a table.
+//!
+//! A [`Story`] has the order of a reader's questions: what is the answer, which figures carry it, what
+//! to do, what supports it, what was found, under which conditions it holds, how to repeat it. Each
+//! kind of document has one function that tells its story. The terminal page, Markdown, HTML and CSV
+//! are views of stories: none of them reads a document, so none can show something else than the
+//! others. Rejected: a renderer per kind and view, in which one verdict was red on one page and
+//! yellow on another.
+
+use crate::chart::Chart;
+use crate::number;
+use record::{Estimate, Finding, Severity, quantity};
+
+/// What a piece of text is, which decides its colour in every view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Headings and answers.
+    Strong,
+    /// Explanations beside the numbers.
+    Faint,
+    /// Needs attention.
+    Warn,
+    /// Wrong, or not what was asked for.
+    Bad,
+    /// Fine.
+    Good,
+    /// The one that the reader picked.
+    Picked,
+}
+
+/// The label and the tone of a severity, the same in every view.
+#[must_use]
+pub fn severity(severity: Severity) -> (&'static str, Tone) {
+    match severity {
+        Severity::Invalid => ("INVALID", Tone::Bad),
+        Severity::Warning => ("warning", Tone::Warn),
+        Severity::Info => ("note", Tone::Strong),
+    }
+}
+
+/// An explanation that the verdict does not exclude.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    /// What it may be instead.
+    pub what: String,
+    /// Why it is not excluded.
+    pub because: String,
+    /// What decides between the two; may be empty.
+    pub how_to_check: String,
+}
+
+/// The answer about one subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Badge {
+    /// The device or part; empty where the document has one subject.
+    pub subject: String,
+    /// The verdict in a few words.
+    pub words: String,
+    /// How good or bad that is.
+    pub tone: Tone,
+    /// Why, in a sentence or two.
+    pub because: String,
+    /// What is not excluded.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// A figure that answers a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// What it is of (`reads`); empty where there is one. Figures of one name stand side by side.
+    pub of: String,
+    /// The value with its interval and unit.
+    pub value: String,
+    /// Its tone.
+    pub tone: Tone,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Action {
+    /// What it is about; may be empty.
+    pub subject: String,
+    /// What to do.
+    pub what: String,
+    /// Reason, effect, cost and so on, by name.
+    pub details: Vec<(String, String)>,
+}
+
+impl Action {
+    /// An action without details.
+    pub(crate) fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { subject: subject.into(), what: what.into(), details: Vec::new() }
+    }
+
+    /// The same with one more detail, unless it is empty.
+    pub(crate) fn with(mut self, name: &str, text: impl AsRef<str>) -> Self {
+        let text = text.as_ref().trim();
+        if !text.is_empty() {
+            self.details.push((name.to_owned(), text.to_owned()));
+        }
+        self
+    }
+}
+
+/// How a column is aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Text from the left.
+    Left,
+    /// Numbers from the right.
+    Right,
+    /// A bar, in the room that is left over.
+    Bar,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its title; may be empty.
+    pub title: String,
+    /// What the title means; empty where it speaks for itself.
+    pub help: &'static str,
+    /// Its alignment.
+    pub side: Side,
+    /// A title over this column and its neighbours of the same group; may be empty.
+    pub group: String,
+    /// Spaces before it on a terminal.
+    pub(crate) gap: usize,
+    /// Whether its texts may be cut where a terminal is too narrow.
+    pub(crate) flexible: bool,
+    /// Columns with the largest rank go first where a terminal is too narrow; zero stays.
+    pub(crate) expendable: u8,
+}
+
+impl Column {
+    fn new(side: Side, title: impl Into<String>) -> Self {
+        let (help, group) = ("", String::new());
+        Self { title: title.into(), help, side, group, gap: 2, flexible: false, expendable: 0 }
+    }
+
+    /// A column of text.
+    pub(crate) fn left(title: impl Into<String>) -> Self {
+        Self::new(Side::Left, title)
+    }
+
+    /// A column of numbers.
+    pub(crate) fn right(title: impl Into<String>) -> Self {
+        Self::new(Side::Right, title)
+    }
+
+    /// A column of values of a reported quantity, with its title and its help.
+    pub(crate) fn of(id: &str) -> Self {
+        let quantity = quantity(id);
+        Self { help: quantity.help, ..Self::new(Side::Right, quantity.title) }
+    }
+
+    /// A column of bars.
+    pub(crate) fn bar() -> Self {
+        Self::new(Side::Bar, "")
+    }
+
+    /// The interval of the value in the column before.
+    pub(crate) fn interval() -> Self {
+        Self { gap: 1, ..Self::new(Side::Left, "") }
+    }
+
+    /// The same column in a group.
+    pub(crate) fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = group.into();
+        self
+    }
+
+    /// The same column with other spaces before it.
+    pub(crate) fn gap(mut self, gap: usize) -> Self {
+        self.gap = gap;
+        self
+    }
+
+    /// The same column, whose texts may be cut on a narrow terminal.
+    pub(crate) fn flexible(mut self) -> Self {
+        self.flexible = true;
+        self
+    }
+
+    /// The same column, to be dropped on a narrow terminal; larger ranks go first.
+    pub(crate) fn expendable(mut self, rank: u8) -> Self {
+        self.expendable = rank;
+        self
+    }
+}
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// Its text; of a bar the mark behind it.
+    pub text: String,
+    /// Its tone.
+    pub tone: Tone,
+    /// The share (0 to 1) of the column that a bar fills.
+    pub bar: Option<f64>,
+}
+
+impl Cell {
+    /// Text in a tone.
+    pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone, bar: None }
+    }
+
+    /// A bar with a mark right behind it.
+    pub(crate) fn bar(share: f64, mark: &str) -> Self {
+        Self { text: mark.to_owned(), tone: Tone::Strong, bar: Some(share) }
+    }
+
+    /// A value where there is one, a dash otherwise.
+    pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> Self {
+        number::or_none(value, format).into()
+    }
+
+    /// The interval of an estimate, for [`Column::interval`].
+    pub(crate) fn interval(estimate: &Estimate) -> Self {
+        number::interval(number::relative(estimate)).into()
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::toned(text, Tone::Plain)
+    }
+}
+
+/// A table with aligned columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, as long as the columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// One more row; missing cells are empty.
+    pub(crate) fn row(&mut self, mut cells: Vec<Cell>) {
+        cells.resize(self.columns.len(), Cell::default());
+        self.rows.push(cells);
+    }
+}
+
+/// A part of a section.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// A table.
+    Table(Table),
+    /// A name and its text; neighbours are aligned.
+    Row(String, String),
+    /// A paragraph.
+    Text(String, Tone),
+    /// An item of a list.
+    Item(String),
+}
+
+/// What supports the answer, under one heading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
+    /// Its heading; may be empty.
+    pub title: String,
+    /// What the numbers below mean; may be empty.
+    pub remark: String,
+    /// Its content.
+    pub blocks: Vec<Block>,
+    /// Whether it is detail that a page folds away and a terminal only names.
+    pub fold: bool,
+}
+
+impl Section {
+    /// A table.
+    pub(crate) fn table(&mut self, table: Table) {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+    }
+
+    /// A name and its text, unless that is empty.
+    pub(crate) fn row(&mut self, name: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.blocks.push(Block::Row(name.to_owned(), text));
+        }
+    }
+
+    /// A paragraph.
+    pub(crate) fn text(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Text(text.into(), Tone::Plain));
+    }
+
+    /// A paragraph of explanation.
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Text(text.into(), Tone::Faint));
+    }
+
+    /// An item of a list.
+    pub(crate) fn item(&mut self, text: impl Into<String>) {
+        self.blocks.push(Block::Item(text.into()));
+    }
+}
+
+/// What is said of one document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Story {
+    /// What it is: `Profile`, `Trial`, ….
+    pub kind: String,
+    /// What it is of.
+    pub subject: String,
+    /// Its id; empty for several documents together.
+    pub id: String,
+    /// Whether it was measured on a simulated target.
+    pub simulated: bool,
+    /// The verdicts, the worst first; empty where a document judges nothing.
+    pub badges: Vec<Badge>,
+    /// The answer in a sentence; empty where the verdicts say it.
+    pub headline: String,
+    /// The figures of the answer.
+    pub facts: Vec<Fact>,
+    /// What to do.
+    pub actions: Vec<Action>,
+    /// What supports the answer.
+    pub sections: Vec<Section>,
+    /// The plots.
+    pub charts: Vec<Chart>,
+    /// What is not drawn and why, a sentence each.
+    pub left_out: Vec<String>,
+    /// Conclusions of the document.
+    pub findings: Vec<Finding>,
+    /// Conditions, by name.
+    pub conditions: Vec<(String, String)>,
+    /// Commands that repeat it.
+    pub commands: Vec<String>,
+    /// Longer texts, by name: a design.
+    pub texts: Vec<(String, String)>,
+}
+
+impl Story {
+    /// Whether no finding says that the numbers are not what was asked for.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.not_valid().is_none()
+    }
+
+    /// The first finding that says so.
+    pub(crate) fn not_valid(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.severity == Severity::Invalid)
+    }
+
+    /// Findings, the worst first.
+    pub(crate) fn sorted_findings(&self) -> Vec<&Finding> {
+        let mut sorted: Vec<&Finding> = self.findings.iter().collect();
+        sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        sorted
+    }
+
+    /// A figure of the answer.
+    pub(crate) fn fact(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.fact_of("", name, value);
+    }
+
+    /// A figure of one part (`reads`) of the answer.
+    pub(crate) fn fact_of(&mut self, of: &str, name: impl Into<String>, value: impl Into<String>) {
+        let (name, of, value) = (name.into(), of.to_owned(), value.into());
+        self.facts.push(Fact { name, of, value, tone: Tone::Strong });
+    }
+
+    /// A new section.
+    pub(crate) fn section(&mut self, title: impl Into<String>, remark: &str) -> &mut Section {
+        let section =
+            Section { title: title.into(), remark: remark.to_owned(), ..Section::default() };
+        let place = self.sections.len();
+        self.sections.push(section);
+        &mut self.sections[place]
+    }
+
+    /// A new section of details.
+    pub(crate) fn fold(&mut self, title: impl Into<String>) -> &mut Section {
+        let section = self.section(title, "");
+        section.fold = true;
+        section
+    }
+
+    /// A condition, unless it is empty.
+    pub(crate) fn condition(&mut self, name: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.conditions.push((name.to_owned(), text));
+        }
+    }
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Clauses as one sentence.
+pub(crate) fn sentence(clauses: &[String]) -> String {
+    let text = clauses.join("; ");
+    if text.is_empty() { text } else { format!("{}.", capital(&text)) }
+}
+
+/// The text with a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_command_survives_the_shell() {
+        assert_eq!(quoted("/mnt/data"), "/mnt/data");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
+    }
+}

@@ -1,0 +1,194 @@
+//! Stories as Markdown, to paste into a ticket.
+//!
+//! A ticket has room for the answer, what to do, what supports it, the sentences of the plots and the
+//! conditions, not for the plots. Text from outside is escaped twice: what steers a terminal, and
+//! what Markdown would take for markup or HTML.
+
+use crate::finding;
+use crate::story::{Block, Section, Story, Table, severity};
+use std::fmt::Write;
+
+/// Text that Markdown shows as it is.
+fn plain(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in crate::escape(text).chars() {
+        if "\\`*_[]<>|#&~".contains(letter) {
+            safe.push('\\');
+        }
+        safe.push(letter);
+    }
+    safe
+}
+
+/// Text as code, in which nothing but backquotes means anything.
+fn code(text: &str) -> String {
+    format!("`{}`", crate::escape(text).replace('`', "'"))
+}
+
+/// The stories as Markdown.
+#[must_use]
+pub fn markdown(stories: &[Story]) -> String {
+    stories.iter().map(one).collect()
+}
+
+fn one(story: &Story) -> String {
+    let mut text = String::new();
+    let simulated = if story.simulated { " (SIMULATED)" } else { "" };
+    let _ = writeln!(text, "## {}: {}{simulated}\n", story.kind, plain(&story.subject));
+    if let Some(finding) = story.not_valid() {
+        let _ = writeln!(text, "**NOT VALID: {}**\n", plain(&finding.claim));
+    }
+    for badge in &story.badges {
+        let subject = super::prefix(&badge.subject);
+        let _ = writeln!(
+            text,
+            "**{}{}** {}\n",
+            plain(&subject),
+            plain(&badge.words),
+            plain(&badge.because)
+        );
+        for other in &badge.alternatives {
+            let _ = write!(text, "- or **{}**: {}", plain(&other.what), plain(&other.because));
+            let _ = match other.how_to_check.as_str() {
+                "" => writeln!(text),
+                check => writeln!(text, "; how to check: {}", plain(check)),
+            };
+        }
+        text.push('\n');
+    }
+    if !story.headline.is_empty() {
+        let _ = writeln!(text, "**{}**\n", plain(&story.headline));
+    }
+    if !story.facts.is_empty() {
+        text.push_str("| | |\n|---|---|\n");
+        for fact in &story.facts {
+            let name = format!("{} {}", fact.name, fact.of);
+            let _ = writeln!(text, "| {} | {} |", plain(name.trim()), plain(&fact.value));
+        }
+        text.push('\n');
+    }
+    to_do(&mut text, story);
+    found(&mut text, story);
+    story.sections.iter().for_each(|each| section(&mut text, each));
+    if !story.conditions.is_empty() {
+        text.push_str("### Conditions\n\n");
+        for (name, condition) in &story.conditions {
+            let _ = writeln!(text, "- {}: {}", plain(name), plain(condition));
+        }
+        text.push('\n');
+    }
+    if !story.commands.is_empty() {
+        text.push_str("### To repeat it\n\n");
+        for command in &story.commands {
+            let _ = writeln!(text, "- {}", code(command));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn found(text: &mut String, story: &Story) {
+    if story.findings.is_empty() && story.charts.is_empty() {
+        return;
+    }
+    text.push_str("### Findings\n\n");
+    for finding in story.sorted_findings() {
+        let claim = finding::supported(finding);
+        let _ = write!(text, "- {}: {}", severity(finding.severity).0, plain(&claim));
+        if !finding.remedy.trim().is_empty() {
+            let _ = write!(text, " → {}", plain(finding.remedy.trim()));
+        }
+        let _ = writeln!(text, " {}", code(&finding.code.name()));
+    }
+    for chart in story.charts.iter().filter(|chart| !chart.finding.is_empty()) {
+        let _ = writeln!(text, "- {}: {}", plain(&chart.title), plain(&chart.finding));
+    }
+    text.push('\n');
+}
+
+fn to_do(text: &mut String, story: &Story) {
+    if story.actions.is_empty() {
+        return;
+    }
+    text.push_str("### What to do\n\n");
+    for action in &story.actions {
+        let subject = super::prefix(&action.subject);
+        let _ = writeln!(text, "- {}**{}**", plain(&subject), plain(&action.what));
+        for (name, detail) in &action.details {
+            let _ = writeln!(text, "  - {}: {}", plain(name), plain(detail));
+        }
+    }
+    text.push('\n');
+}
+
+fn section(text: &mut String, section: &Section) {
+    if !section.title.is_empty() {
+        let _ = writeln!(text, "### {}\n", plain(&section.title));
+    }
+    if !section.remark.is_empty() {
+        let _ = writeln!(text, "{}\n", plain(&section.remark));
+    }
+    let mut list = false;
+    for block in &section.blocks {
+        let is_item = matches!(block, Block::Row(..) | Block::Item(_));
+        if list && !is_item {
+            text.push('\n');
+        }
+        list = is_item;
+        let _ = match block {
+            Block::Table(each) => table(text, each),
+            Block::Row(name, value) => writeln!(text, "- {}: {}", plain(name), plain(value)),
+            Block::Text(paragraph, _) => writeln!(text, "{}\n", plain(paragraph)),
+            Block::Item(item) => writeln!(text, "- {}", plain(item)),
+        };
+    }
+    if list {
+        text.push('\n');
+    }
+}
+
+fn table(text: &mut String, table: &Table) -> std::fmt::Result {
+    for column in &table.columns {
+        let title = format!("{} {}", column.group, column.title);
+        write!(text, "| {} ", plain(title.trim()))?;
+    }
+    writeln!(text, "|")?;
+    writeln!(text, "{}|", "|---".repeat(table.columns.len()))?;
+    for row in &table.rows {
+        for cell in row {
+            let bar = cell.bar.map(|share| format!("{} ", crate::number::percent(share)));
+            write!(text, "| {}{} ", bar.unwrap_or_default(), plain(cell.text.trim()))?;
+        }
+        writeln!(text, "|")?;
+    }
+    writeln!(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::story::Action;
+
+    #[test]
+    fn text_from_outside_becomes_no_markup() {
+        let hostile = "<img src=x> [a](javascript:b) `c` | **d** \u{1b}[2J".to_owned();
+        let mut story = Story {
+            kind: "Trial".to_owned(),
+            subject: hostile.clone(),
+            headline: hostile.clone(),
+            actions: vec![Action::new(&hostile, &hostile).with("why", &hostile)],
+            conditions: vec![("path".to_owned(), hostile.clone())],
+            commands: vec![hostile.clone()],
+            ..Story::default()
+        };
+        story.section(&hostile, &hostile).item(&hostile);
+        let text = markdown(&[story]);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let outside_code: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with("- `")).collect();
+        for markup in [" <img", " [a](", " | **d", " `c`"] {
+            assert!(!outside_code.concat().contains(markup), "{markup}: {text}");
+        }
+        assert!(text.contains("- `<img src=x> [a](javascript:b) 'c' | **d** \\x1b[2J`"), "{text}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Tables on a terminal, with bars inside: exact numbers and their shape in one row.
+//!
+//! A curve is drawn as a bar beside each row instead of a plot: a row can be read, quoted and
+//! searched in a log file, and survives a font without fancy glyphs. A table that does not fit
+//! loses its least important columns first and never breaks a row. Rejected: plots on a character
+//! grid, which show a shape to the nearest character and no value at all.
+
+use crate::number::shortened;
+use crate::page::{Page, Span};
+use crate::story::{Cell, Column, Side, Table, Tone};
+
+/// Columns of the widest bar; longer ones tell no more.
+const LONGEST_BAR: usize = 34;
+/// Columns of the shortest bar that still tells something.
+const SHORTEST_BAR: usize = 4;
+/// Columns to which a text may be cut.
+const SHORTEST_TEXT: usize = 14;
+/// Parts of a full block, from none to eight eighths (Unicode block elements, U+2588 to U+258F).
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// Puts a table on the page.
+pub(crate) fn print(table: &Table, page: &mut Page) {
+    let widths = widths(table, page.width());
+    if table.columns.iter().any(|column| !column.group.is_empty()) {
+        page.line(groups(&table.columns, &widths));
+    }
+    if table.columns.iter().any(|column| !column.title.is_empty()) {
+        let title = |column: &Column| Cell::toned(&column.title, Tone::Faint);
+        page.line(line(table, &table.columns.iter().map(title).collect::<Vec<_>>(), &widths));
+    }
+    for row in &table.rows {
+        page.line(line(table, row, &widths));
+    }
+}
+
+/// Whether all of a table fits into so many columns.
+pub(crate) fn fits(table: &Table, width: usize) -> bool {
+    total(&table.columns, &least_widths(table)) <= width
+}
+
+fn least_width(cell: &Cell) -> usize {
+    let text = Span::plain(&cell.text).width();
+    if cell.bar.is_some() { SHORTEST_BAR + text } else { text }
+}
+
+/// Width of each column with the shortest bars, `None` for an empty one.
+fn least_widths(table: &Table) -> Vec<Option<usize>> {
+    let width = |(index, column): (usize, &Column)| {
+        let cells = table.rows.iter().filter_map(|row| row.get(index)).map(least_width).max();
+        let content = cells.filter(|&width| width > 0);
+        content.map(|width| width.max(Span::plain(&column.title).width()))
+    };
+    table.columns.iter().enumerate().map(width).collect()
+}
+
+/// Width of each column, `None` for an empty or dropped one.
+fn widths(table: &Table, page_width: usize) -> Vec<Option<usize>> {
+    let columns = &table.columns;
+    let mut widths = least_widths(table);
+    while total(columns, &widths) > page_width {
+        let wide = columns.iter().zip(&mut widths).filter(|(column, _)| column.flexible);
+        let widest = wide.filter_map(|(_, width)| width.as_mut()).max();
+        if let Some(width) = widest.filter(|width| **width > SHORTEST_TEXT) {
+            *width -= 1;
+            continue;
+        }
+        let present = columns.iter().zip(&widths).filter(|(_, width)| width.is_some());
+        let rank = present.map(|(column, _)| column.expendable).max().unwrap_or(0);
+        if rank == 0 {
+            break;
+        }
+        for (column, width) in columns.iter().zip(&mut widths) {
+            if column.expendable == rank {
+                *width = None;
+            }
+        }
+    }
+    let spare = page_width.saturating_sub(total(columns, &widths));
+    let bars = columns.iter().filter(|column| column.side == Side::Bar).count().max(1);
+    for (column, width) in columns.iter().zip(&mut widths) {
+        if let (Side::Bar, Some(width)) = (column.side, width) {
+            *width += (spare / bars).min(LONGEST_BAR - SHORTEST_BAR);
+        }
+    }
+    widths
+}
+
+fn total(columns: &[Column], widths: &[Option<usize>]) -> usize {
+    let present = columns.iter().zip(widths);
+    present.filter_map(|(column, width)| width.map(|width| width + column.gap)).sum()
+}
+
+fn line(table: &Table, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for (index, ((column, width), cell)) in table.columns.iter().zip(widths).zip(cells).enumerate()
+    {
+        let Some(width) = *width else { continue };
+        let pad = |used: usize| Span::plain(" ".repeat(width.saturating_sub(used)));
+        spans.push(Span::plain(" ".repeat(column.gap)));
+        let cut = shortened(&crate::escape(&cell.text), width);
+        let text = Span::new(if column.flexible { &cut } else { &cell.text }, cell.tone);
+        match (cell.bar, column.side) {
+            (Some(share), _) => {
+                let marks = table.rows.iter().filter_map(|row| row.get(index));
+                let longest = marks.map(|cell| Span::plain(&cell.text).width()).max().unwrap_or(0);
+                let drawn = Span::plain(bar(share, width.saturating_sub(longest)));
+                let used = drawn.width() + text.width();
+                spans.extend([drawn, text, pad(used)]);
+            }
+            (None, Side::Right) => spans.extend([pad(text.width()), text]),
+            (None, _) => {
+                let used = text.width();
+                spans.extend([text, pad(used)]);
+            }
+        }
+    }
+    spans
+}
+
+/// Titles over several columns each, with a rule to the last of them.
+fn groups(columns: &[Column], widths: &[Option<usize>]) -> Vec<Span> {
+    let mut text = String::new();
+    let mut position = 0;
+    let mut before = "";
+    for (column, width) in columns.iter().zip(widths) {
+        let Some(width) = *width else { continue };
+        let end = position + column.gap + width;
+        let used = text.chars().count();
+        if column.group.is_empty() {
+            text.push_str(&" ".repeat(end - used));
+        } else if column.group == before {
+            let space = if text.ends_with(&column.group) { " " } else { "" };
+            text.push_str(space);
+            text.push_str(&"─".repeat(end.saturating_sub(used + space.len())));
+        } else {
+            text.push_str(&" ".repeat((position + column.gap).saturating_sub(used)));
+            text.push_str(&column.group);
+            let used = text.chars().count();
+            if used < end {
+                text.push(' ');
+                text.push_str(&"─".repeat(end.saturating_sub(used + 1)));
+            }
+        }
+        before = &column.group;
+        position = end;
+    }
+    vec![Span::new(text, Tone::Faint)]
+}
+
+/// A bar of `share` of `width` columns, to an eighth of a column. Anything above zero shows.
+fn bar(share: f64, width: usize) -> String {
+    if !share.is_finite() || share <= 0.0 || width == 0 {
+        return String::new();
+    }
+    let eighths = ((share.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+
+    fn printed(table: &Table) -> String {
+        let mut page = Page::new(&Style { color: false, width: 80 });
+        print(table, &mut page);
+        page.finish()
+    }
+
+    #[test]
+    fn a_bar_is_proportional_to_an_eighth_of_a_column_and_never_longer_than_its_room() {
+        assert_eq!(bar(0.5, 8), "████");
+        assert_eq!(bar(0.51, 10), "█████▏");
+        assert_eq!(bar(1e-9, 8), "▏");
+        assert_eq!(bar(7.0, 3), "███");
+        assert_eq!(bar(f64::NAN, 8) + &bar(-1.0, 8) + &bar(0.0, 8), "");
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_loses_its_most_expendable_column_whole() {
+        let columns = vec![Column::left(""), Column::left("").expendable(1), Column::right("")];
+        let mut table = Table::new(columns);
+        let long = "x".repeat(40);
+        table.row(vec![long.as_str().into(), "gone".into(), long[..34].into()]);
+        table.row(vec!["a".into(), "gone".into(), "b".into()]);
+        let text = printed(&table);
+        assert!(!text.contains("gone"), "{text}");
+        assert_eq!(text.lines().map(|line| line.chars().count()).max(), Some(78));
+    }
+
+    #[test]
+    fn a_title_over_a_group_spans_its_columns() {
+        let columns = vec![
+            Column::left("").gap(0),
+            Column::right("").group("g"),
+            Column::right("").gap(1).group("g"),
+        ];
+        let mut table = Table::new(columns);
+        table.row(vec!["ab".into(), "1234".into(), "56".into()]);
+        assert_eq!(printed(&table), "    g ─────\nab  1234 56\n");
+    }
+}

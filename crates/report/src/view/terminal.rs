@@ -1,0 +1,197 @@
+//! Stories as pages of a terminal.
+//!
+//! A reader at a terminal is tired, may have no colour, and may be reading a log file a week later.
+//! So a page gives the answer first, then what supports it, then under which conditions it holds.
+//! Plots are not drawn; bars within tables and the tables' numbers stand for them.
+
+use super::table::{self, fits};
+use crate::page::{Page, Span};
+use crate::story::{Action, Badge, Block, Cell, Column, Section, Story, Table, Tone, severity};
+use crate::{Style, finding};
+use record::Finding;
+
+/// Columns of the longest name that others are aligned to.
+const NAME_MAX: usize = 24;
+/// Commands that are printed.
+const COMMANDS: usize = 4;
+
+/// A story as a page.
+#[must_use]
+pub fn terminal(story: &Story, style: &Style) -> String {
+    let mut page = Page::new(style);
+    let mut lead = vec![Span::new(format!("{}: ", story.kind), Tone::Strong)];
+    if story.simulated {
+        lead.push(Span::new("SIMULATED, no real disk: ", Tone::Warn));
+    }
+    page.flowing(lead, 2, &story.subject, Tone::Plain);
+    if let Some(finding) = story.not_valid() {
+        let lead = vec![Span::new("NOT VALID: ", Tone::Bad)];
+        page.hanging(lead, finding.claim.trim(), Tone::Bad);
+    }
+    page.blank();
+    for badge in &story.badges {
+        verdict(&mut page, badge);
+    }
+    if !story.headline.is_empty() {
+        page.paragraph(2, &story.headline, Tone::Strong);
+    }
+    figures(&mut page, story);
+    if !story.actions.is_empty() {
+        page.heading("What to do", "");
+        story.actions.iter().for_each(|each| action(&mut page, each));
+    }
+    for each in story.sections.iter().filter(|section| !section.fold) {
+        section(&mut page, each);
+    }
+    if !story.findings.is_empty() {
+        page.heading("Findings", "");
+        story.sorted_findings().into_iter().for_each(|each| print_finding(&mut page, each));
+    }
+    end(&mut page, story);
+    page.finish()
+}
+
+/// Findings, the most severe first; empty text without any.
+#[must_use]
+pub fn findings_text(findings: &[Finding], style: &Style) -> String {
+    let mut page = Page::new(style);
+    let story = Story { findings: findings.to_vec(), ..Story::default() };
+    story.sorted_findings().into_iter().for_each(|each| print_finding(&mut page, each));
+    page.finish()
+}
+
+fn verdict(page: &mut Page, badge: &Badge) {
+    let subject = Span::new(super::prefix(&badge.subject), Tone::Strong);
+    let lead = vec![Span::plain("  "), subject];
+    page.hanging(lead, &badge.words, badge.tone);
+    page.paragraph(2, &badge.because, Tone::Plain);
+    for alternative in &badge.alternatives {
+        let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
+        let text = format!("{}: {}", alternative.what, alternative.because);
+        page.hanging(lead, &text, Tone::Plain);
+        if !alternative.how_to_check.is_empty() {
+            let text = format!("how to check: {}", alternative.how_to_check);
+            page.hanging(vec![Span::plain("     → ")], &text, Tone::Faint);
+        }
+    }
+}
+
+/// The figures of the answer: those of one name side by side, or below each other where that is
+/// too wide.
+fn figures(page: &mut Page, story: &Story) {
+    let facts = &story.facts;
+    if facts.iter().all(|fact| fact.of.is_empty()) {
+        let width = facts.iter().map(|fact| fact.name.chars().count()).max().unwrap_or(0);
+        for fact in facts {
+            labelled(page, &fact.name, width, &fact.value, fact.tone);
+        }
+        return;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    for fact in facts {
+        for (list, one) in [(&mut parts, &fact.of), (&mut names, &fact.name)] {
+            if !list.contains(&one.as_str()) {
+                list.push(one);
+            }
+        }
+    }
+    let columns = std::iter::once("").chain(parts.iter().copied()).map(Column::left);
+    let mut table = Table::new(columns.collect());
+    for name in &names {
+        let of = |part: &&str| {
+            let fact = facts.iter().find(|fact| fact.name == *name && fact.of == *part);
+            fact.map_or(Cell::default(), |fact| Cell::toned(&fact.value, fact.tone))
+        };
+        let cells = parts.iter().map(of);
+        table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
+    }
+    if fits(&table, page.width()) {
+        return table::print(&table, page);
+    }
+    for fact in facts {
+        let name = format!("{} {}", fact.name, fact.of);
+        labelled(page, name.trim(), 0, &fact.value, fact.tone);
+    }
+}
+
+fn action(page: &mut Page, action: &Action) {
+    let subject = Span::plain(format!("  {}", super::prefix(&action.subject)));
+    page.flowing(vec![subject], 4, &action.what, Tone::Strong);
+    let width = action.details.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, text) in &action.details {
+        let lead = Span::new(format!("    {name:<width$}  "), Tone::Faint);
+        page.hanging(vec![lead], text, Tone::Plain);
+    }
+}
+
+fn section(page: &mut Page, section: &Section) {
+    if section.title.is_empty() {
+        page.blank();
+    } else {
+        page.heading(&section.title, &section.remark);
+    }
+    let names = section.blocks.iter().filter_map(|block| match block {
+        Block::Row(name, _) => Some(name.chars().count()),
+        _ => None,
+    });
+    let width = names.max().unwrap_or(0);
+    for block in &section.blocks {
+        match block {
+            Block::Table(each) => table::print(each, page),
+            Block::Row(name, text) => labelled(page, name, width, text, Tone::Plain),
+            Block::Text(text, tone) => page.paragraph(2, text, *tone),
+            Block::Item(text) => page.hanging(vec![Span::plain("  - ")], text, Tone::Plain),
+        }
+    }
+}
+
+/// A name, padded to `width`, and a text that wraps beside it.
+fn labelled(page: &mut Page, name: &str, width: usize, text: &str, tone: Tone) {
+    let width = width.min(NAME_MAX);
+    let separator = if width == 0 { ": " } else { "  " };
+    let lead = Span::plain(format!("  {name:<width$}{separator}"));
+    let indent = if width == 0 { 4 } else { width + 4 };
+    page.flowing(vec![lead], indent, text, tone);
+}
+
+/// A finding: what is wrong or worth knowing, then what to do about it behind an arrow.
+fn print_finding(page: &mut Page, finding: &Finding) {
+    let (label, tone) = severity(finding.severity);
+    let lead = vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
+    let code = format!("[{}]", finding.code.name());
+    let (claim, remedy) = (finding::supported(finding), finding.remedy.trim());
+    if remedy.is_empty() {
+        return page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
+    }
+    page.hanging(lead, &claim, Tone::Plain);
+    let arrow = Span::plain(format!("{:11}→ ", ""));
+    page.hanging(vec![arrow], &format!("{remedy} {code}"), Tone::Plain);
+}
+
+/// Conditions, commands and what a terminal does not show.
+fn end(page: &mut Page, story: &Story) {
+    let folds = story.sections.iter().filter(|section| section.fold).map(|section| &section.title);
+    let more: Vec<&str> =
+        folds.chain(story.texts.iter().map(|(name, _)| name)).map(String::as_str).collect();
+    if !story.conditions.is_empty() {
+        page.heading("Conditions", "");
+    }
+    let width = story.conditions.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, text) in &story.conditions {
+        labelled(page, name, width, text, Tone::Plain);
+    }
+    if !more.is_empty() && !story.id.is_empty() {
+        let text = format!("`halfpower report ID`: {}, plots", more.join(", "));
+        labelled(page, "more", width, &text, Tone::Faint);
+    }
+    if let [command] = story.commands.as_slice()
+        && width + 4 + command.chars().count() <= page.width()
+    {
+        return labelled(page, "repeat by", width, command, Tone::Plain);
+    }
+    if !story.commands.is_empty() {
+        page.heading("To repeat it", "");
+    }
+    story.commands.iter().take(COMMANDS).for_each(|command| page.command(command));
+}

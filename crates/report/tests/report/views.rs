@@ -1,0 +1,214 @@
+//! What holds of the views of every document: none loses what another shows, and how bad a thing is
+//! does not depend on where it is read.
+
+use crate::common;
+use crate::report::{self, Block, Saved, Story, Style, Tone};
+use record::{Bytes, Diagnosis, Estimate, Observation, PriceDocument, PriceRow, Severity};
+use serde_json::json;
+
+/// A diagnosis of two devices, of which one is slow.
+fn diagnosis() -> Diagnosis {
+    let numbers = json!({
+        "requests": 900.0, "iops": 30.0, "read_share": 0.5, "bytes_per_s": 1.2e5,
+        "request_bytes": 4096.0, "latency_ns": 2.2e7, "read_latency_ns": null,
+        "write_latency_ns": null, "concurrency": 0.66, "utilization": 0.6,
+    });
+    let episode = |verdict: &str, alternatives: serde_json::Value| {
+        json!({
+            "begin_ns": 0, "duration_ns": 30_000_000_000_u64, "intervals": 30,
+            "share_of_time": 1.0, "activity": "quiet", "verdict": verdict,
+            "confidence": "likely", "claim": format!("The claim of {verdict}."), "evidence": [],
+            "alternatives": alternatives,
+            "causes": [{"code": "service_slower", "claim": "The cause.", "evidence": []}],
+            "numbers": numbers, "response_ci95_rel": null, "utilization_law": null,
+            "calibrated": null,
+            "misleading": {"disk_time_percent": 66.0, "queue_length": null, "svctm_ns": null,
+                "iostat_busy_percent": 60.0},
+            "extrapolated": ["An assumption."],
+        })
+    };
+    let device = |name: &str, worst: Option<u32>, episode: serde_json::Value| {
+        json!({
+            "device": name, "model": "M", "profile": {"not_measured": "nothing fits"},
+            "duration_ns": 30_000_000_000_u64,
+            "shares": [{"verdict": episode["verdict"], "share_of_time": 1.0}],
+            "episodes": [episode], "worst": worst, "hit_share": {"not_measured": "no reads"},
+            "splits_compared": "They agree.",
+            "notes": [{"code": "steal", "claim": "A note.", "evidence": []}],
+            "advice": [{
+                "strategy": "restore", "action": "Look at the log.", "cause": "service_slower",
+                "episode": 0, "effect": {"not_measured": "no model"}, "gain": null,
+                "assumes": "A.", "price": "B.", "refuted_by": "C.",
+            }],
+            "series": [],
+        })
+    };
+    let other = json!([
+        {"verdict": "overloaded", "because": "The queue.", "decided_by": "A longer look."}
+    ]);
+    serde_json::from_value(json!({
+        "schema": "halfpower/diagnosis/1", "halfpower_version": "0", "id": "d1", "time": null,
+        "observation_id": "o1", "source": "procfs", "host": "h",
+        "devices": [
+            device("sda", None, episode("healthy", json!([]))),
+            device("sdb", Some(0), episode("slow", other)),
+        ],
+        "left_out": ["loop0: nothing is on it"], "findings": [],
+    }))
+    .unwrap()
+}
+
+fn price() -> PriceDocument {
+    let rate = Estimate::symmetric(200.0, 10.0, 3);
+    PriceDocument {
+        schema: String::new(),
+        halfpower_version: "0".to_owned(),
+        profile_id: "p1".to_owned(),
+        target: "/dev/sdz".to_owned(),
+        simulated: true,
+        price: Some(500.0),
+        currency: "EUR".to_owned(),
+        capacity_bytes: Bytes(1 << 30),
+        bytes_per_price: Some(2e6),
+        access_bytes: Bytes(8192),
+        sequential_bytes_per_s: rate.scaled(1e6),
+        rows: vec![PriceRow {
+            depth: 1,
+            kaps: rate,
+            maps: 90.0,
+            kaps_per_price: Some(0.4),
+            maps_per_price: Some(0.2),
+            price_per_kaps: Some(2.5),
+            price_per_maps: Some(5.5),
+        }],
+        fills: Vec::new(),
+    }
+}
+
+/// The stories of documents of many kinds.
+fn stories() -> Vec<Story> {
+    let observed = Observation { source: "sar".to_owned(), ..Observation::default() };
+    let mut stories = report::stories(&[
+        Saved::Profile(Box::new(common::fast_profile()), Vec::new()),
+        Saved::Profile(Box::new(common::read_only_simulated_profile()), Vec::new()),
+        Saved::Trial(Box::new(common::failing_trial())),
+        Saved::Trial(Box::new(common::open_loop_trial())),
+        Saved::Trial(Box::new(common::trial_with_intervals())),
+        Saved::Diagnosis(Box::new(diagnosis())),
+        Saved::Observation(Box::new(observed)),
+    ]);
+    stories.push(report::price(&price()));
+    stories
+}
+
+/// Letters and digits alone: what is left of a text whatever a view wraps, escapes or marks.
+fn bare(text: &str) -> String {
+    let text = text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+    let text = text.replace("&quot;", "\"").replace("&#39;", "'");
+    text.chars().filter(|letter| letter.is_alphanumeric()).collect()
+}
+
+/// All that no view may leave out.
+fn essentials(story: &Story) -> Vec<String> {
+    let mut texts = vec![story.subject.clone(), story.headline.clone()];
+    for badge in &story.badges {
+        texts.extend([badge.subject.clone(), badge.words.clone(), badge.because.clone()]);
+        for other in &badge.alternatives {
+            texts.extend([other.what.clone(), other.because.clone(), other.how_to_check.clone()]);
+        }
+    }
+    texts.extend(story.facts.iter().flat_map(|fact| [fact.name.clone(), fact.value.clone()]));
+    for action in &story.actions {
+        texts.extend([action.subject.clone(), action.what.clone()]);
+        texts.extend(action.details.iter().map(|(_, text)| text.clone()));
+    }
+    for finding in &story.findings {
+        let (label, _) = report::severity(finding.severity);
+        texts.extend([format!("{label} {}", finding.claim), finding.remedy.clone()]);
+        texts.push(finding.code.name());
+    }
+    for section in story.sections.iter().filter(|section| !section.fold) {
+        texts.push(section.title.clone());
+        for block in &section.blocks {
+            match block {
+                // Columns may be dropped where there is no room; the first one stays.
+                Block::Table(table) => {
+                    texts.extend(table.rows.iter().map(|row| row[0].text.clone()));
+                }
+                Block::Row(name, text) => texts.extend([name.clone(), text.clone()]),
+                Block::Text(text, _) | Block::Item(text) => texts.push(text.clone()),
+            }
+        }
+    }
+    texts.extend(story.conditions.iter().map(|(_, text)| text.clone()));
+    texts
+}
+
+#[test]
+fn no_view_loses_a_verdict_a_figure_a_finding_or_an_action() {
+    for story in stories() {
+        let one = std::slice::from_ref(&story);
+        let views = [
+            ("terminal", report::terminal(&story, &Style { color: false, width: 80 })),
+            ("narrow", report::terminal(&story, &Style { color: false, width: 60 })),
+            ("wide", report::terminal(&story, &Style { color: true, width: 200 })),
+            ("Markdown", report::markdown(one)),
+            ("HTML", report::report_html(one)),
+        ];
+        for (view, text) in views {
+            let text = strip(&text);
+            let shown = bare(&text);
+            for essential in essentials(&story) {
+                let wanted = bare(&essential);
+                assert!(shown.contains(&wanted), "{view} of {}: {essential:?}", story.kind);
+            }
+        }
+    }
+}
+
+/// Without colour codes, tags and the labels of lists.
+fn strip(text: &str) -> String {
+    let mut plain = String::new();
+    for (place, part) in text.split("\x1b[").enumerate() {
+        plain.push_str(if place == 0 { part } else { part.split_once('m').unwrap().1 });
+    }
+    if !plain.starts_with(report::HTML_HEAD) {
+        return plain;
+    }
+    let outside = |part: &str| part.split_once('>').map_or(part, |(_, text)| text).to_owned();
+    plain.split('<').map(outside).collect()
+}
+
+#[test]
+fn how_bad_a_thing_is_does_not_depend_on_the_view() {
+    let mut story = Story { findings: common::failing_trial().findings, ..Story::default() };
+    story.badges = report::diagnosis(&diagnosis()).badges;
+    let page = report::terminal(&story, &Style { color: true, width: 80 });
+    let html = report::report_html(&[story.clone()]);
+    for badge in &story.badges {
+        let (code, class) = match badge.tone {
+            Tone::Good => ("32", "good"),
+            Tone::Warn => ("1;33", "warn"),
+            Tone::Bad => ("1;31", "bad"),
+            other => panic!("{other:?}"),
+        };
+        assert!(page.contains(&format!("\x1b[{code}m{}", badge.words)), "{page}");
+        assert!(html.contains(&format!("class=\"{class}\">{}", badge.words)), "{html}");
+    }
+    let markdown = report::markdown(&[story.clone()]);
+    for finding in &story.findings {
+        let (label, tone) = report::severity(finding.severity);
+        let bad = finding.severity == Severity::Invalid;
+        assert_eq!(bad, tone == Tone::Bad);
+        assert!(markdown.contains(&format!("- {label}: ")), "{markdown}");
+    }
+}
+
+#[test]
+fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
+    let story = report::diagnosis(&diagnosis());
+    let subjects: Vec<&str> = story.badges.iter().map(|badge| badge.subject.as_str()).collect();
+    assert_eq!(subjects, ["sdb", "sda"]);
+    assert_eq!(story.badges[0].tone, Tone::Bad);
+    assert_eq!(story.badges[0].words, "SLOW (likely)");
+}
