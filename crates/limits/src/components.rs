@@ -133,11 +133,9 @@ fn processor(found: &Found<'_>) -> PathComponent {
 fn memory(found: &Found<'_>) -> PathComponent {
     let pap = stated(found, ComponentKind::Memory, found.peaks.memory.clone());
     let row = row(ComponentKind::Memory, "memory", pap);
-    let tests = match found.memory {
-        Measured::Value(tests) => tests,
-        Measured::NotMeasured { not_measured } => {
-            return PathComponent { rap_bytes_per_s: Measured::not(not_measured), ..row };
-        }
+    let tests = match found.memory.known() {
+        Ok(tests) => tests,
+        Err(reason) => return PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
     };
     let threads = tests.rows.iter().map(|row| row.threads).max().unwrap_or(1);
     let rate = |test, threads| memory_rate(tests, test, threads, "memory");
@@ -200,12 +198,10 @@ fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
 
 /// Why re-reads say nothing of bus and link, or the test that does.
 fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
-    match found.bus {
-        Measured::NotMeasured { not_measured } => Err(not_measured),
-        Measured::Value(test) if test.evidence == CacheEvidence::Served => Ok(test),
-        Measured::Value(test) => {
-            Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served re-reads"))
-        }
+    let test = found.bus.known()?;
+    match test.evidence {
+        CacheEvidence::Served => Ok(test),
+        _ => Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served re-reads")),
     }
 }
 

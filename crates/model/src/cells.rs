@@ -209,7 +209,7 @@ fn device_share(visits: &[&Trial]) -> Result<f64, String> {
 
 /// Mean time of a request by the device's counters.
 fn device_time_ns(trial: &Trial) -> Result<f64, String> {
-    let counters = known(&trial.device_counters)?;
+    let counters = trial.device_counters.known()?;
     let alike = |ratio: Option<f64>| ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= FOREIGN);
     let others = counters.other_bytes.unwrap_or(0) as f64 / (counters.bytes as f64).max(1.0);
     if !alike(counters.ratio_ios) || !alike(counters.ratio_bytes) || others > FOREIGN {
@@ -226,7 +226,7 @@ fn not_busy(reason: String) -> (Measured<f64>, Measured<Estimate>) {
 
 fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {
     let cost = |trial: &Trial| {
-        let lower = known(&trial.cpu)?.lower_us_per_io;
+        let lower = trial.cpu.known()?.lower_us_per_io;
         lower.ok_or_else(|| "the kernel gave no processor time per request".to_owned())
     };
     most_visits(visits, cost).map_or_else(Measured::not, |told| {
@@ -254,16 +254,8 @@ fn most_visits<'a>(
 /// Share of the window with a request in progress at the device. The counter has a resolution of
 /// milliseconds and can exceed the window by one: it is cut at 1.
 fn busy_share(trial: &Trial) -> Result<f64, String> {
-    let counters = known(&trial.device_counters)?;
+    let counters = trial.device_counters.known()?;
     Ok((counters.busy_ms * 1e6 / trial.result.duration_ns.0 as f64).clamp(0.0, 1.0))
-}
-
-/// What was measured, or why it was not.
-fn known<T>(measured: &Measured<T>) -> Result<&T, String> {
-    match measured {
-        Measured::Value(value) => Ok(value),
-        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
-    }
 }
 
 /// The trial's own interval of its rate, as a share: half-widths of both directions added, which

@@ -33,8 +33,8 @@ pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
 pub use predict::{
-    DataSheet, DriftFactors, LOADED, ModelError, OpenLoad, OpenTrial, PredictError, Predictor,
-    SheetAnswer, Slo, mix_of, open_loads,
+    DataSheet, DriftFactors, LOADED, ModelError, OpenLoad, OpenTrial, Part, PredictError,
+    Predictor, SheetAnswer, Slo, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
 pub use wander::{level_se_between, level_se_rel, levels_of};

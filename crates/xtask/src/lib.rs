@@ -36,7 +36,8 @@ usage: cargo xtask VERB [flags]
   peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
         [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
                           halfpower against fio, pair by pair
-  validate [--only DEVICE] [--trials N] [--seed N]
+  validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
+        [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
   diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
@@ -82,11 +83,19 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }
         "validate" => {
-            let flags = Arguments::read(rest, &[], &["--only", "--trials", "--seed"])?;
+            let flags = Arguments::read(
+                rest,
+                &[],
+                &["--only", "--trials", "--seed", "--budget", "--without"],
+            )?;
             let options = validate::Options {
                 only: flags.value("--only")?,
                 trials: flags.value("--trials")?,
                 seed: flags.value("--seed")?,
+                budget: flags.value("--budget")?,
+                binary: flags.value("--binary")?,
+                databases: flags.value("--databases")?,
+                without: flags.value("--without")?,
             };
             validate::run(&options)
         }

@@ -6,12 +6,22 @@
 //! predict, so that nobody needs to trust the ones that the models were made with. The column
 //! "repeat" is the median difference of the two visits to the same light loads. What fails on purpose
 //! (`faulty`, of whose trials none counts) or never holds still (`drifting`, whose truth of an hour
-//! ago is not that of now) has nothing to be predicted and is left out; `--only` takes any device.
+//! ago is not that of now) has nothing to be predicted and is left out; `--only` takes any device,
+//! a file or a directory of a real one included (its profile is made with `--budget`).
+//!
+//! `--without PART` (or `all`) also predicts the same loads by the same profiles without a part of
+//! the predictor, and prints what that does to the errors: a part that nothing misses is no part.
+//! Both predictions are of the same trials, so chance is in both and differences are paired by
+//! device. The factors that follow the drift of a device since its profile, and the share of a
+//! latency that device counters see, can only be judged on a real device.
 
 use crate::place;
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use model::{LOADED, Part, Predictor};
+use record::{Cell, Estimate, ModelName, Offered, Trial, Validation, ValidationTrial};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use store::Store;
 
 /// Every kind of the catalogue.
 const DEVICES: [&str; 19] = [
@@ -46,62 +56,253 @@ pub(crate) struct Options {
     pub(crate) trials: Option<u32>,
     /// Seed of profiles and loads, in place of the program's own.
     pub(crate) seed: Option<u64>,
+    /// Budget of a profile, as `check` takes it.
+    pub(crate) budget: Option<String>,
+    /// The program, in place of the release build.
+    pub(crate) binary: Option<PathBuf>,
+    /// Where databases are kept; those that are there are used again.
+    pub(crate) databases: Option<PathBuf>,
+    /// A part of the predictor to leave out, or `all` of them in turn.
+    pub(crate) without: Option<String>,
+}
+
+/// A profile and the loads that it was held against.
+struct Validated {
+    cells: Vec<Cell>,
+    validation: Validation,
+    /// Mean latency of each load by the device's counters, nanoseconds.
+    counted_ns: Vec<Option<f64>>,
 }
 
 /// Prints a line per device; whether all reach their goals.
 pub(crate) fn run(options: &Options) -> Result<bool> {
-    let binary = place::release_binary()?;
-    let folder = tempfile::tempdir()?;
-    let trials = options.trials.unwrap_or(TRIALS).to_string();
-    let seed = options.seed.map(|seed| seed.to_string());
-    let seeded: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed.as_str()]).collect();
+    let parts = parts(options.without.as_deref())?;
+    let temporary = tempfile::tempdir()?;
+    let folder = options.databases.as_deref().unwrap_or(temporary.path());
     println!(
         "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  goal",
         "device", "<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"
     );
-    let mut reached = true;
+    let mut all = Vec::new();
     let one = options.only.as_deref().map(|device| vec![device]);
     for (at, device) in one.unwrap_or_else(|| DEVICES.to_vec()).into_iter().enumerate() {
-        let target = format!("sim:{device}");
-        let database = folder.path().join(format!("{at}.db"));
-        let run = |words: &[&str]| -> Result<Value> {
-            let output = Command::new(&binary)
-                .args(words)
-                .args(&seeded)
-                .arg("--db")
-                .arg(&database)
-                .output()
-                .with_context(|| format!("cannot run {}", binary.display()))?;
-            if !matches!(output.status.code(), Some(0 | 1)) {
-                bail!("{target}: {}", String::from_utf8_lossy(&output.stderr));
-            }
-            Ok(serde_json::from_slice(&output.stdout)?)
-        };
-        run(&["check", &target, "--for-diagnosis", "--json"])?;
-        let found = run(&["profile", "validate", "last", "--trials", &trials, "--json"])?;
-        let summary = &found["summary"];
-        let told = |value: &Value| {
-            value.as_f64().map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-        };
-        let of = |model: &str, key: &str| {
-            let accuracy = summary["accuracy"].as_array();
-            let found = accuracy.and_then(|all| all.iter().find(|one| one["model"] == model));
-            found.map_or_else(|| "–".to_owned(), |one| told(&one[key]))
-        };
-        let advised = summary["advised"].as_str().unwrap_or_default();
-        println!(
-            "{device:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
-            of(advised, "median_rel"),
-            of(advised, "loaded_median_rel"),
-            told(&summary["repeat_rel"]),
-            told(&summary["max_iops_rel"]),
-            of("mm1", "median_rel"),
-            of("utilization_law", "median_rel"),
-            of("load_dependent", "median_rel"),
-            of("mix_capacity", "median_rel"),
-            if summary["reached"] == true { "reached" } else { "NOT reached" }
-        );
-        reached &= summary["reached"] == true;
+        let found = validated(device, &folder.join(format!("{at}.db")), options)?;
+        print_line(device, &found.validation);
+        all.push(found);
     }
-    Ok(reached)
+    if !parts.is_empty() {
+        compare(&all, &parts);
+    }
+    Ok(all.iter().all(|one| one.validation.summary.reached == Some(true)))
+}
+
+/// The profile and its validation out of the database, which is made where it is not there.
+fn validated(device: &str, database: &Path, options: &Options) -> Result<Validated> {
+    if !database.exists() {
+        measure(device, database, options)?;
+    }
+    let store = Store::open_existing(database)?;
+    let saved = store.list::<Validation>()?;
+    let row = saved.first().context("no validation was saved")?;
+    let validation: Validation = store.document(&row.id)?;
+    let counted = |load: &ValidationTrial| -> Result<Option<f64>> {
+        let trials: Vec<Trial> =
+            load.trial_ids.iter().map(|id| store.trial(id)).collect::<Result<_, _>>()?;
+        let open: Vec<Trial> =
+            trials.into_iter().filter(|trial| trial.workload.rate_iops.is_some()).collect();
+        let cells = model::aggregate(&open, 1.0);
+        Ok(cells.first().and_then(|cell| Some(cell.device_share.value()? * cell.latency_ns.value)))
+    };
+    let counted_ns = validation.trials.iter().map(counted).collect::<Result<_>>()?;
+    let cells = store.profile(&validation.profile_id)?.all_cells();
+    Ok(Validated { cells, validation, counted_ns })
+}
+
+/// Makes a profile and validates it.
+fn measure(device: &str, database: &Path, options: &Options) -> Result<()> {
+    let binary = options.binary.clone().map_or_else(place::release_binary, Ok)?;
+    let target = if device.starts_with('/') { device.to_owned() } else { format!("sim:{device}") };
+    let run = |words: &[&str]| -> Result<()> {
+        let output = Command::new(&binary)
+            .args(words)
+            .arg("--db")
+            .arg(database)
+            .output()
+            .with_context(|| format!("cannot run {}", binary.display()))?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            bail!("{target}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    };
+    let seed = options.seed.map(|seed| seed.to_string());
+    let seeded: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed]).collect();
+    let budget: Vec<&str> = options.budget.iter().flat_map(|time| ["--budget", time]).collect();
+    run(&[&["check", &target, "--for-diagnosis"][..], &budget, &seeded].concat())?;
+    let trials = options.trials.unwrap_or(TRIALS).to_string();
+    run(&[&["profile", "validate", "last", "--trials", &trials][..], &seeded].concat())
+}
+
+fn share(value: Option<f64>) -> String {
+    value
+        .filter(|share| share.is_finite())
+        .map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+fn print_line(device: &str, found: &Validation) {
+    let summary = &found.summary;
+    let of = |model: ModelName| summary.accuracy.iter().find(|one| one.model == model);
+    let light = |model| share(of(model).and_then(|one| one.median_rel));
+    println!(
+        "{device:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
+        light(summary.advised),
+        share(of(summary.advised).and_then(|one| one.loaded_median_rel)),
+        share(summary.repeat_rel),
+        share(summary.max_iops_rel),
+        light(ModelName::Mm1),
+        light(ModelName::UtilizationLaw),
+        light(ModelName::LoadDependent),
+        light(ModelName::MixCapacity),
+        if summary.reached == Some(true) { "reached" } else { "NOT reached" }
+    );
+}
+
+/// What is left out of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum LeftOut {
+    Nothing,
+    Part(Part),
+    DriftFactors,
+    DeviceTimeShare,
+}
+
+impl LeftOut {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Part(part) => part.name(),
+            Self::DriftFactors => "drift-factors",
+            Self::DeviceTimeShare => "device-time-share",
+        }
+    }
+}
+
+/// The parts that are asked for.
+fn parts(asked: Option<&str>) -> Result<Vec<LeftOut>> {
+    let all: Vec<LeftOut> = Part::ALL
+        .map(LeftOut::Part)
+        .into_iter()
+        .chain([LeftOut::DriftFactors, LeftOut::DeviceTimeShare])
+        .collect();
+    let Some(asked) = asked else { return Ok(Vec::new()) };
+    let chosen: Vec<LeftOut> =
+        all.iter().copied().filter(|part| asked == "all" || asked == part.name()).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|part| part.name()).collect();
+        bail!("--without {asked}: no such part; use all or one of {}", names.join(", "));
+    }
+    Ok(chosen)
+}
+
+/// Absolute relative errors of one device's loads: of latencies below 70 % of the largest rate, of
+/// those above, and of largest rates.
+#[derive(Default)]
+struct Errors {
+    light: Vec<f64>,
+    loaded: Vec<f64>,
+    max: Vec<f64>,
+}
+
+fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
+    let part = match left_out {
+        LeftOut::Part(part) => Some(part),
+        _ => None,
+    };
+    let predictor = Predictor::without(&one.cells, part);
+    let mut errors = Errors::default();
+    for (load, counted) in one.validation.trials.iter().zip(&one.counted_ns) {
+        // How far the device had moved since its profile, by the looks right before the load.
+        let model = ModelName::Calibrated;
+        let then =
+            load.foretold.iter().find(|one| one.model == model).and_then(|one| one.latency_ns);
+        let moved = load.foretold_ns(model).zip(then).map_or(1.0, |(now, then)| now / then);
+        let moved = if left_out == LeftOut::DriftFactors { 1.0 } else { moved };
+        let offered = Offered::PoissonPerS(load.rate_per_s);
+        let measured = if by_counters { *counted } else { load.latency_ns() };
+        if let (Ok(predicted), Some(measured)) = (predictor.predict(&load.mix, offered), measured) {
+            let predicted = if by_counters && left_out != LeftOut::DeviceTimeShare {
+                predictor.counted(predicted)
+            } else {
+                predicted
+            };
+            let off = (predicted.latency_ns.value * moved / measured - 1.0).abs();
+            let loaded = load.share_of_largest() >= LOADED;
+            if loaded { errors.loaded.push(off) } else { errors.light.push(off) }
+        }
+        if let (Ok(max), Some(measured)) = (predictor.max_rate(&load.mix), load.largest_per_s()) {
+            let moved = if left_out == LeftOut::DriftFactors {
+                1.0
+            } else {
+                load.foretold_per_s() / load.max_iops.value
+            };
+            errors.max.push((max.value * moved / measured - 1.0).abs());
+        }
+    }
+    errors
+}
+
+/// Median and ninth decile over devices of the devices' medians, with a part and without it, and
+/// what a device's median rises by without it.
+fn compare(all: &[Validated], parts: &[LeftOut]) {
+    println!(
+        "\n{:18} {:>16} {:>16} {:>16} {:>16}  median rises without it by (devices worse, better)",
+        "without", "<70 % median", "<70 % p90", "≥70 % median", "largest rate"
+    );
+    let real = all.iter().any(|one| one.counted_ns.iter().any(Option::is_some));
+    for &part in parts {
+        if matches!(part, LeftOut::DriftFactors | LeftOut::DeviceTimeShare) && !real {
+            continue;
+        }
+        let by_counters = part == LeftOut::DeviceTimeShare;
+        let of = |left_out| -> Vec<Errors> {
+            all.iter().map(|one| errors(one, left_out, by_counters)).collect()
+        };
+        let (with, without) = (of(LeftOut::Nothing), of(part));
+        let medians = |all: &[Errors], of: fn(&Errors) -> &Vec<f64>| -> Vec<f64> {
+            all.iter().map(|one| stats::median(of(one).clone())).collect()
+        };
+        let both = |of: fn(&Errors) -> &Vec<f64>, over: fn(Vec<f64>) -> f64| {
+            let value = |all: &[Errors]| {
+                share(Some(over(
+                    medians(all, of).into_iter().filter(|it| it.is_finite()).collect(),
+                )))
+            };
+            format!("{} → {}", value(&with), value(&without))
+        };
+        let rises: Vec<f64> = medians(&without, |one| &one.light)
+            .iter()
+            .zip(medians(&with, |one| &one.light))
+            .map(|(without, with)| without - with)
+            .collect();
+        let mean =
+            stats::visits_mean(&rises).unwrap_or_else(|| Estimate::symmetric(rises[0], 0.0, 1));
+        let count = |of: fn(f64) -> bool| rises.iter().filter(|rise| of(**rise)).count();
+        println!(
+            "{:18} {:>16} {:>16} {:>16} {:>16}  {:+.2} ± {:.2} points ({}, {})",
+            part.name(),
+            both(|one| &one.light, stats::median),
+            both(|one| &one.light, ninth_decile),
+            both(|one| &one.loaded, stats::median),
+            both(|one| &one.max, stats::median),
+            mean.value * 100.0,
+            mean.half_width() * 100.0,
+            count(|rise| rise > 0.001),
+            count(|rise| rise < -0.001)
+        );
+    }
+}
+
+fn ninth_decile(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = (values.len() as f64 * 0.9).ceil() as usize;
+    values.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }

@@ -233,12 +233,8 @@ fn response_p99(trial: &Trial) -> Result<f64, String> {
 }
 
 fn cpu(trial: &Trial) -> Result<f64, String> {
-    match &trial.cpu {
-        Measured::Value(cost) => cost
-            .lower_us_per_io
-            .ok_or_else(|| "the kernel gave no processor time per request".to_owned()),
-        Measured::NotMeasured { not_measured } => Err(not_measured.clone()),
-    }
+    let cost = trial.cpu.known()?.lower_us_per_io;
+    cost.ok_or_else(|| "the kernel gave no processor time per request".to_owned())
 }
 
 fn clocks(trial: &Trial) -> Result<f64, String> {

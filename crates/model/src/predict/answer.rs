@@ -41,14 +41,15 @@ pub(crate) struct Means {
 impl Predictor {
     /// Fits what open-loop cells show, and how far each model lies from them.
     pub(super) fn calibrate(&mut self, cells: &[Cell]) {
-        let open = OpenCell::all(cells);
-        self.open = OpenTable::new(&self.table, &self.capacity, &open, None);
+        let open = OpenCell::all(cells, self.without);
+        self.open = OpenTable::new(&self.table, &self.capacity, &open, None, self.without);
         (self.errors, self.trials) = errors::held_out(self, &open);
     }
 
     /// The same with the calibration of other trials.
     pub(super) fn calibrated_by(&self, open: &[OpenCell]) -> Self {
-        let calibration = OpenTable::new(&self.table, &self.capacity, open, Some(&self.open));
+        let calibration =
+            OpenTable::new(&self.table, &self.capacity, open, Some(&self.open), self.without);
         Self { open: calibration, ..self.clone() }
     }
 

@@ -19,7 +19,7 @@
 use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
 use super::table::{Table, estimate, mix_of, straight};
-use super::{PredictError, checked};
+use super::{Part, PredictError, checked};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 
 /// Rates that differ by less are one limit.
@@ -72,7 +72,7 @@ pub(crate) struct Capacity {
 
 impl Capacity {
     /// Fits what the mixed cells show.
-    pub(crate) fn new(table: &Table, cells: &[Cell]) -> Self {
+    pub(crate) fn new(table: &Table, cells: &[Cell], without: Option<Part>) -> Self {
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
         let limits = limits(table);
         let shared = Self { limits, fits: Vec::new() };
@@ -85,7 +85,8 @@ impl Capacity {
             });
             errors.sum()
         };
-        let shown = !mixed.is_empty() && off(&shared) <= off(&apart);
+        let shown =
+            !mixed.is_empty() && without != Some(Part::SharedLimits) && off(&shared) <= off(&apart);
         let mut chosen = if shown { shared } else { apart };
         let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
         depths.sort_unstable();
@@ -94,7 +95,7 @@ impl Capacity {
             .into_iter()
             .filter_map(|depth| {
                 let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
-                chosen.fitted(table, &of_depth, depth)
+                chosen.fitted(table, &of_depth, depth, without)
             })
             .collect();
         chosen
@@ -199,7 +200,13 @@ impl Capacity {
     }
 
     /// The fit at a depth; `None` with too few trials.
-    fn fitted(&self, table: &Table, trials: &[&Mixed], depth: usize) -> Option<Fitted> {
+    fn fitted(
+        &self,
+        table: &Table,
+        trials: &[&Mixed],
+        depth: usize,
+        without_part: Option<Part>,
+    ) -> Option<Fitted> {
         if trials.len() < MIN_TRIALS {
             return None;
         }
@@ -215,7 +222,8 @@ impl Capacity {
             .collect();
         let none = rms(&rows, |_| vec![0.0; KINDS]);
         let mut best = (None, none);
-        for price in PRICES {
+        let prices = if without_part == Some(Part::Ridge) { &[][..] } else { &PRICES };
+        for &price in prices {
             let off = rms(&rows, |left_out| ridge(&without(&rows, left_out), KINDS, price));
             if off < best.1 {
                 best = (Some(price), off);
@@ -236,7 +244,11 @@ impl Capacity {
         let known = left.len() - trials.len();
         let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
         let off = libm::sqrt(errors / trials.len() as f64);
-        fit.beyond = Kriging::fit(&left, None, 0.0);
+        fit.beyond = if without_part == Some(Part::MixKriging) {
+            None
+        } else {
+            Kriging::fit(&left, None, 0.0)
+        };
         if let Some(beyond) = &fit.beyond {
             // Of all places, most of which are pure: the error is that of the mixes.
             let share = left.len() as f64 / trials.len() as f64;

@@ -25,8 +25,6 @@ use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, Offered, OpKind, 
 
 /// Distance between loads over which their shares resemble each other; see [`place`].
 const NEAR: f64 = 0.3;
-/// Halvings of the logarithm of a depth that is looked for.
-const STEPS: usize = 40;
 
 /// A closed loop.
 #[derive(Clone, Copy, Debug)]
@@ -142,16 +140,13 @@ impl DeviceTimeShare {
         if wanted >= most {
             return libm::exp2(deepest + wanted - most);
         }
-        let (mut low, mut high) = (0.0, deepest);
-        for _ in 0..STEPS {
-            let middle = f64::midpoint(low, high);
-            if shown(middle) < wanted {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        libm::exp2(f64::midpoint(low, high))
+        // Between the depths of the loops it is a straight line, so the inverse is one as well.
+        let loops = self.curves.iter().flat_map(|curve| &curve.loops);
+        let mut depths: Vec<f64> = loops.map(|one| one.depth).chain([0.0, deepest]).collect();
+        depths.sort_by(f64::total_cmp);
+        let knots: Vec<(f64, f64)> =
+            depths.into_iter().map(|depth| (shown(depth), depth)).collect();
+        libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
     }
 
     /// Share of an open load's response time at a share of saturation; that of the closed loop of as

@@ -40,7 +40,7 @@ pub struct OpenTrial {
     /// Measured mean response time.
     pub latency_ns: f64,
     /// The same with the stalls of the device spread evenly over the profile.
-    pub(super) evened_ns: f64,
+    pub(super) smoothed_ns: f64,
     /// Predicted ones.
     pub predicted: Vec<(ModelName, f64)>,
     /// Predicted over measured 99th percentile, where there are both.
@@ -100,7 +100,7 @@ pub(super) fn held_out(
 fn is_nearer(trials: &[OpenTrial], model: ModelName, other: ModelName) -> bool {
     let (mut nearer, mut told) = (0.0, 0.0);
     for trial in trials.iter().filter(|trial| trial.saturation < 1.0) {
-        let off = |model| Some((trial.predicted_ns(model)? - trial.evened_ns).abs());
+        let off = |model| Some((trial.predicted_ns(model)? - trial.smoothed_ns).abs());
         let Some((model, other)) = off(model).zip(off(other)) else { continue };
         if model.to_bits() != other.to_bits() {
             told += 1.0;
@@ -125,7 +125,7 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
         rate_per_s: one.rate_per_s,
         saturation,
         latency_ns: one.measured_ns,
-        evened_ns: one.latency_ns,
+        smoothed_ns: one.latency_ns,
         predicted,
         p99_ratio: p99.map(|(predicted, measured)| predicted / measured),
     })
@@ -155,7 +155,7 @@ fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
     // At saturation a queue says nothing, and not all models answer.
     let below = trials.iter().filter(|trial| trial.saturation < 1.0);
     let scored =
-        below.filter_map(|trial| Some(off(trial, trial.evened_ns)? * (1.0 - trial.saturation)));
+        below.filter_map(|trial| Some(off(trial, trial.smoothed_ns)? * (1.0 - trial.saturation)));
     (light.len() >= MIN_TRIALS).then(|| ModelError {
         model,
         trials: light.len(),
@@ -206,7 +206,7 @@ mod tests {
                 rate_per_s: 1.0,
                 saturation: 0.5,
                 latency_ns: 100.0,
-                evened_ns: 100.0,
+                smoothed_ns: 100.0,
                 predicted: vec![(ModelName::LoadDependent, simple), (ModelName::Calibrated, 120.0)],
                 p99_ratio: None,
             }

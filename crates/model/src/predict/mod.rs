@@ -72,6 +72,49 @@ pub enum PredictError {
     NoPercentile,
 }
 
+/// A part of the predictor that can be left out, to measure what it is worth
+/// (`cargo xtask validate --without PART`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Limits that sizes have in common, in mixes.
+    SharedLimits,
+    /// Interference between the classes of a mix, by ridge regression.
+    Ridge,
+    /// What mixes in closed loops show beyond that, by kriging.
+    MixKriging,
+    /// What open loads show beyond their model, by kriging.
+    LoadKriging,
+    /// Stalls of the device spread over all open loads.
+    StallSmoothing,
+    /// The calibrated model: the best of the others answers.
+    Calibrated,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::SharedLimits,
+        Self::Ridge,
+        Self::MixKriging,
+        Self::LoadKriging,
+        Self::StallSmoothing,
+        Self::Calibrated,
+    ];
+
+    /// The name as the command line has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SharedLimits => "shared-limits",
+            Self::Ridge => "ridge",
+            Self::MixKriging => "mix-kriging",
+            Self::LoadKriging => "load-kriging",
+            Self::StallSmoothing => "stall-smoothing",
+            Self::Calibrated => "calibrated",
+        }
+    }
+}
+
 /// Models over one profile.
 #[derive(Clone, Debug)]
 pub struct Predictor {
@@ -79,6 +122,7 @@ pub struct Predictor {
     capacity: Capacity,
     open: OpenTable,
     inside: DeviceTimeShare,
+    without: Option<Part>,
     errors: Vec<ModelError>,
     trials: Vec<OpenTrial>,
 }
@@ -93,13 +137,20 @@ impl Predictor {
     /// The predictor of these cells.
     #[must_use]
     pub fn of_cells(cells: &[Cell]) -> Self {
+        Self::without(cells, None)
+    }
+
+    /// The predictor of these cells without one of its parts.
+    #[must_use]
+    pub fn without(cells: &[Cell], without: Option<Part>) -> Self {
         let table = Table::new(cells);
-        let capacity = Capacity::new(&table, cells);
+        let capacity = Capacity::new(&table, cells, without);
         let mut predictor = Self {
             open: OpenTable::default(),
             inside: DeviceTimeShare::new(&table, &capacity, cells),
             table,
             capacity,
+            without,
             errors: Vec::new(),
             trials: Vec::new(),
         };
@@ -131,7 +182,11 @@ impl Predictor {
     /// The model that [`Predictor::predict`] uses.
     #[must_use]
     pub fn advised(&self) -> ModelName {
-        errors::best(&self.errors).unwrap_or(ModelName::LoadDependent)
+        let calibrated = |error: &&ModelError| {
+            self.without != Some(Part::Calibrated) || error.model != ModelName::Calibrated
+        };
+        let errors: Vec<ModelError> = self.errors.iter().filter(calibrated).copied().collect();
+        errors::best(&errors).unwrap_or(ModelName::LoadDependent)
     }
 
     /// The largest rate of a mix, requests per second.

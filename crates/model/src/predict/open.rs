@@ -22,6 +22,7 @@
 //! number cannot be 1 for reads and 0 for writes); a table of response times by rate alone, which
 //! says nothing of any other mix.
 
+use super::Part;
 use super::capacity::{Capacity, place, share};
 use super::kriging::{Kriging, Sample, Scale};
 use super::stall_smoothing::{Means, StallSmoothing};
@@ -108,7 +109,7 @@ impl OpenCell {
 
     /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
     /// because kappa would be another.
-    pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
+    pub(crate) fn all(cells: &[Cell], without: Option<Part>) -> Vec<Self> {
         let read = |(cell, mix, means): (&Cell, Mix, Means)| {
             let Means { latency_ns, read_ns, write_ns } = means;
             Some(Self {
@@ -122,17 +123,20 @@ impl OpenCell {
                 se_rel: cell.latency_ns.se / cell.latency_ns.value,
             })
         };
-        evened(cells).into_iter().filter_map(read).collect()
+        smoothed(cells, without).into_iter().filter_map(read).collect()
     }
 }
 
 /// The open loads, what they are made of, and their means with the stalls spread evenly.
-fn evened(cells: &[Cell]) -> Vec<(&Cell, Mix, Means)> {
+fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<(&Cell, Mix, Means)> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
     let loads: Vec<_> = open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
-    let evened = StallSmoothing::of(&loads);
+    let smoothing = match without {
+        Some(Part::StallSmoothing) => StallSmoothing::default(),
+        _ => StallSmoothing::of(&loads),
+    };
     let means = |(cell, mix)| {
-        let means = evened.means(cell, &mix);
+        let means = smoothing.means(cell, &mix);
         (cell, mix, means)
     };
     loads.into_iter().map(means).collect()
@@ -155,7 +159,7 @@ pub struct OpenLoad<'a> {
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
     let load =
         |(cell, mix, means): (_, _, Means)| OpenLoad { latency_ns: means.latency_ns, cell, mix };
-    evened(cells).into_iter().map(load).collect()
+    smoothed(cells, None).into_iter().map(load).collect()
 }
 
 impl OpenTable {
@@ -166,6 +170,7 @@ impl OpenTable {
         capacity: &Capacity,
         cells: &[OpenCell],
         like: Option<&Self>,
+        without: Option<Part>,
     ) -> Self {
         let mut open = Self::default();
         let rho = |cell: &OpenCell| {
@@ -201,6 +206,9 @@ impl OpenTable {
             Some(like) => like.by_chain,
             None => off(&chain) < off(&open),
         };
+        if without == Some(Part::LoadKriging) {
+            return open;
+        }
         open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
             let scale = like.map(|like| like.beyond[op as usize].as_ref().map(Kriging::scale));
             match scale {
