@@ -49,6 +49,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
+    undo_left_settings();
     // A screen gives the terminal back first.
     let second_ends = !matches!(arguments.verb, cli::Verb::Watch(_));
     let outcome = signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
@@ -84,4 +85,15 @@ fn main() -> ExitCode {
         output::say(&format!("halfpower: {}", report::escape(&text)));
     }
     code
+}
+
+/// Puts back the settings that a killed run of this program left changed, and says so.
+fn undo_left_settings() {
+    let Some(folder) = kernel::changed_setting::state_folder() else { return };
+    for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
+        let path = path.display();
+        output::say(&format!(
+            "halfpower: {path} was left changed by a run that was killed; it is {value} again"
+        ));
+    }
 }

@@ -18,7 +18,7 @@ fn a_missing_target_is_named() {
 }
 
 /// The program as a user without rights, from a folder where that user can reach it.
-fn unprivileged(folder: &Path) -> Command {
+pub(crate) fn unprivileged(folder: &Path) -> Command {
     let copy = folder.join("halfpower");
     std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &copy).unwrap();
     std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();

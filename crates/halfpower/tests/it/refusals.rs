@@ -4,7 +4,8 @@
 //! but the danger itself is in the way; `devices.rs` shows the opposite, where the same command
 //! writes.
 
-use crate::program::{halfpower, halfpower_in, names};
+use crate::no_result::unprivileged;
+use crate::program::{halfpower, halfpower_in, names, run};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -84,6 +85,17 @@ fn a_mounted_device_is_refused_under_any_name() {
     let ended = halfpower(&format!("run {} --rw write --no-save", device.path().display()));
     assert!(!ended.stderr.contains("give --destroy"), "{ended:?}");
     ended.refuses(3, &["is mounted at"]);
+}
+
+#[test]
+fn a_mounted_device_is_refused_also_to_a_user_who_may_not_open_it() {
+    requires!(Root, Loop, Mount, Ext4, Setpriv);
+    let device = LoopDevice::new(16 * MIB).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!("run {} --rw write --no-save", device.path().display());
+    run(unprivileged(folder.path()), &words).refuses(4, &["Permission denied"]);
+    let _mount = Mounted::ext4(device.path()).unwrap();
+    run(unprivileged(folder.path()), &words).refuses(3, &["is mounted at"]);
 }
 
 /// A process that is ended and waited for when it is dropped.

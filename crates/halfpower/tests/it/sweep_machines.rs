@@ -5,10 +5,12 @@
 //! that a busy machine moves numbers and no verdict. The states are those of devices that a test
 //! makes for itself; no setting of the machine's own disks is touched.
 
-use crate::program::{halfpower, program_under, run};
+use crate::program::{halfpower, program, program_under, run};
 use crate::sweep_presets::{effect, swept};
 use record::{EffectMeasure, Experiment, ExperimentCell, ExperimentEffect, Finding, FindingCode};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 use testkit::{LoopDevice, Mounted, SlowWrites, Tmpfs, Zram, disk_folder, requires, skip};
 
 /// The only cell with these levels (`axis level axis level …`).
@@ -72,6 +74,36 @@ fn hints_change_how_far_is_read_ahead_in_order_and_nothing_out_of_order() {
         let random = requests(hint, "randread");
         assert!((4_000.0..6_000.0).contains(&random), "{hint}: {random}");
     }
+}
+
+#[test]
+fn what_a_killed_sweep_left_changed_is_put_back_at_the_next_start() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(16 << 20).unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap();
+    let setting = format!("/sys/block/{name}/queue/read_ahead_kb");
+    let before = std::fs::read_to_string(&setting).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().join("halfpower/changed-settings");
+    let entries = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
+    let words = format!("sweep hints {} --size 16m --set bs=4k --no-save", device.path().display());
+    let mut sweep = program();
+    sweep.args(words.split_whitespace()).env("XDG_STATE_HOME", state.path());
+    let mut sweep = sweep.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let changed = || entries() == 1 && std::fs::read_to_string(&setting).unwrap() != before;
+    let mut ended = None;
+    while !changed() && ended.is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+        ended = sweep.try_wait().unwrap();
+    }
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+    assert_eq!(ended, None, "it never changed the setting");
+    let mut next = program();
+    next.env("XDG_STATE_HOME", state.path());
+    let next = run(next, "papers list");
+    assert_eq!(std::fs::read_to_string(&setting).unwrap(), before, "{next:?}");
+    assert_eq!(entries(), 0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod capabilities;
 mod cgroup;
+pub mod changed_setting;
 pub(crate) mod descriptors;
 pub(crate) mod device;
 mod device_cache;

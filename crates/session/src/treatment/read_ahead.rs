@@ -2,16 +2,18 @@
 //!
 //! The read-ahead of a disk is a setting of the machine, which others who read the disk would feel, so
 //! it is never touched. A loop device that is itself the target is somebody's to experiment with: its
-//! own is set before a trial and put back after it. Only a program that is killed in a trial leaves it
-//! set, on that loop device. An open file keeps the read-ahead that it was opened with until it is
+//! own is set before a trial and put back after it, or at the next start of the program where it was
+//! killed in the trial. An open file keeps the read-ahead that it was opened with until it is
 //! told POSIX_FADV_NORMAL, which is therefore given to the descriptors of the run both times.
 
 use super::hints::advise;
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
+use kernel::Roots;
+use kernel::changed_setting::{ChangedSetting, state_folder};
 use record::{Target, TargetKind, Workload};
 use rustix::fs::Advice;
-use std::path::{Path, PathBuf};
+use target::TargetError;
 
 /// Read-ahead of so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +36,14 @@ impl ReadAhead {
     }
 }
 
-/// Where the read-ahead of a target can be set; `None` where it is not to be.
-fn setting(target: &Target) -> Option<PathBuf> {
+/// The setting of the read-ahead.
+const SETTING: &str = "read_ahead_kb";
+
+/// The loop device whose read-ahead can be set; `None` where it is not to be.
+fn loop_device(target: &Target) -> Option<&str> {
     let name = target.device.as_ref().map(|device| device.name.as_str())?;
     let is_loop = target.kind == TargetKind::BlockDevice && name.starts_with("loop");
-    is_loop.then(|| PathBuf::from(format!("/sys/block/{name}/queue/read_ahead_kb")))
+    is_loop.then_some(name)
 }
 
 impl Treatment for ReadAhead {
@@ -52,37 +57,37 @@ impl Treatment for ReadAhead {
 
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
         for target in targets {
-            let path = setting(target).ok_or_else(|| {
+            let name = loop_device(target).ok_or_else(|| {
                 "the read-ahead of a disk is not changed; name a loop device over a file \
                  (losetup --find --show FILE)"
                     .to_owned()
             })?;
+            let path = format!("/sys/block/{name}/queue/{SETTING}");
             let opened = std::fs::File::options().write(true).open(&path);
-            opened.map_err(|error| format!("{} cannot be set: {error}", path.display()))?;
+            opened.map_err(|error| format!("{path} cannot be set: {error}"))?;
         }
         Ok(())
     }
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
-        let mut before = Vec::new();
-        for path in session.targets.iter().filter_map(setting) {
-            let old = std::fs::read_to_string(&path)
-                .map_err(SessionError::io(&format!("reading {}", path.display())))?;
-            set(&path, &self.kib().to_string())?;
-            before.push((path, old));
+        let folder = state_folder().ok_or_else(|| {
+            let why = "no place to write down what is changed: set XDG_STATE_HOME or HOME to an \
+                       absolute path";
+            SessionError::Treatment(why.to_owned())
+        })?;
+        let (roots, kib) = (Roots::default(), self.kib().to_string());
+        let mut changed = Vec::new();
+        for name in session.targets.iter().filter_map(loop_device) {
+            let change = ChangedSetting::change(&roots, &folder, name, SETTING, &kib);
+            changed.push(change.map_err(TargetError::from)?);
         }
         advise(session, Advice::Normal)?;
         Ok(Box::new(move |session, _| {
-            for (path, old) in &before {
-                set(path, old.trim())?;
+            for setting in changed {
+                setting.put_back().map_err(TargetError::from)?;
             }
             advise(session, Advice::Normal)?;
             Ok(Extras::new())
         }))
     }
-}
-
-fn set(path: &Path, kib: &str) -> Result<()> {
-    let action = format!("setting {} to {kib}", path.display());
-    std::fs::write(path, kib).map_err(SessionError::io(&action))
 }

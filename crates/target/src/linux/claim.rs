@@ -1,7 +1,7 @@
 //! The right to write to a block device: named by its stable name, free, and blank.
 //!
-//! The device is opened with O_EXCL before anything is decided, and everything is decided on that
-//! descriptor, which stays open as long as the run: from then on the kernel lets nobody mount it,
+//! A device that is in use is refused before it is opened. Then it is opened with O_EXCL, and everything
+//! else is decided on that descriptor, which stays open as long as the run: from then on the kernel lets nobody mount it,
 //! add it to an array or make a file system on it. Without the user's word it is opened for
 //! reading only, to tell a danger that is graver than a missing flag.
 //!
@@ -44,6 +44,10 @@ pub(crate) fn claim(
             "mount sysfs, without which nobody can tell who uses it".to_owned(),
         ));
     };
+    // Before it is opened: a device in use is in use also for a user who may not open it.
+    if let Some(found) = device_use(roots, &node) {
+        return Err(used(found));
+    }
     let stable = stable_names(roots, &node.directory);
     let consent = typed.iter().any(|name| is_one_of(name, &stable));
     let read_only = || {
@@ -57,14 +61,14 @@ pub(crate) fn claim(
     let device = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(device) => device,
         Err(Errno::BUSY) => {
-            return Err(used(device_use(roots, &node).unwrap_or_else(|| Use {
-                why: format!(
+            return Err(refused(
+                format!(
                     "the kernel says that {} is in use: it or a part of it is mounted in another \
                      mount namespace, or held by a driver",
                     node.name
                 ),
-                remedy: "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
-            })));
+                "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+            ));
         }
         Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) if node.read_only() => {
             return Err(read_only());
@@ -82,6 +86,7 @@ pub(crate) fn claim(
     if is_read_only(&device).map_err(|cause| TargetError::system("examine", path, cause))? {
         return Err(read_only());
     }
+    // Again: from here on the kernel keeps others away.
     if let Some(found) = device_use(roots, &node) {
         return Err(used(found));
     }

@@ -1,0 +1,5 @@
+//! The crate through its public names, on machines made of files and on this one.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod changed_settings;
