@@ -13,7 +13,6 @@
 
 use rustix::io::Errno;
 
-/// Where a magic number stands.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// Bytes from the start.
@@ -239,7 +238,6 @@ const ZFS_MAGICS: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64
 /// The smallest device that ZFS takes.
 const ZFS_LEAST: u64 = 64 << 20;
 
-/// What a device bears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     /// After "it bears".
@@ -251,7 +249,6 @@ pub(crate) struct Signature {
 /// Fills a buffer from a position on, wholly.
 type ReadAt<'a> = dyn FnMut(u64, &mut [u8]) -> Result<(), Errno> + 'a;
 
-/// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
     /// Everything.

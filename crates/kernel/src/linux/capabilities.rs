@@ -255,7 +255,6 @@ fn soaker(roots: &Roots, outcome: Result<(u32, Vec<String>), SoakerError>) -> Ca
     }
 }
 
-/// Starts soakers for a moment.
 fn try_soaker(roots: &Roots) -> Result<(u32, Vec<String>), SoakerError> {
     Soaker::start(roots).map(|soaker| (soaker.cpus(), soaker.doubts()))
 }

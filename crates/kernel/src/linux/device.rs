@@ -245,7 +245,3 @@ fn scsi_serial(disk: &Path) -> Option<String> {
     let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     (!serial.is_empty() && !serial.contains(char::is_control)).then_some(serial)
 }
-
-#[cfg(test)]
-#[path = "device_tests.rs"]
-mod tests;

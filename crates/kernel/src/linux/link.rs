@@ -17,13 +17,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Attachment {
     /// Driver, or for devices without one (loop, zram) the kind.
     pub(crate) driver: Option<String>,
-    /// The link, for a reader.
     pub(crate) link: Option<String>,
     /// Whether the disk is presented by software.
     pub(crate) virtual_disk: bool,
     /// Whether the rotational flag can be believed.
     pub(crate) rotational_trusted: bool,
-    /// Sentences on the link.
     pub(crate) layers: Vec<String>,
 }
 

@@ -20,7 +20,6 @@ const TYPE_HARDWARE: u32 = 0;
 /// `PERF_COUNT_HW_INSTRUCTIONS`.
 const HARDWARE_INSTRUCTIONS: u64 = 1;
 
-/// Why events cannot be counted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PerfRefusal {
     /// The processor shows no counters, as in most virtual machines.
@@ -43,7 +42,6 @@ pub(crate) enum PerfRefusal {
     Other(Errno),
 }
 
-/// A running counter.
 pub(crate) struct PerfCounter(OwnedFd);
 
 impl PerfCounter {
@@ -77,7 +75,6 @@ fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).ok()
 }
 
-/// What a refusal comes from.
 fn refusal(roots: &Roots, cause: Errno) -> PerfRefusal {
     let level = text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
         .and_then(|level| level.parse::<i64>().ok());

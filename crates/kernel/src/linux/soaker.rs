@@ -35,7 +35,6 @@ use std::time::Duration;
 const CHUNK: u32 = 1_024;
 /// Length of a slice of a calibration.
 const SLICE: Duration = Duration::from_millis(10);
-/// Fewest slices of a calibration.
 const MIN_SLICES: u32 = 5;
 
 /// Why no soaker could be started.

@@ -2,4 +2,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod cgroup;
 mod changed_settings;
+mod conditions;
+mod descriptors;
+mod device;
+mod live;
+mod mounts;

@@ -101,7 +101,6 @@ pub fn buffer(words: usize) -> Vec<AtomicU64> {
     (0..words as u64).map(|index| AtomicU64::new(pattern(index))).collect()
 }
 
-/// What a word holds.
 fn pattern(index: u64) -> u64 {
     index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (index << 7)
 }

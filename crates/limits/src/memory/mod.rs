@@ -43,7 +43,6 @@ const FREE_PART: u64 = 16;
 const SHIFTS: [(u32, u32); 8] =
     [(0, 0), (8, 0), (0, 8), (1, 0), (0, 1), (64, 0), (0, 64), (2_048, 0)];
 
-/// A test to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) test: MemoryTest,

@@ -28,9 +28,7 @@ const CALL_BYTES: usize = 64 << 10;
 const BATCH_BYTES: u64 = 4 << 20;
 /// The null loop runs for this part of a visit.
 const NULL_PART: u32 = 4;
-/// Start of a page.
 const PAGE_BYTES: usize = 4_096;
-/// Bytes of a word.
 const WORD_BYTES: usize = 8;
 
 /// Why memory could not be measured.
@@ -142,7 +140,6 @@ fn row(job: &Job, visits: &[Visit]) -> Option<MemoryRow> {
     })
 }
 
-/// The buffers and the file.
 struct Stage {
     words: Vec<AtomicU64>,
     from: Vec<u8>,

@@ -9,7 +9,6 @@ use record::Advertised;
 
 /// Payload share of ten bits for eight.
 const EIGHT_TEN: f64 = 8.0 / 10.0;
-/// Bits of a byte.
 const BYTE_BITS: f64 = 8.0;
 
 /// The peak of a disk's link, from its words in the facts of the device: `nvme pcie 8.0 GT/s x4`,

@@ -11,9 +11,7 @@ use kernel::Roots;
 use record::{Advertised, Measured};
 use std::collections::BTreeSet;
 
-/// Where sysfs keeps the structures.
 const ENTRIES: &str = "firmware/dmi/entries";
-/// Structures of memory modules.
 const MODULE_PREFIX: &str = "17-";
 /// Offsets in the structure (DMTF DSP0134, section 7.18).
 const DATA_WIDTH: usize = 0x0a;
@@ -22,10 +20,8 @@ const DEVICE_LOCATOR: usize = 0x10;
 const BANK_LOCATOR: usize = 0x11;
 const SPEED: usize = 0x15;
 const CONFIGURED_SPEED: usize = 0x20;
-/// Bits of a byte.
 const BYTE_BITS: f64 = 8.0;
 
-/// A module in use.
 #[derive(Clone, Debug, PartialEq)]
 struct Module {
     /// Transfers per second, in millions.
@@ -101,7 +97,6 @@ fn module(raw: &[u8]) -> Option<Module> {
     Some(Module { megatransfers: f64::from(speed), width_bits: f64::from(width), channel })
 }
 
-/// The texts behind a structure.
 fn strings(tail: &[u8]) -> Vec<String> {
     tail.split(|&byte| byte == 0)
         .take_while(|text| !text.is_empty())

@@ -162,7 +162,6 @@ fn shell_word(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-/// What an open device bears.
 fn signature(
     path: &Path,
     device: &OwnedFd,

@@ -18,28 +18,22 @@ use rustix::fs::{FileType, Stat};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A reason not to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
-    /// Who uses what.
     pub(crate) why: String,
-    /// What to do.
     pub(crate) remedy: String,
 }
 
 /// A block device as sysfs knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// Kernel name.
     pub(crate) name: String,
     /// Its directory in sysfs, without links.
     pub(crate) directory: PathBuf,
-    /// Major and minor number.
     pub(crate) numbers: (u32, u32),
 }
 
 impl Node {
-    /// The device with these numbers.
     pub(crate) fn find(roots: &Roots, numbers: (u32, u32)) -> Option<Self> {
         let link = roots.sys.join(format!("dev/block/{}:{}", numbers.0, numbers.1));
         let directory = fs::canonicalize(link).ok()?;
@@ -147,7 +141,6 @@ fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
     None
 }
 
-/// A line of /proc/swaps.
 struct SwapLine {
     path: String,
     is_file: bool,

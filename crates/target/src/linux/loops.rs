@@ -11,10 +11,8 @@ use kernel::read::{base_name, names, text};
 use rustix::fs::{Mode, OFlags, Stat};
 use std::path::{Path, PathBuf};
 
-/// A loop device in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoopDevice {
-    /// Its kernel name.
     pub(crate) name: String,
     /// The name of what is below it, as the kernel kept it.
     file: PathBuf,

@@ -25,9 +25,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 const GIB: u64 = 1 << 30;
-/// The largest default size.
 const DEFAULT_MAX_BYTES: u64 = 2 * GIB;
-/// The smallest default size.
 const DEFAULT_MIN_BYTES: u64 = 256 << 20;
 /// The default takes this part of the free space.
 const DEFAULT_PART: u64 = 10;
@@ -37,7 +35,6 @@ const MARGIN_BYTES: u64 = GIB;
 const MARGIN_PART: u64 = 20;
 /// Unit of writing: long enough for full throughput, short enough for smooth progress.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// Threads that write.
 const WRITERS: usize = 2;
 /// Chunks that a writer leaves in the page cache at most, where there is no way past it.
 const CHUNKS_PER_SYNC: u64 = 64;
@@ -270,7 +267,6 @@ impl Plan<'_> {
     }
 }
 
-/// Writes all of a buffer.
 fn write_all(file: BorrowedFd<'_>, mut buffer: &[u8], mut offset: u64) -> Result<(), Errno> {
     while !buffer.is_empty() {
         match rustix::io::pwrite(file, buffer, offset) {

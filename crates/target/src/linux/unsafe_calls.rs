@@ -13,17 +13,12 @@ use std::mem::size_of;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FiemapExtent {
-    /// Position in the file.
     pub(crate) logical: u64,
     /// Position on the device of the file system.
     pub(crate) physical: u64,
-    /// Length.
     pub(crate) length: u64,
-    /// The kernel's.
     pub(crate) reserved64: [u64; 2],
-    /// Properties.
     pub(crate) flags: u32,
-    /// The kernel's.
     pub(crate) reserved: [u32; 3],
 }
 
@@ -94,7 +89,6 @@ pub(crate) fn is_read_only(device: impl AsFd) -> Result<bool, Errno> {
 pub(crate) struct LoopStatus {
     /// Device of the file's file system.
     pub(crate) device: u64,
-    /// Its inode.
     pub(crate) inode: u64,
     /// The block device that the file is; 0 for a regular file.
     pub(crate) block_device: u64,

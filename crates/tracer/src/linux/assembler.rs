@@ -79,7 +79,6 @@ pub(super) enum When {
     NotEqual = 0x50,
 }
 
-/// The second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Value(i32),
@@ -125,7 +124,6 @@ pub(super) enum AssemblyError {
     TooFar,
 }
 
-/// A program in the making.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     code: Vec<u64>,
@@ -263,7 +261,6 @@ impl Assembler {
         }
     }
 
-    /// The finished program.
     pub(super) fn finish(mut self) -> Result<Vec<u64>, AssemblyError> {
         for &(at, label) in &self.jumps {
             let to = self.labels[label.0].ok_or(AssemblyError::Unbound)?;

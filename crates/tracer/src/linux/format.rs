@@ -12,7 +12,6 @@ const HEAD_BYTES: usize = 8;
 /// Programs may not read further (`PERF_MAX_TRACE_SIZE`).
 const LARGEST_BYTES: usize = 8192;
 
-/// A field of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Field {
     name: String,
@@ -20,12 +19,10 @@ struct Field {
     bytes: usize,
 }
 
-/// A number in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// From the beginning of the event.
     pub(super) offset: i16,
-    /// How wide it is.
     pub(super) width: Width,
 }
 
@@ -46,7 +43,6 @@ impl Format {
         Some(Self { id, fields })
     }
 
-    /// The number of that name.
     pub(super) fn number(&self, name: &str) -> Option<Place> {
         let field = self.find(name)?;
         let width = Width::of(field.bytes)?;

@@ -38,7 +38,6 @@ pub(super) const WORDS: usize = BEFORE + TIME_BUCKETS;
 // The kernel gives no more for one value of a map with a copy per processor.
 const _: () = assert!(WORDS * 8 <= 32 << 10);
 
-/// Smallest value of a bucket.
 fn low(index: usize) -> u64 {
     let shift = (index >> SUB_BITS).saturating_sub(1);
     ((index - (shift << SUB_BITS)) as u64) << shift
@@ -81,7 +80,6 @@ pub(super) fn operation(words: &[u64]) -> TracedOp {
 mod tests {
     use super::*;
 
-    /// What the program computes.
     fn index(value: u64) -> usize {
         let shift = (63 - (value | 16).leading_zeros()) - SUB_BITS;
         ((shift as usize) << SUB_BITS) + (value >> shift) as usize

@@ -39,7 +39,6 @@ pub(super) const REQUEST_BYTES: usize = 24;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
 pub(super) const PROCESS_BYTES: usize = 8 + NAME_BYTES;
 
-/// Descriptors of the maps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maps {
     /// Device number to slot.
@@ -284,7 +283,6 @@ fn to_operation(code: &mut Assembler, base: Register) {
     code.compute(Arithmetic::Add, base, R1);
 }
 
-/// A bio is queued.
 pub(super) fn bio_queue(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
     let mut program = Program::begin(plan, format)?;
     program.code.store(Width::Eight, R10, START, R9);
@@ -321,7 +319,6 @@ pub(super) fn getrq(
     program.finish()
 }
 
-/// A request starts.
 pub(super) fn io_start(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
     let mut program = Program::begin(plan, format)?;
     program.note_start();

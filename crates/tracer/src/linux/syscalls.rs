@@ -10,7 +10,6 @@ use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use std::mem::size_of;
 
-/// What a map is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum MapKind {
@@ -22,7 +21,6 @@ pub(super) enum MapKind {
     ForgettingHash = 9,
 }
 
-/// A map in the kernel.
 #[derive(Debug)]
 pub(super) struct Map {
     descriptor: OwnedFd,

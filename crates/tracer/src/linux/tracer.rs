@@ -332,7 +332,6 @@ fn process_name(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// All maps of a tracer.
 struct MadeMaps {
     slots: Map,
     queued: Map,

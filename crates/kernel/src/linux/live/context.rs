@@ -21,7 +21,6 @@ const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 const STEAL: usize = 7;
 
-/// Sums since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
     some_us: Option<u64>,
@@ -29,7 +28,6 @@ struct Sums {
     ticks: Option<[u64; STAT_COLUMNS]>,
 }
 
-/// Reads the context.
 #[derive(Debug, Default)]
 pub(crate) struct ContextReader {
     last: Option<Sums>,

@@ -74,7 +74,6 @@ pub struct Sampler {
     notes: Notes,
 }
 
-/// One device.
 #[derive(Debug)]
 struct Tracked {
     reading: Reading,
@@ -202,7 +201,6 @@ impl Sampler {
         (self.selection.partitions, self.selection.unused) = (partitions, unused);
     }
 
-    /// Fills the buffer.
     fn read(&mut self) -> Result<(), KernelError> {
         let path = self.roots.proc.join("diskstats");
         self.buffer.clear();
@@ -272,7 +270,6 @@ impl Sampler {
         intervals
     }
 
-    /// Takes in one line.
     fn advance(&mut self, line: DiskstatsLine, round: &mut Round) -> Option<Interval> {
         let now = round.now;
         let Some(tracked) = self.tracked.get_mut(&line.device) else {
@@ -345,7 +342,6 @@ impl Sampler {
     }
 }
 
-/// One pass over the lines.
 struct Round {
     now: Moment,
     /// Devices that may still be asked about.
@@ -411,6 +407,3 @@ fn known(lines: &[DiskstatsLine]) -> String {
     let more = if lines.len() > MOST { ", ..." } else { "" };
     format!("{}{more}", names.join(", "))
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// Names that a finding lists, at most.
 const NAMED: usize = 6;
 
-/// Events of one kind.
 #[derive(Debug, Default)]
 struct Events {
     count: u64,
@@ -32,7 +31,6 @@ impl Events {
     }
 }
 
-/// All events so far.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     unreadable: Events,

@@ -54,7 +54,6 @@ pub(crate) enum Step {
     Reset(&'static str),
 }
 
-/// When an interval was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Nanoseconds since 1970 at its beginning.
@@ -63,7 +62,6 @@ pub(crate) struct Span {
     pub(crate) duration_ns: u64,
 }
 
-/// Steps of one direction.
 #[derive(Clone, Copy, Default)]
 struct Moved {
     ios: f64,
@@ -221,7 +219,6 @@ fn fill(
     interval.in_flight = now.in_flight.map(|count| Figure::measured(count as f64, 1.0));
 }
 
-/// The figures of one direction.
 fn op(moved: Moved, seconds: f64) -> OpInterval {
     let per_request = |total: f64, step: f64| {
         (moved.ios > 0.0).then(|| Figure::derived(total / moved.ios, step / moved.ios))

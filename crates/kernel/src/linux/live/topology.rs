@@ -42,7 +42,6 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
     }
 }
 
-/// Its directory in sysfs.
 fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
     // The kernel writes a slash in a name as an exclamation mark there (`cciss!c0d0`).
     let name = name.replace('/', "!");

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Sleeps, in microseconds: together they take some sixty milliseconds.
 const SLEEPS_US: [u64; 5] = [100, 200, 400, 800, 1_600];
-/// How often each.
 const TIMES: usize = 19;
 
 /// How late threads of this machine wake up; measured at the first call.

@@ -1,8 +1,9 @@
 //! The sampler on machines made of files: plugs, resets, wraps, stacks, broken lines, and many
 //! devices.
 
-use super::*;
-use record::FindingCode;
+use kernel::Roots;
+use kernel::live::{Sampler, Selection};
+use record::{FindingCode, Interval};
 use std::fmt::Write;
 use testkit::Fake;
 
