@@ -9,6 +9,7 @@
 
 use crate::Style;
 pub(crate) use crate::story::Tone;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Narrowest and widest page: below 60 no table fits, above 160 the eye loses the row.
 const WIDTHS: (usize, usize) = (60, 160);
@@ -50,14 +51,14 @@ impl Span {
 
     /// Columns that it takes.
     pub(crate) fn width(&self) -> usize {
-        self.text.chars().count()
+        columns(&self.text)
     }
 }
 
 /// Whether a character could change how a terminal shows what follows: control characters (C0,
 /// DEL, C1), line and paragraph separators, marks that take no column, and those that reverse
 /// the writing direction (Unicode Standard Annex 9), by which one name can look like another.
-fn is_hostile(character: char) -> bool {
+pub(crate) fn is_hostile(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -80,6 +81,39 @@ pub fn escape(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The same of a page of many lines, whose ends stay.
+pub(crate) fn escape_lines(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
+}
+
+/// The beginning of a text that takes at most so many columns.
+fn beginning(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let beyond = text.char_indices().find(|(_, letter)| {
+        used += letter.width().unwrap_or(0);
+        used > columns
+    });
+    &text[..beyond.map_or(text.len(), |(at, _)| at)]
+}
+
+/// Text of at most so many columns, with an ellipsis where it is cut.
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
+    if text.width() <= columns { text.to_owned() } else { cut(text, columns) }
+}
+
+/// Text cut to at most so many columns; the last one says that something is missing.
+fn cut(text: &str, columns: usize) -> String {
+    match columns.checked_sub(1) {
+        Some(columns) => beginning(text, columns).to_owned() + "…",
+        None => String::new(),
+    }
+}
+
+/// Columns that a text takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
 }
 
 /// Words that belong to the number before them.
@@ -115,14 +149,16 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let (mut used, mut room) = (0, first.max(1));
     for word in words(text) {
-        let mut rest: Vec<char> = word.chars().collect();
-        if used > 0 && used + 1 + rest.len() > room {
+        let mut rest = word.as_str();
+        if used > 0 && used + 1 + columns(rest) > room {
             lines.push(String::new());
             (used, room) = (0, width);
         }
-        while rest.len() > room {
-            let tail = rest.split_off(room);
-            lines.last_mut().into_iter().for_each(|line| line.extend(&rest));
+        while columns(rest) > room {
+            // A letter may be wider than the room.
+            let letter = rest.chars().next().map_or(0, char::len_utf8);
+            let (head, tail) = rest.split_at(beginning(rest, room).len().max(letter));
+            lines.last_mut().into_iter().for_each(|line| line.push_str(head));
             lines.push(String::new());
             (rest, room) = (tail, width);
         }
@@ -131,8 +167,8 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
                 line.push(' ');
                 used += 1;
             }
-            line.extend(&rest);
-            used += rest.len();
+            line.push_str(rest);
+            used += columns(rest);
         }
     }
     lines.retain(|line| !line.is_empty());
@@ -249,14 +285,9 @@ fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
     let total: usize = line.iter().map(Span::width).sum();
     let mut kept: Vec<Span> = Vec::new();
     for span in line {
-        let text: String = if total > width && span.width() >= room {
-            // The last column says that something is missing.
-            let cut: String = span.text.chars().take(room.saturating_sub(1)).collect();
-            if room > 0 { cut + "…" } else { String::new() }
-        } else {
-            span.text.clone()
-        };
-        room = room.saturating_sub(text.chars().count());
+        let past_edge = total > width && span.width() >= room;
+        let text = if past_edge { cut(&span.text, room) } else { span.text.clone() };
+        room = room.saturating_sub(columns(&text));
         kept.push(Span { text, tone: span.tone });
     }
     while let Some(last) = kept.last_mut() {
@@ -329,6 +360,17 @@ mod tests {
         assert_eq!(wrap("ab cdefghij k", 2, 4), ["ab", "cdef", "ghij", "k"]);
         assert_eq!(wrap("", 4, 4), Vec::<String>::new());
         assert_eq!(wrap("at 118 k/s ±2 %, or", 10, 18), ["at", "118 k/s ±2 %, or"]);
+    }
+
+    #[test]
+    fn letters_of_two_columns_are_counted_as_two() {
+        assert_eq!(columns("磁盘"), 4);
+        assert_eq!(wrap("磁盘一二三", 4, 4), ["磁盘", "一二", "三"]);
+        assert_eq!(
+            (shortened("磁盘一", 4).as_str(), shortened("磁盘", 4).as_str()),
+            ("磁…", "磁盘")
+        );
+        assert_eq!(wrap("磁", 1, 1), ["磁"]);
     }
 
     #[test]

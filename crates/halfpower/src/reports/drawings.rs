@@ -1,10 +1,10 @@
-//! The plots as files: SVG, and PNG by a browser.
+//! The plots as files: SVG, and PNG beside it.
 //!
 //! Files are named by document, number and title. An SVG of ours begins with a mark, by which it is
 //! known when the command is repeated; a PNG can bear none, so that it stands beside its SVG and is
 //! replaced with it. Anything else of the same name is refused.
 
-use super::png::Browser;
+use super::png::Rasteriser;
 use crate::output;
 use anyhow::{Context, anyhow};
 use report::Story;
@@ -20,7 +20,7 @@ const NAME_LETTERS: usize = 60;
 pub(super) struct Drawings {
     flag: &'static str,
     folder: PathBuf,
-    browser: Option<Browser>,
+    rasteriser: Option<Rasteriser>,
 }
 
 impl Drawings {
@@ -28,14 +28,14 @@ impl Drawings {
     pub(super) fn open(
         flag: &'static str,
         folder: &Path,
-        browser: Option<Browser>,
+        rasteriser: Option<Rasteriser>,
     ) -> anyhow::Result<Self> {
         if folder.exists() && !folder.is_dir() {
             return Err(anyhow!("{flag} {folder:?} is no folder; name one"));
         }
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder of {flag} {folder:?}"))?;
-        Ok(Self { flag, folder: folder.to_owned(), browser })
+        Ok(Self { flag, folder: folder.to_owned(), rasteriser })
     }
 
     /// Writes all plots and says how many.
@@ -47,16 +47,19 @@ impl Drawings {
                 let path = self.folder.join(format!("{name}.svg"));
                 let png = self.folder.join(format!("{name}.png"));
                 self.may_replace(&path, &png)?;
-                let text = format!("{MARK}\n{}", chart.svg_file());
-                std::fs::write(&path, text)
-                    .with_context(|| format!("cannot write the file of {} {path:?}", self.flag))?;
-                if let Some(browser) = &self.browser {
-                    browser.draw(&path, &png, chart.file_size())?;
+                let svg = chart.svg_file();
+                let write = |path: &Path, bytes: &[u8]| {
+                    std::fs::write(path, bytes)
+                        .with_context(|| format!("cannot write the file of {} {path:?}", self.flag))
+                };
+                write(&path, format!("{MARK}\n{svg}").as_bytes())?;
+                if let Some(rasteriser) = &self.rasteriser {
+                    write(&png, &rasteriser.draw(&svg)?)?;
                 }
                 written += 1;
             }
         }
-        let kinds = if self.browser.is_some() { "SVG and PNG" } else { "SVG" };
+        let kinds = if self.rasteriser.is_some() { "SVG and PNG" } else { "SVG" };
         Ok(format!("{}: {written} plots as {kinds}", self.folder.display()))
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct ReportArgs {
     /// Write each plot as SVG to this folder.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write each plot as PNG to this folder, beside its SVG; takes an installed chromium.
+    /// Write each plot as PNG to this folder, beside its SVG; only in a build with `--features png`.
     #[arg(long, value_name = "DIR", conflicts_with = "svg")]
     png: Option<PathBuf>,
     /// Print a summary in Markdown, to paste into a ticket.
@@ -141,8 +141,8 @@ impl Places {
         let drawings = match (&arguments.svg, &arguments.png) {
             (Some(folder), _) => Some(Drawings::open("--svg", folder, None)?),
             (None, Some(folder)) => {
-                let browser = png::Browser::find()?;
-                Some(Drawings::open("--png", folder, Some(browser))?)
+                let rasteriser = png::Rasteriser::find()?;
+                Some(Drawings::open("--png", folder, Some(rasteriser))?)
             }
             (None, None) => None,
         };

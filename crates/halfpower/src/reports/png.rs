@@ -1,108 +1,107 @@
-//! PNG by a browser that is installed: it draws the same SVG that the page shows.
+//! PNG of the plots, by resvg, in a build with the feature `png`.
 //!
-//! A rasteriser in the program (resvg with its fonts) would add some forty crates to every build
-//! for what most readers never ask; a server that makes reports for slides has a chromium, or can
-//! take the SVG. The browser gets a profile folder of its own, which goes with it.
+//! It is off by default: resvg and its fonts add some forty crates for what most readers never ask.
+//! Without it `--png` names the two ways out. Rejected: an installed browser, which needs a folder of
+//! its own and runs without its sandbox where the user is root.
 
-use anyhow::{Context, anyhow};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+#[cfg(feature = "png")]
+pub(super) use with_resvg::Rasteriser;
+#[cfg(not(feature = "png"))]
+pub(super) use without::Rasteriser;
 
-/// Names under which it is installed.
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome-headless-shell"];
+#[cfg(not(feature = "png"))]
+mod without {
+    use crate::failure::UsageError;
 
-/// An installed browser.
-#[derive(Debug)]
-pub(super) struct Browser {
-    program: PathBuf,
-}
+    /// What draws, in a build without it.
+    #[derive(Debug)]
+    pub(in crate::reports) enum Rasteriser {}
 
-impl Browser {
-    /// The first one in the folders of programs.
-    pub(super) fn find() -> anyhow::Result<Self> {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&folders)
-            .flat_map(|folder| NAMES.map(|name| folder.join(name)))
-            .find(|path| path.is_file());
-        let missing = || {
-            anyhow!(
-                "--png takes an installed chromium, and there is none (looked for {}); install it, or \
-                 use --svg",
-                NAMES.join(", ")
-            )
-        };
-        Ok(Self { program: found.ok_or_else(missing)? })
-    }
-
-    /// Draws an SVG of a size in pixels.
-    pub(super) fn draw(&self, svg: &Path, png: &Path, size: (u32, u32)) -> anyhow::Result<()> {
-        let svg = std::fs::canonicalize(svg).with_context(|| format!("cannot find {svg:?}"))?;
-        let profile = ProfileFolder::new()?;
-        let address = format!("file://{}", percent_encoded(&svg));
-        let mut command = Command::new(&self.program);
-        command
-            .args(["--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
-            .arg(format!("--user-data-dir={}", profile.0.display()))
-            .arg(format!("--window-size={},{}", size.0, size.1))
-            .arg(format!("--screenshot={}", png.display()))
-            .stdin(Stdio::null());
-        // The sandbox of a browser does not work for root; the drawing is ours and has no script.
-        if std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0) {
-            command.arg("--no-sandbox");
+    impl Rasteriser {
+        pub(in crate::reports) fn find() -> anyhow::Result<Self> {
+            let text = "--png: this build cannot draw PNG; build it with `cargo build --release \
+                        --features png`, or use --svg and convert the files";
+            Err(UsageError(text.to_owned()).into())
         }
-        let program = self.program.display();
-        let output = command
-            .arg(address)
-            .output()
-            .with_context(|| format!("cannot run {program}; use --svg"))?;
-        if !png.is_file() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let last = said.lines().last().unwrap_or_default();
-            return Err(anyhow!("{program} drew no {png:?}: {last}; use --svg"));
+
+        pub(in crate::reports) fn draw(&self, _svg: &str) -> anyhow::Result<Vec<u8>> {
+            match *self {}
         }
-        Ok(())
     }
 }
 
-/// A path as a part of an address.
-fn percent_encoded(path: &Path) -> String {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./~".contains(byte);
-    bytes
-        .iter()
-        .map(|byte| match plain(byte) {
-            true => char::from(*byte).to_string(),
-            false => format!("%{byte:02X}"),
-        })
-        .collect()
-}
+#[cfg(feature = "png")]
+mod with_resvg {
+    use anyhow::{Context, anyhow};
+    use resvg::tiny_skia::{Pixmap, Transform};
+    use resvg::usvg::{Options, Tree, fontdb};
+    use std::sync::Arc;
 
-/// A folder that is removed with its content.
-struct ProfileFolder(PathBuf);
+    /// Families that are made for text, the first that is installed is taken.
+    const FAMILIES: [&str; 6] =
+        ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "FreeSans"];
 
-impl ProfileFolder {
-    fn new() -> anyhow::Result<Self> {
-        let name = format!("halfpower-browser-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).with_context(|| format!("cannot make {path:?}"))?;
-        Ok(Self(path))
+    /// What draws, with the fonts of this machine.
+    #[derive(Debug)]
+    pub(in crate::reports) struct Rasteriser {
+        options: Options<'static>,
     }
-}
 
-impl Drop for ProfileFolder {
-    fn drop(&mut self) {
-        // What is left over is small and in the folder of temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
+    impl Rasteriser {
+        /// Looks for the fonts of the system.
+        pub(in crate::reports) fn find() -> anyhow::Result<Self> {
+            let mut fonts = fontdb::Database::new();
+            fonts.load_system_fonts();
+            let installed: Vec<String> = fonts
+                .faces()
+                .flat_map(|face| face.families.iter().map(|(family, _)| family.clone()))
+                .collect();
+            let known = FAMILIES.into_iter().find(|name| installed.iter().any(|had| had == name));
+            let family = known.map(str::to_owned).or_else(|| installed.first().cloned());
+            let family = family.ok_or_else(|| {
+                anyhow!(
+                    "--png needs a font for its text, and this machine has none; install one (Debian: \
+                     fonts-dejavu-core), or use --svg"
+                )
+            })?;
+            fonts.set_sans_serif_family(family);
+            let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
+            Ok(Self { options })
+        }
+
+        /// An SVG as PNG of its own size.
+        pub(in crate::reports) fn draw(&self, svg: &str) -> anyhow::Result<Vec<u8>> {
+            let tree = Tree::from_str(svg, &self.options).context("cannot read the plot as SVG")?;
+            let size = tree.size().to_int_size();
+            let mut pixels = Pixmap::new(size.width(), size.height())
+                .context("the plot is too large to draw")?;
+            resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+            pixels.encode_png().context("cannot write the plot as PNG")
+        }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    #[cfg(test)]
+    mod tests {
+        use super::*;
 
-    #[test]
-    fn a_path_of_odd_letters_becomes_an_address() {
-        assert_eq!(percent_encoded(Path::new("/a b/#ü%")), "/a%20b/%23%C3%BC%25");
+        #[test]
+        fn colours_and_text_of_a_plot_reach_the_png() {
+            let svg = |text: &str| {
+                format!(
+                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"20\">\
+                     <style>.c0{{color:#0065a3}}.bar{{fill:currentColor}}</style>\
+                     <g class=\"c0\"><path class=\"bar\" d=\"M0 0h10v20h-10z\"/></g>\
+                     <text x=\"20\" y=\"15\" style=\"font:11px system-ui,sans-serif\">{text}</text></svg>"
+                )
+            };
+            let Ok(rasteriser) = Rasteriser::find() else {
+                return testkit::skip("png", "no font is installed");
+            };
+            let pixels = |text| Pixmap::decode_png(&rasteriser.draw(&svg(text)).unwrap()).unwrap();
+            let (empty, full) = (pixels(""), pixels("HHH"));
+            let corner = full.pixel(2, 2).unwrap();
+            assert_eq!((corner.red(), corner.green(), corner.blue()), (0, 0x65, 0xa3));
+            assert_ne!(empty.data(), full.data(), "the text is not drawn");
+        }
     }
 }

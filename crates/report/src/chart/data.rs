@@ -1,16 +1,14 @@
 //! A chart as data: JSON for the page's script, a table for readers, rows of CSV.
 //!
 //! Numbers are cut to seven digits, which is more than any of them is known to and halves the page.
-//! Text goes through the same escaping as everywhere before it becomes JSON, because the script
-//! shows it; the JSON itself is made safe for a `<script>` element by whoever puts it there. CSV is
-//! tidy: a row per value, so that one file holds charts of any kind and every tool can filter it.
+//! The page makes the JSON safe for its `<script>` element. CSV is tidy: a row per value, so that one
+//! file holds charts of any kind and every tool can filter it.
 
 use super::draw::Frame;
-use super::{Axis, Chart, Form};
-use crate::html::escape_html;
+use super::{Axis, Chart, Form, Point};
+use askama::Template;
 use record::Unit;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// The names of the columns of [`Chart::csv`].
 pub(crate) const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark\n";
@@ -68,14 +66,13 @@ fn stored(axis: &Axis) -> String {
 }
 
 fn axis(axis: &Axis) -> Value {
-    let names: Vec<String> = axis.names.iter().map(|name| crate::escape(name)).collect();
     json!({
-        "t": crate::escape(&axis.title),
+        "t": axis.title,
         "u": unit(axis.unit),
         "l": axis.log,
         "r": [number(axis.range.0), number(axis.range.1)],
         "k": axis.ticks.iter().map(|tick| number(*tick)).collect::<Vec<_>>(),
-        "n": names,
+        "n": axis.names,
     })
 }
 
@@ -98,14 +95,14 @@ impl Chart {
                         }
                         if !point.remark.is_empty() {
                             parts.resize(4, Value::Null);
-                            parts.push(crate::escape(&point.remark).into());
+                            parts.push(point.remark.as_str().into());
                         }
                         parts.into()
                     })
                     .collect();
                 let (beside, height) = self.bar(index);
                 json!({
-                    "n": crate::escape(&series.name),
+                    "n": series.name,
                     "f": series.form.letter(),
                     "b": [number(beside), number(height)],
                     "p": points,
@@ -115,10 +112,10 @@ impl Chart {
         let rules: Vec<Value> = self
             .rules
             .iter()
-            .map(|rule| json!([rule.upright, number(rule.at), crate::escape(&rule.name)]))
+            .map(|rule| json!([rule.upright, number(rule.at), rule.name]))
             .collect();
         json!({
-            "t": crate::escape(&self.title),
+            "t": self.title,
             "f": [frame.width, frame.height, frame.left, frame.right, frame.top, frame.bottom],
             "x": axis(&self.x),
             "y": axis(&self.y),
@@ -127,87 +124,92 @@ impl Chart {
         })
     }
 
+    /// The axis along which values lie, and that of the values: of rows the other way round.
+    pub(super) fn axes(&self) -> (&Axis, &Axis) {
+        if self.is_rows() { (&self.y, &self.x) } else { (&self.x, &self.y) }
+    }
+
+    /// A point by these axes.
+    pub(super) fn at_and_value(&self, point: &Point) -> (f64, f64) {
+        if self.is_rows() { (point.y, point.x) } else { (point.x, point.y) }
+    }
+
     /// The same as a table, for readers who do not see the drawing.
     pub(crate) fn table(&self) -> String {
-        let rows = self.is_rows();
-        let (across, value) = if rows { (&self.y, &self.x) } else { (&self.x, &self.y) };
-        let intervals =
-            self.series.iter().flat_map(|series| &series.points).any(|point| point.low.is_some());
-        let remarks =
-            self.series.iter().flat_map(|series| &series.points).any(|p| !p.remark.is_empty());
-        let title = |axis: &Axis| escape_html(&axis.title);
-        let mut html = format!(
-            "<div class=\"wide\"><table><caption>{}</caption><tr><th>series</th>\
-             <th class=\"number\">{}</th><th class=\"number\">{}</th>",
-            escape_html(&self.title),
-            title(across),
-            title(value)
-        );
-        if intervals {
-            html.push_str("<th class=\"number\">from</th><th class=\"number\">to</th>");
-        }
-        html.push_str(if remarks { "<th>remark</th></tr>\n" } else { "</tr>\n" });
-        let mut thinned = false;
-        for series in &self.series {
-            let every = series.points.len().div_ceil(TABLE_ROWS).max(1);
-            thinned |= every > 1;
-            for point in series.points.iter().step_by(every) {
-                let (at, of) = if rows { (point.y, point.x) } else { (point.x, point.y) };
-                let cell = |value: Option<f64>, axis: &Axis| {
-                    let text = value.map_or(String::new(), |value| axis.value(value));
-                    format!("<td class=\"number\">{}</td>", escape_html(&text))
-                };
-                let _ = write!(
-                    html,
-                    "<tr><td>{}</td>{}{}",
-                    escape_html(&series.name),
-                    cell(Some(at), across),
-                    cell(Some(of), value)
-                );
-                if intervals {
-                    html.push_str(&cell(point.low, value));
-                    html.push_str(&cell(point.high, value));
-                }
-                if remarks {
-                    let _ = write!(html, "<td>{}</td>", escape_html(&point.remark));
-                }
-                html.push_str("</tr>\n");
-            }
-        }
-        html.push_str("</table></div>\n");
-        if thinned {
-            html.push_str("<p class=\"faint\">Some of many rows; --csv writes all.</p>\n");
-        }
-        html
+        let every = |points: usize| points.div_ceil(TABLE_ROWS).max(1);
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let rows = self.series.iter().flat_map(|series| {
+            let shown = series.points.iter().step_by(every(series.points.len()));
+            shown.map(|point| {
+                let (at, value) = self.at_and_value(point);
+                Row { series: &series.name, at, value, point }
+            })
+        });
+        let (across, value) = self.axes();
+        let table = Table {
+            title: &self.title,
+            across,
+            value,
+            intervals: points().any(|point| point.low.is_some()),
+            remarks: points().any(|point| !point.remark.is_empty()),
+            rows: rows.collect(),
+            thinned: self.series.iter().any(|series| every(series.points.len()) > 1),
+        };
+        table.to_string()
     }
 
     /// A row of CSV per value, of the document of this name.
     pub(crate) fn csv(&self, document: &str) -> String {
-        let rows = self.is_rows();
-        let (across, value) = if rows { (&self.y, &self.x) } else { (&self.x, &self.y) };
-        let mut csv = String::new();
-        for series in &self.series {
-            for point in &series.points {
-                let (at, of) = if rows { (point.y, point.x) } else { (point.x, point.y) };
-                let at = if rows { across.label(at) } else { at.to_string() };
-                let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-                let fields = [
-                    document.to_owned(),
-                    self.title.clone(),
-                    series.name.clone(),
-                    at,
-                    stored(across),
-                    of.to_string(),
-                    stored(value),
-                    end(point.low),
-                    end(point.high),
-                    point.remark.clone(),
-                ];
-                csv.push_str(&fields.map(|field| csv_field(&field)).join(","));
-                csv.push('\n');
-            }
-        }
-        csv
+        let (across, value) = self.axes();
+        let points = self.series.iter().flat_map(|series| {
+            series.points.iter().map(move |point| (series, point, self.at_and_value(point)))
+        });
+        let lines = points.map(|(series, point, (at, of))| {
+            let at = if self.is_rows() { across.label(at) } else { at.to_string() };
+            let end = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+            let fields = [
+                document,
+                &self.title,
+                &series.name,
+                &at,
+                &stored(across),
+                &of.to_string(),
+                &stored(value),
+                &end(point.low),
+                &end(point.high),
+                &point.remark,
+            ];
+            fields.map(csv_field).join(",") + "\n"
+        });
+        lines.collect()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "table.html")]
+struct Table<'a> {
+    title: &'a str,
+    across: &'a Axis,
+    value: &'a Axis,
+    /// Whether any value has one.
+    intervals: bool,
+    remarks: bool,
+    rows: Vec<Row<'a>>,
+    /// Whether rows were left out.
+    thinned: bool,
+}
+
+struct Row<'a> {
+    series: &'a str,
+    at: f64,
+    value: f64,
+    point: &'a Point,
+}
+
+impl Table<'_> {
+    /// An end of an interval; empty where there is none.
+    fn end(&self, end: Option<f64>) -> String {
+        end.map_or(String::new(), |end| self.value.value(end))
     }
 }
 
@@ -233,7 +235,7 @@ mod tests {
         let data = example().data();
         assert_eq!(data["s"].as_array().unwrap().len(), 3);
         assert_eq!(data["s"][0]["p"][0], json!([2, 1, 0.8, 1.2]));
-        assert_eq!(data["s"][0]["p"][1][4], "</script> \\u{202e}");
+        assert_eq!(data["s"][0]["p"][1][4], "</script> \u{202e}");
         assert_eq!(data["r"][0], json!([false, 4.35, "half <of> it"]));
         assert_eq!(data["x"]["l"], true);
     }
@@ -244,7 +246,7 @@ mod tests {
         assert_eq!(table.matches("<tr>").count(), 7, "{table}");
         assert!(!table.contains("</script") && !table.contains("a<0"), "{table}");
         let table = rows().table();
-        assert!(table.contains("<td class=\"number\">memory &lt;x&gt;</td>"), "{table}");
+        assert!(table.contains("<td class=\"number\">memory &#60;x&#62;</td>"), "{table}");
     }
 
     #[test]
@@ -263,7 +265,7 @@ mod tests {
     #[test]
     fn a_long_series_is_thinned_in_the_table_and_whole_in_the_csv() {
         let mut chart = example();
-        let points = (0..1000).map(|at| super::super::Point::bare(f64::from(at + 2), 1.0));
+        let points = (0..1000).map(|at| Point::bare(f64::from(at + 2), 1.0));
         chart.series[1].points = points.collect();
         assert!(chart.table().matches("<tr>").count() < 80);
         assert!(chart.table().contains("--csv"));

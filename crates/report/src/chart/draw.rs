@@ -1,15 +1,16 @@
 //! The static drawing: inline SVG that needs no script.
 //!
 //! A chart is drawn in a fixed frame that scales with the page; at 400 pixels its text has the size
-//! of small print. Every mark tells its values to a pointer that rests on it. The data lie in a
+//! of small print. Here a chart becomes paths and texts at their places; the templates write them,
+//! and escape all text. Every mark tells its values to a pointer that rests on it. The data lie in a
 //! nested SVG, which clips at the frame without a reference by name. The page's script draws the
 //! same things in the same frame; what it needs to know of it is [`Frame`]. Rejected: a canvas
 //! (nothing to read for a screen reader, nothing to print sharply).
 
-use super::look::{colour, dash, mark_at};
-use super::{CHART_STYLE, Chart, Form, Point, Rule, Series};
-use crate::html::escape_html;
-use std::fmt::Write;
+use super::look::{Sample, colour, dash, file_style, mark_at};
+use super::{Chart, Form, Point, Rule, Series};
+use crate::page::{shortened, wrap};
+use askama::Template;
 
 /// Width of every drawing, in units of about a pixel.
 const WIDTH: f64 = 420.0;
@@ -33,6 +34,35 @@ const TOOLTIPS_MAX: usize = 80;
 /// Letters of a line of the sentence in a file of its own.
 const FILE_LETTERS: usize = 68;
 
+/// A path, or a text where it has none.
+#[derive(Default, Template)]
+#[template(path = "shape.svg")]
+pub(crate) struct Shape {
+    class: String,
+    path: String,
+    /// Attributes of a text.
+    place: String,
+    anchor: &'static str,
+    /// Of a path, what is shown to a pointer that rests on it.
+    text: String,
+}
+
+impl Shape {
+    pub(super) fn path(class: impl Into<String>, path: String) -> Self {
+        Self { class: class.into(), path, ..Self::default() }
+    }
+
+    pub(super) fn tip(self, text: String) -> Self {
+        Self { text, ..self }
+    }
+
+    fn text(class: &str, (x, y): (f64, f64), anchor: &'static str, text: &str) -> Self {
+        let place = format!("x=\"{x:.1}\" y=\"{y:.1}\"");
+        let (class, text) = (class.to_owned(), text.to_owned());
+        Self { class, place, anchor, text, path: String::new() }
+    }
+}
+
 /// Where the data lie within a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
@@ -45,7 +75,6 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of a chart.
     pub(crate) fn of(chart: &Chart) -> Self {
         let longest = chart.y.ticks.iter().map(|tick| chart.y.label(*tick).chars().count()).max();
         let labels = (longest.unwrap_or(0) as f64 * LETTER + 8.0).clamp(LABELS.0, LABELS.1);
@@ -71,78 +100,84 @@ struct Drawing<'a> {
     frame: Frame,
 }
 
+#[derive(Template)]
+#[template(path = "chart.svg")]
+struct ChartSvg<'a> {
+    frame: Frame,
+    label: String,
+    attributes: &'a str,
+    scales: Vec<Shape>,
+    /// Attributes of the nested drawing that clips.
+    data: String,
+    /// Shapes of each series, the rules first, with their class.
+    layers: Vec<(String, Vec<Shape>)>,
+}
+
+#[derive(Template)]
+#[template(path = "file.svg")]
+struct FileSvg<'a> {
+    chart: &'a Chart,
+    width: f64,
+    height: f64,
+    style: String,
+    finding: Vec<(f64, String)>,
+    drawing: String,
+    legend: Vec<(f64, Sample<'a>)>,
+}
+
 impl Chart {
     /// The drawing as an SVG element. `attributes` are more of its attributes, which may name no
     /// text from outside.
     #[must_use]
     pub(crate) fn svg(&self, attributes: &str) -> String {
         let drawing = Drawing { chart: self, frame: Frame::of(self) };
-        let mut svg = format!(
-            "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"{attributes}>\n",
-            drawing.frame.width,
-            drawing.frame.height,
-            escape_html(&self.spoken())
-        );
-        drawing.axes(&mut svg);
-        drawing.data(&mut svg);
-        svg.push_str("</svg>\n");
-        svg
-    }
-
-    /// Height of the lines above the drawing in a file of its own, and of the whole.
-    fn file_heights(&self) -> (f64, f64) {
-        let lines = wrapped(&self.finding, FILE_LETTERS).len() as f64;
-        let head = 30.0 + 14.0 * lines;
-        (head, head + Frame::of(self).height + 15.0 * self.named().count() as f64 + 8.0)
-    }
-
-    /// Series with a name, which a legend shows, with their places.
-    fn named(&self) -> impl Iterator<Item = (usize, &Series)> {
-        self.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty())
-    }
-
-    /// Width and height of the file in pixels.
-    #[must_use]
-    pub fn file_size(&self) -> (u32, u32) {
-        let (_, height) = self.file_heights();
-        ((WIDTH * 2.0) as u32, (height * 2.0).ceil() as u32)
+        let frame = drawing.frame;
+        let (x, y) = (frame.left - MARGIN, frame.top - MARGIN);
+        let width = frame.right - frame.left + 2.0 * MARGIN;
+        let height = frame.bottom - frame.top + 2.0 * MARGIN;
+        let rules = self.rules.iter().enumerate();
+        let rules = rules.flat_map(|(place, rule)| drawing.rule(place, rule)).collect();
+        let series = self.series.iter().enumerate();
+        let series = series.map(|(index, series)| (colour(index), drawing.series(index, series)));
+        let svg = ChartSvg {
+            frame,
+            label: self.spoken(),
+            attributes,
+            scales: drawing.scales(),
+            data: format!(
+                "x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+                 viewBox=\"{x} {y} {width} {height}\""
+            ),
+            layers: [("rules".to_owned(), rules)].into_iter().chain(series).collect(),
+        };
+        svg.to_string()
     }
 
     /// The drawing as a file of its own, with its title, its sentence and its legend.
     #[must_use]
     pub fn svg_file(&self) -> String {
+        let finding = wrap(&self.finding, FILE_LETTERS, FILE_LETTERS);
+        let head = 30.0 + 14.0 * finding.len() as f64;
         let frame = Frame::of(self);
-        let finding = wrapped(&self.finding, FILE_LETTERS);
-        let (head, height) = self.file_heights();
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-             width=\"{}\" height=\"{}\">\n<style>{CHART_STYLE}</style>\n\
-             <path d=\"M0 0H{WIDTH}V{height}H0z\" fill=\"#fff\"/>\n\
-             <text x=\"8\" y=\"18\" style=\"font-weight:600;font-size:13px\">{}</text>\n",
-            WIDTH * 2.0,
-            height * 2.0,
-            escape_html(&self.title)
-        );
-        for (line, text) in finding.iter().enumerate() {
-            let y = 34.0 + 14.0 * line as f64;
-            let _ = writeln!(svg, "<text x=\"8\" y=\"{y}\">{}</text>", escape_html(text));
-        }
+        let end = head + frame.height;
+        let legend = Sample::of(self).into_iter().filter(|sample| !sample.name.is_empty());
+        let legend = legend.enumerate().map(|(line, sample)| (end + 15.0 * line as f64, sample));
+        let legend: Vec<(f64, Sample<'_>)> = legend.collect();
         let place = format!(" x=\"0\" y=\"{head}\" width=\"{WIDTH}\" height=\"{}\"", frame.height);
-        svg.push_str(&self.svg(&place));
-        for (line, (index, series)) in self.named().enumerate() {
-            let y = head + frame.height + 4.0 + 15.0 * line as f64;
-            let mark = mark_at(index, (24.0, y));
-            let (colour, dash) = (colour(index), dash(index));
-            let _ = writeln!(
-                svg,
-                "<g class=\"{colour}\"><path class=\"line d{dash}\" d=\"M8 {y}h32\"/>{mark}\
-                 <text x=\"48\" y=\"{}\">{}</text></g>",
-                y + 4.0,
-                escape_html(&series.name)
-            );
-        }
-        svg.push_str("</svg>\n");
-        svg
+        let file = FileSvg {
+            chart: self,
+            width: WIDTH,
+            height: end + 15.0 * legend.len() as f64 + 8.0,
+            style: file_style(),
+            finding: finding
+                .into_iter()
+                .enumerate()
+                .map(|(line, text)| (34.0 + 14.0 * line as f64, text))
+                .collect(),
+            drawing: self.svg(&place),
+            legend,
+        };
+        crate::page::escape_lines(&file.to_string())
     }
 
     /// Title and finding, for readers who do not see the drawing.
@@ -154,18 +189,17 @@ impl Chart {
     }
 
     /// A point in words: `reads, 64 KiB: 118 MB/s (116 MB/s to 120 MB/s), knee`.
-    pub(crate) fn told(&self, series: &Series, point: &Point) -> String {
-        let (across, value) = if self.is_rows() { (&self.y, &self.x) } else { (&self.x, &self.y) };
-        let (at, of) = if self.is_rows() { (point.y, point.x) } else { (point.x, point.y) };
-        let mut text = format!("{}: {}", across.label(at), value.value(of));
-        if !series.name.is_empty() {
-            text = format!("{}, {text}", series.name);
-        }
+    fn told(&self, series: &Series, point: &Point) -> String {
+        let (across, value) = self.axes();
+        let (at, of) = self.at_and_value(point);
+        let name =
+            if series.name.is_empty() { String::new() } else { format!("{}, ", series.name) };
+        let mut text = format!("{name}{}: {}", across.label(at), value.value(of));
         if let (Some(low), Some(high)) = (point.low, point.high) {
-            let _ = write!(text, " ({} to {})", value.value(low), value.value(high));
+            text += &format!(" ({} to {})", value.value(low), value.value(high));
         }
         if !point.remark.is_empty() {
-            let _ = write!(text, ", {}", point.remark);
+            text += &format!(", {}", point.remark);
         }
         text
     }
@@ -191,230 +225,118 @@ impl Drawing<'_> {
         self.frame.bottom - self.chart.y.share(y) * (self.frame.bottom - self.frame.top)
     }
 
-    fn place(&self, point: &Point) -> (f64, f64) {
-        (self.across(point.x), self.down(point.y))
-    }
-
-    fn axes(&self, svg: &mut String) {
-        let (chart, frame) = (self.chart, &self.frame);
-        let (left, right, top, bottom) = (frame.left, frame.right, frame.top, frame.bottom);
-        svg.push_str("<g class=\"scales\">");
+    fn scales(&self) -> Vec<Shape> {
+        let (chart, Frame { left, right, top, bottom, height, .. }) = (self.chart, self.frame);
+        let mut shapes = Vec::new();
         for &tick in &chart.y.ticks {
             let y = self.down(tick);
             if !chart.is_rows() {
-                let _ = write!(svg, "<path class=\"grid\" d=\"M{left} {y:.1}H{right}\"/>");
+                shapes.push(Shape::path("grid", format!("M{left} {y:.1}H{right}")));
             }
-            let label = chart.y.label(tick);
-            let most = ((LABELS.1 - 8.0) / LETTER) as usize;
-            let short = shortened(&label, most);
-            let (x, y) = (left - 5.0, y + 4.0);
-            let _ = writeln!(
-                svg,
-                "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
-                escape_html(&short)
-            );
+            let label = shortened(&chart.y.label(tick), ((LABELS.1 - 8.0) / LETTER) as usize);
+            shapes.push(Shape::text("", (left - 5.0, y + 4.0), "end", &label));
         }
         for &tick in &chart.x.ticks {
             let x = self.across(tick);
-            let label = chart.x.label(tick);
-            let line = if chart.is_rows() {
-                format!("<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>")
-            } else {
-                format!("<path class=\"axis\" d=\"M{x:.1} {bottom}v4\"/>")
-            };
-            let _ = writeln!(
-                svg,
-                "{line}<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                bottom + 15.0,
-                escape_html(&label)
-            );
+            shapes.push(match chart.is_rows() {
+                true => Shape::path("grid", format!("M{x:.1} {top}V{bottom}")),
+                false => Shape::path("axis", format!("M{x:.1} {bottom}v4")),
+            });
+            shapes.push(Shape::text("", (x, bottom + 15.0), "middle", &chart.x.label(tick)));
         }
-        let _ = writeln!(svg, "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/></g>");
-        let (middle, end) = ((left + right) / 2.0, frame.height - 8.0);
-        let title = escape_html(&chart.x.title);
-        let _ =
-            writeln!(svg, "<text x=\"{middle}\" y=\"{end}\" text-anchor=\"middle\">{title}</text>");
-        if !chart.y.title.is_empty() {
-            let (middle, title) = ((top + bottom) / 2.0, escape_html(&chart.y.title));
-            let _ = writeln!(
-                svg,
-                "<text transform=\"translate(11 {middle}) rotate(-90)\" text-anchor=\"middle\">{title}</text>"
-            );
-        }
+        shapes.push(Shape::path("axis", format!("M{left} {top}V{bottom}H{right}")));
+        let below = ((left + right) / 2.0, height - 8.0);
+        shapes.push(Shape::text("", below, "middle", &chart.x.title));
+        let place = format!("transform=\"translate(11 {}) rotate(-90)\"", (top + bottom) / 2.0);
+        let title = Shape::text("", (0.0, 0.0), "middle", &chart.y.title);
+        shapes.push(Shape { place, ..title });
+        shapes
     }
 
-    fn data(&self, svg: &mut String) {
-        let frame = &self.frame;
-        let (x, y) = (frame.left - MARGIN, frame.top - MARGIN);
-        let (width, height) =
-            (frame.right - frame.left + 2.0 * MARGIN, frame.bottom - frame.top + 2.0 * MARGIN);
-        let _ = writeln!(
-            svg,
-            "<svg class=\"data\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"{x} {y} {width} {height}\">"
-        );
-        for (place, rule) in self.chart.rules.iter().enumerate() {
-            self.rule(svg, place, rule);
-        }
-        for (index, series) in self.chart.series.iter().enumerate() {
-            let _ = write!(svg, "<g class=\"{}\">", colour(index));
-            match series.form {
-                Form::Bars => self.bars(svg, index, series),
-                Form::Trace => {
-                    self.band(svg, series);
-                    self.line(svg, index, series);
-                }
-                Form::Curve => {
-                    self.line(svg, index, series);
-                    self.errors(svg, series, 0.0);
-                    self.marks(svg, index, series);
-                }
-                Form::Marks => {
-                    self.errors(svg, series, 0.0);
-                    self.marks(svg, index, series);
-                }
-            }
-            svg.push_str("</g>\n");
-        }
-        svg.push_str("</svg>\n");
-    }
-
-    fn rule(&self, svg: &mut String, place: usize, rule: &Rule) {
-        let frame = &self.frame;
-        let name = escape_html(&rule.name);
+    fn rule(&self, place: usize, rule: &Rule) -> [Shape; 2] {
+        let Frame { left, right, top, bottom, .. } = self.frame;
         if rule.upright {
-            let (x, top, bottom) = (self.across(rule.at), frame.top, frame.bottom);
+            let x = self.across(rule.at);
             // To the side with more room.
             let (side, anchor) =
-                if x > (frame.left + frame.right) / 2.0 { (-4.0, "end") } else { (4.0, "start") };
-            let _ = writeln!(
-                svg,
-                "<path class=\"half\" d=\"M{x:.1} {top}V{bottom}\"/><text class=\"half\" x=\"{:.1}\" \
-                 y=\"{}\" text-anchor=\"{anchor}\">{name}</text>",
-                x + side,
-                top + 9.0 + 12.0 * place as f64
-            );
+                if x > (left + right) / 2.0 { (-4.0, "end") } else { (4.0, "start") };
+            let at = (x + side, top + 9.0 + 12.0 * place as f64);
+            let line = Shape::path("half", format!("M{x:.1} {top}V{bottom}"));
+            [line, Shape::text("half", at, anchor, &rule.name)]
         } else {
-            let (y, left, right) = (self.down(rule.at), frame.left, frame.right);
+            let y = self.down(rule.at);
             // Two lines may lie near each other: their names stand at either end.
             let (x, anchor) =
                 if place.is_multiple_of(2) { (right - 3.0, "end") } else { (left + 3.0, "start") };
-            let _ = writeln!(
-                svg,
-                "<path class=\"half\" d=\"M{left} {y:.1}H{right}\"/><text class=\"half\" x=\"{x}\" \
-                 y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text>",
-                y - 4.0
-            );
+            let line = Shape::path("half", format!("M{left} {y:.1}H{right}"));
+            [line, Shape::text("half", (x, y - 4.0), anchor, &rule.name)]
         }
     }
 
-    fn line(&self, svg: &mut String, index: usize, series: &Series) {
-        if series.points.len() < 2 {
-            return;
+    fn series(&self, index: usize, series: &Series) -> Vec<Shape> {
+        let mut shapes = Vec::new();
+        if series.form == Form::Trace {
+            shapes.extend(self.band(series));
         }
-        let places = series.points.iter().map(|point| self.place(point));
-        let places: Vec<String> = places.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
-        let _ = write!(svg, "<path class=\"line d{}\" d=\"M{}\"/>", dash(index), places.join("L"));
-    }
-
-    fn band(&self, svg: &mut String, series: &Series) {
-        let ends = |end: fn(&Point) -> Option<f64>| {
-            let ends = series.points.iter().filter(|point| point.low.is_some());
-            let ends = ends.filter_map(move |point| Some((point.x, end(point)?)));
-            ends.map(|(x, y)| format!("{:.1} {:.1}", self.across(x), self.down(y)))
-                .collect::<Vec<_>>()
-        };
-        let (low, mut high) = (ends(|point| point.low), ends(|point| point.high));
-        if low.len() < 2 || high.len() != low.len() {
-            return;
+        if matches!(series.form, Form::Trace | Form::Curve) && series.points.len() > 1 {
+            let line = self.line(series.points.iter().map(|point| (point.x, point.y)));
+            shapes.push(Shape::path(format!("line d{}", dash(index)), format!("M{line}")));
         }
-        high.reverse();
-        let _ = write!(svg, "<path class=\"band\" d=\"M{}L{}z\"/>", low.join("L"), high.join("L"));
-    }
-
-    fn bars(&self, svg: &mut String, index: usize, series: &Series) {
         let (beside, height) = self.chart.bar(index);
-        for point in &series.points {
-            let (x, left) = (self.across(point.x), self.frame.left);
-            let (top, bottom) = (
-                self.down(point.y + beside - height / 2.0),
-                self.down(point.y + beside + height / 2.0),
-            );
-            let told = escape_html(&self.chart.told(series, point));
-            let _ = write!(
-                svg,
-                "<g><path class=\"bar\" d=\"M{left} {top:.1}H{:.1}V{bottom:.1}H{left}z\"/>\
-                 <title>{told}</title></g>",
-                x.max(left)
-            );
+        if series.form == Form::Bars {
+            shapes.extend(series.points.iter().map(|point| {
+                let (x, left) = (self.across(point.x), self.frame.left);
+                let end = |side: f64| self.down(point.y + beside + side * height / 2.0);
+                let path =
+                    format!("M{left} {:.1}H{:.1}V{:.1}H{left}z", end(-1.0), x.max(left), end(1.0));
+                Shape::path("bar", path).tip(self.chart.told(series, point))
+            }));
         }
-        self.errors(svg, series, beside);
+        if series.form != Form::Trace {
+            shapes.extend(self.errors(series, beside));
+        }
+        if matches!(series.form, Form::Curve | Form::Marks) {
+            let tooltips = series.points.len() <= TOOLTIPS_MAX;
+            shapes.extend(series.points.iter().map(|point| {
+                let tip = tooltips.then(|| self.chart.told(series, point));
+                let place = (self.across(point.x), self.down(point.y));
+                mark_at(index, place).tip(tip.unwrap_or_default())
+            }));
+        }
+        shapes
     }
 
-    fn errors(&self, svg: &mut String, series: &Series, beside: f64) {
-        let mut path = String::new();
-        for point in &series.points {
-            let (Some(low), Some(high)) = (point.low, point.high) else { continue };
-            if self.chart.is_rows() {
+    /// Places of values, joined by lines.
+    fn line(&self, values: impl Iterator<Item = (f64, f64)>) -> String {
+        let places = values.map(|(x, y)| format!("{:.1} {:.1}", self.across(x), self.down(y)));
+        places.collect::<Vec<_>>().join("L")
+    }
+
+    fn band(&self, series: &Series) -> Option<Shape> {
+        let ends = series.points.iter();
+        let ends = ends.filter_map(|point| Some((point.x, point.low?, point.high?)));
+        let ends: Vec<(f64, f64, f64)> = ends.collect();
+        let low = self.line(ends.iter().map(|&(x, low, _)| (x, low)));
+        let high = self.line(ends.iter().rev().map(|&(x, _, high)| (x, high)));
+        (ends.len() > 1).then(|| Shape::path("band", format!("M{low}L{high}z")))
+    }
+
+    fn errors(&self, series: &Series, beside: f64) -> Option<Shape> {
+        let bars = series.points.iter().filter_map(|point| {
+            let (low, high) = (point.low?, point.high?);
+            Some(if self.chart.is_rows() {
                 let y = self.down(point.y + beside);
-                let (low, high) = (self.across(low), self.across(high));
-                let _ = write!(
-                    path,
-                    "M{low:.1} {y:.1}H{high:.1}M{low:.1} {:.1}v6M{high:.1} {:.1}v6",
-                    y - 3.0,
-                    y - 3.0
-                );
+                let (low, high, top) = (self.across(low), self.across(high), y - 3.0);
+                format!("M{low:.1} {y:.1}H{high:.1}M{low:.1} {top:.1}v6M{high:.1} {top:.1}v6")
             } else {
                 let x = self.across(point.x);
-                let (low, high) = (self.down(low), self.down(high));
-                let _ = write!(
-                    path,
-                    "M{x:.1} {low:.1}V{high:.1}M{:.1} {low:.1}h5M{:.1} {high:.1}h5",
-                    x - 2.5,
-                    x - 2.5
-                );
-            }
-        }
-        if !path.is_empty() {
-            let _ = write!(svg, "<path class=\"error\" d=\"{path}\"/>");
-        }
+                let (low, high, left) = (self.down(low), self.down(high), x - 2.5);
+                format!("M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h5M{left:.1} {high:.1}h5")
+            })
+        });
+        let path: String = bars.collect();
+        (!path.is_empty()).then(|| Shape::path("error", path))
     }
-
-    fn marks(&self, svg: &mut String, index: usize, series: &Series) {
-        let tooltips = series.points.len() <= TOOLTIPS_MAX;
-        for point in &series.points {
-            let mark = mark_at(index, self.place(point));
-            if tooltips {
-                let told = escape_html(&self.chart.told(series, point));
-                let _ = writeln!(svg, "<g>{mark}<title>{told}</title></g>");
-            } else {
-                svg.push_str(&mark);
-            }
-        }
-    }
-}
-
-/// Text of at most so many letters, with an ellipsis where it is cut.
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Text in lines of at most so many letters, broken at spaces.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -423,10 +345,10 @@ mod tests {
 
     #[test]
     fn axes_carry_their_titles_and_all_text_is_escaped() {
-        for svg in [example().svg(""), example().svg_file()] {
+        for svg in [crate::page::escape_lines(&example().svg("")), example().svg_file()] {
             assert!(svg.contains(">size (KiB)<") && svg.contains(">rate<"), "{svg}");
-            assert!(svg.contains("a&lt;0, 64: 8.70/s (7.83/s to 9.57/s)"), "{svg}");
-            assert!(svg.contains("half &lt;of&gt; it"), "{svg}");
+            assert!(svg.contains("a&#60;0, 64: 8.70/s (7.83/s to 9.57/s)"), "{svg}");
+            assert!(svg.contains("half &#60;of&#62; it"), "{svg}");
             for hostile in ["a<0", "<script", "</script", "<b>", "\u{202e}"] {
                 assert!(!svg.contains(hostile), "{hostile}: {svg}");
             }
@@ -443,7 +365,7 @@ mod tests {
         assert_eq!(svg.matches("class=\"line").count(), 2);
         let svg = rows().svg("");
         assert_eq!(svg.matches("class=\"bar\"").count(), 3);
-        assert!(svg.contains("memory &lt;x&gt;"), "{svg}");
+        assert!(svg.contains("memory &#60;x&#62;"), "{svg}");
     }
 
     #[test]

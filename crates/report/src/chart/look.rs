@@ -6,9 +6,9 @@
 //! lightened until each has a contrast of at least 3 to the page. Rejected: labels at the ends of
 //! curves (they overlap where curves meet, and these do).
 
-use super::Form;
-use crate::html::escape_html;
-use std::fmt::Write;
+use super::draw::Shape;
+use super::{Chart, Form};
+use askama::Template;
 
 /// Colours before they repeat.
 pub(crate) const COLOURS: usize = 6;
@@ -29,12 +29,12 @@ pub(crate) const DASHES: [&str; 5] = ["none", "6 3", "2 2.5", "8 3 2 3", "4 4"];
 pub(crate) const CHART_STYLE: &str = "\
 :root{--page:#fff;--ink:#1a1a1a;--faint:#5c5c5c;--rule:#d4d4d4;--half:#8a6d00;\
 --s0:#0065a3;--s1:#b84a00;--s2:#00795a;--s3:#a04488;--s4:#7a5a00;--s5:#4f4f4f}\
-.c0{--c:var(--s0)}.c1{--c:var(--s1)}.c2{--c:var(--s2)}.c3{--c:var(--s3)}.c4{--c:var(--s4)}.c5{--c:var(--s5)}\
+.c0{color:var(--s0)}.c1{color:var(--s1)}.c2{color:var(--s2)}.c3{color:var(--s3)}.c4{color:var(--s4)}.c5{color:var(--s5)}\
 svg text{fill:var(--ink);font:11px system-ui,sans-serif}\
 .axis{stroke:var(--faint);fill:none}.grid{stroke:var(--rule);fill:none}\
-.line{fill:none;stroke:var(--c);stroke-width:1.6}.error{fill:none;stroke:var(--c);stroke-width:1.1}\
-.mark{fill:var(--c);stroke:var(--c);stroke-width:1}.m4{fill:none;stroke-width:1.8}\
-.band{fill:var(--c);fill-opacity:.2;stroke:none}.bar{fill:var(--c);fill-opacity:.75;stroke:var(--c)}\
+.line{fill:none;stroke:currentColor;stroke-width:1.6}.error{fill:none;stroke:currentColor;stroke-width:1.1}\
+.mark{fill:currentColor;stroke:currentColor;stroke-width:1}.m4{fill:none;stroke-width:1.8}\
+.band{fill:currentColor;fill-opacity:.2;stroke:none}.bar{fill:currentColor;fill-opacity:.75;stroke:currentColor}\
 .half{stroke:var(--half);stroke-width:1.4;stroke-dasharray:7 3;fill:none}\
 svg text.half{stroke:var(--page);stroke-width:3;stroke-dasharray:none;paint-order:stroke;fill:var(--half)}\
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
@@ -55,33 +55,58 @@ pub(crate) fn dash(index: usize) -> usize {
 }
 
 /// A mark at a place.
-pub(crate) fn mark_at(index: usize, (x, y): (f64, f64)) -> String {
+pub(super) fn mark_at(index: usize, (x, y): (f64, f64)) -> Shape {
     let mark = mark(index);
-    format!("<path class=\"mark m{mark}\" d=\"M{x:.1} {y:.1}{}\"/>", MARKS[mark])
+    Shape::path(format!("mark m{mark}"), format!("M{x:.1} {y:.1}{}", MARKS[mark]))
 }
 
-/// A legend of series, as HTML: in the order of the chart, each drawn as in it.
-pub(crate) fn legend<'a>(series: impl Iterator<Item = (&'a str, Form)>) -> String {
-    let mut html = String::from("<ul class=\"legend\">\n");
-    for (index, (name, form)) in series.enumerate() {
-        let colour = colour(index);
-        let line = format!("<path class=\"line d{}\" d=\"M1 6H33\"/>", dash(index));
-        let mark = mark_at(index, (17.0, 6.0));
-        let sample = match form {
-            Form::Curve => line + &mark,
-            Form::Trace => format!("<path class=\"band\" d=\"M1 1H33V11H1z\"/>{line}"),
-            Form::Marks => mark,
-            Form::Bars => "<path class=\"bar\" d=\"M1 2H33V10H1z\"/>".to_owned(),
-        };
-        let _ = writeln!(
-            html,
-            "<li><svg class=\"{colour}\" viewBox=\"0 0 34 12\" aria-hidden=\"true\">{sample}</svg> {}\
-             </li>",
-            escape_html(name)
-        );
+/// [`CHART_STYLE`] with its colours in place of their names, which only browsers resolve: for a file
+/// that any program may draw, always light.
+pub(super) fn file_style() -> String {
+    let (names, rest) = CHART_STYLE.split_once('}').unwrap_or_default();
+    let names = names.trim_start_matches(":root{").split(';');
+    names.filter_map(|name| name.split_once(':')).fold(rest.to_owned(), |style, (name, colour)| {
+        style.replace(&format!("var({name})"), colour)
+    })
+}
+
+/// A series as it stands in a legend: 34 by 12 units, drawn as in the chart.
+pub(super) struct Sample<'a> {
+    pub(super) class: String,
+    pub(super) name: &'a str,
+    pub(super) shapes: Vec<Shape>,
+}
+
+impl<'a> Sample<'a> {
+    /// Of all series of a chart, in order.
+    pub(super) fn of(chart: &'a Chart) -> Vec<Self> {
+        let samples = chart.series.iter().enumerate().map(|(index, series)| {
+            let line = || Shape::path(format!("line d{}", dash(index)), "M1 6H33".to_owned());
+            let mark = || mark_at(index, (17.0, 6.0));
+            let area = |class, d: &str| Shape::path(class, d.to_owned());
+            let shapes = match series.form {
+                Form::Curve => vec![line(), mark()],
+                Form::Trace => vec![area("band", "M1 1H33V11H1z"), line()],
+                Form::Marks => vec![mark()],
+                Form::Bars => vec![area("bar", "M1 2H33V10H1z")],
+            };
+            Self { class: colour(index), name: &series.name, shapes }
+        });
+        samples.collect()
     }
-    html.push_str("</ul>\n");
-    html
+}
+
+#[derive(Template)]
+#[template(path = "legend.html")]
+struct Legend<'a> {
+    samples: Vec<Sample<'a>>,
+}
+
+impl Chart {
+    /// The legend of its series, as HTML.
+    pub(crate) fn legend(&self) -> String {
+        Legend { samples: Sample::of(self) }.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -99,8 +124,14 @@ mod tests {
 
     #[test]
     fn a_legend_shows_each_series_as_it_is_drawn_and_escapes_its_name() {
-        let html = legend([("a<b", Form::Curve), ("c", Form::Bars)].into_iter());
-        assert_eq!(html.matches("<li>").count(), 2);
-        assert!(html.contains("a&lt;b") && html.contains("class=\"bar\""), "{html}");
+        let html = crate::chart::tests::example().legend();
+        assert_eq!(html.matches("<li>").count(), 3);
+        assert!(html.contains("a&#60;0") && html.contains("class=\"band\""), "{html}");
+    }
+
+    #[test]
+    fn the_style_of_a_file_names_no_variable() {
+        let style = file_style();
+        assert!(!style.contains("var(") && style.contains(".c0{color:#0065a3}"), "{style}");
     }
 }

@@ -18,7 +18,7 @@ mod look;
 pub use axis::Axis;
 
 pub(crate) use data::CSV_HEADER;
-pub(crate) use look::{CHART_STYLE, COLOURS, DASHES, MARKS, legend};
+pub(crate) use look::{CHART_STYLE, COLOURS, DASHES, MARKS};
 
 /// One value with its interval.
 #[derive(Clone, Debug, PartialEq)]
