@@ -3,19 +3,18 @@
 //! On a terminal a screen; anywhere else, or asked for by `--once`, `--count` or `--json`, a line per
 //! device and interval. Both show the same rows.
 
-mod feed;
+mod events;
 mod judge;
-mod keys;
 mod lines;
 mod screen;
-mod terminal;
 
 use crate::observing::ObservingArgs;
 use crate::output::Verdict;
 use crate::profiles;
 use crate::store_args::StoreArgs;
 use ::diagnose::FittedProfile;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use report::SortBy;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,8 +32,8 @@ pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
     /// By what the screen sorts the devices.
-    #[arg(long, value_enum, default_value_t = SortArg::Concurrency)]
-    pub(crate) sort: SortArg,
+    #[arg(long, default_value = SortBy::default().name(), value_parser = sort_parser())]
+    pub(crate) sort: SortBy,
     /// Hold the devices against this profile [default: the one that fits each best].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
@@ -52,43 +51,16 @@ pub(crate) struct WatchArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-/// The figures to sort by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SortArg {
-    /// Mean requests in progress.
-    Concurrency,
-    /// Requests per second.
-    Rate,
-    /// Bytes per second.
-    Throughput,
-    /// Response time.
-    Response,
-    /// Utilization.
-    Busy,
-    /// Rate against the most that the profile promises.
-    Saturation,
-    /// Name.
-    Name,
-}
-
-impl From<SortArg> for SortBy {
-    fn from(sort: SortArg) -> Self {
-        match sort {
-            SortArg::Concurrency => Self::Concurrency,
-            SortArg::Rate => Self::Rate,
-            SortArg::Throughput => Self::Throughput,
-            SortArg::Response => Self::Response,
-            SortArg::Busy => Self::Busy,
-            SortArg::Saturation => Self::Saturation,
-            SortArg::Name => Self::Name,
-        }
-    }
+fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
+    let of = |name: String| SortBy::ALL.into_iter().find(|sort| sort.name() == name);
+    PossibleValuesParser::new(SortBy::ALL.map(SortBy::name))
+        .map(move |name| of(name).unwrap_or_default())
 }
 
 /// Shows it, on a screen or in lines.
 pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let lines = arguments.once || arguments.count.is_some() || arguments.json;
-    if lines || !terminal::Terminal::is_there() {
+    if lines || !screen::terminal_is_there() {
         lines::run(arguments, stop)
     } else {
         screen::run(arguments, stop)

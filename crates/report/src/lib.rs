@@ -78,8 +78,8 @@ pub use trial::trial;
 pub use validation::{predicted, validation};
 pub use view::{csv, csv_header, findings_text, markdown, terminal};
 pub use watch::{
-    PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchData, WatchRow, WatchVerdict, WatchView,
-    watch_header, watch_line, watch_order, watch_screen,
+    PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchColumn, WatchData, WatchRow, WatchVerdict,
+    WatchView, watch_header, watch_line, watch_order, watch_screen,
 };
 pub use whatif::whatif;
 pub use zones::zones;

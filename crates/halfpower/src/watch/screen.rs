@@ -1,25 +1,25 @@
-//! The live screen's loop: keys, signals and samples in; drawn lines out.
+//! The live screen's loop: keys, signals and samples in; a drawn screen out.
 //!
-//! Everything that can happen arrives at one `poll`: the keyboard, a socket into which signals
-//! write, and the bell of the sampler. What is drawn is a pure function of the data and of the view
-//! (`report::watch_screen`), so this file holds no layout.
+//! What is drawn is a pure function of the data and of the view (`report::watch_screen`), so this
+//! file holds no layout. The terminal is given back on every way out: at the end, before the program
+//! stops for Ctrl-Z, and in the panic hook before the message is printed (`ratatui::try_init`).
+//! Signals only wake the loop, which then ends in the ordinary way. After SIGKILL `reset` helps.
 
-use super::feed::{Feed, Order};
+use super::events::{Event, Events, Order};
 use super::judge::Judge;
-use super::keys::{Key, keys};
-use super::terminal::Terminal;
 use super::{WatchArgs, profiles};
 use crate::failure::Interruption;
 use crate::output::{self, Verdict};
 use crate::recording::Recording;
 use anyhow::{Context, anyhow};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 use record::Nanos;
 use report::{WatchData, WatchView, watch_order, watch_screen};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
-use std::io::Read;
-use std::os::unix::net::UnixStream;
+use signal_hook::consts::{SIGCONT, SIGTSTP};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,9 +41,9 @@ enum Next {
 struct Screen<'a> {
     arguments: &'a WatchArgs,
     judge: Judge,
-    feed: Feed,
+    events: Events,
     view: WatchView,
-    /// What is drawn; stands still while paused.
+    /// What is drawn; not updated while paused.
     data: WatchData,
     interval: Nanos,
     all: bool,
@@ -60,13 +60,12 @@ pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Resu
     let (profiles, chosen) = profiles(arguments)?;
     let judge = Judge::new(&arguments.observing, profiles, chosen, source.sampler.host());
     let interval = arguments.observing.interval;
-    let feed = Feed::start(source, interval)?;
-    let signals = Signals::listen()?;
+    let events = Events::start(source, interval)?;
     let mut screen = Screen {
         arguments,
         judge,
-        feed,
-        view: WatchView { sort: arguments.sort.into(), ..WatchView::default() },
+        events,
+        view: WatchView { sort: arguments.sort, ..WatchView::default() },
         data: WatchData::default(),
         interval,
         all: arguments.observing.all,
@@ -75,9 +74,12 @@ pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Resu
         recorded: Vec::new(),
     };
     screen.view.remark = Some("the first figures come after one interval".to_owned());
-    let mut terminal = Terminal::take()?;
-    let ended = screen.go(&mut terminal, signals, stop);
+    let mut terminal = ratatui::try_init().context("cannot take the terminal")?;
+    let listening = screen.events.listen_for_keys();
+    let ended = listening.and_then(|()| screen.go(&mut terminal, stop));
+    // Shows the cursor again.
     drop(terminal);
+    ratatui::restore();
     // The terminal is the shell's again: now there can be words on it.
     let saved = screen.end_recording();
     for id in &screen.recorded {
@@ -92,39 +94,50 @@ pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Resu
 }
 
 impl Screen<'_> {
-    fn go(
-        &mut self,
-        terminal: &mut Terminal,
-        mut signals: Signals,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<()> {
-        while !stop.load(Ordering::Relaxed) {
-            self.refresh(terminal.size().0);
+    fn go(&mut self, terminal: &mut DefaultTerminal, stop: &AtomicBool) -> anyhow::Result<()> {
+        let mut next = Next::Stay;
+        while next != Next::Quit && !stop.load(Ordering::Relaxed) {
+            let cannot = "cannot write to the terminal";
+            self.refresh(terminal.size().context(cannot)?.width.into());
             let color = output::style().color;
-            terminal.draw(watch_screen(&self.data, &self.view, terminal.size(), color))?;
-            let woken = wait(&signals.wake, &self.feed)?;
-            if woken.signal {
-                signals.drain();
-                if signals.taken(&signals.suspend) {
-                    suspend(terminal)?;
-                }
-                if signals.taken(&signals.resize) {
-                    terminal.resized();
-                }
-            }
-            if woken.sample {
-                self.samples()?;
-            }
-            if woken.keyboard {
-                match self.keyboard()? {
-                    Next::Stay => {}
-                    Next::Quit => return Ok(()),
-                    Next::Suspend => suspend(terminal)?,
-                    Next::Redraw => terminal.resized(),
-                }
+            let draw = |frame: &mut ratatui::Frame<'_>| {
+                let area = frame.area();
+                watch_screen(&self.data, &self.view, color, area, frame.buffer_mut());
+            };
+            terminal.draw(draw).context(cannot)?;
+            let event = self.events.happened.recv().context("nothing can happen any more")?;
+            next = self.event(event)?;
+            match next {
+                Next::Stay | Next::Quit => {}
+                Next::Suspend => suspend(terminal)?,
+                Next::Redraw => terminal.clear().context(cannot)?,
             }
         }
         Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> anyhow::Result<Next> {
+        match event {
+            Event::Key(key) => return self.key(key),
+            Event::Signal(SIGTSTP) => return Ok(Next::Suspend),
+            Event::Signal(SIGCONT) | Event::Resized => return Ok(Next::Redraw),
+            Event::Signal(_) => {}
+            Event::Sample(sample) => {
+                let sample = sample?;
+                if let Some(recording) = &mut self.recording {
+                    recording.add(&sample)?;
+                }
+                self.judge.add(sample);
+                if std::mem::take(&mut self.waiting) {
+                    self.view.remark = None;
+                }
+            }
+            Event::NoKeyboard(error) => {
+                return Err(error).context("cannot read from the terminal");
+            }
+            Event::SamplerEnded => return Err(anyhow!("the sampler ended unexpectedly")),
+        }
+        Ok(Next::Stay)
     }
 
     /// Brings what is drawn up to date.
@@ -142,70 +155,36 @@ impl Screen<'_> {
         self.view.recording = self.recording.as_ref().map(seconds);
     }
 
-    /// Takes in what the sampler sent.
-    fn samples(&mut self) -> anyhow::Result<()> {
-        let mut buffer = [0; 64];
-        let rung = self.feed.bell.read(&mut buffer).context("the sampler's pipe broke")?;
-        for tick in self.feed.take()? {
-            if let Some(recording) = &mut self.recording {
-                recording.add(&tick)?;
-            }
-            self.judge.add(tick);
-            if std::mem::take(&mut self.waiting) {
-                self.view.remark = None;
-            }
-        }
-        if rung == 0 {
-            return Err(anyhow!("the sampler ended unexpectedly"));
-        }
-        Ok(())
-    }
-
-    fn keyboard(&mut self) -> anyhow::Result<Next> {
-        let mut buffer = [0; 256];
-        let count = match rustix::io::read(std::io::stdin(), &mut buffer) {
-            Ok(0) => return Err(anyhow!("the terminal is gone")),
-            Ok(count) => count,
-            Err(Errno::INTR | Errno::AGAIN) => return Ok(Next::Stay),
-            Err(error) => return Err(error).context("cannot read from the terminal"),
-        };
-        for key in keys(&buffer[..count]) {
-            let next = self.key(key)?;
-            if next != Next::Stay {
-                return Ok(next);
-            }
-        }
-        Ok(Next::Stay)
-    }
-
-    fn key(&mut self, key: Key) -> anyhow::Result<Next> {
+    fn key(&mut self, key: KeyEvent) -> anyhow::Result<Next> {
         self.view.remark = None;
-        match key {
-            Key::Letter('q') | Key::Interrupt => return Ok(Next::Quit),
-            Key::Suspend => return Ok(Next::Suspend),
-            Key::Up | Key::Letter('k') => self.pick(|at, _| at.saturating_sub(1)),
-            Key::Down | Key::Letter('j') => self.pick(|at, _| at + 1),
-            Key::PageUp => self.pick(|at, _| at.saturating_sub(PAGE)),
-            Key::PageDown => self.pick(|at, _| at + PAGE),
-            Key::Home => self.pick(|_, _| 0),
-            Key::End => self.pick(|_, last| last),
-            Key::Enter => self.view.detail = !self.view.detail,
-            Key::Escape => (self.view.detail, self.view.help) = (false, false),
-            Key::Letter('h' | '?') => self.view.help = !self.view.help,
-            Key::Letter('s') => self.view.sort = self.view.sort.next(),
-            Key::Letter('S') => self.view.reversed = !self.view.reversed,
-            Key::Letter('p' | ' ') => self.view.paused = !self.view.paused,
-            Key::Letter('r') => self.record()?,
-            Key::Letter('a') => {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return Ok(Next::Quit),
+            KeyCode::Char('z') if control => return Ok(Next::Suspend),
+            KeyCode::Char('l') if control => return Ok(Next::Redraw),
+            KeyCode::Char('q') => return Ok(Next::Quit),
+            KeyCode::Up | KeyCode::Char('k') => self.pick(|at, _| at.saturating_sub(1)),
+            KeyCode::Down | KeyCode::Char('j') => self.pick(|at, _| at + 1),
+            KeyCode::PageUp => self.pick(|at, _| at.saturating_sub(PAGE)),
+            KeyCode::PageDown => self.pick(|at, _| at + PAGE),
+            KeyCode::Home => self.pick(|_, _| 0),
+            KeyCode::End => self.pick(|_, last| last),
+            KeyCode::Enter => self.view.detail = !self.view.detail,
+            KeyCode::Esc => (self.view.detail, self.view.help) = (false, false),
+            KeyCode::Char('h' | '?') => self.view.help = !self.view.help,
+            KeyCode::Char('s') => self.view.sort = self.view.sort.next(),
+            KeyCode::Char('S') => self.view.reversed = !self.view.reversed,
+            KeyCode::Char('p' | ' ') => self.view.paused = !self.view.paused,
+            KeyCode::Char('r') => self.record()?,
+            KeyCode::Char('a') => {
                 self.all = !self.all;
-                self.feed.order(Order::All(self.all));
+                self.events.order(Order::All(self.all));
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
                 self.remark(format!("{what}, from the next interval on"));
             }
-            Key::Letter('+') => self.lengthen(|known, now| known > now, true),
-            Key::Letter('-') => self.lengthen(|known, now| known < now, false),
-            Key::Redraw => return Ok(Next::Redraw),
-            Key::Letter(_) => {}
+            KeyCode::Char('+') => self.lengthen(|known, now| known > now, true),
+            KeyCode::Char('-') => self.lengthen(|known, now| known < now, false),
+            _ => {}
         }
         Ok(Next::Stay)
     }
@@ -239,7 +218,7 @@ impl Screen<'_> {
             return self.remark("there is no such interval".to_owned());
         };
         self.interval = Nanos(length);
-        self.feed.order(Order::Interval(self.interval));
+        self.events.order(Order::Interval(self.interval));
     }
 
     /// Begins or ends a recording.
@@ -273,66 +252,20 @@ impl Screen<'_> {
     }
 }
 
+/// Whether there is a terminal to show a screen on and to read keys from.
+pub(super) fn terminal_is_there() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
+}
+
 /// Stops the program as Ctrl-Z does, with the terminal in order meanwhile.
-fn suspend(terminal: &mut Terminal) -> anyhow::Result<()> {
-    terminal.release();
+fn suspend(terminal: &mut DefaultTerminal) -> anyhow::Result<()> {
+    let cannot = "cannot take the terminal again";
+    terminal.show_cursor().context(cannot)?;
+    ratatui::restore();
     signal_hook::low_level::raise(signal_hook::consts::SIGSTOP).context("cannot stop")?;
-    terminal.resume()
-}
-
-/// What woke the loop.
-struct Woken {
-    keyboard: bool,
-    signal: bool,
-    sample: bool,
-}
-
-fn wait(wake: &UnixStream, feed: &Feed) -> anyhow::Result<Woken> {
-    let stdin = std::io::stdin();
-    let mut places = [
-        PollFd::new(&stdin, PollFlags::IN),
-        PollFd::new(wake, PollFlags::IN),
-        PollFd::new(&feed.bell, PollFlags::IN),
-    ];
-    match poll(&mut places, None) {
-        Ok(_) => {}
-        Err(Errno::INTR) => return Ok(Woken { keyboard: false, signal: true, sample: false }),
-        Err(error) => return Err(error).context("cannot wait for the keyboard"),
-    }
-    let [keyboard, signal, sample] = places.map(|place| !place.revents().is_empty());
-    Ok(Woken { keyboard, signal, sample })
-}
-
-/// The signals that a screen hears: they set flags and wake it.
-struct Signals {
-    wake: UnixStream,
-    resize: Arc<AtomicBool>,
-    suspend: Arc<AtomicBool>,
-}
-
-impl Signals {
-    fn listen() -> anyhow::Result<Self> {
-        let (wake, from_signals) = UnixStream::pair()?;
-        wake.set_nonblocking(true)?;
-        let (resize, suspend) = (Arc::new(AtomicBool::new(false)), Arc::default());
-        let cannot = "cannot listen for signals";
-        for (signal, flag) in [(SIGWINCH, &resize), (SIGCONT, &resize), (SIGTSTP, &suspend)] {
-            signal_hook::flag::register(signal, Arc::clone(flag)).context(cannot)?;
-        }
-        for signal in [SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP] {
-            let end = from_signals.try_clone()?;
-            signal_hook::low_level::pipe::register(signal, end).context(cannot)?;
-        }
-        Ok(Self { wake, resize, suspend })
-    }
-
-    /// Takes the bytes that signals wrote.
-    fn drain(&mut self) {
-        let mut buffer = [0; 64];
-        while self.wake.read(&mut buffer).is_ok_and(|count| count == buffer.len()) {}
-    }
-
-    fn taken(&self, flag: &AtomicBool) -> bool {
-        flag.swap(false, Ordering::Relaxed)
-    }
+    enable_raw_mode().context(cannot)?;
+    execute!(std::io::stdout(), EnterAlternateScreen).context(cannot)?;
+    terminal.hide_cursor().context(cannot)?;
+    terminal.clear().context(cannot)
 }

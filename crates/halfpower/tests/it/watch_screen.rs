@@ -35,7 +35,9 @@ impl Session {
         let path = name.to_str().unwrap();
         let terminal: OwnedFd = File::options().read(true).write(true).open(path).unwrap().into();
         resize(&terminal, columns, rows);
-        let mut command = program();
+        // Its own session: the size and the signals are those of this terminal.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(program().get_program());
         command.env("TERM", "xterm-256color").args(words.split_whitespace());
         let end = || terminal.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
@@ -164,11 +166,11 @@ fn keys_show_help_detail_and_another_order() {
     session.press("h");
     session.wait_for("read/s");
     session.press("s");
-    session.wait_for("sorted by rate");
+    session.wait_for("sorted by iops");
     session.press("p");
-    session.wait_for("STANDING STILL");
+    session.wait_for("PAUSED");
     session.press("p\x1b[B\x1b[A\r");
-    session.wait_for("known to");
+    session.wait_for("resolution");
     session.press("\x1b");
     session.wait_for("read/s");
     session.press("+");

@@ -4,9 +4,11 @@
 //! decide what 80 columns keep: who, how much, how long and why it takes that long, how full. The
 //! rest is one key away.
 
+use super::pane::span;
 use super::{WatchRow, words};
 use crate::number;
-use crate::page::Tone;
+use crate::page::{Tone, shortened};
+use ratatui::text::Line;
 use record::{Figure, Interval, Verdict, format_bytes};
 
 /// Saturation from which a rate is marked.
@@ -33,39 +35,38 @@ pub(super) enum Entry {
 
 impl Column {
     /// The title, on the side where the entries are.
-    pub(super) fn heading(&self, width: usize) -> String {
-        match self.entry {
-            Entry::Text(_) => format!("{:<width$}", self.title),
-            _ => format!("{:>width$}", self.title),
-        }
+    pub(super) fn heading(&self) -> Line<'static> {
+        let title = Line::from(self.title);
+        if matches!(self.entry, Entry::Text(_)) { title } else { title.right_aligned() }
     }
 
-    /// What stands there for a device: text and tone, not yet padded.
-    pub(super) fn entry(&self, row: &WatchRow, width: usize) -> (String, Tone, bool) {
+    /// What stands there for a device.
+    pub(super) fn cell(&self, row: &WatchRow, width: usize) -> Line<'static> {
         let known = |text: Option<String>| text.unwrap_or_else(|| number::NONE.to_owned());
-        match self.entry {
-            Entry::Figure(of) => (known(of(row)), Tone::Plain, true),
-            Entry::Toned(of) => {
-                let (text, tone) = of(row).unwrap_or((number::NONE.to_owned(), Tone::Plain));
-                (text, tone, true)
+        let (text, tone) = match self.entry {
+            Entry::Figure(of) => (known(of(row)), Tone::Plain),
+            Entry::Toned(of) => of(row).unwrap_or((number::NONE.to_owned(), Tone::Plain)),
+            Entry::Text(of) => {
+                let text = shortened(&crate::escape(&of(row, width)), width);
+                return Line::from(text);
             }
-            Entry::Text(of) => (of(row, width), Tone::Plain, false),
-        }
+        };
+        Line::from(span(text, tone)).right_aligned()
     }
 }
 
 /// What the figures mean, for the help: a line each, so that all of it fits 80 by 24.
 pub(super) const MEANINGS: [(&str, &str); 10] = [
-    ("read/s, write/s", "requests completed per second, after merging"),
+    ("read/s, write/s", "IOPS: requests completed per second, after merging"),
     ("bytes/s", "throughput of both, in powers of 1000"),
-    ("response", "mean time of a request, from start to end in the block layer"),
+    ("latency", "mean time of a request, from start to end in the block layer"),
     ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
-    ("expect", "response time that the profile promises at this L"),
-    ("L", "mean requests in progress"),
-    ("busy", "share of time with any; 100 % is not full; ? badly kept"),
-    ("sat", "saturation: rate over the most of this mix, by the profile"),
-    ("past", "response times of the last intervals, on a scale of its own"),
-    ("verdict", "what is the matter, over half a minute; ? open to doubt"),
+    ("expect", "latency that the profile predicts at this queue depth"),
+    ("QD", "queue depth: mean requests in flight"),
+    ("busy", "share of time with any; 100 % is not full; ? unreliable counter"),
+    ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
+    ("history", "latency of the last intervals, on a scale of its own"),
+    ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
 ];
 
 /// All columns, in their order.
@@ -78,17 +79,17 @@ pub(super) const COLUMNS: [Column; 20] = [
     figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, size)),
     figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, size)),
     figure("merged/s", 8, 12, |row| op(row, |i| i.all.merged_per_s, number::count)),
-    toned("response", 8, 0, latency),
+    toned("latency", 8, 0, latency),
     figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
     figure("+queue", 8, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
     figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected_ns.value))),
-    figure("r resp", 8, 10, |row| op(row, |i| i.read.latency_ns, number::time)),
-    figure("w resp", 8, 10, |row| op(row, |i| i.write.latency_ns, number::time)),
-    figure("L", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),
-    figure("in fl", 5, 11, |row| op(row, |i| i.in_flight, number::count)),
+    figure("r lat", 8, 10, |row| op(row, |i| i.read.latency_ns, number::time)),
+    figure("w lat", 8, 10, |row| op(row, |i| i.write.latency_ns, number::time)),
+    figure("QD", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),
+    figure("QD now", 6, 11, |row| op(row, |i| i.in_flight, number::count)),
     figure("busy", 5, 1, busy),
     toned("sat", 4, 0, saturation),
-    text("past", 16, 7, words::past),
+    text("history", 16, 7, words::past),
     text("verdict", 14, 6, |row, _| words::verdict(row)),
 ];
 

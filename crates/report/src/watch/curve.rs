@@ -7,10 +7,11 @@
 //! the depths of which they showed as many.
 
 use super::WatchRow;
-use super::canvas::Canvas;
 use super::columns::size;
+use super::pane::{Pane, span};
 use crate::number;
-use crate::page::{Span, Tone};
+use crate::page::Tone;
+use ratatui::text::Span;
 use record::{Arrival, CacheMode, Cell, DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
 /// Columns of the widest bar.
@@ -26,34 +27,34 @@ pub(super) fn height(row: &WatchRow, profile: &Profile) -> usize {
 }
 
 /// Prints it.
-pub(super) fn print(screen: &mut Canvas, row: &WatchRow, profile: &Profile) {
+pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
     let Some(curve) = curve_of(row, profile) else { return };
     let here = here(row);
-    screen.line(caption(row, curve, here.is_some()));
-    screen.line(vec![Span::new("     depth       rate   response", Tone::Faint)]);
+    pane.line(caption(row, curve, here.is_some()));
+    pane.line(vec![span("        QD       IOPS    latency", Tone::Faint)]);
     let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
     let most = here.map_or(most, |here| most.max(here.rate));
-    let room = screen.width().saturating_sub(FIGURES + 16).min(LONGEST_BAR);
+    let room = pane.width.saturating_sub(FIGURES + 16).min(LONGEST_BAR);
     let line = |at: String, rate: f64, latency: String, tone: Tone, mark: &str| {
         let bar = "█".repeat((rate / most.max(1e-9) * room as f64).round() as usize);
         let lead = if mark.is_empty() { "  " } else { "→ " };
         let figures = format!("{lead}{at:>8} {:>10} {latency:>10}  ", number::per_second(rate));
-        vec![Span::new(figures, tone), Span::new(format!("{bar}{mark}"), tone)]
+        vec![span(figures, tone), span(format!("{bar}{mark}"), tone)]
     };
     let mut waiting = here;
     for point in &curve.points {
         let share = share_of(profile, curve, point.depth);
         let shown = f64::from(point.depth) * share;
         if let Some(here) = waiting.filter(|here| here.depth < shown) {
-            screen.line(here.line(&line));
+            pane.line(here.line(&line));
             waiting = None;
         }
         let latency = number::time(point.latency_ns.value * share);
         let depth = point.depth.to_string();
-        screen.line(line(depth, point.iops.value, latency, Tone::Plain, ""));
+        pane.line(line(depth, point.iops.value, latency, Tone::Plain, ""));
     }
     if let Some(here) = waiting {
-        screen.line(here.line(&line));
+        pane.line(here.line(&line));
     }
 }
 
@@ -73,7 +74,7 @@ fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
 }
 
 /// A line of the table from depth, rate, response time, tone and remark.
-type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span> + 'a;
+type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span<'static>> + 'a;
 
 /// Where the load is.
 #[derive(Clone, Copy)]
@@ -84,9 +85,9 @@ struct CurrentLoad {
 }
 
 impl CurrentLoad {
-    fn line(self, line: &LineOf<'_>) -> Vec<Span> {
+    fn line(self, line: &LineOf<'_>) -> Vec<Span<'static>> {
         let latency = number::time(self.latency_ns);
-        line(number::digits(self.depth), self.rate, latency, Tone::Strong, " you are here")
+        line(number::digits(self.depth), self.rate, latency, Tone::Strong, " now")
     }
 }
 
@@ -118,23 +119,29 @@ fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> 
     curves().find(|curve| curve.op == op).or_else(|| curves().next())
 }
 
-fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
+fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span<'static>> {
     let bytes = row.interval.as_ref().and_then(|interval| interval.all.request_bytes);
     let ratio = bytes.map(|bytes| bytes.value / curve.bs_bytes as f64);
     let other = ratio.filter(|ratio| *ratio > SAME_SIZE || *ratio < 1.0 / SAME_SIZE);
     let remark = match (other.and(bytes), load) {
         (Some(bytes), _) => {
-            format!("; the load's requests are of {}, so it lies off the curve", size(bytes.value))
+            format!(
+                "; this load's requests are of {}: not comparable with the curve",
+                size(bytes.value)
+            )
         }
         (None, true) => String::new(),
         (None, false) => "; no load now".to_owned(),
     };
     vec![
-        Span::new("  Depth curve", Tone::Strong),
-        Span::plain(format!(
-            " of the profile: random {}s of {}{remark}",
-            curve.op.name(),
-            format_bytes(curve.bs_bytes)
-        )),
+        span("  Depth curve", Tone::Strong),
+        span(
+            format!(
+                " of the profile: random {}s of {}{remark}",
+                curve.op.name(),
+                format_bytes(curve.bs_bytes)
+            ),
+            Tone::Plain,
+        ),
     ]
 }

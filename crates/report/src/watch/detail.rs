@@ -5,12 +5,14 @@
 //! one above the other, each with its name, because they disagree on parallel devices and a reader
 //! who sees only one takes it for the truth.
 
-use super::canvas::Canvas;
 use super::columns::size;
+use super::pane::{Pane, span};
 use super::{WatchData, WatchRow, curve, words};
 use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
-use crate::page::{Span, Tone};
+use crate::page::Tone;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
 use record::{Calibrated, Confidence, Interval, OpInterval, Traced, TracedOp, format_bytes};
 
 /// Columns of the labels.
@@ -18,43 +20,46 @@ const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
 const SCALE: usize = 36;
 
-/// Prints the device; `whole` is with all that is known of it.
-pub(super) fn print(screen: &mut Canvas, data: &WatchData, row: &WatchRow, whole: bool) {
-    title(screen, row);
-    verdict(screen, row);
+/// The device; `whole` is with all that is known of it.
+pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) -> Pane {
+    let mut built = Pane::new(area);
+    let pane = &mut built;
+    title(pane, row);
+    verdict(pane, row);
     if let Some(interval) = &row.interval {
-        split(screen, row, interval);
+        split(pane, row, interval);
         if whole {
-            operations(screen, interval);
+            operations(pane, interval);
         } else {
-            sizes(screen, interval);
+            sizes(pane, interval);
         }
     }
-    past(screen, row);
+    past(pane, row);
     if let Some(profile) = &data.profile
-        && screen.left() > curve::height(row, profile)
+        && pane.left() > curve::height(row, profile)
     {
-        screen.blank();
-        curve::print(screen, row, profile);
+        pane.blank();
+        curve::print(pane, row, profile);
     }
     if whole {
         if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_ref()) {
-            screen.blank();
-            tracer(screen, traced);
+            pane.blank();
+            tracer(pane, traced);
         }
-        facts(screen, row);
+        facts(pane, row);
         for note in &data.notes {
-            screen.hanging(vec![label("note")], note, Tone::Faint);
+            pane.hanging(vec![label("note")], note, Tone::Faint);
         }
     }
+    built
 }
 
-fn label(text: &str) -> Span {
-    Span::new(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
+fn label(text: &str) -> Span<'static> {
+    span(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
 }
 
 /// Name, what it is, and its profile.
-fn title(screen: &mut Canvas, row: &WatchRow) {
+fn title(pane: &mut Pane, row: &WatchRow) {
     let device = &row.device;
     let mut what: Vec<String> = Vec::new();
     if let Some(facts) = &device.facts {
@@ -69,11 +74,11 @@ fn title(screen: &mut Canvas, row: &WatchRow) {
     }
     what.extend(row.profile.iter().map(|profile| format!("profile {profile}")));
     let what = if what.is_empty() { String::new() } else { format!("  {}", what.join("; ")) };
-    screen.line(vec![Span::new(&device.name, Tone::Strong), Span::plain(what)]);
+    pane.line(vec![span(&device.name, Tone::Strong), span(what, Tone::Plain)]);
 }
 
 /// What is the matter; or what a profile would add, where there is none.
-fn verdict(screen: &mut Canvas, row: &WatchRow) {
+fn verdict(pane: &mut Pane, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let sure = match verdict.confidence {
             Confidence::Certain => "",
@@ -81,20 +86,20 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
             Confidence::Possible => " (possible)",
         };
         let name = verdict_words(verdict.verdict);
-        let lead = vec![Span::new(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
+        let lead = vec![span(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
-        if indent + 40 <= screen.width() {
-            screen.hanging(lead, &verdict.claim, Tone::Plain);
+        if indent + 40 <= pane.width {
+            pane.hanging(lead, &verdict.claim, Tone::Plain);
         } else {
-            screen.line(lead);
-            screen.hanging(vec![Span::plain("  ")], &verdict.claim, Tone::Plain);
+            pane.line(lead);
+            pane.hanging(vec![span("  ", Tone::Plain)], &verdict.claim, Tone::Plain);
         }
         for alternative in &verdict.alternatives {
-            screen.hanging(vec![label("or else")], alternative, Tone::Plain);
+            pane.hanging(vec![label("or else")], alternative, Tone::Plain);
         }
         for advice in verdict.advice.iter().take(2) {
-            screen.hanging(vec![label("try")], advice, Tone::Plain);
+            pane.hanging(vec![label("try")], advice, Tone::Plain);
         }
     }
     if row.profile.is_none() {
@@ -104,24 +109,24 @@ fn verdict(screen: &mut Canvas, row: &WatchRow) {
              {}",
             row.device.name, row.profile_command
         );
-        screen.hanging(vec![Span::plain("  ")], &text, Tone::Faint);
+        pane.hanging(vec![span("  ", Tone::Plain)], &text, Tone::Faint);
     }
 }
 
 /// The response time, split in both ways.
-fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
+fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
     let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
-            "the kernel keeps no counters for it"
+            "the kernel keeps no counters for this device"
         } else {
             "no requests in this interval"
         };
-        return screen.line(vec![label("response"), Span::plain(text)]);
+        return pane.line(vec![label("latency"), span(text, Tone::Plain)]);
     };
     let mut lines: Vec<String> = Vec::new();
     if let Some(split) = row.calibrated {
         lines.push(format!(
-            "{} alone + {} queued, by the profile",
+            "{} at QD1 + {} queued, by the profile",
             number::time(split.unloaded_ns.min(latency.value)),
             number::time(split.queue_ns)
         ));
@@ -138,22 +143,22 @@ fn split(screen: &mut Canvas, row: &WatchRow, interval: &Interval) {
     let total = number::time(latency.value);
     let blank = " ".repeat(total.chars().count());
     if lines.is_empty() {
-        lines.push("not split: too little busy time is known".to_owned());
+        lines.push("not split: too little busy time was counted".to_owned());
     }
     for (index, line) in lines.iter().enumerate() {
-        let (name, total) = if index == 0 { ("response", &total) } else { ("", &blank) };
-        let lead = vec![label(name), Span::new(format!("{total} = "), Tone::Strong)];
-        screen.hanging(lead, line, Tone::Plain);
+        let (name, total) = if index == 0 { ("latency", &total) } else { ("", &blank) };
+        let lead = vec![label(name), span(format!("{total} = "), Tone::Strong)];
+        pane.hanging(lead, line, Tone::Plain);
     }
     if let Some(split) = row.calibrated {
-        screen.hanging(vec![label("profile")], &promise(&split), Tone::Plain);
+        pane.hanging(vec![label("profile")], &promise(&split), Tone::Plain);
     }
 }
 
 /// What the profile promises for this load.
 fn promise(split: &Calibrated) -> String {
     format!(
-        "expects {} {}; the rate is {} of the most of this mix, {}",
+        "expects {} {}; IOPS are {} of the largest for this mix, {}",
         number::time(split.expected_ns.value),
         number::interval(number::relative(&split.expected_ns)),
         number::percent(split.saturation),
@@ -162,7 +167,7 @@ fn promise(split: &Calibrated) -> String {
 }
 
 /// Mean sizes in one line.
-fn sizes(screen: &mut Canvas, interval: &Interval) {
+fn sizes(pane: &mut Pane, interval: &Interval) {
     let part = |name: &str, op: &OpInterval| {
         let bytes = op.request_bytes?;
         let merged = op.merged_per_s.filter(|merged| merged.value > 0.0);
@@ -176,7 +181,7 @@ fn sizes(screen: &mut Canvas, interval: &Interval) {
     }
     parts.extend(others(interval));
     if !parts.is_empty() {
-        screen.hanging(vec![label("sizes")], &parts.join(", "), Tone::Plain);
+        pane.hanging(vec![label("sizes")], &parts.join(", "), Tone::Plain);
     }
 }
 
@@ -192,10 +197,10 @@ fn others(interval: &Interval) -> Vec<String> {
 }
 
 /// A table of the operations.
-fn operations(screen: &mut Canvas, interval: &Interval) {
-    screen.blank();
-    let title = "             rate      bytes/s       size  merged/s   response  known to";
-    screen.line(vec![Span::new(title, Tone::Faint)]);
+fn operations(pane: &mut Pane, interval: &Interval) {
+    pane.blank();
+    let title = "             IOPS      bytes/s       size  merged/s    latency  resolution";
+    pane.line(vec![span(title, Tone::Faint)]);
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
     for (name, op) in all {
         let show = |figure: Option<record::Figure>, format: fn(f64) -> String| {
@@ -208,31 +213,36 @@ fn operations(screen: &mut Canvas, interval: &Interval) {
                 _ => "exactly".to_owned(),
             },
         );
-        screen.line(vec![Span::plain(format!(
-            "  {name:<6} {:>8} {:>12} {:>10} {:>9} {:>10} {step:>9}",
-            show(op.per_s, number::count),
-            show(op.bytes_per_s, number::rate),
-            show(op.request_bytes, size),
-            show(op.merged_per_s, number::count),
-            show(op.latency_ns, number::time),
-        ))]);
+        pane.line(vec![span(
+            format!(
+                "  {name:<6} {:>8} {:>12} {:>10} {:>9} {:>10} {step:>11}",
+                show(op.per_s, number::count),
+                show(op.bytes_per_s, number::rate),
+                show(op.request_bytes, size),
+                show(op.merged_per_s, number::count),
+                show(op.latency_ns, number::time),
+            ),
+            Tone::Plain,
+        )]);
     }
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(interval.concurrency.map(|l| format!("{} in progress", number::digits(l.value))));
-    parts.extend(interval.in_flight.map(|now| format!("{} now", number::count(now.value))));
+    parts.extend(interval.concurrency.map(|l| format!("queue depth {}", number::digits(l.value))));
+    parts.extend(
+        interval.in_flight.map(|now| format!("{} in flight now", number::count(now.value))),
+    );
     parts.extend(interval.busy_share.map(|busy| format!("busy {}", number::percent(busy.value))));
     parts.extend(others(interval));
-    screen.hanging(vec![label("device")], &parts.join(", "), Tone::Plain);
-    screen.blank();
+    pane.hanging(vec![label("device")], &parts.join(", "), Tone::Plain);
+    pane.blank();
 }
 
 /// Rate and response time of the past, each from zero to its largest.
-fn past(screen: &mut Canvas, row: &WatchRow) {
-    let width = screen.width().saturating_sub(LABEL + SCALE).max(8);
+fn past(pane: &mut Pane, row: &WatchRow) {
+    let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
     type Figure = fn(&super::PastMoment) -> Option<f64>;
     type Format = fn(f64) -> String;
     let figures: [(&str, Figure, Format); 3] = [
-        ("rate", |moment| moment.per_s, number::per_second),
+        ("IOPS", |moment| moment.per_s, number::per_second),
         ("response", |moment| moment.latency_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),
     ];
@@ -245,35 +255,35 @@ fn past(screen: &mut Canvas, row: &WatchRow) {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let line = words::sparkline(&row.past, width, of);
         let scale = format!("  from {} to {}", format(least), format(most));
-        screen.line(vec![label(name), Span::plain(line), Span::new(scale, Tone::Faint)]);
+        pane.line(vec![label(name), span(line, Tone::Plain), span(scale, Tone::Faint)]);
     }
 }
 
 /// What the tracer saw.
-fn tracer(screen: &mut Canvas, traced: &Traced) {
-    screen.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
+fn tracer(pane: &mut Pane, traced: &Traced) {
+    pane.line(vec![span("  From the tracer, single requests", Tone::Strong)]);
     let title =
         "                   requests   queued p50       p99   device p50       p99  sequential";
-    screen.line(vec![Span::new(title, Tone::Faint)]);
+    pane.line(vec![span(title, Tone::Faint)]);
     for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
-        screen.line(vec![Span::plain(traced_line(name, op))]);
+        pane.line(vec![span(traced_line(name, op), Tone::Plain)]);
     }
     for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
-        let width = screen.width().saturating_sub(LABEL + SCALE).max(8);
+        let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
         for (part, histogram) in [("queued", &op.queue_ns), ("in device", &op.device_ns)] {
             if let Some(line) = crate::trial::sparkline(histogram, width) {
-                let lead = Span::new(format!("  {name:<6} {part:<10}"), Tone::Faint);
-                screen.line(vec![lead, Span::plain(line)]);
+                let lead = span(format!("  {name:<6} {part:<10}"), Tone::Faint);
+                pane.line(vec![lead, span(line, Tone::Plain)]);
             }
         }
     }
     if traced.lost > 0 {
         let text = format!("{} events were lost: the figures are low", traced.lost);
-        screen.line(vec![label(""), Span::new(text, Tone::Warn)]);
+        pane.line(vec![label(""), span(text, Tone::Warn)]);
     }
     for (id, name, requests) in traced.processes.iter().take(5) {
         let text = format!("{name} ({id}) {requests} requests");
-        screen.line(vec![label("process"), Span::plain(text)]);
+        pane.line(vec![label("process"), span(text, Tone::Plain)]);
     }
 }
 
@@ -293,7 +303,7 @@ fn traced_line(name: &str, op: &TracedOp) -> String {
 }
 
 /// What sysfs says of it.
-fn facts(screen: &mut Canvas, row: &WatchRow) {
+fn facts(pane: &mut Pane, row: &WatchRow) {
     let Some(facts) = &row.device.facts else { return };
     let mut parts: Vec<String> = Vec::new();
     parts.extend(facts.link.clone().or_else(|| facts.driver.clone()));
@@ -302,12 +312,12 @@ fn facts(screen: &mut Canvas, row: &WatchRow) {
     parts.extend(facts.write_cache.clone());
     parts.extend(facts.read_ahead_bytes.map(|bytes| format!("read-ahead {}", format_bytes(bytes))));
     if !parts.is_empty() {
-        screen.hanging(vec![label("settings")], &parts.join(", "), Tone::Plain);
+        pane.hanging(vec![label("settings")], &parts.join(", "), Tone::Plain);
     }
     for layer in &facts.layers {
-        screen.hanging(vec![label("layer")], layer, Tone::Plain);
+        pane.hanging(vec![label("layer")], layer, Tone::Plain);
     }
     if let Some(doubt) = &row.device.busy_doubt {
-        screen.hanging(vec![label("busy time")], &format!("in doubt: {doubt}"), Tone::Plain);
+        pane.hanging(vec![label("busy time")], &format!("in doubt: {doubt}"), Tone::Plain);
     }
 }

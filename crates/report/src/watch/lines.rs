@@ -9,105 +9,189 @@
 use super::{WatchRow, columns};
 use record::{Figure, Interval};
 
-/// The columns, in order: name with its unit, least width, what it is.
-pub const WATCH_COLUMNS: [(&str, usize, &str); 22] = [
-    ("time", 20, "end of the interval, RFC 3339 in UTC"),
-    ("device", 10, "kernel name"),
-    ("seconds", 7, "length of the interval"),
-    ("read_per_s", 10, "reads completed per second, after merging"),
-    ("write_per_s", 11, "writes completed per second"),
-    ("read_kb_per_s", 13, "bytes read per second, in thousands"),
-    ("write_kb_per_s", 14, "bytes written per second, in thousands"),
-    ("read_kib", 8, "mean size of a read, in KiB"),
-    ("write_kib", 9, "mean size of a write, in KiB"),
-    ("merged_per_s", 12, "requests merged into others per second"),
-    (
+/// A column of a line.
+#[derive(Debug)]
+pub struct WatchColumn {
+    /// Name with its unit.
+    pub name: &'static str,
+    width: usize,
+    /// What it is.
+    pub meaning: &'static str,
+    entry: Entry,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    Time,
+    Device,
+    Verdict,
+    /// A number of the row, with so many decimals.
+    Number(fn(&WatchRow) -> Option<f64>, usize),
+    /// A figure of the interval, times a factor, with so many decimals.
+    Figure(fn(&Interval) -> Option<Figure>, f64, usize),
+}
+
+const fn column(
+    name: &'static str,
+    width: usize,
+    meaning: &'static str,
+    entry: Entry,
+) -> WatchColumn {
+    WatchColumn { name, width, meaning, entry }
+}
+
+/// The split by the profile, where there is one.
+fn split(row: &WatchRow) -> Option<(f64, f64)> {
+    columns::split(row).filter(|_| row.calibrated.is_some())
+}
+
+use Entry::{Figure as Of, Number};
+
+/// The columns, in order.
+pub const WATCH_COLUMNS: [WatchColumn; 22] = [
+    column("time", 20, "end of the interval, RFC 3339 in UTC", Entry::Time),
+    column("device", 10, "kernel name", Entry::Device),
+    column(
+        "seconds",
+        7,
+        "length of the interval",
+        Number(|row| Some(row.interval.as_ref()?.duration_ns as f64 / 1e9), 3),
+    ),
+    column(
+        "read_per_s",
+        10,
+        "reads completed per second, after merging",
+        Of(|i| i.read.per_s, 1.0, 1),
+    ),
+    column("write_per_s", 11, "writes completed per second", Of(|i| i.write.per_s, 1.0, 1)),
+    column(
+        "read_kb_per_s",
+        13,
+        "bytes read per second, in thousands",
+        Of(|i| i.read.bytes_per_s, 1e-3, 1),
+    ),
+    column(
+        "write_kb_per_s",
+        14,
+        "bytes written per second, in thousands",
+        Of(|i| i.write.bytes_per_s, 1e-3, 1),
+    ),
+    column(
+        "read_kib",
+        8,
+        "mean size of a read, in KiB",
+        Of(|i| i.read.request_bytes, 1.0 / 1024.0, 1),
+    ),
+    column(
+        "write_kib",
+        9,
+        "mean size of a write, in KiB",
+        Of(|i| i.write.request_bytes, 1.0 / 1024.0, 1),
+    ),
+    column(
+        "merged_per_s",
+        12,
+        "requests merged into others per second",
+        Of(|i| i.all.merged_per_s, 1.0, 1),
+    ),
+    column(
         "latency_us",
         11,
-        "mean response time of reads and writes, from start to end in the block layer",
+        "mean latency of reads and writes, from start to end in the block layer",
+        Of(|i| i.all.latency_ns, 1e-3, 1),
     ),
-    ("read_us", 9, "mean response time of reads"),
-    ("write_us", 9, "mean response time of writes"),
-    ("law_service_us", 14, "service time by the utilization law, S = U/X"),
-    ("law_queue_us", 12, "response time less that"),
-    ("alone_us", 9, "time of a lone request of this mix, by the profile"),
-    ("queue_us", 9, "response time less that"),
-    ("expected_us", 11, "response time that the profile promises at this concurrency"),
-    ("concurrency", 11, "mean requests in progress"),
-    ("busy", 5, "share of the time with a request in progress, 0 to 1"),
-    ("saturation", 10, "rate as a share of the most of this mix by the profile, 0 to 1"),
-    ("verdict", 7, "what is the matter; `?` behind it where other explanations are open"),
+    column("read_us", 9, "mean latency of reads", Of(|i| i.read.latency_ns, 1e-3, 1)),
+    column("write_us", 9, "mean latency of writes", Of(|i| i.write.latency_ns, 1e-3, 1)),
+    column(
+        "law_service_us",
+        14,
+        "service time by the utilization law, S = U/X",
+        Number(|row| Some(row.utilization_law?.service_ns / 1e3), 1),
+    ),
+    column(
+        "law_queue_us",
+        12,
+        "latency less that service time",
+        Number(|row| Some(row.utilization_law?.queue_ns / 1e3), 1),
+    ),
+    column(
+        "qd1_us",
+        9,
+        "latency of this mix at queue depth 1, by the profile",
+        Number(|row| Some(split(row)?.0 / 1e3), 1),
+    ),
+    column(
+        "queue_us",
+        9,
+        "latency less that at queue depth 1",
+        Number(|row| Some(split(row)?.1 / 1e3), 1),
+    ),
+    column(
+        "expected_us",
+        11,
+        "latency that the profile predicts at this queue depth",
+        Number(|row| Some(row.calibrated?.expected_ns.value / 1e3), 1),
+    ),
+    column("queue_depth", 11, "mean requests in flight", Of(|i| i.concurrency, 1.0, 3)),
+    column(
+        "busy",
+        5,
+        "share of the time with a request in flight, 0 to 1",
+        Of(|i| i.busy_share, 1.0, 3),
+    ),
+    column(
+        "saturation",
+        10,
+        "IOPS over the largest of this mix by the profile, 0 to 1",
+        Number(|row| Some(row.calibrated?.saturation), 3),
+    ),
+    column(
+        "verdict",
+        7,
+        "diagnosis of the last 30 s; `?` behind it where other explanations remain",
+        Entry::Verdict,
+    ),
 ];
 
 /// The line of the column names.
 #[must_use]
 pub fn watch_header() -> String {
-    padded(WATCH_COLUMNS.iter().map(|(name, ..)| (*name).to_owned()))
+    padded(|column| column.name.to_owned())
 }
 
 /// The line of one device; `time` is the end of its interval.
 #[must_use]
 pub fn watch_line(row: &WatchRow, time: &str) -> String {
-    let figure = |of: fn(&Interval) -> Option<Figure>, factor: f64, places: usize| {
-        let value = row.interval.as_ref().and_then(of).map(|figure| figure.value * factor);
-        plain(value, places)
-    };
-    let us = |value: Option<f64>| plain(value.map(|value| value / 1e3), 1);
-    let seconds = row.interval.as_ref().map(|interval| interval.duration_ns as f64 / 1e9);
-    let latency_ns = row.interval.as_ref().and_then(|i| i.all.latency_ns).map(|r| r.value);
-    let alone = columns::split(row).filter(|_| row.calibrated.is_some());
-    let verdict = row.verdict.as_ref().map_or_else(
-        || "-".to_owned(),
-        |verdict| {
-            let open = if verdict.alternatives.is_empty() { "" } else { "?" };
-            verdict.verdict.name() + open
-        },
-    );
-    padded(
-        [
-            time.to_owned(),
-            crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
-            plain(seconds, 3),
-            figure(|i| i.read.per_s, 1.0, 1),
-            figure(|i| i.write.per_s, 1.0, 1),
-            figure(|i| i.read.bytes_per_s, 1e-3, 1),
-            figure(|i| i.write.bytes_per_s, 1e-3, 1),
-            figure(|i| i.read.request_bytes, 1.0 / 1024.0, 1),
-            figure(|i| i.write.request_bytes, 1.0 / 1024.0, 1),
-            figure(|i| i.all.merged_per_s, 1.0, 1),
-            us(latency_ns),
-            figure(|i| i.read.latency_ns, 1e-3, 1),
-            figure(|i| i.write.latency_ns, 1e-3, 1),
-            us(row.utilization_law.map(|split| split.service_ns)),
-            us(row.utilization_law.map(|split| split.queue_ns)),
-            us(alone.map(|(alone, _)| alone)),
-            us(alone.map(|(_, queue)| queue)),
-            us(row.calibrated.map(|split| split.expected_ns.value)),
-            figure(|i| i.concurrency, 1.0, 3),
-            figure(|i| i.busy_share, 1.0, 3),
-            plain(row.calibrated.map(|split| split.saturation), 3),
-            verdict,
-        ]
-        .into_iter(),
-    )
-}
-
-fn plain(value: Option<f64>, places: usize) -> String {
-    match value {
-        Some(value) if value.is_finite() => format!("{value:.places$}"),
+    let plain = |value: Option<f64>, decimals: usize| match value {
+        Some(value) if value.is_finite() => format!("{value:.decimals$}"),
         _ => "-".to_owned(),
-    }
+    };
+    padded(|column| match column.entry {
+        Entry::Time => time.to_owned(),
+        Entry::Device => crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
+        Entry::Number(of, decimals) => plain(of(row), decimals),
+        Entry::Figure(of, factor, decimals) => {
+            let figure = row.interval.as_ref().and_then(of);
+            plain(figure.map(|figure| figure.value * factor), decimals)
+        }
+        Entry::Verdict => row.verdict.as_ref().map_or_else(
+            || "-".to_owned(),
+            |verdict| {
+                let open = if verdict.alternatives.is_empty() { "" } else { "?" };
+                verdict.verdict.name() + open
+            },
+        ),
+    })
 }
 
-/// Entries in their columns: names from the left, numbers from the right.
-fn padded(entries: impl Iterator<Item = String>) -> String {
-    let mut line = String::new();
-    for ((index, (_, width, _)), entry) in WATCH_COLUMNS.iter().enumerate().zip(entries) {
-        let left = index < 2 || index + 1 == WATCH_COLUMNS.len();
-        let gap = if index > 0 { " " } else { "" };
-        line.push_str(gap);
-        line.push_str(&if left { format!("{entry:<width$}") } else { format!("{entry:>width$}") });
-    }
-    line.truncate(line.trim_end().len());
-    line
+/// Entries in their columns: text from the left, numbers from the right.
+fn padded(entry: impl Fn(&WatchColumn) -> String) -> String {
+    let entries = WATCH_COLUMNS.iter().map(|column| {
+        let (text, width) = (entry(column), column.width);
+        match column.entry {
+            Entry::Number(..) | Entry::Figure(..) => format!("{text:>width$}"),
+            _ => format!("{text:<width$}"),
+        }
+    });
+    entries.collect::<Vec<_>>().join(" ").trim_end().to_owned()
 }

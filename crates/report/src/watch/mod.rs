@@ -14,20 +14,23 @@
 //! here it means "look"), and one page per figure with tabs between (the answer is in looking at
 //! them together).
 
-mod canvas;
 mod columns;
 mod curve;
 mod detail;
 mod lines;
 mod order;
+mod pane;
 mod table;
 mod words;
 
-pub use lines::{WATCH_COLUMNS, watch_header, watch_line};
+pub use lines::{WATCH_COLUMNS, WatchColumn, watch_header, watch_line};
 pub use order::{SortBy, watch_order};
 
-use crate::page::{Span, Tone};
-use canvas::Canvas;
+use crate::page::Tone;
+use pane::{Pane, span};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use record::{
     Calibrated, Confidence, Context, Interval, ObservedDevice, Profile, UtilizationLaw, Verdict,
 };
@@ -106,7 +109,7 @@ pub struct WatchData {
 pub struct WatchView {
     /// By what the devices are sorted.
     pub sort: SortBy,
-    /// Whether the order is turned round.
+    /// Whether the order is reversed.
     pub reversed: bool,
     /// Name of the picked device; the first one where it is not there.
     pub picked: Option<String>,
@@ -114,7 +117,7 @@ pub struct WatchView {
     pub detail: bool,
     /// Whether the help is shown.
     pub help: bool,
-    /// Whether the figures stand still.
+    /// Whether the figures are paused.
     pub paused: bool,
     /// What is being recorded, a few words; `None` where nothing is.
     pub recording: Option<String>,
@@ -125,11 +128,11 @@ pub struct WatchView {
 /// The keys, with what they do; in the order of the help.
 pub const WATCH_KEYS: [(&str, &str); 9] = [
     ("up, down, k, j", "pick a device (Home, End, Page Up, Page Down: further)"),
-    ("Enter", "the picked device on the whole screen, and back (Esc)"),
-    ("s, S", "sort by the next figure; turn the order round"),
-    ("p, Space", "stand still, and go on; the counters are read on meanwhile"),
+    ("Enter", "show the picked device on the whole screen, and back (Esc)"),
+    ("s, S", "sort by the next figure; reverse the order"),
+    ("p, Space", "pause and go on; the counters are still read meanwhile"),
     ("r", "begin and end a recording, saved as by `halfpower record`"),
-    ("a", "all devices, also partitions and unused ones; and back"),
+    ("a", "show all devices, also partitions and unused ones; and back"),
     ("+, -", "longer and shorter intervals"),
     ("h, ?", "this page, and back"),
     ("q, Ctrl-C", "quit"),
@@ -140,96 +143,106 @@ const FOOTER: &str = "q quit  h help  s sort  Enter detail  p pause  r record  a
 /// The table gives way to what is said of the picked device down to this many rows.
 const TABLE_ROWS_MIN: usize = 3;
 
-/// The screen: at most `rows` lines of at most `columns` columns each, without line ends.
-#[must_use]
+/// Draws the screen.
 pub fn watch_screen(
     data: &WatchData,
     view: &WatchView,
-    (columns, rows): (usize, usize),
     color: bool,
-) -> Vec<String> {
-    let mut screen = Canvas::new(columns, rows.saturating_sub(1));
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let (body, footer) = split(area, area.height.saturating_sub(1));
     let order = watch_order(&data.rows, view.sort, view.reversed);
     let sorted: Vec<&WatchRow> = order.iter().map(|&index| &data.rows[index]).collect();
     let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
     let picked = sorted.iter().position(is_picked).unwrap_or(0);
     if view.help {
-        help(&mut screen);
-    } else if let Some(&row) = sorted.get(picked) {
-        head(&mut screen, data, view);
-        if view.detail {
-            detail::print(&mut screen, data, row, true);
-        } else {
-            let left = screen.left();
-            // The pane is drawn aside first: the table has what it leaves, and at least a third.
-            let mut pane = Canvas::new(columns, left);
-            detail::print(&mut pane, data, row, false);
-            let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
-            let most = left.saturating_sub(pane.used() + 1).max(least);
-            table::print(&mut screen, &sorted, picked, most.min(sorted.len() + 1));
-            screen.blank();
-            let mut pane = Canvas::new(columns, screen.left());
-            detail::print(&mut pane, data, row, false);
-            screen.append(pane);
-        }
+        help(body).draw(body, buffer);
     } else {
-        head(&mut screen, data, view);
-        nothing(&mut screen, data);
+        let head = head(body, data, view);
+        let (top, rest) = split(body, head.used() as u16);
+        head.draw(top, buffer);
+        match sorted.get(picked) {
+            None => nothing(rest, data).draw(rest, buffer),
+            Some(row) if view.detail => detail::pane(rest, data, row, true).draw(rest, buffer),
+            Some(row) => {
+                // The table has what the pane below leaves, and at least a third.
+                let (pane, left) = (detail::pane(rest, data, row, false), rest.height.into());
+                let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
+                let most = left.saturating_sub(pane.used() + 1).max(least);
+                let (rows, rest) = split(rest, most.min(sorted.len() + 1) as u16);
+                table::draw(&sorted, picked, rows, buffer);
+                let (_, below) = split(rest, 1);
+                detail::pane(below, data, row, false).draw(below, buffer);
+            }
+        }
     }
-    screen.fill();
-    let footer = match &view.remark {
-        Some(remark) => Span::new(remark, Tone::Strong),
-        None => Span::new(FOOTER, Tone::Faint),
+    let (text, tone) = match &view.remark {
+        Some(remark) => (remark.as_str(), Tone::Strong),
+        None => (FOOTER, Tone::Faint),
     };
-    screen.finish(&[footer], color)
+    let mut line = Pane::new(footer);
+    line.line(vec![span(text, tone)]);
+    line.draw(footer, buffer);
+    if !color {
+        buffer.set_style(area, Style::reset());
+    }
+}
+
+/// The first `height` rows of an area, as far as it has them, and the others.
+fn split(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
 }
 
 /// The first lines: where, when, how much in all, and the system around the disks.
-fn head(screen: &mut Canvas, data: &WatchData, view: &WatchView) {
-    let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
+fn head(area: Rect, data: &WatchData, view: &WatchView) -> Pane {
+    let mut pane = Pane::new(area);
+    let mut title = vec![span("halfpower watch", Tone::Strong)];
     if view.paused {
-        title.push(Span::plain("  "));
-        title.push(Span::new("STANDING STILL (p)", Tone::Warn));
+        title.push(span("  ", Tone::Plain));
+        title.push(span("PAUSED (p)", Tone::Warn));
     }
     if let Some(recording) = &view.recording {
-        title.push(Span::plain("  "));
-        title.push(Span::new(format!("RECORDING {recording} (r)"), Tone::Bad));
+        title.push(span("  ", Tone::Plain));
+        title.push(span(format!("RECORDING {recording} (r)"), Tone::Bad));
     }
     let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
-    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
-    screen.line(title);
-    screen.line(vec![Span::plain(words::totals(data, view))]);
-    screen.line(words::surroundings(&data.context));
+    title.push(span(format!("{host}  {}  every {}", data.time, data.interval), Tone::Plain));
+    pane.line(title);
+    pane.line(vec![span(words::totals(data, view), Tone::Plain)]);
+    pane.line(words::surroundings(&data.context));
     for limit in words::limits(data).into_iter().take(2) {
-        screen.line(vec![Span::new(limit, Tone::Warn)]);
+        pane.line(vec![span(limit, Tone::Warn)]);
     }
     if let Some(note) = data.notes.first() {
-        screen.line(vec![Span::new(note, Tone::Faint)]);
+        pane.line(vec![span(note, Tone::Faint)]);
     }
-    screen.blank();
+    pane.blank();
+    pane
 }
 
-fn help(screen: &mut Canvas) {
-    screen.line(vec![Span::new("Keys", Tone::Strong)]);
+fn help(area: Rect) -> Pane {
+    let mut pane = Pane::new(area);
+    pane.line(vec![span("Keys", Tone::Strong)]);
     for (keys, does) in WATCH_KEYS {
-        screen.hanging(vec![Span::new(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
+        pane.hanging(vec![span(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
     }
-    screen.line(vec![Span::new("Figures", Tone::Strong)]);
+    pane.line(vec![span("Figures", Tone::Strong)]);
     for (figure, means) in columns::MEANINGS {
-        screen.hanging(
-            vec![Span::new(format!("  {figure:<15} "), Tone::Strong)],
-            means,
-            Tone::Plain,
-        );
+        pane.hanging(vec![span(format!("  {figure:<15} "), Tone::Strong)], means, Tone::Plain);
     }
+    pane
 }
 
 /// Where there is no device at all to show.
-fn nothing(screen: &mut Canvas, data: &WatchData) {
+fn nothing(area: Rect, data: &WatchData) -> Pane {
+    let mut pane = Pane::new(area);
     let text = if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {
         "The kernel shows no block device here. A container may hide them: run outside of it."
     };
-    screen.hanging(Vec::new(), text, Tone::Plain);
+    pane.hanging(Vec::new(), text, Tone::Plain);
+    pane
 }

@@ -52,10 +52,10 @@ impl SortBy {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Concurrency => "concurrency",
-            Self::Rate => "rate",
+            Self::Concurrency => "queue-depth",
+            Self::Rate => "iops",
             Self::Throughput => "throughput",
-            Self::Response => "response",
+            Self::Response => "latency",
             Self::Busy => "busy",
             Self::Saturation => "saturation",
             Self::Name => "name",

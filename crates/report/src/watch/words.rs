@@ -1,10 +1,12 @@
 //! What the screen says in words: sums, the system, limits, the verdict, the past.
 
+use super::pane::span;
 use super::{PastMoment, WatchData, WatchRow, WatchView};
 use crate::diagnosis::verdict_words;
 use crate::number;
-use crate::page::{Span, Tone};
+use crate::page::Tone;
 use crate::trial::HEIGHTS;
+use ratatui::text::Span;
 use record::{Context, Figure, Interval, format_bytes};
 
 /// Shares of time from which the pressure and the steal are marked.
@@ -36,7 +38,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
         0 => String::new(),
         count => format!(", {count} of them repeat others"),
     };
-    let turned = if view.reversed { ", turned round" } else { "" };
+    let turned = if view.reversed { ", reversed" } else { "" };
     format!(
         "{devices}{hidden}{repeated}: {}, {}; sorted by {}{turned}",
         number::per_second(sum(|interval| interval.all.per_s)),
@@ -46,34 +48,34 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
 }
 
 /// The system around the disks, in one line.
-pub(super) fn surroundings(context: &Context) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
+pub(super) fn surroundings(context: &Context) -> Vec<Span<'static>> {
+    let mut spans: Vec<Span<'static>> = Vec::new();
     let mut add = |text: String, tone: Tone| {
         if !spans.is_empty() {
-            spans.push(Span::plain("; "));
+            spans.push(span("; ", Tone::Plain));
         }
-        spans.push(Span::new(text, tone));
+        spans.push(span(text, tone));
     };
     match (context.io_some_share, context.io_full_share) {
         (Some(some), full) => {
-            let all = full.map(|full| format!(", all {}", number::percent(round(full))));
+            let all = full.map(|full| format!(", full {}", number::percent(round(full))));
             let tone = if some >= MARKED_PRESSURE { Tone::Warn } else { Tone::Plain };
             let some = number::percent(round(some));
-            add(format!("I/O waits: some {some}{}", all.unwrap_or_default()), tone);
+            add(format!("I/O pressure: some {some}{}", all.unwrap_or_default()), tone);
         }
-        (None, _) => add("I/O waits not known".to_owned(), Tone::Faint),
+        (None, _) => add("I/O pressure unknown".to_owned(), Tone::Faint),
     }
     if let Some(bytes) = context.memory_available_bytes {
-        add(format!("can cache {}", format_bytes(bytes)), Tone::Plain);
+        add(format!("{} can be cached", format_bytes(bytes)), Tone::Plain);
     }
     if let Some(bytes) = context.dirty_bytes {
         let writing = context.writeback_bytes.filter(|bytes| *bytes > 0);
-        let writing = writing.map(|bytes| format!(" + {} in writing", format_bytes(bytes)));
+        let writing = writing.map(|bytes| format!(" + {} in writeback", format_bytes(bytes)));
         add(format!("dirty {}{}", format_bytes(bytes), writing.unwrap_or_default()), Tone::Plain);
     }
     if let Some(steal) = context.steal_share.filter(|steal| *steal >= 0.005) {
         let tone = if steal >= MARKED_STEAL { Tone::Warn } else { Tone::Plain };
-        add(format!("stolen {}", number::percent(round(steal))), tone);
+        add(format!("steal {}", number::percent(round(steal))), tone);
     }
     spans
 }
@@ -96,7 +98,7 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
         let bytes = limit.limited.is_bytes();
         let rate = if bytes { number::rate(per_s) } else { number::per_second(per_s) };
         Some(format!(
-            "limit: control group {} may do {}s on {} at {rate} and no more",
+            "control group {} is limited to {rate} of {}s on {}",
             limit.group,
             limit.limited.op().name(),
             row.device.name

@@ -1,0 +1,124 @@
+//! Everything that can happen to the screen, on one channel: keys, signals, samples.
+//!
+//! Each has a thread of its own. Reading sysfs of a disk that is failing can take long, and a screen
+//! must answer keys meanwhile and give the terminal back. When the sampler panics or fails, the
+//! screen learns why.
+
+use crate::observing::{Pace, Tick};
+use crate::tracing::Source;
+use anyhow::Context;
+use ratatui::crossterm::event::{self, KeyEvent};
+use record::Nanos;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+use std::io::Error;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+
+/// What happened.
+pub(super) enum Event {
+    Key(KeyEvent),
+    /// The terminal has another size.
+    Resized,
+    /// The terminal sends no keys any more.
+    NoKeyboard(Error),
+    Signal(i32),
+    Sample(anyhow::Result<Tick>),
+    /// No sample will come any more.
+    SamplerEnded,
+}
+
+/// What the screen asks of the sampler.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    /// Show all devices, or those that were used.
+    All(bool),
+    /// Another length of intervals.
+    Interval(Nanos),
+}
+
+/// The screen's end.
+pub(super) struct Events {
+    pub(super) happened: Receiver<Event>,
+    orders: Sender<Order>,
+    send: Sender<Event>,
+}
+
+impl Events {
+    /// Starts sampling, and listens for signals.
+    pub(super) fn start(source: Source, interval: Nanos) -> anyhow::Result<Self> {
+        let (send, happened) = channel();
+        let (orders, from_screen) = channel();
+        let sampler = Sampler(send.clone());
+        thread("sampler", move || sampler.run(source, interval, &from_screen))?;
+        let mut signals = Signals::new([SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP])
+            .context("cannot listen for signals")?;
+        let to_screen = send.clone();
+        thread("signals", move || {
+            for signal in signals.forever() {
+                let _ = to_screen.send(Event::Signal(signal));
+            }
+        })?;
+        Ok(Self { happened, orders, send })
+    }
+
+    /// Listens for keys; the terminal must be raw.
+    pub(super) fn listen_for_keys(&self) -> anyhow::Result<()> {
+        let send = self.send.clone();
+        thread("keyboard", move || {
+            loop {
+                let event = match event::read() {
+                    Ok(event::Event::Key(key)) => Event::Key(key),
+                    Ok(event::Event::Resize(..)) => Event::Resized,
+                    Ok(_) => continue,
+                    Err(error) => {
+                        let _ = send.send(Event::NoKeyboard(error));
+                        return;
+                    }
+                };
+                if send.send(event).is_err() {
+                    return;
+                }
+            }
+        })
+    }
+
+    /// Tells the sampler. One that has ended is found out about by its last event.
+    pub(super) fn order(&self, order: Order) {
+        let _ = self.orders.send(order);
+    }
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map(drop).context("cannot start a thread")
+}
+
+/// Sends samples; says so when it ends, also by a panic.
+struct Sampler(Sender<Event>);
+
+impl Sampler {
+    fn run(&self, mut source: Source, interval: Nanos, orders: &Receiver<Order>) {
+        let mut pace = Pace::new(interval);
+        loop {
+            match orders.recv_timeout(pace.left()) {
+                Ok(Order::All(all)) => source.sampler.show(all, all),
+                Ok(Order::Interval(interval)) => pace = Pace::new(interval),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    pace.step();
+                    let sample = Tick::take(&mut source);
+                    let failed = sample.is_err();
+                    if self.0.send(Event::Sample(sample)).is_err() || failed {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::SamplerEnded);
+    }
+}
