@@ -63,7 +63,7 @@ pub(super) const MEANINGS: [(&str, &str); 10] = [
     ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
     ("expect", "latency that the profile predicts at this queue depth"),
     ("QD", "queue depth: mean requests in flight"),
-    ("busy", "share of time with any; 100 % is not full; ? unreliable counter"),
+    ("busy", "share of time with any; 100 % is not full; ? in doubt"),
     ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
     ("history", "latency of the last intervals, on a scale of its own"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),

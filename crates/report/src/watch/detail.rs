@@ -104,8 +104,8 @@ fn verdict(pane: &mut Pane, row: &WatchRow) {
     }
     if row.profile.is_none() {
         let text = format!(
-            "No profile of {} is saved. One adds: the latency time to expect at this load, how \
-             full the disk is, and whether it is slow, overloaded, or not the problem. To make one: \
+            "No profile of {} is saved. A profile adds the expected latency at this load, the \
+             saturation, and whether the disk is slow, overloaded or not the problem. To make one: \
              {}",
             row.device.name, row.profile_command
         );
@@ -243,7 +243,7 @@ fn past(pane: &mut Pane, row: &WatchRow) {
     type Format = fn(f64) -> String;
     let figures: [(&str, Figure, Format); 3] = [
         ("IOPS", |moment| moment.per_s, number::per_second),
-        ("response", |moment| moment.latency_ns, number::time),
+        ("latency", |moment| moment.latency_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),
     ];
     for (name, of, format) in figures {

@@ -169,8 +169,8 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
     padded(|column| match column.entry {
         Entry::Time => time.to_owned(),
         Entry::Device => crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
-        Entry::Number(of, decimals) => plain(of(row), decimals),
-        Entry::Figure(of, factor, decimals) => {
+        Number(of, decimals) => plain(of(row), decimals),
+        Of(of, factor, decimals) => {
             let figure = row.interval.as_ref().and_then(of);
             plain(figure.map(|figure| figure.value * factor), decimals)
         }
@@ -189,7 +189,7 @@ fn padded(entry: impl Fn(&WatchColumn) -> String) -> String {
     let entries = WATCH_COLUMNS.iter().map(|column| {
         let (text, width) = (entry(column), column.width);
         match column.entry {
-            Entry::Number(..) | Entry::Figure(..) => format!("{text:>width$}"),
+            Number(..) | Of(..) => format!("{text:>width$}"),
             _ => format!("{text:<width$}"),
         }
     });

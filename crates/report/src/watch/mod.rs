@@ -167,7 +167,8 @@ pub fn watch_screen(
             Some(row) if view.detail => detail::pane(rest, data, row, true).draw(rest, buffer),
             Some(row) => {
                 // The table has what the pane below leaves, and at least a third.
-                let (pane, left) = (detail::pane(rest, data, row, false), rest.height.into());
+                let pane = detail::pane(rest, data, row, false);
+                let left = usize::from(rest.height);
                 let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
                 let most = left.saturating_sub(pane.used() + 1).max(least);
                 let (rows, rest) = split(rest, most.min(sorted.len() + 1) as u16);
