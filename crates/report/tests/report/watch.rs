@@ -7,7 +7,7 @@ use crate::report::{
 };
 use crate::snapshots::assert_snapshot;
 use ratatui::backend::TestBackend;
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use ratatui::{Frame, Terminal};
 use record::{
@@ -166,7 +166,7 @@ fn drawn(data: &WatchData, view: &WatchView, (columns, rows): (u16, u16), color:
 fn screen(data: &WatchData, view: &WatchView, size: (u16, u16)) -> String {
     let buffer = drawn(data, view, size, false);
     let lines = buffer.content.chunks(size.0.into()).map(|line| {
-        let line: String = line.iter().map(|cell| cell.symbol()).collect();
+        let line: String = line.iter().map(Cell::symbol).collect();
         line.trim_end().to_owned() + "\n"
     });
     lines.collect()
