@@ -20,9 +20,6 @@ const POINTS: usize = 400;
 const MOST_DEVICES: usize = 40;
 /// Devices without requests that are named.
 const MOST_IDLE: usize = 12;
-/// Nanoseconds in a second and seconds in a day.
-const SECOND_NS: u64 = 1_000_000_000;
-const DAY_S: u64 = 86_400;
 
 /// The story of an observation.
 #[must_use]
@@ -102,22 +99,10 @@ fn span(observation: &Observation) -> String {
     )
 }
 
-/// A moment in UTC to the second. The date is counted in years that begin in March, so that the leap
-/// day is the last of its year; 719,468 days lie between 0000-03-01 and 1970.
+/// A moment in UTC to the second.
 fn moment(ns: u64) -> String {
-    let seconds = ns / SECOND_NS;
-    let days = seconds / DAY_S + 719_468;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let of_day = seconds % DAY_S;
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+    let time = jiff::Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Mean of a figure over the intervals that have it, weighted.
@@ -377,6 +362,8 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
 mod tests {
     use super::*;
     use crate::{Style, terminal};
+
+    const SECOND_NS: u64 = 1_000_000_000;
 
     #[test]
     fn moments_are_dates_of_the_calendar() {

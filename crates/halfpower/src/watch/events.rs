@@ -22,7 +22,7 @@ pub(super) enum Event {
     /// The terminal sends no keys any more.
     NoKeyboard(Error),
     Signal(i32),
-    Sample(anyhow::Result<Tick>),
+    Sample(anyhow::Result<Box<Tick>>),
     /// No sample will come any more.
     SamplerEnded,
 }
@@ -106,7 +106,7 @@ impl Sampler {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     pace.step();
-                    let sample = Tick::take(&mut source);
+                    let sample = Tick::take(&mut source).map(Box::new);
                     let failed = sample.is_err();
                     if self.0.send(Event::Sample(sample)).is_err() || failed {
                         return;

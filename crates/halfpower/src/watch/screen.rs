@@ -127,7 +127,7 @@ impl Screen<'_> {
                 if let Some(recording) = &mut self.recording {
                     recording.add(&sample)?;
                 }
-                self.judge.add(sample);
+                self.judge.add(*sample);
                 if std::mem::take(&mut self.waiting) {
                     self.view.remark = None;
                 }

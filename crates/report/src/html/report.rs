@@ -108,9 +108,7 @@ mod tests {
     use super::*;
     use crate::chart;
     use crate::html::HTML_HEAD;
-    use crate::story::{
-        Action, Alternative, Badge, Cell, Column, Fact, Section, Table,
-    };
+    use crate::story::{Action, Alternative, Badge, Cell, Column, Fact, Section, Table};
 
     fn hostile_story() -> Story {
         let bad = "</script><script>alert(1)</script><img src=x onerror='a()'> \u{1b}[2J\u{202e}&";
