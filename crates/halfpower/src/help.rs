@@ -48,9 +48,9 @@ fn section(family: &Family) -> String {
         text.push_str(&row(&format!("  {:width$}", kind.name), &help));
     }
     text.push_str("  Keys, with defaults:\n");
-    let name_width = family.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    let default_width = family.keys.iter().map(|key| key.default.len()).max().unwrap_or(0);
-    for key in family.keys {
+    let name_width = family.keys().iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let default_width = family.keys().iter().map(|key| key.default.len()).max().unwrap_or(0);
+    for key in family.keys() {
         let head = format!("  {:name_width$}  {:default_width$}", key.name, key.default);
         text.push_str(&row(&head, key.help));
     }

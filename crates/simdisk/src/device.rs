@@ -1,18 +1,10 @@
-//! What stands behind a [`SimHost`](crate::Room): a device that takes requests, has events of its own
-//! and ends requests.
+//! The contract of a simulated device: it takes requests, has events of its own and ends requests.
 //!
 //! A device is told of arrivals and of time that passes; it says when it next has something to do.
-//! It knows neither jobs nor slots: the room gives each request a token and keeps the rest. Between
-//! two trials its state stays (cache content, arm position, wear), as that of a real one does.
-//!
-//! Devices are dispatched by an enum: a call per event is direct and can be inlined, and adding a
-//! kind is one variant here and one line in `spec`. Rejected: `Box<dyn Device>` (an indirect call
-//! per event, twice a request on the fastest device), and generics up to the rig (the rig would be
-//! compiled once per device for the same loop).
+//! It knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token and keeps
+//! the rest. Between two trials its state stays (cache content, arm position, wear), as that of a
+//! real one does.
 
-use crate::flash::FlashDevice;
-use crate::machine::Machine;
-use crate::queue::QueueDevice;
 use engine::ComponentSample;
 use record::{CacheMode, Nanos, OpKind};
 use std::fmt::Debug;
@@ -30,7 +22,7 @@ pub const PROCESS: &str = "process";
 /// A request that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What the room knows it by; free again once it has ended.
+    /// What the host knows it by; free again once it has ended.
     pub token: u32,
     /// Direction.
     pub op: OpKind,
@@ -102,60 +94,4 @@ pub trait Device: Debug {
     /// components. The same components in the same order at every call, from the host outwards: of
     /// two that were always busy, the one nearer to the host held up the other.
     fn uses(&self) -> Vec<ComponentSample>;
-}
-
-/// Any device: one variant each, and one line in `each` below.
-#[derive(Debug)]
-pub enum AnyDevice {
-    /// Servers with one queue.
-    Queue(Box<QueueDevice>),
-    /// A flash drive.
-    Flash(Box<FlashDevice>),
-    /// A machine with disk drives.
-    Machine(Box<Machine>),
-}
-
-/// Carries a call out on whichever device it is.
-macro_rules! each {
-    ($any:expr, $device:ident => $call:expr) => {
-        match $any {
-            AnyDevice::Queue($device) => $call,
-            AnyDevice::Flash($device) => $call,
-            AnyDevice::Machine($device) => $call,
-        }
-    };
-}
-
-impl Device for AnyDevice {
-    fn begin(&mut self, conditions: &Conditions) {
-        each!(self, device => device.begin(conditions));
-    }
-
-    #[inline]
-    fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
-        each!(self, device => device.arrive(now, arrival));
-    }
-
-    #[inline]
-    fn next_event(&self) -> Option<Nanos> {
-        each!(self, device => device.next_event())
-    }
-
-    #[inline]
-    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
-        each!(self, device => device.advance(until, ended));
-    }
-
-    #[inline]
-    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
-        each!(self, device => device.advance_to_end(from, until, ended))
-    }
-
-    fn size(&self) -> u64 {
-        each!(self, device => device.size())
-    }
-
-    fn uses(&self) -> Vec<ComponentSample> {
-        each!(self, device => device.uses())
-    }
 }

@@ -109,22 +109,3 @@ impl<E: Copy> EventQueue<E> {
         self.heap.is_empty()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they_were_put_in() {
-        let mut agenda = EventQueue::new();
-        for (at, event) in [(30, 'a'), (10, 'b'), (30, 'c'), (20, 'd'), (10, 'e'), (30, 'f')] {
-            agenda.push(Nanos(at), event);
-        }
-        assert_eq!((agenda.len(), agenda.next_at()), (6, Some(Nanos(10))));
-        assert_eq!(agenda.pop_until(Nanos(9)), None);
-        let taken: String =
-            std::iter::from_fn(|| agenda.pop_until(Nanos(30))).map(|(_, event)| event).collect();
-        assert_eq!(taken, "bedacf");
-        assert!(agenda.is_empty() && agenda.next_at().is_none());
-    }
-}

@@ -1,10 +1,10 @@
 //! Simulated devices in virtual time, behind the same engine, clock and probe as real ones.
 //!
 //! A [`SimHost`] holds one device, the virtual time and the events to come. Jobs share it on one
-//! thread: each has a [`SimEngine`] whose `wait` never blocks, and whoever drives the jobs
-//! advances the room to its next event when none of them can go on.
+//! thread: each has a [`SimEngine`] whose `wait` never blocks, and the driver of the jobs advances the
+//! host to its next event when none of them can go on.
 //!
-//! What stands behind a room is a [`Device`]: queues with a known truth, against which estimators,
+//! A host's device is a [`Device`]: queues with a known truth, against which estimators,
 //! models and the whole program are tested; machines of drives, buses and a host; flash drives. The
 //! tables of [`FAMILIES`] name them and their keys, and a [`SimSpec`] reads a name with keys.
 //!
@@ -13,6 +13,7 @@
 //! the machine), and a thread per simulated job (the order of events would be the scheduler's).
 #![forbid(unsafe_code)]
 
+mod any_device;
 mod bus;
 mod catalogue;
 mod device;
@@ -23,6 +24,7 @@ mod files;
 mod flash;
 mod gate;
 mod host;
+mod keys;
 mod machine;
 mod network;
 mod number_map;
@@ -31,24 +33,26 @@ mod queue;
 mod queue_spec;
 mod service;
 mod sim_host;
+mod slab;
 mod spec;
 mod stalls;
-mod value;
 mod volume;
 
+pub use any_device::AnyDevice;
 pub use catalogue::{Parameter, Part, Source, parts};
-pub use device::{AnyDevice, Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
+pub use device::{Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
 pub use engine::{ComponentSample, PhaseSample};
 pub use event_queue::EventQueue;
 pub use files::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
 pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};
+pub use keys::{Key, Kind};
 pub use machine::{Machine, MachineSpec};
 pub use network::{Delivered, Network, NetworkSpec, Reached};
 pub use port::{SimClock, SimEngine, SimProbe};
 pub use queue::QueueDevice;
 pub use queue_spec::QueueSpec;
 pub use sim_host::{Passed, SimHost};
-pub use spec::{FAMILIES, Family, Key, Kind, SimKind, SimSpec, SpecError};
+pub use spec::{FAMILIES, Family, SimKind, SimSpec, SpecError};
 pub use volume::{
     DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeError, VolumeSpec,
 };

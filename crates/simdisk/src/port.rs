@@ -10,10 +10,10 @@ use record::{CpuSplit, Nanos};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A job's way into the room.
+/// The engine of one simulated job.
 #[derive(Clone, Debug)]
 pub struct SimEngine {
-    room: Rc<RefCell<SimHost>>,
+    host: Rc<RefCell<SimHost>>,
     job: u32,
     prepared: Vec<Submission>,
 }
@@ -21,8 +21,8 @@ pub struct SimEngine {
 impl SimEngine {
     /// The engine of job `job`.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<SimHost>>, job: u32) -> Self {
-        Self { room: Rc::clone(room), job, prepared: Vec::new() }
+    pub fn new(host: &Rc<RefCell<SimHost>>, job: u32) -> Self {
+        Self { host: Rc::clone(host), job, prepared: Vec::new() }
     }
 }
 
@@ -32,9 +32,9 @@ impl Engine for SimEngine {
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {
-        let mut room = self.room.borrow_mut();
+        let mut host = self.host.borrow_mut();
         for submission in self.prepared.drain(..) {
-            room.arrive(self.job, &submission);
+            host.arrive(self.job, &submission);
         }
         Ok(())
     }
@@ -47,9 +47,9 @@ impl Engine for SimEngine {
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
         self.hand_over()?;
-        let mut room = self.room.borrow_mut();
-        room.collect(self.job, max, done);
-        room.wake_at(self.job, deadline);
+        let mut host = self.host.borrow_mut();
+        host.collect(self.job, max, done);
+        host.wake_at(self.job, deadline);
         Ok(())
     }
 
@@ -58,37 +58,37 @@ impl Engine for SimEngine {
     }
 }
 
-/// Reads the room's virtual time.
+/// Reads the virtual time.
 #[derive(Clone, Debug)]
 pub struct SimClock {
-    room: Rc<RefCell<SimHost>>,
+    host: Rc<RefCell<SimHost>>,
 }
 
 impl SimClock {
-    /// The room's clock.
+    /// A clock of this host.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<SimHost>>) -> Self {
-        Self { room: Rc::clone(room) }
+    pub fn new(host: &Rc<RefCell<SimHost>>) -> Self {
+        Self { host: Rc::clone(host) }
     }
 }
 
 impl Clock for SimClock {
     fn now(&self) -> Nanos {
-        self.room.borrow().now()
+        self.host.borrow().now()
     }
 }
 
 /// Reads the simulated device's counters.
 #[derive(Clone, Debug)]
 pub struct SimProbe {
-    room: Rc<RefCell<SimHost>>,
+    host: Rc<RefCell<SimHost>>,
 }
 
 impl SimProbe {
-    /// The room's probe.
+    /// A probe of this host.
     #[must_use]
-    pub fn new(room: &Rc<RefCell<SimHost>>) -> Self {
-        Self { room: Rc::clone(room) }
+    pub fn new(host: &Rc<RefCell<SimHost>>) -> Self {
+        Self { host: Rc::clone(host) }
     }
 }
 
@@ -105,12 +105,12 @@ fn charged_ns(host: &ComponentSample) -> u64 {
 
 impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
-        let room = self.room.borrow();
-        let components = room.components();
+        let host = self.host.borrow();
+        let components = host.components();
         // What the model says of the host is work of its system: file layer, drivers, interrupts.
         let cpu = host_cpu(&components)
             .map(|host| CpuSample { system_ns: charged_ns(host), ..CpuSample::default() });
-        ProbeSample { at: room.now(), cpu, device: Some(room.counters()), components }
+        ProbeSample { at: host.now(), cpu, device: Some(host.counters()), components }
     }
 
     fn cpu_split(&self) -> CpuSplit {
@@ -126,7 +126,7 @@ impl Probe for SimProbe {
     }
 
     fn processors(&self) -> Processors {
-        let components = self.room.borrow().components();
+        let components = self.host.borrow().components();
         Processors {
             usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
             clock: None,

@@ -3,48 +3,38 @@
 //! A name is a set of defaults: every key holds for every name, so that `sim:capped,error=1e-4` or
 //! `sim:mm1,stall=20ms` need no device of their own.
 
-use crate::spec::{Key, Kind};
-use crate::value;
+use crate::keys::{
+    Kind, Setting, bytes, bytes_per_s, count, count32, kind, number, percentage, put, setting,
+    time, time_or_none,
+};
 use record::{Bytes, Nanos};
 
-/// The names.
 pub(crate) const KINDS: &[Kind] = &[
-    Kind {
-        name: "mm1",
-        defaults: &[],
-        help: "one server, exponential service times: in a closed loop X = 1/S, R = depth x S",
-    },
-    Kind { name: "md1", defaults: &[("cv", "0")], help: "one server, fixed service time" },
-    Kind {
-        name: "mg1",
-        defaults: &[("cv", "2")],
-        help: "one server, service times of the variation that cv= sets",
-    },
-    Kind {
-        name: "mmc",
-        defaults: &[("servers", "8")],
-        help: "several servers with one queue, exponential service times: knee near the number of \
-               servers",
-    },
-    Kind {
-        name: "mdc",
-        defaults: &[("servers", "8"), ("cv", "0")],
-        help: "several servers with one queue, fixed service time",
-    },
-    Kind {
-        name: "capped",
-        defaults: &[
-            ("service", "500us"),
-            ("servers", "64"),
-            ("cv", "0.3"),
-            ("iops", "3000"),
-            ("burst", "8"),
-        ],
-        help: "a volume whose rate is capped by a token bucket",
-    },
-    Kind {
-        name: "cloud",
-        defaults: &[
+    kind(
+        "mm1",
+        &[],
+        "one server, exponential service times: in a closed loop X = 1/S, R = depth x S",
+    ),
+    kind("md1", &[("cv", "0")], "one server, fixed service time"),
+    kind("mg1", &[("cv", "2")], "one server, service times of the variation that cv= sets"),
+    kind(
+        "mmc",
+        &[("servers", "8")],
+        "several servers with one queue, exponential service times: knee near the number of servers",
+    ),
+    kind(
+        "mdc",
+        &[("servers", "8"), ("cv", "0")],
+        "several servers with one queue, fixed service time",
+    ),
+    kind(
+        "capped",
+        &[("service", "500us"), ("servers", "64"), ("cv", "0.3"), ("iops", "3000"), ("burst", "8")],
+        "a volume whose rate is capped by a token bucket",
+    ),
+    kind(
+        "cloud",
+        &[
             ("service", "700us"),
             ("servers", "64"),
             ("cv", "0.3"),
@@ -52,85 +42,99 @@ pub(crate) const KINDS: &[Kind] = &[
             ("burst", "8"),
             ("throughput", "125MiB/s"),
         ],
-        help: "a cloud volume of ordinary specification: 3,000 requests and 125 MiB per second, \
-               below a millisecond each",
-    },
-    Kind {
-        name: "jittery",
-        defaults: &[
+        "a cloud volume of ordinary specification: 3,000 requests and 125 MiB per second, below a \
+         millisecond each",
+    ),
+    kind(
+        "jittery",
+        &[
             ("service", "1ms"),
             ("servers", "8"),
             ("cv", "0.3"),
             ("stall", "20ms"),
             ("stall-every", "500ms"),
         ],
-        help: "stands still now and then, all requests with it",
-    },
-    Kind {
-        name: "drifting",
-        defaults: &[("service", "1ms"), ("servers", "8"), ("drift", "20%")],
-        help: "becomes slower all the time",
-    },
-    Kind {
-        name: "faulty",
-        defaults: &[("service", "1ms"), ("servers", "8"), ("error", "1e-4")],
-        help: "some requests fail",
-    },
+        "stands still now and then, all requests with it",
+    ),
+    kind(
+        "drifting",
+        &[("service", "1ms"), ("servers", "8"), ("drift", "20%")],
+        "becomes slower all the time",
+    ),
+    kind(
+        "faulty",
+        &[("service", "1ms"), ("servers", "8"), ("error", "1e-4")],
+        "some requests fail",
+    ),
 ];
 
-/// The keys.
-pub(crate) const KEYS: &[Key] = &[
-    Key {
-        name: "service",
-        default: "5ms",
-        help: "mean service time of a request, without transfer",
-    },
-    Key {
-        name: "cv",
-        default: "1",
-        help: "variation of service times: standard deviation over mean; 0 is fixed, 1 \
-               exponential, below that Erlang, above hyperexponential",
-    },
-    Key { name: "servers", default: "1", help: "requests served at once" },
-    Key {
-        name: "rate",
-        default: "none",
-        help: "transfer rate of a server in bytes per second; adds size/rate to the service",
-    },
-    Key { name: "size", default: "64GiB", help: "capacity" },
-    Key {
-        name: "cache",
-        default: "0",
-        help: "bytes of a cache on the device that keeps the blocks last used",
-    },
-    Key { name: "hit", default: "100us", help: "service time of a request that the cache serves" },
-    Key {
-        name: "iops",
-        default: "none",
-        help: "requests per second at most: tokens of a bucket ahead of the servers",
-    },
-    Key { name: "burst", default: "1", help: "requests that may pass at once after a rest" },
-    Key {
-        name: "throughput",
-        default: "none",
-        help: "bytes per second at most, ahead of the servers; without a burst",
-    },
-    Key { name: "stall", default: "none", help: "time for which the device stands still" },
-    Key {
-        name: "stall-every",
-        default: "1s",
-        help: "mean time from one such stop to the next, exponential",
-    },
-    Key {
-        name: "drift",
-        default: "0%",
-        help: "growth of the service time per minute of virtual time",
-    },
-    Key { name: "error", default: "0", help: "probability that a request fails with EIO" },
+/// More than any bucket lets pass.
+const MOST: u64 = 1_000_000_000;
+
+pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
+    setting("service", "5ms", "mean service time of a request, without transfer", |it, value| {
+        put(&mut it.service, time(value))
+    }),
+    setting(
+        "cv",
+        "1",
+        "variation of service times: standard deviation over mean; 0 is fixed, 1 exponential, \
+         below that Erlang, above hyperexponential",
+        |it, value| put(&mut it.cv, variation(value)),
+    ),
+    setting("servers", "1", "requests served at once", |it, value| {
+        put(&mut it.servers, count32(value, 1, 65_536))
+    }),
+    setting(
+        "rate",
+        "none",
+        "transfer rate of a server in bytes per second; adds size/rate to the service",
+        |it, value| put(&mut it.rate_bytes_per_s, bytes_per_s(value)),
+    ),
+    setting("size", "64GiB", "capacity", |it, value| put(&mut it.size, bytes(value))),
+    setting(
+        "cache",
+        "0",
+        "bytes of a cache on the device that keeps the blocks last used",
+        |it, value| put(&mut it.cache, bytes(value)),
+    ),
+    setting("hit", "100us", "service time of a request that the cache serves", |it, value| {
+        put(&mut it.hit, time(value))
+    }),
+    setting(
+        "iops",
+        "none",
+        "requests per second at most: tokens of a bucket ahead of the servers",
+        |it, value| put(&mut it.iops, if value == "none" { Ok(0) } else { count(value, 1, MOST) }),
+    ),
+    setting("burst", "1", "requests that may pass at once after a rest", |it, value| {
+        put(&mut it.burst, count(value, 1, MOST))
+    }),
+    setting(
+        "throughput",
+        "none",
+        "bytes per second at most, ahead of the servers; without a burst",
+        |it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value)),
+    ),
+    setting("stall", "none", "time for which the device stands still", |it, value| {
+        put(&mut it.stall, time_or_none(value))
+    }),
+    setting(
+        "stall-every",
+        "1s",
+        "mean time from one such stop to the next, exponential",
+        |it, value| put(&mut it.stall_every, time(value)),
+    ),
+    setting("drift", "0%", "growth of the service time per minute of virtual time", |it, value| {
+        put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))
+    }),
+    setting("error", "0", "probability that a request fails with EIO", |it, value| {
+        put(&mut it.error, number(value, 0.0, 1.0))
+    }),
 ];
 
-/// Parameters of a queue device.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameters of a queue device; `sim:` gives each key its default.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueSpec {
     /// Mean service time without transfer.
     pub service: Nanos,
@@ -162,102 +166,10 @@ pub struct QueueSpec {
     pub error: f64,
 }
 
-impl Default for QueueSpec {
-    fn default() -> Self {
-        Self {
-            service: Nanos(5_000_000),
-            cv: 1.0,
-            servers: 1,
-            rate_bytes_per_s: 0,
-            size: Bytes(64 << 30),
-            cache: Bytes(0),
-            hit: Nanos(100_000),
-            iops: 0,
-            burst: 1,
-            throughput_bytes_per_s: 0,
-            stall: Nanos(0),
-            stall_every: Nanos(1_000_000_000),
-            drift_per_min: 0.0,
-            error: 0.0,
-        }
-    }
-}
-
-impl QueueSpec {
-    /// Sets a key; `false` if there is none of this name.
-    ///
-    /// # Errors
-    /// If the value cannot be used, saying what to use.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
-        match key {
-            "service" => self.service = value::time(value)?,
-            "cv" => self.cv = variation(value)?,
-            "servers" => self.servers = value::count(value, 1, 65_536)? as u32,
-            "rate" => self.rate_bytes_per_s = value::bytes_per_s(value)?,
-            "size" => self.size = value::bytes(value)?,
-            "cache" => self.cache = value::bytes(value)?,
-            "hit" => self.hit = value::time(value)?,
-            "iops" if value == "none" => self.iops = 0,
-            "iops" => self.iops = value::count(value, 1, 1_000_000_000)?,
-            "burst" => self.burst = value::count(value, 1, 1_000_000_000)?,
-            "throughput" => self.throughput_bytes_per_s = value::bytes_per_s(value)?,
-            "stall" => self.stall = value::time_or_none(value)?,
-            "stall-every" => self.stall_every = value::time(value)?,
-            "drift" => self.drift_per_min = value::percentage(value, 1_000.0)?,
-            "error" => self.error = value::number(value, 0.0, 1.0)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
 /// A coefficient of variation: below 0.1 an Erlang distribution takes over a hundred draws.
 fn variation(value: &str) -> Result<f64, String> {
     match value.parse::<f64>() {
         Ok(cv) if cv == 0.0 || (0.1..=10.0).contains(&cv) => Ok(cv),
         _ => Err("use 0, or a number from 0.1 to 10".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::SimSpec;
-
-    fn spec(text: &str) -> QueueSpec {
-        let (name, rest) = text.split_once(',').unwrap_or((text, ""));
-        let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
-        let given = rest.split(',').filter_map(|part| part.split_once('='));
-        let mut spec = QueueSpec::default();
-        for (key, value) in kind.defaults.iter().copied().chain(given) {
-            assert!(spec.set(key, value).unwrap(), "{key}");
-        }
-        spec
-    }
-
-    #[test]
-    fn keys_set_what_they_name() {
-        let spec = spec("mmc,servers=4,service=100us,rate=200MB/s,drift=20%");
-        assert_eq!((spec.servers, spec.service), (4, Nanos(100_000)));
-        assert_eq!(spec.rate_bytes_per_s, 200_000_000);
-        assert_eq!((spec.drift_per_min, spec.cv), (0.2, 1.0));
-    }
-
-    #[test]
-    fn a_name_changes_defaults_that_a_key_changes_again() {
-        assert_eq!((spec("capped").iops, spec("capped").burst), (3_000, 8));
-        assert_eq!(spec("capped,iops=500,throughput=125MB/s").iops, 500);
-        assert_eq!(spec("capped,iops=none").iops, 0);
-        assert_eq!(spec("jittery").stall, Nanos(20_000_000));
-        assert_eq!(spec("jittery,stall=none").stall, Nanos(0));
-        assert_eq!((spec("faulty").error, spec("drifting").drift_per_min), (1e-4, 0.2));
-    }
-
-    #[test]
-    fn a_variation_that_no_distribution_has_is_refused() {
-        for value in ["0.05", "-1", "11", "nan"] {
-            let error = SimSpec::parse(&format!("mg1,cv={value}")).unwrap_err().to_string();
-            assert!(error.contains("from 0.1 to 10"), "{error}");
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! Virtual time, requests on their way, and the counters of the simulated device.
 //!
-//! The room stands between jobs and device: it gives each request a token, moves the time from
+//! The host stands between jobs and device: it gives each request a token, moves the time from
 //! event to event, hands completions to the jobs that wait for them, and knows which jobs have
-//! something to do. Whoever drives the jobs steps these alone, so that the cost of an event does
-//! not grow with the number of jobs.
+//! something to do. The driver steps those jobs alone, so that the cost of an event does not grow
+//! with the number of jobs.
 
-use crate::device::{AnyDevice, Arrival, Conditions, Device, Ended};
+use crate::any_device::AnyDevice;
+use crate::device::{Arrival, Conditions, Device, Ended};
+use crate::slab::Slab;
 use engine::{Completion, ComponentSample, DeviceSample, Submission};
 use record::{Nanos, OpKind};
 use std::cmp::Reverse;
@@ -34,9 +36,9 @@ struct Ticket {
     write: bool,
 }
 
-/// A job's place in the room.
+/// What the host knows of a job.
 #[derive(Clone, Debug)]
-struct Place {
+struct JobState {
     /// Completions that it has not taken yet.
     due: Vec<Completion>,
     /// The moment that it waits for at most; the end of time for none.
@@ -51,10 +53,9 @@ pub struct SimHost {
     now: Nanos,
     device: AnyDevice,
     /// By token.
-    tickets: Vec<Ticket>,
-    free: Vec<u32>,
+    tickets: Slab<Ticket>,
     in_flight: u32,
-    places: Vec<Place>,
+    jobs: Vec<JobState>,
     /// Jobs that have something to do.
     turn: Vec<u32>,
     /// When jobs wake; one that no longer waits for that moment is passed over.
@@ -67,16 +68,15 @@ pub struct SimHost {
 }
 
 impl SimHost {
-    /// A room at time zero; `name` is what the device's counters are called.
+    /// A host at time zero; `name` is what the device's counters are called.
     #[must_use]
     pub fn new(device: AnyDevice, name: String) -> Self {
         Self {
             now: Nanos(0),
             device,
-            tickets: Vec::new(),
-            free: Vec::new(),
+            tickets: Slab::default(),
             in_flight: 0,
-            places: Vec::new(),
+            jobs: Vec::new(),
             turn: Vec::new(),
             wakes: BinaryHeap::new(),
             ended: Vec::new(),
@@ -93,11 +93,11 @@ impl SimHost {
         self.now
     }
 
-    /// Makes room for `jobs` jobs of a trial; nothing is in flight from the one before.
+    /// Begins a trial of `jobs` jobs; nothing is in flight from the one before.
     pub fn admit(&mut self, jobs: u32, conditions: &Conditions) {
         debug_assert!(self.in_flight == 0, "a trial drains before it ends");
-        let place = Place { due: Vec::new(), wake: NEVER, listed: false };
-        self.places = vec![place; jobs as usize];
+        let job = JobState { due: Vec::new(), wake: NEVER, listed: false };
+        self.jobs = vec![job; jobs as usize];
         self.turn.clear();
         self.wakes.clear();
         self.device.begin(conditions);
@@ -113,16 +113,7 @@ impl SimHost {
         let request = &submission.request;
         let write = request.op == OpKind::Write;
         let ticket = Ticket { arrived: self.now, job, slot: submission.slot, write };
-        let token = match self.free.pop() {
-            Some(token) => {
-                self.tickets[token as usize] = ticket;
-                token
-            }
-            None => {
-                self.tickets.push(ticket);
-                self.tickets.len() as u32 - 1
-            }
-        };
+        let token = self.tickets.insert(ticket);
         let (op, offset, bytes) = (request.op, request.offset, request.bytes);
         self.device.arrive(self.now, &Arrival { token, op, offset, bytes });
     }
@@ -130,7 +121,7 @@ impl SimHost {
     /// Takes the due completions of a job, at most `max`.
     #[inline]
     pub(crate) fn collect(&mut self, job: u32, max: u32, done: &mut Vec<Completion>) {
-        let due = &mut self.places[job as usize].due;
+        let due = &mut self.jobs[job as usize].due;
         if due.len() <= max as usize {
             done.append(due);
         } else {
@@ -142,11 +133,11 @@ impl SimHost {
     #[inline]
     pub(crate) fn wake_at(&mut self, job: u32, deadline: Option<Nanos>) {
         let wake = deadline.unwrap_or(NEVER);
-        let place = &mut self.places[job as usize];
-        if place.wake == wake {
+        let state = &mut self.jobs[job as usize];
+        if state.wake == wake {
             return;
         }
-        place.wake = wake;
+        state.wake = wake;
         if wake != NEVER {
             self.wakes.push(Reverse((wake, job)));
         }
@@ -161,7 +152,7 @@ impl SimHost {
             jobs.sort_unstable();
         }
         for &job in &*jobs {
-            self.places[job as usize].listed = false;
+            self.jobs[job as usize].listed = false;
         }
     }
 
@@ -169,7 +160,7 @@ impl SimHost {
     #[inline]
     fn next_wake(&mut self) -> Nanos {
         while let Some(&Reverse((at, job))) = self.wakes.peek() {
-            if self.places[job as usize].wake == at {
+            if self.jobs[job as usize].wake == at {
                 return at;
             }
             self.wakes.pop();
@@ -236,9 +227,9 @@ impl SimHost {
                 return;
             }
             self.wakes.pop();
-            let place = &mut self.places[job as usize];
-            if place.wake == at {
-                place.wake = NEVER;
+            let state = &mut self.jobs[job as usize];
+            if state.wake == at {
+                state.wake = NEVER;
                 self.list(job);
             }
         }
@@ -247,18 +238,17 @@ impl SimHost {
     /// Notes that a job has something to do.
     #[inline]
     fn list(&mut self, job: u32) {
-        let place = &mut self.places[job as usize];
-        if !place.listed {
-            place.listed = true;
+        let state = &mut self.jobs[job as usize];
+        if !state.listed {
+            state.listed = true;
             self.turn.push(job);
         }
     }
 
     #[inline]
     fn complete(&mut self, ended: Ended) {
-        let Ticket { arrived, job, slot, write } = self.tickets[ended.token as usize];
+        let Ticket { arrived, job, slot, write } = self.tickets.take(ended.token);
         debug_assert!(ended.at > arrived, "a request takes time");
-        self.free.push(ended.token);
         self.in_flight -= 1;
         let index = usize::from(write);
         if ended.outcome > 0 {
@@ -269,7 +259,7 @@ impl SimHost {
         if self.in_flight == 0 {
             self.counters.busy_ns += ended.at.since(self.busy_since).0;
         }
-        self.places[job as usize].due.push(Completion { slot, outcome: ended.outcome });
+        self.jobs[job as usize].due.push(Completion { slot, outcome: ended.outcome });
         self.list(job);
     }
 

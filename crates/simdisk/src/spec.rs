@@ -4,34 +4,13 @@
 //! Parser, errors, suggestions, help and list come from these tables, so that none of them can miss
 //! a name or a key. Adding a family is a line in [`FAMILIES`] and a variant of [`SimKind`].
 
-use crate::device::AnyDevice;
+use crate::any_device::AnyDevice;
 use crate::flash::{self, FlashDevice, FlashSpec};
+use crate::keys::{self, Key, Kind};
 use crate::machine::{self, Machine, MachineSpec};
 use crate::queue::QueueDevice;
 use crate::queue_spec::{self, QueueSpec};
 use record::Bytes;
-
-/// A name after `sim:`.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// The name.
-    pub name: &'static str,
-    /// Keys whose default it changes, with the value.
-    pub defaults: &'static [(&'static str, &'static str)],
-    /// What it is.
-    pub help: &'static str,
-}
-
-/// A key of a family.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// The default, or "by kind" where names differ in it.
-    pub default: &'static str,
-    /// What it sets, with the unit.
-    pub help: &'static str,
-}
 
 /// Devices that share their keys.
 #[derive(Clone, Copy, Debug)]
@@ -40,10 +19,17 @@ pub struct Family {
     pub title: &'static str,
     /// Their names.
     pub kinds: &'static [Kind],
-    /// Their keys, which hold for each of them.
-    pub keys: &'static [Key],
+    keys: fn() -> Vec<Key>,
     /// The specification of a name before any key is set.
     begin: fn(&'static str) -> SimKind,
+}
+
+impl Family {
+    /// Their keys, which hold for each of them.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Key> {
+        (self.keys)()
+    }
 }
 
 /// All families.
@@ -51,19 +37,19 @@ pub const FAMILIES: &[Family] = &[
     Family {
         title: "Queues with a known truth",
         kinds: queue_spec::KINDS,
-        keys: queue_spec::KEYS,
-        begin: |_| SimKind::Queue(QueueSpec::default()),
+        keys: || keys::keys(queue_spec::KEYS),
+        begin: |_| SimKind::Queue(keys::with_defaults(queue_spec::KEYS)),
     },
     Family {
         title: "Flash drives",
         kinds: flash::KINDS,
-        keys: flash::KEYS,
-        begin: |_| SimKind::Flash(Box::default()),
+        keys: || keys::keys(flash::KEYS),
+        begin: |_| SimKind::Flash(Box::new(keys::with_defaults(flash::KEYS))),
     },
     Family {
         title: "Machines with disk drives",
         kinds: machine::KINDS,
-        keys: machine::KEYS,
+        keys: || keys::keys(machine::KEYS),
         begin: |name| SimKind::Machine(Box::new(MachineSpec::new(name))),
     },
 ];
@@ -83,9 +69,9 @@ impl SimKind {
     /// Sets a key; `false` if there is none of this name, an error if the value cannot be used.
     fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
         match self {
-            Self::Queue(spec) => spec.set(key, value),
-            Self::Flash(spec) => spec.set(key, value),
-            Self::Machine(spec) => spec.set(key, value),
+            Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
+            Self::Flash(spec) => keys::set(flash::KEYS, &mut **spec, key, value),
+            Self::Machine(spec) => keys::set(machine::KEYS, &mut **spec, key, value),
         }
     }
 
@@ -219,12 +205,13 @@ impl SimSpec {
                 why,
             })?;
             if !known {
-                let keys = || family.keys.iter().map(|key| key.name);
+                let all = family.keys();
+                let names = || all.iter().map(|key| key.name);
                 return Err(SpecError::Key {
                     kind: row.name,
                     name: key.to_owned(),
-                    hint: hint(key, keys()),
-                    known: list(keys()),
+                    hint: hint(key, names()),
+                    known: list(names()),
                 });
             }
         }
@@ -249,51 +236,6 @@ impl SimSpec {
             SimKind::Queue(spec) => AnyDevice::Queue(Box::new(QueueDevice::new(spec, seed))),
             SimKind::Flash(spec) => AnyDevice::Flash(Box::new(FlashDevice::new(spec, seed))),
             SimKind::Machine(spec) => AnyDevice::Machine(Box::new(Machine::new(spec))),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn a_wrong_name_suggests_the_nearest_and_a_wrong_value_says_why() {
-        let text = |spec: &str| SimSpec::parse(spec).unwrap_err().to_string();
-        assert!(text("mm2").contains("did you mean 'mm1'"));
-        assert!(text("mm1,servise=1ms").contains("did you mean 'service'"));
-        assert!(text("nothing-like-it").contains("known are mm1"));
-        assert!(text("mm1,service").contains("key=value"));
-        assert!(text("mm1,service=0ms").contains("at least 1us"));
-        assert!(text("mm1,error=2").contains("from 0 to 1"));
-    }
-
-    #[test]
-    fn no_name_is_given_twice_and_no_key_of_a_family() {
-        let mut names = BTreeSet::new();
-        for family in FAMILIES {
-            for kind in family.kinds {
-                assert!(names.insert(kind.name), "{} twice", kind.name);
-            }
-            let keys: BTreeSet<&str> = family.keys.iter().map(|key| key.name).collect();
-            assert_eq!(keys.len(), family.keys.len(), "{}", family.title);
-        }
-    }
-
-    #[test]
-    fn every_name_is_understood_and_every_key_of_its_family_with_the_default_that_is_listed() {
-        for family in FAMILIES {
-            for kind in family.kinds {
-                let plain = SimSpec::parse(kind.name).unwrap();
-                assert!(plain.size().0 > 0, "{}", kind.name);
-                for key in family.keys.iter().filter(|key| key.default != "by kind") {
-                    let text = format!("{},{}={}", kind.name, key.name, key.default);
-                    let spelled = SimSpec::parse(&text).unwrap();
-                    let changed = kind.defaults.iter().any(|(name, _)| *name == key.name);
-                    assert!(changed || spelled.kind == plain.kind, "{text} is not the default");
-                }
-            }
         }
     }
 }

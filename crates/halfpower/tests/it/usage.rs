@@ -313,7 +313,7 @@ fn the_list_of_simulated_devices_has_every_name_and_key_with_its_default() {
         for kind in family.kinds {
             assert!(flat.contains(&format!("{} {}", kind.name, kind.help)), "{}", kind.name);
         }
-        for key in family.keys {
+        for key in family.keys() {
             let words = format!("{} {} {}", key.name, key.default, key.help);
             assert!(flat.contains(&words), "{words}");
         }

@@ -77,8 +77,8 @@ impl FileLayer {
 
     /// A read through the cache.
     pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = *self.requests.at(request);
-        let end = self.requests.at(request).end();
+        let Request { offset, bytes, .. } = *self.requests.get_mut(request);
+        let end = self.requests.get_mut(request).end();
         let stream = self.reads.visit(self.begin, offset, bytes);
         let mut overtaking =
             stream.filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.frame_bytes());
@@ -95,7 +95,7 @@ impl FileLayer {
             self.read_ahead(stream, end);
         }
         self.fill(out);
-        if self.requests.at(request).missing == 0 {
+        if self.requests.get_mut(request).missing == 0 {
             self.copy_out(request, out);
         }
     }
@@ -122,9 +122,9 @@ impl FileLayer {
             return;
         }
         let next = self.cache.at(slot).waiters;
-        let waiter = self.waiters.put(Waiter { request, pages: missing, next });
+        let waiter = self.waiters.insert(Waiter { request, pages: missing, next });
         *self.cache.waiters(slot) = waiter;
-        self.requests.at(request).missing += 1;
+        self.requests.get_mut(request).missing += 1;
         self.want_pages(number, missing | also, false);
     }
 
@@ -149,7 +149,7 @@ impl FileLayer {
             let Some((first, length)) = first_run(fill.pages) else { continue };
             let number = fill.number;
             self.fills_in_flight += 1;
-            let tag = self.blocks.put(Purpose::Fill(fill));
+            let tag = self.blocks.insert(Purpose::Fill(fill));
             let offset = number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
             let bytes = (u64::from(length) * PAGE_BYTES).min(self.size - offset) as u32;
             out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
@@ -175,7 +175,7 @@ impl FileLayer {
         self.fill(out);
         let mut ready = std::mem::take(&mut self.ready);
         for request in ready.drain(..) {
-            match self.requests.at(request).op {
+            match self.requests.get_mut(request).op {
                 OpKind::Read => self.copy_out(request, out),
                 OpKind::Write => self.copy_in(now, request, out),
             }
@@ -189,20 +189,20 @@ impl FileLayer {
         let mut kept = NONE;
         let woken = self.ready.len();
         while waiter != NONE {
-            let Waiter { request, pages: needed, next } = *self.waiters.at(waiter);
+            let Waiter { request, pages: needed, next } = *self.waiters.get_mut(waiter);
             let left = needed & !pages;
             if needed & pages != 0 && outcome < 0 {
-                self.requests.at(request).error = outcome;
+                self.requests.get_mut(request).error = outcome;
             }
             if left == 0 {
                 self.waiters.take(waiter);
-                let state = self.requests.at(request);
+                let state = self.requests.get_mut(request);
                 state.missing -= 1;
                 if state.missing == 0 {
                     self.ready.push(request);
                 }
             } else {
-                *self.waiters.at(waiter) = Waiter { request, pages: left, next: kept };
+                *self.waiters.get_mut(waiter) = Waiter { request, pages: left, next: kept };
                 kept = waiter;
             }
             waiter = next;
@@ -211,23 +211,23 @@ impl FileLayer {
         self.ready[woken..].reverse();
         *self.cache.waiters(slot) = NONE;
         while kept != NONE {
-            let next = self.waiters.at(kept).next;
-            self.waiters.at(kept).next = self.cache.at(slot).waiters;
+            let next = self.waiters.get_mut(kept).next;
+            self.waiters.get_mut(kept).next = self.cache.at(slot).waiters;
             *self.cache.waiters(slot) = kept;
             kept = next;
         }
     }
 
     fn copy_out(&mut self, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.at(request).bytes;
+        let bytes = self.requests.get_mut(request).bytes;
         out.push(FileAction::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
         self.end_request(request, out);
     }
 
     /// A write through the cache: first the pages that it needs to have.
     pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = *self.requests.at(request);
-        let end = self.requests.at(request).end();
+        let Request { offset, bytes, .. } = *self.requests.get_mut(request);
+        let end = self.requests.get_mut(request).end();
         let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
         self.start_over(offset);
         // What lies beyond the last byte written is known to be zero.
@@ -246,15 +246,15 @@ impl FileLayer {
             self.need(request, number, wanted, 0);
         }
         self.fill(out);
-        if self.requests.at(request).missing == 0 {
+        if self.requests.get_mut(request).missing == 0 {
             self.copy_in(now, request, out);
         }
     }
 
     /// The copy into the cache, when all pages that it needs are there.
     fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.at(request).bytes;
-        if self.requests.at(request).error < 0 {
+        let bytes = self.requests.get_mut(request).bytes;
+        if self.requests.get_mut(request).error < 0 {
             self.end_request(request, out);
             self.next_in_line(now, out);
         } else if self.mode == CacheMode::Fs {
@@ -268,8 +268,8 @@ impl FileLayer {
 
     /// Marks the pages of a write as present, and as dirty if the medium lacks them.
     pub(super) fn mark(&mut self, request: u32, dirty: bool) {
-        let Request { offset, .. } = *self.requests.at(request);
-        let end = self.requests.at(request).end();
+        let Request { offset, .. } = *self.requests.get_mut(request);
+        let end = self.requests.get_mut(request).end();
         for number in self.frames_of(offset, end) {
             let slot = self.cache.frame(number);
             let pages = self.pages(number, offset, end, false);

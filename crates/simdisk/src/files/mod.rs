@@ -19,20 +19,17 @@
 
 mod buffered;
 mod page_cache;
-mod slab;
 mod spec;
 mod streams;
-#[cfg(test)]
-mod tests;
 mod write_back;
 
 pub use spec::{CallCost, CallCosts, FileSpec, FileState, FileSystem};
 
 use crate::device::{Arrival, Conditions};
+use crate::slab::Slab;
 use buffered::{Fill, Waiter};
 use page_cache::PageCache;
 use record::{CacheMode, Nanos, OpKind};
-use slab::Slab;
 use spec::Rules;
 use std::collections::VecDeque;
 use streams::Streams;
@@ -185,7 +182,7 @@ impl FileLayer {
         self.end = self.size.min(conditions.offset_bytes.saturating_add(conditions.working_bytes));
         self.valid_end = self.begin;
         self.requests.clear();
-        for block in self.blocks.each() {
+        for block in self.blocks.iter_mut() {
             *block = Purpose::Orphan;
         }
         self.line.clear();
@@ -207,7 +204,7 @@ impl FileLayer {
 
     /// Takes a request of the application.
     pub fn arrive(&mut self, now: Nanos, arrival: &Arrival, out: &mut Vec<FileAction>) {
-        let request = self.requests.put(Request {
+        let request = self.requests.insert(Request {
             token: arrival.token,
             op: arrival.op,
             offset: arrival.offset,
@@ -241,7 +238,7 @@ impl FileLayer {
             Purpose::Data { request } => self.data_done(now, request, outcome, out),
             Purpose::Zero { request, next, until } => {
                 if outcome < 0 {
-                    self.requests.at(request).error = outcome;
+                    self.requests.get_mut(request).error = outcome;
                 }
                 self.zero(request, next, until, out);
             }
@@ -288,8 +285,8 @@ impl FileLayer {
     fn next_in_line(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while !self.line_busy {
             let Some(request) = self.line.pop_front() else { return };
-            let Request { offset, .. } = *self.requests.at(request);
-            let end = self.requests.at(request).end();
+            let Request { offset, .. } = *self.requests.get_mut(request);
+            let end = self.requests.get_mut(request).end();
             if self.mode == CacheMode::Fs {
                 self.take_turn(request);
                 self.write_cached(now, request, out);
@@ -314,7 +311,7 @@ impl FileLayer {
 
     fn take_turn(&mut self, request: u32) {
         self.line_busy = true;
-        self.requests.at(request).in_turn = true;
+        self.requests.get_mut(request).in_turn = true;
     }
 
     /// Zeroes from `next` up to `until`, a transfer at a time, then writes the request's data.
@@ -325,7 +322,7 @@ impl FileLayer {
             return;
         }
         let bytes = u64::from(self.rules.transfer_bytes).min(until - next);
-        let tag = self.blocks.put(Purpose::Zero { request, next: next + bytes, until });
+        let tag = self.blocks.insert(Purpose::Zero { request, next: next + bytes, until });
         out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
         out.push(FileAction::Block {
             tag,
@@ -339,7 +336,7 @@ impl FileLayer {
     /// Hands a request's data down, split at the largest transfer. Half of the call's cost comes
     /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
     fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<FileAction>) {
-        let Request { op, mut offset, bytes, .. } = *self.requests.at(request);
+        let Request { op, mut offset, bytes, .. } = *self.requests.get_mut(request);
         let largest = u64::from(self.rules.transfer_bytes);
         let mut end = offset + u64::from(bytes);
         let mut forced = self.mode == CacheMode::None;
@@ -356,10 +353,10 @@ impl FileLayer {
             let extra = self.spec.costs.extra_transfer_ns * (transfers - 1);
             out.push(FileAction::Compute { ns: cost - cost / 2 + extra });
         }
-        self.requests.at(request).missing = transfers as u32;
+        self.requests.get_mut(request).missing = transfers as u32;
         while offset < end {
             let bytes = largest.min(end - offset);
-            let tag = self.blocks.put(Purpose::Data { request });
+            let tag = self.blocks.insert(Purpose::Data { request });
             out.push(FileAction::Block { tag, op, offset, bytes: bytes as u32, forced });
             offset += bytes;
         }
@@ -367,7 +364,7 @@ impl FileLayer {
 
     /// Processor time of a request that goes past the cache.
     fn call_cost(&mut self, request: u32) -> u64 {
-        let Request { op, bytes, .. } = *self.requests.at(request);
+        let Request { op, bytes, .. } = *self.requests.get_mut(request);
         match op {
             OpKind::Read => self.spec.costs.direct_read.ns(bytes),
             OpKind::Write => self.spec.costs.direct_write.ns(bytes),
@@ -375,7 +372,7 @@ impl FileLayer {
     }
 
     fn data_done(&mut self, now: Nanos, request: u32, outcome: i32, out: &mut Vec<FileAction>) {
-        let state = self.requests.at(request);
+        let state = self.requests.get_mut(request);
         if outcome < 0 && state.error == 0 {
             state.error = outcome;
         }

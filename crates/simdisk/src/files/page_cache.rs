@@ -11,6 +11,7 @@
 
 use super::spec::PAGE_BYTES;
 use crate::number_map::NumberMap;
+use crate::slab::Slab;
 
 /// No frame, no waiter.
 pub(super) const NONE: u32 = u32::MAX;
@@ -53,8 +54,7 @@ const EMPTY: Ends = Ends { first: NONE, last: NONE };
 /// The frames in memory.
 #[derive(Clone, Debug)]
 pub(super) struct PageCache {
-    frames: Vec<Frame>,
-    free: Vec<u32>,
+    frames: Slab<Frame>,
     index: NumberMap<u32>,
     clean: Ends,
     dirty: Ends,
@@ -65,8 +65,7 @@ pub(super) struct PageCache {
 impl PageCache {
     pub(super) fn new(memory_bytes: u64) -> Self {
         Self {
-            frames: Vec::new(),
-            free: Vec::new(),
+            frames: Slab::default(),
             index: NumberMap::default(),
             clean: EMPTY,
             dirty: EMPTY,
@@ -77,7 +76,6 @@ impl PageCache {
 
     pub(super) fn clear(&mut self) {
         self.frames.clear();
-        self.free.clear();
         self.index.clear();
         self.clean = EMPTY;
         self.dirty = EMPTY;
@@ -103,37 +101,28 @@ impl PageCache {
             before: NONE,
             after: NONE,
         };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.frames[slot as usize] = frame;
-                slot
-            }
-            None => {
-                self.frames.push(frame);
-                (self.frames.len() - 1) as u32
-            }
-        };
+        let slot = self.frames.insert(frame);
         self.index.insert(number, slot);
         slot
     }
 
     pub(super) fn at(&self, slot: u32) -> &Frame {
-        &self.frames[slot as usize]
+        self.frames.get(slot)
     }
 
     pub(super) fn waiters(&mut self, slot: u32) -> &mut u32 {
-        &mut self.frames[slot as usize].waiters
+        &mut self.frames.get_mut(slot).waiters
     }
 
     /// Pages are being read.
     pub(super) fn expect(&mut self, slot: u32, pages: u32) {
-        self.frames[slot as usize].pending |= pages;
+        self.frames.get_mut(slot).pending |= pages;
         self.settle(slot);
     }
 
     /// Pages were read, or could not be.
     pub(super) fn arrive(&mut self, slot: u32, pages: u32, read: bool) {
-        self.frames[slot as usize].pending &= !pages;
+        self.frames.get_mut(slot).pending &= !pages;
         if read {
             self.add(slot, pages);
         }
@@ -143,20 +132,20 @@ impl PageCache {
     /// Pages were written in memory; those that were not dirty before.
     pub(super) fn write(&mut self, slot: u32, pages: u32, dirty: bool) -> u32 {
         self.add(slot, pages);
-        let newly = if dirty { pages & !self.frames[slot as usize].dirty } else { 0 };
-        self.frames[slot as usize].dirty |= newly;
+        let newly = if dirty { pages & !self.frames.get(slot).dirty } else { 0 };
+        self.frames.get_mut(slot).dirty |= newly;
         self.settle(slot);
         newly
     }
 
     /// Pages are on their way to the medium.
     pub(super) fn clean(&mut self, slot: u32, pages: u32) {
-        self.frames[slot as usize].dirty &= !pages;
+        self.frames.get_mut(slot).dirty &= !pages;
         self.settle(slot);
     }
 
     fn add(&mut self, slot: u32, pages: u32) {
-        let frame = &mut self.frames[slot as usize];
+        let frame = self.frames.get_mut(slot);
         self.pages += u64::from((pages & !frame.valid).count_ones());
         frame.valid |= pages;
     }
@@ -166,7 +155,7 @@ impl PageCache {
         numbers.clear();
         let mut slot = self.dirty.first;
         while slot != NONE {
-            let frame = &self.frames[slot as usize];
+            let frame = self.frames.get(slot);
             numbers.push(frame.number);
             slot = frame.after;
         }
@@ -174,7 +163,7 @@ impl PageCache {
 
     /// Puts a frame where it belongs after a use, and takes back what memory lacks.
     pub(super) fn settle(&mut self, slot: u32) {
-        let frame = self.frames[slot as usize];
+        let frame = *self.frames.get(slot);
         let place = if frame.dirty != 0 {
             Place::Dirty
         } else if frame.pending != 0 || frame.waiters != NONE {
@@ -194,10 +183,10 @@ impl PageCache {
 
     fn drop_frame(&mut self, slot: u32) {
         self.unlink(slot);
-        let frame = self.frames[slot as usize];
+        let frame = *self.frames.get(slot);
         self.pages -= u64::from(frame.valid.count_ones());
         self.index.remove(&frame.number);
-        self.free.push(slot);
+        self.frames.release(slot);
     }
 
     fn ends(&mut self, place: Place) -> Option<&mut Ends> {
@@ -209,7 +198,7 @@ impl PageCache {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Frame { before, after, place, .. } = self.frames[slot as usize];
+        let Frame { before, after, place, .. } = *self.frames.get(slot);
         let Some(ends) = self.ends(place) else { return };
         if before == NONE {
             ends.first = after;
@@ -218,12 +207,12 @@ impl PageCache {
             ends.last = before;
         }
         if before != NONE {
-            self.frames[before as usize].after = after;
+            self.frames.get_mut(before).after = after;
         }
         if after != NONE {
-            self.frames[after as usize].before = before;
+            self.frames.get_mut(after).before = before;
         }
-        let frame = &mut self.frames[slot as usize];
+        let frame = self.frames.get_mut(slot);
         (frame.before, frame.after, frame.place) = (NONE, NONE, Place::Apart);
     }
 
@@ -234,9 +223,9 @@ impl PageCache {
         if last == NONE {
             ends.first = slot;
         } else {
-            self.frames[last as usize].after = slot;
+            self.frames.get_mut(last).after = slot;
         }
-        let frame = &mut self.frames[slot as usize];
+        let frame = self.frames.get_mut(slot);
         (frame.before, frame.place) = (last, place);
     }
 }

@@ -128,19 +128,14 @@ impl Default for FileSpec {
 }
 
 impl FileSystem {
-    /// The value of the key `fs`. `nt4` is the later service pack.
-    ///
-    /// # Errors
-    /// What to write instead.
-    pub fn parse(value: &str) -> Result<Self, String> {
-        match value {
-            "none" => Ok(Self::None),
-            "nt4sp3" => Ok(Self::Nt4Sp3),
-            "nt4" | "nt4sp6" => Ok(Self::Nt4Sp6),
-            "w2k" => Ok(Self::W2k),
-            _ => Err("use none, nt4, nt4sp3, nt4sp6 or w2k".to_owned()),
-        }
-    }
+    /// The values of the key `fs`; `nt4` is the later service pack.
+    pub(crate) const WORDS: &[(&str, Self)] = &[
+        ("none", Self::None),
+        ("nt4", Self::Nt4Sp6),
+        ("nt4sp3", Self::Nt4Sp3),
+        ("nt4sp6", Self::Nt4Sp6),
+        ("w2k", Self::W2k),
+    ];
 
     /// The largest transfer that it hands down.
     #[must_use]
@@ -153,18 +148,9 @@ impl FileSystem {
 }
 
 impl FileState {
-    /// The value of the key `file`.
-    ///
-    /// # Errors
-    /// What to write instead.
-    pub fn parse(value: &str) -> Result<Self, String> {
-        match value {
-            "written" => Ok(Self::Written),
-            "extend" => Ok(Self::Extend),
-            "last-first" => Ok(Self::LastFirst),
-            _ => Err("use written, extend or last-first".to_owned()),
-        }
-    }
+    /// The values of the key `file`.
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("written", Self::Written), ("extend", Self::Extend), ("last-first", Self::LastFirst)];
 }
 
 /// What a file system does, in numbers.

@@ -54,7 +54,7 @@ impl Pass {
 impl FileLayer {
     /// Lets a write into memory, or makes it wait for the lazy writer.
     pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = u64::from(self.requests.at(request).bytes);
+        let bytes = u64::from(self.requests.get_mut(request).bytes);
         let full = self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit;
         if self.throttled || full {
             self.throttled = true;
@@ -68,7 +68,7 @@ impl FileLayer {
     }
 
     fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.at(request).bytes;
+        let bytes = self.requests.get_mut(request).bytes;
         self.mark(request, true);
         self.made_dirty_bytes += u64::from(bytes);
         out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
@@ -131,7 +131,7 @@ impl FileLayer {
             let bytes = u64::from(length) * PAGE_BYTES;
             self.pass.left_bytes = self.pass.left_bytes.saturating_sub(bytes);
             let bytes = bytes.min(self.size - offset) as u32;
-            let tag = self.blocks.put(Purpose::Back { pages: length });
+            let tag = self.blocks.insert(Purpose::Back { pages: length });
             out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
             out.push(FileAction::Block { tag, op: OpKind::Write, offset, bytes, forced: false });
         }
@@ -160,7 +160,7 @@ impl FileLayer {
         while !self.throttled
             && let Some(&request) = self.deferred.front()
         {
-            let bytes = u64::from(self.requests.at(request).bytes);
+            let bytes = u64::from(self.requests.get_mut(request).bytes);
             if self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit {
                 self.throttled = true;
                 break;

@@ -14,9 +14,9 @@
 
 use super::Event;
 use super::geometry::Geometry;
-use super::slab::Slab;
 use super::spec::{FlashSpec, ReadOrder};
 use crate::event_queue::EventQueue;
+use crate::slab::Slab;
 use engine::{ComponentSample, PhaseSample};
 use record::Nanos;
 
@@ -193,7 +193,7 @@ impl Dies {
             units_ns: (0..=u64::from(geometry.page_units)).map(units_ns).collect(),
             dies: vec![die; geometry.dies as usize],
             channels: vec![Channel::default(); geometry.channels as usize],
-            queue: Slab::new(),
+            queue: Slab::default(),
             busy_ns: [0; PHASES.len()],
         }
     }

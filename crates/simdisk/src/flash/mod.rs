@@ -25,17 +25,13 @@ mod dies;
 mod geometry;
 mod link;
 mod mapping;
-mod parts;
-mod slab;
 mod spec;
 mod start;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::event_queue::EventQueue;
+use crate::slab::Slab;
 use collect::Collector;
 use commands::Command;
 use dies::{DieEvent, Dies, NONE, Operation, Task};
@@ -44,11 +40,9 @@ use geometry::{Geometry, UNIT_BYTES};
 use link::{Line, Link, Server};
 use mapping::Mapping;
 use record::{CacheMode, Nanos, OpKind};
-use slab::Slab;
 use std::collections::VecDeque;
 use write::Waiter;
 
-pub(crate) use parts::PARTS;
 pub use spec::{FlashSpec, ReadOrder, Start};
 pub(crate) use spec::{KEYS, KINDS};
 pub use start::write_amplification;
@@ -136,7 +130,7 @@ impl FlashDevice {
             link: Link::new(spec.link_bytes_per_s, spec.duplex),
             sent: Line::new(),
             done_now: Vec::new(),
-            commands: Slab::new(),
+            commands: Slab::default(),
             taken: 0,
             outside: VecDeque::new(),
             writers: VecDeque::new(),
@@ -145,7 +139,7 @@ impl FlashDevice {
             forced: false,
             open_units: 0,
             open_waiters: NONE,
-            waiters: Slab::new(),
+            waiters: Slab::default(),
             collector,
             written: Written::default(),
             spec: spec.clone(),
@@ -156,6 +150,24 @@ impl FlashDevice {
     #[must_use]
     pub fn written(&self) -> Written {
         self.written
+    }
+
+    /// Units that can be programmed before something has to be erased.
+    #[must_use]
+    pub fn free_units(&self) -> u64 {
+        self.mapping.free_slots()
+    }
+
+    /// Whether every unit is where the map says, and no slot holds a unit that is elsewhere.
+    #[must_use]
+    pub fn map_is_consistent(&self) -> bool {
+        let map = &self.mapping;
+        let found = |unit: &u32| map.slot(*unit).is_some();
+        let written = (0..map.geometry.units).filter(found);
+        let right =
+            written.clone().all(|unit| map.slot(unit).and_then(|it| map.unit(it)) == Some(unit));
+        let held = (0..map.geometry.slots()).filter(|&slot| map.unit(slot).is_some());
+        right && held.count() == written.count()
     }
 
     fn is_buffered(&self, page: u32) -> bool {

@@ -7,14 +7,17 @@
 //! makers publish of TLC flash, and chosen so that the drive as a whole gives those figures.
 //! `parts` gives each parameter with its unit and origin.
 
-use crate::spec::{Key, Kind};
-use crate::value;
+use crate::keys::{
+    Kind, Setting, bytes, bytes_per_s, choice, count32, kind, percentage, put, setting, switch,
+    time_from,
+};
 use record::{Bytes, Nanos};
 
 /// In which order a die takes its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
     /// In order of arrival.
+    #[default]
     Queued,
     /// Reads of the host before all that waits.
     First,
@@ -23,9 +26,10 @@ pub enum ReadOrder {
 }
 
 /// The state of the drive at time zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// Nothing was ever written: reads find nothing, and come back without the flash.
+    #[default]
     Fresh,
     /// Written once in order; the spare blocks are free.
     Sequential,
@@ -33,8 +37,8 @@ pub enum Start {
     Random,
 }
 
-/// Parameters of a flash drive.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameters of a flash drive; `sim:` gives each key its default.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlashSpec {
     /// Capacity offered.
     pub size: Bytes,
@@ -80,45 +84,15 @@ pub struct FlashSpec {
     pub overhead: Nanos,
 }
 
-impl Default for FlashSpec {
-    /// The SATA drive.
-    fn default() -> Self {
-        Self {
-            size: Bytes(32 << 30),
-            op: 0.07,
-            channels: 4,
-            dies: 16,
-            read: Nanos(60_000),
-            program: Nanos(925_000),
-            erase: Nanos(5_000_000),
-            page: Bytes(32 << 10),
-            block: Bytes(18 << 20),
-            channel_bytes_per_s: 400_000_000,
-            reads: ReadOrder::First,
-            buffer: Bytes(8 << 20),
-            plp: false,
-            gc: true,
-            start: Start::Sequential,
-            queue: 32,
-            link_bytes_per_s: 550_000_000,
-            duplex: false,
-            command: Nanos(10_500),
-            write_command: Nanos(11_100),
-            overhead: Nanos(12_000),
-        }
-    }
-}
-
-/// The flash drives of the catalogue.
 pub(crate) const KINDS: &[Kind] = &[
-    Kind {
-        name: "sata-ssd",
-        defaults: &[],
-        help: "SATA SSD of ordinary specification: 550/520 MB/s, 95k/90k IOPS, 32 commands",
-    },
-    Kind {
-        name: "nvme-ssd",
-        defaults: &[
+    kind(
+        "sata-ssd",
+        &[],
+        "SATA SSD of ordinary specification: 550/520 MB/s, 95k/90k IOPS, 32 commands",
+    ),
+    kind(
+        "nvme-ssd",
+        &[
             ("channels", "8"),
             ("dies", "64"),
             ("read", "65us"),
@@ -132,64 +106,106 @@ pub(crate) const KINDS: &[Kind] = &[
             ("command", "1600ns"),
             ("write-command", "1800ns"),
         ],
-        help: "NVMe SSD of ordinary specification, PCIe 3.0 x4: 3.5/3.0 GB/s, 500k IOPS and more",
-    },
+        "NVMe SSD of ordinary specification, PCIe 3.0 x4: 3.5/3.0 GB/s, 500k IOPS and more",
+    ),
 ];
 
-/// The keys.
-pub(crate) const KEYS: &[Key] = &[
-    Key {
-        name: "size",
-        default: "32GiB",
-        help: "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB",
-    },
-    Key {
-        name: "op",
-        default: "7%",
-        help: "over-provisioning: spare flash as a share of the capacity",
-    },
-    Key { name: "channels", default: "4", help: "channels between controller and dies" },
-    Key { name: "dies", default: "16", help: "dies over all channels; each does one thing a time" },
-    Key { name: "read", default: "60us", help: "time to sense a page" },
-    Key { name: "program", default: "925us", help: "time to program a page" },
-    Key { name: "erase", default: "5ms", help: "time to erase a block" },
-    Key { name: "page", default: "32KiB", help: "what a die programs at once, over its planes" },
-    Key { name: "block", default: "18MiB", help: "erase block of a die, over its planes" },
-    Key { name: "channel", default: "400MB/s", help: "transfer rate of a channel" },
-    Key {
-        name: "reads",
-        default: "first",
-        help: "order of a die's work: queued, first (reads before what waits), or suspend (reads \
-               also interrupt what is under way)",
-    },
-    Key { name: "buffer", default: "8MiB", help: "write buffer; what is in it is acknowledged" },
-    Key {
-        name: "plp",
-        default: "off",
-        help: "on: the buffer survives a loss of power, so that writes through all caches need \
-               not wait for the flash",
-    },
-    Key {
-        name: "gc",
-        default: "on",
-        help: "on: collects while idle, too; off: only when free blocks run low",
-    },
-    Key {
-        name: "preconditioned",
-        default: "sequential",
-        help: "state at time zero: fresh (never written), sequential (written once, in order) or \
-               random (overwritten until steady)",
-    },
-    Key { name: "queue", default: "32", help: "commands that it takes at once; more wait outside" },
-    Key { name: "link", default: "550MB/s", help: "transfer rate of the link" },
-    Key { name: "duplex", default: "off", help: "on: the link carries both directions at once" },
-    Key { name: "command", default: "10500ns", help: "controller time of a read, one by one" },
-    Key {
-        name: "write-command",
-        default: "11100ns",
-        help: "controller time of a write, one by one",
-    },
-    Key { name: "overhead", default: "12us", help: "time of a command beside that, in parallel" },
+/// The defaults are those of the SATA drive.
+pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
+    setting(
+        "size",
+        "32GiB",
+        "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB",
+        |it, value| put(&mut it.size, bytes(value)),
+    ),
+    setting(
+        "op",
+        "7%",
+        "over-provisioning: spare flash as a share of the capacity",
+        |it, value| put(&mut it.op, percentage(value, 1.0, 300.0)),
+    ),
+    setting("channels", "4", "channels between controller and dies", |it, value| {
+        put(&mut it.channels, count32(value, 1, 64))
+    }),
+    setting("dies", "16", "dies over all channels; each does one thing a time", |it, value| {
+        put(&mut it.dies, count32(value, 1, 1_024))
+    }),
+    setting("read", "60us", "time to sense a page", |it, value| put(&mut it.read, nanos(value))),
+    setting("program", "925us", "time to program a page", |it, value| {
+        put(&mut it.program, nanos(value))
+    }),
+    setting("erase", "5ms", "time to erase a block", |it, value| put(&mut it.erase, nanos(value))),
+    setting("page", "32KiB", "what a die programs at once, over its planes", |it, value| {
+        put(&mut it.page, bytes(value))
+    }),
+    setting("block", "18MiB", "erase block of a die, over its planes", |it, value| {
+        put(&mut it.block, bytes(value))
+    }),
+    setting("channel", "400MB/s", "transfer rate of a channel", |it, value| {
+        put(&mut it.channel_bytes_per_s, rate(value))
+    }),
+    setting(
+        "reads",
+        "first",
+        "order of a die's work: queued, first (reads before what waits), or suspend (reads also \
+         interrupt what is under way)",
+        |it, value| {
+            let words = [
+                ("queued", ReadOrder::Queued),
+                ("first", ReadOrder::First),
+                ("suspend", ReadOrder::Suspend),
+            ];
+            put(&mut it.reads, choice(value, &words))
+        },
+    ),
+    setting("buffer", "8MiB", "write buffer; what is in it is acknowledged", |it, value| {
+        put(&mut it.buffer, bytes(value))
+    }),
+    setting(
+        "plp",
+        "off",
+        "on: the buffer survives a loss of power, so that writes through all caches need not wait \
+         for the flash",
+        |it, value| put(&mut it.plp, switch(value)),
+    ),
+    setting(
+        "gc",
+        "on",
+        "on: collects while idle, too; off: only when free blocks run low",
+        |it, value| put(&mut it.gc, switch(value)),
+    ),
+    setting(
+        "preconditioned",
+        "sequential",
+        "state at time zero: fresh (never written), sequential (written once, in order) or random \
+         (overwritten until steady)",
+        |it, value| {
+            let words = [
+                ("fresh", Start::Fresh),
+                ("sequential", Start::Sequential),
+                ("random", Start::Random),
+            ];
+            put(&mut it.start, choice(value, &words))
+        },
+    ),
+    setting("queue", "32", "commands that it takes at once; more wait outside", |it, value| {
+        put(&mut it.queue, count32(value, 1, 65_536))
+    }),
+    setting("link", "550MB/s", "transfer rate of the link", |it, value| {
+        put(&mut it.link_bytes_per_s, rate(value))
+    }),
+    setting("duplex", "off", "on: the link carries both directions at once", |it, value| {
+        put(&mut it.duplex, switch(value))
+    }),
+    setting("command", "10500ns", "controller time of a read, one by one", |it, value| {
+        put(&mut it.command, nanos(value))
+    }),
+    setting("write-command", "11100ns", "controller time of a write, one by one", |it, value| {
+        put(&mut it.write_command, nanos(value))
+    }),
+    setting("overhead", "12us", "time of a command beside that, in parallel", |it, value| {
+        put(&mut it.overhead, nanos(value))
+    }),
 ];
 
 /// Smallest and largest capacity.
@@ -201,52 +217,6 @@ const BUFFER_MIN: u64 = 256 << 10;
 const BUFFER_PAGES_MIN: u64 = 8;
 
 impl FlashSpec {
-    /// Sets a key; whether there is such a key.
-    ///
-    /// # Errors
-    /// Says what is wrong with the value.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
-        match key {
-            "size" => self.size = value::bytes(value)?,
-            "op" => self.op = share(value)?,
-            "channels" => self.channels = value::count(value, 1, 64)? as u32,
-            "dies" => self.dies = value::count(value, 1, 1_024)? as u32,
-            "read" => self.read = nanos(value)?,
-            "program" => self.program = nanos(value)?,
-            "erase" => self.erase = nanos(value)?,
-            "page" => self.page = value::bytes(value)?,
-            "block" => self.block = value::bytes(value)?,
-            "channel" => self.channel_bytes_per_s = rate(value)?,
-            "reads" => {
-                self.reads = match value {
-                    "queued" => ReadOrder::Queued,
-                    "first" => ReadOrder::First,
-                    "suspend" => ReadOrder::Suspend,
-                    _ => return Err("use queued, first or suspend".to_owned()),
-                };
-            }
-            "buffer" => self.buffer = value::bytes(value)?,
-            "plp" => self.plp = value::switch(value)?,
-            "gc" => self.gc = value::switch(value)?,
-            "preconditioned" => {
-                self.start = match value {
-                    "fresh" => Start::Fresh,
-                    "sequential" => Start::Sequential,
-                    "random" => Start::Random,
-                    _ => return Err("use fresh, sequential or random".to_owned()),
-                };
-            }
-            "queue" => self.queue = value::count(value, 1, 65_536)? as u32,
-            "link" => self.link_bytes_per_s = rate(value)?,
-            "duplex" => self.duplex = value::switch(value)?,
-            "command" => self.command = nanos(value)?,
-            "write-command" => self.write_command = nanos(value)?,
-            "overhead" => self.overhead = nanos(value)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
     /// Whether the parameters go together; to be asked once all keys are set.
     ///
     /// # Errors
@@ -282,19 +252,12 @@ impl FlashSpec {
 }
 
 fn rate(value: &str) -> Result<u64, String> {
-    match value::bytes_per_s(value)? {
+    match bytes_per_s(value)? {
         rate @ 1_000_000..=1_000_000_000_000 => Ok(rate),
         _ => Err("use a rate from 1MB/s to 1TB/s".to_owned()),
     }
 }
 
 fn nanos(value: &str) -> Result<Nanos, String> {
-    value::time_from(value, SHORTEST, "100ns")
-}
-
-fn share(value: &str) -> Result<f64, String> {
-    match value.strip_suffix('%').unwrap_or(value).parse::<f64>() {
-        Ok(percent) if (1.0..=300.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("use a percentage from 1% to 300%".to_owned()),
-    }
+    time_from(value, SHORTEST)
 }

@@ -12,7 +12,6 @@
 
 mod path;
 mod remote;
-mod slots;
 mod spec;
 
 pub use spec::MachineSpec;
@@ -24,12 +23,12 @@ use crate::drive::{Ask, Drive, DriveSpec};
 use crate::event_queue::EventQueue;
 use crate::files::{FileAction, FileLayer};
 use crate::host::Processors;
+use crate::slab::Slab;
 use crate::volume::{DiskLoad, Location, Plan, Raid, Volume};
 use crate::{ComponentSample, PhaseSample};
 use path::Port;
 use record::{Nanos, OpKind};
 use remote::Remote;
-use slots::Slots;
 use workload::Rng;
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
@@ -130,9 +129,9 @@ pub struct Machine {
     /// Buses on one adapter.
     channels: u32,
     loads: Vec<DiskLoad>,
-    ios: Slots<Io>,
-    blocks: Slots<Block>,
-    later: Slots<Option<FileAction>>,
+    ios: Slab<Io>,
+    blocks: Slab<Block>,
+    later: Slab<Option<FileAction>>,
     /// The network, if the application is at the other end of one.
     remote: Option<Remote>,
     ended: Vec<Ended>,
@@ -179,9 +178,9 @@ impl Machine {
             trunk: Lane::new(spec.bus.in_bytes_per_s, spec.bus.out_bytes_per_s, contended),
             channels,
             loads: vec![DiskLoad::default(); spec.disks as usize],
-            ios: Slots::default(),
-            blocks: Slots::default(),
-            later: Slots::default(),
+            ios: Slab::default(),
+            blocks: Slab::default(),
+            later: Slab::default(),
             remote: spec.network.as_ref().map(Remote::new),
             ended: Vec::new(),
             wants: Vec::new(),
@@ -208,8 +207,8 @@ impl Machine {
     fn step(&mut self, event: Event) {
         match event {
             Event::FileAction(number) => {
-                let want = self.later.at(number).take();
-                self.later.give(number);
+                let want = self.later.get_mut(number).take();
+                self.later.release(number);
                 if let Some(want) = want {
                     self.carry_out(want);
                 }
@@ -222,7 +221,7 @@ impl Machine {
             Event::TakenIn(number) => self.taken_in(number),
             Event::Leaves(number) => self.leaves(number),
             Event::Crossed(block) => {
-                if self.blocks.at(block).write {
+                if self.blocks.get_mut(block).write {
                     self.next_stage(block);
                 } else {
                     self.block_done(block);
@@ -244,8 +243,8 @@ impl Machine {
             let ends = matches!(want, FileAction::End { .. });
             let at_ns = if ends { work_ns.max(end_ns) } else { work_ns };
             if at_ns > self.now_ns {
-                let number = self.later.take();
-                *self.later.at(number) = Some(want);
+                let number = self.later.reuse();
+                *self.later.get_mut(number) = Some(want);
                 self.at(at_ns, Event::FileAction(number));
             } else {
                 self.carry_out(want);
@@ -257,15 +256,15 @@ impl Machine {
     fn carry_out(&mut self, want: FileAction) {
         match want {
             FileAction::Block { tag, op, offset, bytes, forced } => {
-                let number = self.blocks.take();
-                let block = self.blocks.at(number);
+                let number = self.blocks.reuse();
+                let block = self.blocks.get_mut(number);
                 (block.tag, block.write, block.forced) = (tag, op == OpKind::Write, forced);
                 (block.offset, block.bytes) = (offset, bytes);
                 block.waited = !self.volume.claim(number, op, offset, bytes);
                 if block.waited && self.spec.volume.location == Location::Host {
                     self.unclaimed_ns += self.spec.file.costs.extra_transfer_ns;
                 }
-                if !self.blocks.at(number).waited {
+                if !self.blocks.get_mut(number).waited {
                     self.begin_block(number);
                 }
             }
@@ -286,7 +285,7 @@ impl Machine {
                 load.head_bytes = port.drive.head_byte();
             }
         }
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         let op = if block.write { OpKind::Write } else { OpKind::Read };
         self.volume.plan(op, block.offset, block.bytes, &self.loads, &mut block.plan);
         block.stage = 0;
@@ -298,7 +297,7 @@ impl Machine {
             self.unclaimed_ns += if block.waited { work_ns } else { 0 };
             self.processors.take(self.now_ns, work_ns);
         }
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         if block.write && self.spec.volume.location == Location::Array {
             self.cross(number);
         } else {
@@ -308,7 +307,7 @@ impl Machine {
 
     /// Moves the data of a block between host and a box of disks.
     fn cross(&mut self, number: u32) {
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         let (bytes, inward) = (u64::from(block.bytes), !block.write);
         let crossed = self.trunk.take(self.now_ns, bytes, inward);
         let crossed = crossed.max(self.pcis[0].take(self.now_ns, bytes, inward));
@@ -318,7 +317,7 @@ impl Machine {
 
     /// Sends the pieces of the next stage that has any, or ends the block.
     fn next_stage(&mut self, number: u32) {
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         let Some(stage) = block.plan.stages.get(block.stage).copied() else {
             if !block.write && self.spec.volume.location == Location::Array {
                 self.cross(number);
@@ -335,9 +334,9 @@ impl Machine {
             return;
         }
         for index in begin..stage.end {
-            let piece = self.blocks.at(number).plan.pieces[index];
-            let io = self.ios.take();
-            *self.ios.at(io) = Io {
+            let piece = self.blocks.get_mut(number).plan.pieces[index];
+            let io = self.ios.reuse();
+            *self.ios.get_mut(io) = Io {
                 block: number,
                 drive: piece.disk,
                 write: piece.op == OpKind::Write,
@@ -357,7 +356,7 @@ impl Machine {
     }
 
     fn stage_done(&mut self, number: u32) {
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         let xor_bytes = block.plan.stages[block.stage].xor_bytes;
         block.stage += 1;
         if xor_bytes == 0 {
@@ -376,10 +375,10 @@ impl Machine {
 
     /// A command of a block is done.
     fn io_done(&mut self, io: u32) {
-        let Io { block, drive, .. } = *self.ios.at(io);
-        self.ios.give(io);
+        let Io { block, drive, .. } = *self.ios.get_mut(io);
+        self.ios.release(io);
         self.loads[drive as usize].waiting -= 1;
-        let left = &mut self.blocks.at(block).left;
+        let left = &mut self.blocks.get_mut(block).left;
         *left -= 1;
         if *left == 0 {
             self.stage_done(block);
@@ -387,9 +386,9 @@ impl Machine {
     }
 
     fn block_done(&mut self, number: u32) {
-        let block = self.blocks.at(number);
+        let block = self.blocks.get_mut(number);
         let (tag, outcome) = (block.tag, block.bytes as i32);
-        self.blocks.give(number);
+        self.blocks.release(number);
         let mut ready = std::mem::take(&mut self.ready);
         self.volume.release(number, &mut ready);
         for next in ready.drain(..) {

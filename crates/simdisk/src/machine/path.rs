@@ -103,7 +103,7 @@ impl Port {
 impl Machine {
     /// Hands a piece to its drive's port.
     pub(super) fn issue(&mut self, io: u32) {
-        let drive = self.ios.at(io).drive;
+        let drive = self.ios.get_mut(io).drive;
         self.ports[drive as usize].held.push_back(io);
         self.go_on(drive);
     }
@@ -119,7 +119,7 @@ impl Machine {
         let index = if spec.tags == 1 && spec.order != Order::Arrival && port.held.len() > 1 {
             let from = port.last_end;
             let window = spec.window.max(1) as usize;
-            let firsts = port.held.iter().take(window).map(|&io| self.ios.at(io).first);
+            let firsts = port.held.iter().take(window).map(|&io| self.ios.get_mut(io).first);
             let nearest = firsts.enumerate().min_by_key(|&(_, first)| (first < from, first));
             nearest.map_or(0, |(index, _)| index)
         } else {
@@ -150,7 +150,7 @@ impl Machine {
                 self.want_bus(drive, false);
             }
         } else if let Some(io) = self.next_held(drive) {
-            let Io { first, bytes, .. } = *self.ios.at(io);
+            let Io { first, bytes, .. } = *self.ios.get_mut(io);
             let port = &mut self.ports[drive as usize];
             port.open += 1;
             port.last_end = first + u64::from(bytes);
@@ -220,7 +220,7 @@ impl Machine {
         let done = match port.step {
             Step::Hear(io) => {
                 let other = std::mem::replace(&mut self.heard[bus], drive) != drive;
-                let decode_ns = port.decode_ns(now_ns, self.ios.at(io), other);
+                let decode_ns = port.decode_ns(now_ns, self.ios.get_mut(io), other);
                 port.set(now_ns, Step::Decode(io));
                 self.asks = asks;
                 self.at(now_ns + decode_ns, Event::Interface(drive));
@@ -263,7 +263,7 @@ impl Machine {
         match port.step {
             Step::Decode(io) => {
                 port.set(now_ns, Step::Free);
-                let Io { write, forced, first, bytes, .. } = *self.ios.at(io);
+                let Io { write, forced, first, bytes, .. } = *self.ios.get_mut(io);
                 let op = if write { OpKind::Write } else { OpKind::Read };
                 let command = Command { id: io, op, forced, first, bytes };
                 let mut asks = std::mem::take(&mut self.asks);

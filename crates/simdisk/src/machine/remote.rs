@@ -6,11 +6,11 @@
 //! before the reply leaves. Data to and from the card share the PCI bus and memory with the disks':
 //! that is what limits the server of the 2000 paper (section 9).
 
-use super::slots::Slots;
 use super::{Event, Machine};
 use crate::ComponentSample;
 use crate::device::{Arrival, Ended};
 use crate::network::{Delivered, Network, NetworkSpec, Reached};
+use crate::slab::Slab;
 use record::{Nanos, OpKind};
 
 /// A request of the client.
@@ -33,14 +33,14 @@ impl Away {
 #[derive(Debug)]
 pub(super) struct Remote {
     network: Network,
-    requests: Slots<Away>,
+    requests: Slab<Away>,
     delivered: Vec<Delivered>,
 }
 
 impl Remote {
     pub(super) fn new(spec: &NetworkSpec) -> Self {
         let network = Network::new(spec);
-        Self { network, requests: Slots::default(), delivered: Vec::new() }
+        Self { network, requests: Slab::default(), delivered: Vec::new() }
     }
 
     pub(super) fn next_event(&self) -> Option<Nanos> {
@@ -53,8 +53,8 @@ impl Remote {
 
     /// A request leaves the client.
     pub(super) fn send(&mut self, now: Nanos, arrival: &Arrival) {
-        let number = self.requests.take();
-        *self.requests.at(number) = Away {
+        let number = self.requests.reuse();
+        *self.requests.get_mut(number) = Away {
             token: arrival.token,
             write: arrival.op == OpKind::Write,
             offset: arrival.offset,
@@ -86,7 +86,7 @@ impl Machine {
     /// A request has reached the server's network card.
     fn take_in(&mut self, number: u32) {
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.at(number);
+        let away = *remote.requests.get_mut(number);
         let crossing = remote.network.crossing(away.bytes);
         if away.write {
             let moved_ns = self.between_card_and_memory(crossing, true);
@@ -99,7 +99,7 @@ impl Machine {
     /// A request is in the server's memory.
     pub(super) fn taken_in(&mut self, number: u32) {
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.at(number);
+        let away = *remote.requests.get_mut(number);
         let server_ns = remote.network.server_ns(away.bytes);
         let arrival =
             Arrival { token: number, op: away.op(), offset: away.offset, bytes: away.bytes };
@@ -109,8 +109,8 @@ impl Machine {
     /// The server is done with a request.
     pub(super) fn served(&mut self, number: u32, outcome: i32) {
         let Some(remote) = &mut self.remote else { return };
-        remote.requests.at(number).outcome = outcome;
-        let away = *remote.requests.at(number);
+        remote.requests.get_mut(number).outcome = outcome;
+        let away = *remote.requests.get_mut(number);
         let crossing = remote.network.crossing(away.bytes);
         if away.write {
             self.leaves(number);
@@ -124,7 +124,7 @@ impl Machine {
     pub(super) fn leaves(&mut self, number: u32) {
         let now = Nanos(self.now_ns);
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.at(number);
+        let away = *remote.requests.get_mut(number);
         remote.network.reply(now, number, away.op(), away.bytes);
     }
 
@@ -132,8 +132,8 @@ impl Machine {
     fn give_back(&mut self, number: u32) {
         let at = Nanos(self.now_ns);
         let Some(remote) = &mut self.remote else { return };
-        let Away { token, outcome, .. } = *remote.requests.at(number);
-        remote.requests.give(number);
+        let Away { token, outcome, .. } = *remote.requests.get_mut(number);
+        remote.requests.release(number);
         self.ended.push(Ended { token, at, outcome });
     }
 

@@ -10,48 +10,33 @@ use crate::catalogue::{self, AdapterSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
 use crate::host::HostSpec;
+use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count32, kind, put, setting, switch};
 use crate::network::NetworkSpec;
-use crate::spec::{Key, Kind};
-use crate::value;
 use crate::volume::{Location, MirrorReads, Raid, Volume, VolumeSpec};
 
-/// The drives by name; help stands in the catalogue.
 pub(crate) const KINDS: &[Kind] = &[
-    Kind {
-        name: "st15150w",
-        defaults: &[],
-        help: "Seagate Barracuda 4, Fast-Wide SCSI, behind an Adaptec 2940UW of a 200 MHz Pentium \
-               Pro (Riedel 1997)",
-    },
-    Kind {
-        name: "st34371w",
-        defaults: &[],
-        help: "Seagate Barracuda 4LP, Ultra-Wide SCSI, in the same machine",
-    },
-    Kind {
-        name: "st15150n",
-        defaults: &[],
-        help: "Seagate Barracuda 4, Fast narrow SCSI, in the same machine",
-    },
-    Kind {
-        name: "atlas10k",
-        defaults: &[],
-        help: "Quantum Atlas 10K, Ultra160 SCSI, in a two-processor Pentium III of 733 MHz (Chung \
-               2000)",
-    },
-    Kind {
-        name: "fireball",
-        defaults: &[],
-        help: "Quantum Fireball lct08, IDE, behind a 3ware 3W-5400 in the same machine",
-    },
-    Kind {
-        name: "friedman10k",
-        defaults: &[],
-        help: "the 10,000 rpm server disk of Friedman's Table 1",
-    },
+    kind(
+        "st15150w",
+        &[],
+        "Seagate Barracuda 4, Fast-Wide SCSI, behind an Adaptec 2940UW of a 200 MHz Pentium Pro \
+         (Riedel 1997)",
+    ),
+    kind("st34371w", &[], "Seagate Barracuda 4LP, Ultra-Wide SCSI, in the same machine"),
+    kind("st15150n", &[], "Seagate Barracuda 4, Fast narrow SCSI, in the same machine"),
+    kind(
+        "atlas10k",
+        &[],
+        "Quantum Atlas 10K, Ultra160 SCSI, in a two-processor Pentium III of 733 MHz (Chung 2000)",
+    ),
+    kind(
+        "fireball",
+        &[],
+        "Quantum Fireball lct08, IDE, behind a 3ware 3W-5400 in the same machine",
+    ),
+    kind("friedman10k", &[], "the 10,000 rpm server disk of Friedman's Table 1"),
 ];
 
-/// The parts that belong to a name.
+/// The parts that belong to a name: bus, adapter, host, file system.
 const SETS: &[(&str, &str, &str, &str, FileSystem)] = &[
     ("st15150w", "fast-wide", "aha2940", "p6-200", FileSystem::Nt4Sp3),
     ("st34371w", "ultra-wide", "aha2940", "p6-200", FileSystem::Nt4Sp3),
@@ -61,75 +46,116 @@ const SETS: &[(&str, &str, &str, &str, FileSystem)] = &[
     ("friedman10k", "friedman", "aha2940", "p3-733", FileSystem::W2k),
 ];
 
-/// The keys.
-pub(crate) const KEYS: &[Key] = &[
-    Key { name: "disks", default: "1", help: "drives" },
-    Key {
-        name: "buses",
-        default: "0",
-        help: "buses over which the drives are spread in turn; 0: as few as hold them",
-    },
-    Key { name: "pci", default: "1", help: "PCI buses over which the adapters are spread in turn" },
-    Key {
-        name: "adapter",
-        default: "by kind",
-        help: "adapter: aha2940, aic160, 3w5400 or 3w6800; none: one that costs nothing",
-    },
-    Key {
-        name: "host",
-        default: "by kind",
-        help: "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide or \
-               ideal",
-    },
-    Key {
-        name: "wce",
-        default: "on",
-        help: "write cache of the drives: on, or off (--cache none and fs switch it off for a \
-               trial)",
-    },
-    Key { name: "raid", default: "none", help: "none (one disk after the other), 0, 1 or 5" },
-    Key { name: "chunk", default: "64KiB", help: "bytes of an array that lie together on a disk" },
-    Key {
-        name: "align",
-        default: "0",
-        help: "bytes from the start of a chunk to the first byte of the volume",
-    },
-    Key { name: "failed", default: "none", help: "the disk of an array that has failed, from 0" },
-    Key {
-        name: "raidat",
-        default: "host",
-        help: "who does the work of an array: host, adapter, or array (a box with a controller)",
-    },
-    Key {
-        name: "mirror",
-        default: "twinstor",
-        help: "which copy a read of a mirror takes: twinstor (as 3ware's) or plain (in turn)",
-    },
-    Key {
-        name: "fs",
-        default: "by kind",
-        help: "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k",
-    },
-    Key {
-        name: "file",
-        default: "written",
-        help: "the file at the start: written, extend (empty), last-first (its end alone)",
-    },
-    Key {
-        name: "net",
-        default: "none",
-        help: "network between the application and the machine, which then is a server: none or \
-               gigabit",
-    },
-    Key { name: "seek", default: "on", help: "off: the arm takes no time" },
-    Key { name: "rotation", default: "on", help: "off: the platter is where it is wanted" },
-    Key { name: "readahead", default: "on", help: "off: the drive reads what is asked for only" },
-    Key { name: "coalesce", default: "on", help: "off: writes in sequence stay separate" },
-    Key {
-        name: "contention",
-        default: "on",
-        help: "off: buses, adapters, PCI and memory carry any number of transfers at once",
-    },
+/// Most drives, buses and PCI buses of a machine.
+const MOST: u32 = 4_096;
+
+pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
+    setting("disks", "1", "drives", |it, value| put(&mut it.disks, count32(value, 1, MOST))),
+    setting(
+        "buses",
+        "0",
+        "buses over which the drives are spread in turn; 0: as few as hold them",
+        |it, value| put(&mut it.buses, count32(value, 0, MOST)),
+    ),
+    setting("pci", "1", "PCI buses over which the adapters are spread in turn", |it, value| {
+        put(&mut it.pcis, count32(value, 1, MOST))
+    }),
+    setting(
+        "adapter",
+        BY_KIND,
+        "adapter: aha2940, aic160, 3w5400 or 3w6800; none: one that costs nothing",
+        |it, value| {
+            let free =
+                || (value == "none").then(|| AdapterSpec { channels: 1, ..Default::default() });
+            let found = catalogue::adapter(value).or_else(free);
+            let names = || format!("use none, {}", catalogue::adapter_names());
+            put(&mut it.adapter, found.ok_or_else(names))
+        },
+    ),
+    setting(
+        "host",
+        BY_KIND,
+        "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide or ideal",
+        |it, value| {
+            let names = || format!("use one of {}", catalogue::host_names());
+            it.host = catalogue::host(value).ok_or_else(names)?;
+            (it.file.memory_bytes, it.file.costs) = (it.host.memory_bytes, it.host.costs);
+            Ok(())
+        },
+    ),
+    setting(
+        "wce",
+        "on",
+        "write cache of the drives: on, or off (--cache none and fs switch it off for a trial)",
+        |it, value| put(&mut it.drive.write_cache, switch(value)),
+    ),
+    setting("raid", "none", "none (one disk after the other), 0, 1 or 5", |it, value| {
+        put(&mut it.volume.raid, choice(value, Raid::WORDS))
+    }),
+    setting("chunk", "64KiB", "bytes of an array that lie together on a disk", |it, value| {
+        put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))
+    }),
+    setting(
+        "align",
+        "0",
+        "bytes from the start of a chunk to the first byte of the volume",
+        |it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0)),
+    ),
+    setting("failed", "none", "the disk of an array that has failed, from 0", |it, value| {
+        let number = || count32(value, 0, MOST - 1);
+        put(&mut it.volume.failed, (value != "none").then(number).transpose())
+    }),
+    setting(
+        "raidat",
+        "host",
+        "who does the work of an array: host, adapter, or array (a box with a controller)",
+        |it, value| put(&mut it.volume.location, choice(value, Location::WORDS)),
+    ),
+    setting(
+        "mirror",
+        "twinstor",
+        "which copy a read of a mirror takes: twinstor (as 3ware's) or plain (in turn)",
+        |it, value| put(&mut it.volume.mirror_reads, choice(value, MirrorReads::WORDS)),
+    ),
+    setting(
+        "fs",
+        BY_KIND,
+        "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k",
+        |it, value| put(&mut it.file.system, choice(value, FileSystem::WORDS)),
+    ),
+    setting(
+        "file",
+        "written",
+        "the file at the start: written, extend (empty), last-first (its end alone)",
+        |it, value| put(&mut it.file.state, choice(value, FileState::WORDS)),
+    ),
+    setting(
+        "net",
+        "none",
+        "network between the application and the machine, which then is a server: none or gigabit",
+        |it, value| {
+            let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));
+            put(&mut it.network, (value != "none").then(named).transpose())
+        },
+    ),
+    setting("seek", "on", "off: the arm takes no time", |it, value| {
+        put(&mut it.drive.effects.seek, switch(value))
+    }),
+    setting("rotation", "on", "off: the platter is where it is wanted", |it, value| {
+        put(&mut it.drive.effects.rotation, switch(value))
+    }),
+    setting("readahead", "on", "off: the drive reads what is asked for only", |it, value| {
+        put(&mut it.drive.effects.read_ahead, switch(value))
+    }),
+    setting("coalesce", "on", "off: writes in sequence stay separate", |it, value| {
+        put(&mut it.drive.effects.coalesce, switch(value))
+    }),
+    setting(
+        "contention",
+        "on",
+        "off: buses, adapters, PCI and memory carry any number of transfers at once",
+        |it, value| put(&mut it.contention, switch(value)),
+    ),
 ];
 
 /// A machine: drives, what binds them, what they hang on, and the host.
@@ -190,50 +216,6 @@ impl MachineSpec {
         }
     }
 
-    /// Sets a key; `false` if there is none of this name.
-    ///
-    /// # Errors
-    /// What to write instead of a value that cannot be used.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
-        let effects = &mut self.drive.effects;
-        match key {
-            "disks" => self.disks = value::count(value, 1, 4_096)? as u32,
-            "buses" => self.buses = value::count(value, 0, 4_096)? as u32,
-            "pci" => self.pcis = value::count(value, 1, 4_096)? as u32,
-            "adapter" if value == "none" => {
-                self.adapter = AdapterSpec { channels: 1, ..AdapterSpec::default() };
-            }
-            "adapter" => {
-                self.adapter = catalogue::adapter(value)
-                    .ok_or_else(|| format!("use none, {}", catalogue::adapter_names()))?;
-            }
-            "host" => {
-                self.host = catalogue::host(value)
-                    .ok_or_else(|| format!("use one of {}", catalogue::host_names()))?;
-                self.file.memory_bytes = self.host.memory_bytes;
-                self.file.costs = self.host.costs;
-            }
-            "wce" => self.drive.write_cache = value::switch(value)?,
-            "raid" => self.volume.raid = Raid::parse(value)?,
-            "chunk" => self.volume.chunk_bytes = value::bytes(value)?.0,
-            "align" => self.volume.align_bytes = value::bytes(value)?.0,
-            "failed" if value == "none" => self.volume.failed = None,
-            "failed" => self.volume.failed = Some(value::count(value, 0, 4_095)? as u32),
-            "raidat" => self.volume.location = Location::parse(value)?,
-            "mirror" => self.volume.mirror_reads = MirrorReads::parse(value)?,
-            "fs" => self.file.system = FileSystem::parse(value)?,
-            "net" => self.network = NetworkSpec::parse(value)?,
-            "file" => self.file.state = FileState::parse(value)?,
-            "seek" => effects.seek = value::switch(value)?,
-            "rotation" => effects.rotation = value::switch(value)?,
-            "readahead" => effects.read_ahead = value::switch(value)?,
-            "coalesce" => effects.coalesce = value::switch(value)?,
-            "contention" => self.contention = value::switch(value)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
     /// Whether the values go together.
     ///
     /// # Errors
@@ -283,10 +265,10 @@ mod tests {
     #[test]
     fn drives_that_do_not_fit_on_a_bus_need_more_of_them() {
         let mut spec = MachineSpec::new("st15150w");
-        assert!(spec.set("disks", "16").unwrap());
+        spec.disks = 16;
         assert_eq!(spec.bus_count(), 2);
         assert!(spec.check().is_ok());
-        assert!(spec.set("buses", "1").unwrap());
+        spec.buses = 1;
         assert!(spec.check().unwrap_err().contains("buses=2"));
     }
 }

@@ -18,8 +18,6 @@ mod parity;
 mod spec;
 mod stripe;
 mod stripe_order;
-#[cfg(test)]
-mod tests;
 
 pub use spec::{Location, MirrorReads, Raid, VolumeError, VolumeSpec};
 

@@ -3,6 +3,7 @@
 //! Plain data with a check: which combinations mean something is decided here, once, where a
 //! specification is read, so that the mapping can rely on it.
 
+use crate::keys::word;
 use std::fmt;
 
 /// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
@@ -114,59 +115,27 @@ pub enum VolumeError {
 }
 
 impl Raid {
-    /// The value of the key `raid`.
-    ///
-    /// # Errors
-    /// What to write instead.
-    pub fn parse(value: &str) -> Result<Self, String> {
-        match value {
-            "none" => Ok(Self::None),
-            "0" => Ok(Self::Raid0),
-            "1" => Ok(Self::Raid1),
-            "5" => Ok(Self::Raid5),
-            _ => Err("use none, 0, 1 or 5".to_owned()),
-        }
-    }
+    /// The values of the key `raid`.
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("none", Self::None), ("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
 }
 
 impl fmt::Display for Raid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Raid0 => "0",
-            Self::Raid1 => "1",
-            Self::Raid5 => "5",
-        })
+        f.write_str(word(self, Self::WORDS))
     }
 }
 
 impl Location {
-    /// The value of the key `raidat`.
-    ///
-    /// # Errors
-    /// What to write instead.
-    pub fn parse(value: &str) -> Result<Self, String> {
-        match value {
-            "host" => Ok(Self::Host),
-            "adapter" => Ok(Self::Adapter),
-            "array" => Ok(Self::Array),
-            _ => Err("use host, adapter or array".to_owned()),
-        }
-    }
+    /// The values of the key `raidat`.
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("host", Self::Host), ("adapter", Self::Adapter), ("array", Self::Array)];
 }
 
 impl MirrorReads {
-    /// The value of the key `mirror`.
-    ///
-    /// # Errors
-    /// What to write instead.
-    pub fn parse(value: &str) -> Result<Self, String> {
-        match value {
-            "twinstor" => Ok(Self::TwinStor),
-            "plain" => Ok(Self::Plain),
-            _ => Err("use twinstor or plain".to_owned()),
-        }
-    }
+    /// The values of the key `mirror`.
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("twinstor", Self::TwinStor), ("plain", Self::Plain)];
 }
 
 impl VolumeSpec {

@@ -52,7 +52,7 @@ fn page() -> String {
             text.push_str(&format!("| `{}` | {}{changes} |\n", kind.name, kind.help));
         }
         text.push_str("\n| key | default | what it sets |\n|---|---|---|\n");
-        for key in family.keys {
+        for key in family.keys() {
             text.push_str(&format!("| `{}` | {} | {} |\n", key.name, key.default, key.help));
         }
     }

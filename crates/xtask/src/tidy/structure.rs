@@ -22,21 +22,6 @@ const UNBROKEN: &[(&str, &[&str])] = &[
     ("host", &["target", "testfile"]),
     ("report", &["chart", "html", "profile", "set", "story", "trial"]),
     ("report", &["imported", "traced"]),
-    (
-        "simdisk",
-        &[
-            "catalogue",
-            "device",
-            "files",
-            "flash",
-            "host",
-            "machine",
-            "network",
-            "queue",
-            "queue_spec",
-            "spec",
-        ],
-    ),
     ("store", &["error", "schema"]),
     ("trial", &["pace", "window_boundaries", "worker"]),
 ];

@@ -3,16 +3,16 @@
 //! Sizes here are small, so that overwriting a drive takes little time; ratios do not depend on
 //! them.
 
-use super::{FlashDevice, FlashSpec, Written, write_amplification};
-use crate::device::{Arrival, Conditions, Device, Ended};
-use crate::spec::{SimKind, SimSpec};
 use record::{CacheMode, Nanos, OpKind};
+use simdisk::{Arrival, Conditions, Device, Ended};
+use simdisk::{FlashDevice, FlashSpec, Written, write_amplification};
+use simdisk::{SimKind, SimSpec};
 use workload::Rng;
 
 const KIB: u64 = 1 << 10;
 
 fn spec(text: &str) -> FlashSpec {
-    match SimSpec::parse(text).unwrap().kind {
+    match SimSpec::parse(text).expect("a device that there is").kind {
         SimKind::Flash(spec) => *spec,
         _ => panic!("{text} is no flash drive"),
     }
@@ -294,11 +294,11 @@ fn an_idle_drive_collects_until_a_part_of_its_spare_blocks_is_free_if_told_to() 
     let free_after_rest = |gc: &str| {
         let mut bench = Bench::new(&format!("nvme-ssd,size=512m,op=28%,gc={gc}"));
         bench.write(Where::Random, 4 * KIB, 32, 300_000);
-        let before = bench.drive.mapping.free_slots();
+        let before = bench.drive.free_units();
         let mut ended = Vec::new();
         bench.drive.advance(bench.now.plus(Nanos(60_000_000_000)), &mut ended);
         assert_eq!(bench.drive.next_event(), None, "it comes to rest");
-        bench.drive.mapping.free_slots() - before
+        bench.drive.free_units() - before
     };
     let spare = (512 << 8) * 28 / 100;
     let (on, off) = (free_after_rest("on"), free_after_rest("off"));
@@ -317,16 +317,7 @@ fn whatever_is_written_how_every_unit_is_found_where_the_map_says() {
             bench.mixed(50, Where::Random, 512, 8, 2_000);
             bench.mixed(10, Where::Random, 256 * KIB, 16, 2_000);
             bench.mixed(10, Where::InOrder, 20 * KIB, 5, 2_000);
-            let (map, units) = (&bench.drive.mapping, bench.drive.mapping.geometry.units);
-            let mut written = 0;
-            for unit in 0..units {
-                if let Some(slot) = map.slot(unit) {
-                    assert_eq!(map.unit(slot), Some(unit), "{text}");
-                    written += 1;
-                }
-            }
-            let held = (0..map.geometry.slots()).filter(|&slot| map.unit(slot).is_some()).count();
-            assert_eq!(held, written, "{text}: a slot holds a unit that is elsewhere");
+            assert!(bench.drive.map_is_consistent(), "{text}");
         }
     }
 }

@@ -1,18 +1,14 @@
 //! The flash drives as tables of rows with their sources, for the documentation.
 //!
-//! A row's name is that of its key, so a test can build the drive from the rows and hold it against
-//! what the name gives: the table cannot say something that is not simulated. No data sheet prints
+//! A row's name is that of its key, so a test can build the drive from the rows and compare it
+//! with what the name gives: the table cannot say something that is not simulated. No data sheet prints
 //! what is inside a drive. What is assumed lies within what makers publish of TLC flash and its
 //! interfaces; what is derived makes the drive as a whole give the figures of its class of data
 //! sheet (SATA: 550/520 MB/s, 95,000/90,000 IOPS, 100 us; NVMe on PCIe 3.0 x4: 3.5/3.0 GB/s,
 //! 500,000 IOPS and more, 80 to 90 us).
 
-use crate::catalogue::Source::{Assumed, Derived};
-use crate::catalogue::{Parameter, Part, Source};
-
-const fn row(name: &'static str, value: u64, unit: &'static str, source: Source) -> Parameter {
-    Parameter { name, value, unit, source }
-}
+use super::Source::{self, Assumed, Derived};
+use super::{Parameter, Part, row};
 
 const SIZE: Source = Assumed("small beside a real drive, so that overwriting it takes seconds");
 const OP: Source = Assumed("a GiB of flash for each GB offered: 2^30 over 10^9 is 7 % more");
@@ -26,7 +22,7 @@ const START: Source = Assumed("a drive in use: full, as most test files and fill
 const OVERHEAD: Source = Derived("data sheet: time of a random read at depth 1, less its parts");
 
 /// The drives.
-pub(crate) const PARTS: &[Part] = &[
+pub(super) const FLASH_DRIVES: &[Part] = &[
     Part {
         kind: "flash drive",
         name: "sata-ssd",
@@ -93,29 +89,3 @@ const NVME: &[Parameter] = &[
     row("write-command", 1_800, "ns", Derived("data sheet: 550,000 random writes a second")),
     row("overhead", 12_000, "ns", OVERHEAD),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::PARTS;
-    use crate::flash::spec::{FlashSpec, KEYS};
-    use crate::spec::{SimKind, SimSpec};
-
-    #[test]
-    fn the_rows_of_a_drive_are_its_parameters_all_of_them() {
-        for part in PARTS {
-            let mut built = FlashSpec::default();
-            let names: Vec<&str> = part.parameters.iter().map(|row| row.name).collect();
-            assert_eq!(names, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
-            for row in part.parameters {
-                let value = match row.unit {
-                    "" | "B" | "B/s" | "ns" | "%" => format!("{}{}", row.value, row.unit),
-                    "switch" => (if row.value == 1 { "on" } else { "off" }).to_owned(),
-                    word => word.to_owned(),
-                };
-                assert_eq!(built.set(row.name, &value), Ok(true), "{} {value}", row.name);
-            }
-            let named = SimSpec::parse(part.name).unwrap().kind;
-            assert_eq!(SimKind::Flash(Box::new(built)), named, "{}", part.name);
-        }
-    }
-}

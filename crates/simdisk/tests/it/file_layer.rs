@@ -1,9 +1,9 @@
 //! The file layer against a disk of one line: a fixed time per transfer plus bytes over a rate, one
 //! after the other, and one processor.
 
-use super::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
-use crate::device::{Arrival, Conditions};
 use record::{CacheMode, Nanos, OpKind};
+use simdisk::{Arrival, Conditions};
+use simdisk::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use workload::Rng;

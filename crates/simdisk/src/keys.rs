@@ -1,0 +1,180 @@
+//! Names and keys of `sim:NAME,key=value,...`, and the reading of values.
+//!
+//! A family of devices has a table of names and a table of keys; a key's row has its default, its
+//! help and how its value is set. Parser, errors, suggestions, help and list come from these
+//! tables, so that none of them can miss a name or a key. An error says which values are allowed;
+//! the parser adds key and value.
+
+use record::{Bytes, Nanos};
+
+/// A name after `sim:`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// The name.
+    pub name: &'static str,
+    /// Keys whose default it changes, with the value.
+    pub defaults: &'static [(&'static str, &'static str)],
+    /// One sentence for the list of devices.
+    pub help: &'static str,
+}
+
+pub(crate) const fn kind(
+    name: &'static str,
+    defaults: &'static [(&'static str, &'static str)],
+    help: &'static str,
+) -> Kind {
+    Kind { name, defaults, help }
+}
+
+/// A key of a family.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// The default, or [`BY_KIND`] where names differ in it.
+    pub default: &'static str,
+    /// What it sets, with the unit.
+    pub help: &'static str,
+}
+
+/// The default of a key that each name sets for itself.
+pub const BY_KIND: &str = "by kind";
+
+/// A key of the specification `S` and how a value of it is set.
+pub(crate) struct Setting<S> {
+    key: Key,
+    set: fn(&mut S, &str) -> Result<(), String>,
+}
+
+pub(crate) const fn setting<S>(
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+    set: fn(&mut S, &str) -> Result<(), String>,
+) -> Setting<S> {
+    Setting { key: Key { name, default, help }, set }
+}
+
+/// The keys of a table, for help and list.
+pub(crate) fn keys<S>(table: &[Setting<S>]) -> Vec<Key> {
+    table.iter().map(|setting| setting.key).collect()
+}
+
+/// Sets a key; `false` if the table has none of this name.
+pub(crate) fn set<S>(
+    table: &[Setting<S>],
+    spec: &mut S,
+    key: &str,
+    value: &str,
+) -> Result<bool, String> {
+    match table.iter().find(|setting| setting.key.name == key) {
+        Some(setting) => (setting.set)(spec, value).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// The specification with the default of every key.
+pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>]) -> S {
+    let mut spec = S::default();
+    for setting in table {
+        let outcome = (setting.set)(&mut spec, setting.key.default);
+        debug_assert_eq!(outcome, Ok(()), "the default of {}", setting.key.name);
+    }
+    spec
+}
+
+/// Puts a value that could be read where it belongs.
+pub(crate) fn put<T>(place: &mut T, value: Result<T, String>) -> Result<(), String> {
+    *place = value?;
+    Ok(())
+}
+
+/// Shortest service time: below it a minute of virtual time takes minutes of real time.
+const SHORTEST: Nanos = Nanos(1_000);
+
+/// A time of at least a microsecond.
+pub(crate) fn time(value: &str) -> Result<Nanos, String> {
+    time_from(value, SHORTEST)
+}
+
+/// A time of at least `shortest`.
+pub(crate) fn time_from(value: &str, shortest: Nanos) -> Result<Nanos, String> {
+    match value.parse::<Nanos>() {
+        Ok(nanos) if nanos < shortest => {
+            let micros = shortest.0.is_multiple_of(1_000);
+            let (number, unit) =
+                if micros { (shortest.0 / 1_000, "us") } else { (shortest.0, "ns") };
+            Err(format!("use at least {number}{unit}"))
+        }
+        Ok(nanos) => Ok(nanos),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A time, or 0 for `0`, `none` and `off`.
+pub(crate) fn time_or_none(value: &str) -> Result<Nanos, String> {
+    if matches!(value, "0" | "none" | "off") { Ok(Nanos(0)) } else { time(value) }
+}
+
+/// On or off.
+pub(crate) fn switch(value: &str) -> Result<bool, String> {
+    choice(value, &[("on", true), ("off", false)])
+}
+
+/// One of these words, with what it stands for.
+pub(crate) fn choice<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, String> {
+    if let Some((_, choice)) = words.iter().find(|(word, _)| *word == value) {
+        return Ok(*choice);
+    }
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    let comma = if others.is_empty() { "" } else { " or " };
+    Err(format!("use {}{comma}{last}", others.join(", ")))
+}
+
+/// The word of a choice.
+pub(crate) fn word<T: PartialEq>(choice: &T, words: &[(&'static str, T)]) -> &'static str {
+    words.iter().find(|(_, other)| other == choice).map_or("", |(word, _)| word)
+}
+
+/// Bytes.
+pub(crate) fn bytes(value: &str) -> Result<Bytes, String> {
+    value.parse::<Bytes>().map_err(|error| error.to_string())
+}
+
+/// Bytes per second, with or without `/s`; `none` is 0.
+pub(crate) fn bytes_per_s(value: &str) -> Result<u64, String> {
+    if value == "none" {
+        return Ok(0);
+    }
+    bytes(value.strip_suffix("/s").unwrap_or(value)).map(|bytes| bytes.0)
+}
+
+/// A whole number.
+pub(crate) fn count(value: &str, least: u64, most: u64) -> Result<u64, String> {
+    match value.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("use a whole number from {least} to {most}")),
+    }
+}
+
+/// The same where a field has 32 bits.
+pub(crate) fn count32(value: &str, least: u32, most: u32) -> Result<u32, String> {
+    count(value, least.into(), most.into()).map(|number| number as u32)
+}
+
+/// A number.
+pub(crate) fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {
+    match value.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("use a number from {least} to {most}")),
+    }
+}
+
+/// A percentage as a share.
+pub(crate) fn percentage(value: &str, least: f64, most: f64) -> Result<f64, String> {
+    match value.strip_suffix('%').unwrap_or(value).parse::<f64>() {
+        Ok(percent) if (least..=most).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("use a percentage from {least}% to {most}%")),
+    }
+}

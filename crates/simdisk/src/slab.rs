@@ -1,0 +1,88 @@
+//! Values by small numbers that are used again: what is in flight, and what waits.
+//!
+//! A number that was given up is the next one given out, so numbers stay as small as the most that
+//! were in use at once, and nothing is allocated after that many.
+
+/// Values by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    values: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Keeps a value; its number.
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self.values[number as usize] = value;
+                number
+            }
+            None => {
+                self.values.push(value);
+                (self.values.len() - 1) as u32
+            }
+        }
+    }
+
+    /// A number whose value is what was left there, so that its memory is used again.
+    #[inline]
+    pub(crate) fn reuse(&mut self) -> u32
+    where
+        T: Default,
+    {
+        self.free.pop().unwrap_or_else(|| {
+            self.values.push(T::default());
+            (self.values.len() - 1) as u32
+        })
+    }
+
+    /// Gives a number up; its value stays until the number is used again.
+    #[inline]
+    pub(crate) fn release(&mut self, number: u32) {
+        debug_assert!(self.free.len() > 64 || !self.free.contains(&number), "given up twice");
+        self.free.push(number);
+    }
+
+    /// Gives a number up; its value.
+    #[inline]
+    pub(crate) fn take(&mut self, number: u32) -> T
+    where
+        T: Copy,
+    {
+        self.release(number);
+        self.values[number as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
+        &mut self.values[number as usize]
+    }
+
+    /// How many numbers are in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+
+    /// Every value, those given up included.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.iter_mut()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.free.clear();
+    }
+}
