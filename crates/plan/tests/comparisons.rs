@@ -12,12 +12,12 @@ use record::{
     EXPERIMENT_SCHEMA, EngineName, Experiment, Nanos, Pattern, PlannedTrial, Target, TargetKind,
     Trial, Workload,
 };
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use trial::{Identity, SimBackend, run_trial};
+use trial::{Identity, run_trial};
 use workload::Spec;
 
 const PAIRS: u64 = 400;

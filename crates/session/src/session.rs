@@ -7,7 +7,7 @@ use record::{
     Bytes, CacheDropped, EngineName, Environment, Finding, Preconditioning, Target, TargetKind,
     Trial, Workload, hex_digest,
 };
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use target::{Area, TargetError, TargetHandle};
-use trial::{Identity, SimBackend, TrialBackend, TrialError};
+use trial::{Identity, TrialBackend, TrialError};
 
 /// Open targets.
 pub struct Session {

@@ -8,7 +8,7 @@
 //! of jobs. Rejected: ending such a run at the completion that crosses the mark, which leaves
 //! requests in flight that a reader of "one pass" would look for.
 
-use crate::Window;
+use crate::{JobTally, Stuck, Window};
 use record::{EndedBy, Nanos, Workload};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -103,6 +103,23 @@ impl Control {
     pub fn exhausted(&self) -> Option<EndedBy> {
         let budget = self.budget.as_ref()?;
         budget.exhausted.load(Ordering::Relaxed).then_some(budget.rule)
+    }
+
+    /// When and why counting ended: by the clock, lowered or not, or with the last of the bytes
+    /// asked for.
+    #[must_use]
+    pub fn ending(&self, tally: &JobTally, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
+        let (end, by) = (self.end(), self.ended_by());
+        if stuck.jobs > 0 {
+            return (end, Some(EndedBy::Silence));
+        }
+        match self.exhausted() {
+            // The last moment that counts is the end's neighbour.
+            Some(rule) if by.is_none() && tally.last.0 + 1 < end.0 => {
+                (Nanos(tally.last.0 + 1), Some(rule))
+            }
+            _ => (end, by),
+        }
     }
 }
 

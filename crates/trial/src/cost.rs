@@ -22,7 +22,8 @@ const ELSEWHERE_US_MIN: f64 = 0.1;
 
 /// The cost of `ios` requests with `bytes` bytes between two samples, without `spin_ns` that a
 /// pacer spent on its own.
-pub(crate) fn cpu_cost(
+#[must_use]
+pub fn cpu_cost(
     before: &CpuSample,
     after: &CpuSample,
     ios: u64,
@@ -159,7 +160,3 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
         .confidence(confidence),
     )
 }
-
-#[cfg(test)]
-#[path = "cost_tests.rs"]
-mod tests;

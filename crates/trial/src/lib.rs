@@ -1,12 +1,13 @@
-//! One workload, run once: the loop of a job, the two ways to drive jobs, and what becomes of it.
+//! One workload, run once: the loop of a job, the driver of jobs on real targets, and the document.
 //!
 //! A job is a [`Worker`], a state machine that any driver can step. [`RealBackend`] gives each job a
-//! thread; [`SimBackend`] steps all jobs on one thread in order of virtual time. Both end in the same
-//! [`Measurement`], which [`run_trial`] turns into the trial document with its findings. Whether the
+//! thread; the simulator's backend steps all jobs on one thread in order of virtual time. Both end in
+//! the same [`Measurement`], which [`run_trial`] turns into the trial document with its findings. Whether the
 //! numbers mean what they say is decided in [`validity`], from the document alone, so that it can
 //! be decided again later.
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod assemble;
 mod completion_batch;
 mod control;
@@ -17,13 +18,13 @@ mod error;
 mod job_counters;
 mod measurement;
 mod pace;
+mod precision;
 mod read_back;
 mod real;
 mod steady_window;
 mod threads;
 pub mod validity;
 pub mod verify;
-mod virtual_time;
 mod warm_up;
 mod watch;
 mod window_boundaries;
@@ -32,7 +33,7 @@ mod worker;
 pub use assemble::{Identity, run_trial};
 pub use completion_batch::CompletionBatch;
 pub use control::Control;
-pub use cost::cpu_findings;
+pub use cost::{cpu_cost, cpu_findings};
 pub use discipline::CALLBACK_DEPTH_MAX;
 pub use error::TrialError;
 pub use job_counters::JobCounters;
@@ -40,10 +41,11 @@ pub use measurement::{
     BatchTally, Failures, IntervalTally, JobTally, Measurement, OpenTally, SEGMENTS, SLICES,
     SLICES_PER_SEGMENT, Segment, Slice, Stuck, Window,
 };
+pub use precision::Precision;
 pub use read_back::{not_read_back, read_back};
 pub use real::{RealBackend, ceiling_iops};
 pub use threads::Opening;
-pub use virtual_time::SimBackend;
+pub use warm_up::segments_to_cut;
 pub use worker::{JobPlan, Step, Worker};
 
 use record::Workload;

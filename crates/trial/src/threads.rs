@@ -9,6 +9,7 @@
 //! has none), and a signal to a stuck thread (uninterruptible sleep ignores it).
 
 use crate::completion_batch::search_time;
+use crate::precision::Precision;
 use crate::read_back::{not_read_back, read_back};
 use crate::verify::VerifyLog;
 use crate::watch::{Watch, Watched};
@@ -17,7 +18,7 @@ use crate::{
     Window, Worker,
 };
 use engine::{Clock, Engine, EngineError, JobClock, Probe, Setup};
-use record::{Arrival, EndedBy, Nanos, Workload};
+use record::{Arrival, Nanos, Workload};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -104,7 +105,7 @@ impl ThreadedRun<'_> {
             stop: self.stop,
             endings: &crew.endings,
             finished: vec![false; jobs as usize],
-            next_look: crate::watch::FIRST_LOOK,
+            precision: Precision::of(self.workload),
         };
         let watched = watch.run(self.probe, self.tick);
         let gathered = crew.gather(&watched)?;
@@ -132,7 +133,7 @@ impl ThreadedRun<'_> {
             checked.count_failures(&mut tally, self.workload.read_percent > 0);
             tally.verify = Some(checked.result);
         }
-        let (end, ended_by) = ending(control, &tally, stuck);
+        let (end, ended_by) = control.ending(&tally, stuck);
         Ok(Measurement {
             window: control.window(),
             end,
@@ -147,26 +148,6 @@ impl ThreadedRun<'_> {
             no_cpu_reason: self.probe.no_cpu_reason(),
             harness: None,
         })
-    }
-}
-
-/// When and why counting ended: by the clock, lowered or not, or with the last of the bytes asked
-/// for.
-pub(crate) fn ending(
-    control: &Control,
-    tally: &JobTally,
-    stuck: Stuck,
-) -> (Nanos, Option<EndedBy>) {
-    let (end, by) = (control.end(), control.ended_by());
-    if stuck.jobs > 0 {
-        return (end, Some(EndedBy::Silence));
-    }
-    match control.exhausted() {
-        // The last moment that counts is the end's neighbour.
-        Some(rule) if by.is_none() && tally.last.0 + 1 < end.0 => {
-            (Nanos(tally.last.0 + 1), Some(rule))
-        }
-        _ => (end, by),
     }
 }
 

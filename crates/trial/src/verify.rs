@@ -387,7 +387,3 @@ impl VerifyLog {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "verify_tests.rs"]
-mod tests;

@@ -1,7 +1,8 @@
 //! The thread that waits for the jobs: it reads the counters, looks at the precision, and notices
 //! a device that has fallen silent.
 
-use crate::{Control, JobCounters, SEGMENTS, SLICES, SLICES_PER_SEGMENT};
+use crate::precision::Precision;
+use crate::{Control, JobCounters, SEGMENTS, SLICES_PER_SEGMENT};
 use engine::{Clock, JobClock, Probe, ProbeSample};
 use record::{EndedBy, Nanos, Workload};
 use std::sync::Arc;
@@ -13,33 +14,6 @@ use std::time::Duration;
 const TICK: Nanos = Nanos(100_000_000);
 /// How long the other jobs have to end when one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
-/// Slices at the first look at the precision; further ones at each doubling.
-pub(crate) const FIRST_LOOK: usize = stats::FIRST_LOOK;
-
-/// Whether the rate is known to the precision asked for, from the slices that all jobs have
-/// finished; looked at only where these are `next_look` or more, and then not before twice as
-/// many.
-///
-/// Looking again and again until an interval is narrow selects the moments at which it is narrow
-/// by chance, so the looks are few, four at most, and `stats::known_to` says what else it takes.
-pub(crate) fn precise(boards: &[Arc<JobCounters>], asked_ppm: u32, next_look: &mut usize) -> bool {
-    let finished = |board: &Arc<JobCounters>| board.kept().slices.len().saturating_sub(1);
-    let whole = boards.iter().map(finished).min().unwrap_or(0);
-    if whole < *next_look {
-        return false;
-    }
-    while *next_look <= whole {
-        *next_look *= 2;
-    }
-    let mut totals = vec![0.0; whole];
-    for board in boards {
-        for (total, slice) in totals.iter_mut().zip(&board.kept().slices) {
-            *total += slice.total_ios() as f64;
-        }
-    }
-    stats::known_to(&totals, f64::from(asked_ppm) / 1e6)
-}
-
 pub(crate) struct Watch<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) control: &'a Control,
@@ -48,7 +22,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) endings: &'a mpsc::Receiver<u32>,
     pub(crate) finished: Vec<bool>,
-    pub(crate) next_look: usize,
+    pub(crate) precision: Precision,
 }
 
 /// What the watcher saw.
@@ -122,10 +96,7 @@ impl Watch<'_> {
         if stopped {
             self.control.end_at(Nanos(0), None);
         }
-        if let Some(asked) = self.workload.stop.precision_ppm
-            && self.control.end() > now
-            && precise(self.boards, asked, &mut self.next_look)
-        {
+        if self.control.end() > now && self.precision.reached(self.boards) {
             self.control.end_at(now, Some(EndedBy::Precision));
         }
         let allowed = self.workload.stop.io_timeout_ns;
@@ -139,10 +110,8 @@ impl Watch<'_> {
 
     /// How long until the slices of the next look are over.
     fn until_look(&self, now: Nanos) -> Nanos {
-        if self.workload.stop.precision_ppm.is_none() || self.next_look > SLICES {
-            return TICK;
-        }
-        let over = self.control.window().slice_begin(self.next_look);
+        let Some(look) = self.precision.next_look() else { return TICK };
+        let over = self.control.window().slice_begin(look);
         // A moment later, so that the jobs have passed that edge; not at once again after it.
         over.plus(self.control.window().slice_length()).since(now).max(Nanos(1_000_000))
     }

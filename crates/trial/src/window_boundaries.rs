@@ -4,7 +4,7 @@
 //! was booked so far lies before it. Jobs pass edges when something completes, not on time, so a
 //! job on a slow device passes several at once; the slices between are empty, which is right.
 
-use crate::pace::Arrivals;
+use crate::arrivals::Arrivals;
 use crate::{IntervalTally, JobCounters, SLICES_PER_SEGMENT, Slice, Window};
 use record::Nanos;
 

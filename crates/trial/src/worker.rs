@@ -16,9 +16,9 @@
 //! request. Rejected: a timestamp per request on its own clock reading (at depth 32 most of the
 //! harness's time), and keeping every response time (memory traffic that the device would feel).
 
+use crate::arrivals::{Arrivals, BATCH, NO_REQUEST, Think};
 use crate::completion_batch::Search;
 use crate::job_counters::BatchSums;
-use crate::pace::{Arrivals, Think};
 use crate::verify::VerifyLog;
 use crate::window_boundaries::WindowBoundaries;
 use crate::{BatchTally, CompletionBatch, Control, JobCounters, JobTally, Window};
@@ -27,15 +27,11 @@ use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
 use std::sync::Arc;
 use workload::{Request, RequestStream};
 
-/// Descriptors drawn from the stream at a time.
-pub(crate) const BATCH: usize = 256;
 /// Failures in a row, without one success, after which a job gives up: a device that is gone
 /// fails each request at once, and repeating that for the rest of the run helps nobody.
 const MAX_FAILURES_IN_A_ROW: u64 = 1_000;
 /// One hand-over in so many is timed by itself; a power of two.
 const TIMED_EVERY: u64 = 256;
-/// A request that asks for nothing, to fill memory with.
-pub(crate) const NO_REQUEST: Request = Request { offset: 0, bytes: 0, op: OpKind::Read };
 
 /// What a step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,8 +169,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Self {
             engine,
             clock,
-            arrivals: open.then(|| Box::new(Arrivals::new(&stream, workload, plan))),
-            think: Think::new(workload, plan),
+            arrivals: open.then(|| {
+                Box::new(Arrivals::new(&stream, workload, plan.control.window(), plan.spin))
+            }),
+            think: Think::new(workload, plan.depth),
             stream,
             batch: vec![NO_REQUEST; BATCH],
             next: BATCH,

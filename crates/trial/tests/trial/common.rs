@@ -4,15 +4,13 @@ use engine::{Engine, EngineError, Probe, ProbeSample, Setup};
 use record::{
     Bytes, CacheMode, CpuSplit, EngineName, FindingCode, Nanos, Target, TargetKind, Trial, Workload,
 };
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use trial::{
-    Identity, Measurement, Opening, RealBackend, SimBackend, TrialBackend, TrialError, run_trial,
-};
+use trial::{Identity, Measurement, Opening, RealBackend, TrialBackend, TrialError, run_trial};
 use workload::Spec;
 
 /// A probe of nothing: these tests run without a known device.

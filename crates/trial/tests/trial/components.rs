@@ -4,9 +4,9 @@
 use crate::common::{document, sim_workload, simulated};
 use engine::{ComponentSample, CpuSample, PhaseSample};
 use record::{CpuSplit, Measured, Nanos};
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{Measurement, SimBackend, TrialBackend};
+use trial::{Measurement, TrialBackend};
 
 /// Two seconds at depth 1, with components that were busy for so long at begin and end.
 fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {

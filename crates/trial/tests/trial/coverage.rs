@@ -7,9 +7,9 @@
 
 use crate::common::{identity, sim_workload};
 use record::{Arrival, Nanos, Trial, Workload};
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{SimBackend, run_trial};
+use trial::run_trial;
 use workload::Spec;
 
 const SEEDS: u64 = 200;

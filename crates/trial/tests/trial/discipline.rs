@@ -3,9 +3,9 @@
 use crate::common::{document, file_workload, full_file, real, sim_workload};
 use engine::{Completion, Engine, EngineError, Submission};
 use record::{Discipline, EngineName, Nanos, Trial};
-use simdisk::{SimEngine, SimSpec};
+use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{CALLBACK_DEPTH_MAX, SimBackend};
+use trial::CALLBACK_DEPTH_MAX;
 
 /// Holds the completion of one request back until so many others are done.
 pub(crate) struct Slow {

@@ -6,12 +6,12 @@ use engine::{
     SyncEngine, UringEngine,
 };
 use record::{EndedBy, FindingCode, Nanos, Trial, Workload};
-use simdisk::{SimEngine, SimSpec};
+use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use trial::{Opening, SimBackend, TrialBackend, TrialError};
+use trial::{Opening, TrialBackend, TrialError};
 use workload::Request;
 
 const EIO: i32 = 5;

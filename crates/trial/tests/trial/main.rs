@@ -7,6 +7,7 @@
 mod closed;
 mod common;
 mod components;
+mod cost;
 mod coverage;
 mod discipline;
 mod faults;
@@ -17,4 +18,6 @@ mod open;
 mod stop;
 mod targets;
 mod turns;
+mod verify_log;
 mod warm_up;
+mod warm_up_search;

@@ -3,11 +3,10 @@
 use crate::common::{document, sim_workload, simulated};
 use engine::{Completion, Engine, EngineError, Submission};
 use record::{Arrival, Nanos};
-use simdisk::{SimEngine, SimSpec};
+use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
-use trial::SimBackend;
 use workload::Spec;
 
 /// Counts how often a job asks for completions.

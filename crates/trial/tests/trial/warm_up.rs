@@ -2,9 +2,9 @@
 
 use crate::common::{has, identity, sim_workload, simulated};
 use record::{Arrival, Bytes, FindingCode, Nanos};
-use simdisk::SimSpec;
+use simdisk::{SimBackend, SimSpec};
 use std::sync::atomic::AtomicBool;
-use trial::{SimBackend, run_trial};
+use trial::run_trial;
 use workload::Spec;
 
 /// A cache that fills: slow first, fast then.

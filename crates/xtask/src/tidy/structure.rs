@@ -23,7 +23,6 @@ const UNBROKEN: &[(&str, &[&str])] = &[
     ("report", &["chart", "html", "profile", "set", "story", "trial"]),
     ("report", &["imported", "traced"]),
     ("store", &["error", "schema"]),
-    ("trial", &["pace", "window_boundaries", "worker"]),
 ];
 
 /// The page with the table of crates.

@@ -2,38 +2,38 @@
 //!
 //! The driver steps the jobs that something happened to, in order of (virtual time, index), until
 //! none can go on, then lets time pass to the next event: a completion, a moment that a job waits
-//! for, or an edge at which the counters are read. A job that nothing happened to would find
+//! for, or an boundary at which the counters are read. A job that nothing happened to would find
 //! nothing to do, so it is not asked; only when the end of the run moves are all of them. What the
 //! watching thread does for real jobs happens between two moves.
 
-use crate::read_back::not_read_back;
-use crate::threads::ending;
-use crate::verify::VerifyLog;
-use crate::watch::{FIRST_LOOK, precise};
-use crate::{
-    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, SEGMENTS, SLICES,
-    SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker,
-};
+use crate::device::Conditions;
+use crate::port::{SimClock, SimEngine, SimProbe};
+use crate::sim_host::{Passed, SimHost};
+use crate::spec::SimSpec;
 use engine::{Engine, Probe, ProbeSample};
 use record::{EndedBy, EngineName, Nanos, Workload};
-use simdisk::{Conditions, Passed, SimClock, SimEngine, SimHost, SimProbe, SimSpec};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use trial::verify::VerifyLog;
+use trial::{
+    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, Precision, SEGMENTS,
+    SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
+};
 
 /// Runs workloads on one simulated device, whose state and time go on from trial to trial.
 #[derive(Debug)]
 pub struct SimBackend {
-    room: Rc<RefCell<SimHost>>,
+    host: Rc<RefCell<SimHost>>,
 }
 
 impl SimBackend {
-    /// A rig with a fresh device; `seed` makes its service times.
+    /// A fresh device; `seed` makes its service times.
     #[must_use]
     pub fn new(spec: &SimSpec, seed: u64) -> Self {
-        let room = SimHost::new(spec.build(seed), format!("sim:{}", spec.text));
-        Self { room: Rc::new(RefCell::new(room)) }
+        let host = SimHost::new(spec.build(seed), format!("sim:{}", spec.text));
+        Self { host: Rc::new(RefCell::new(host)) }
     }
 
     /// Runs a workload on engines that `wrap` makes of the simulated ones, for faults on the way.
@@ -50,16 +50,16 @@ impl SimBackend {
         if workload.engine != EngineName::Sim {
             return Err(TrialError::WrongEngine(workload.engine.name()));
         }
-        let begin = self.room.borrow().now().plus(workload.ramp_ns);
+        let begin = self.host.borrow().now().plus(workload.ramp_ns);
         let window = Window { begin, end: begin.plus(workload.runtime_ns) };
         let conditions = Conditions {
             cache: workload.cache,
             offset_bytes: workload.offset_bytes.0,
             working_bytes: workload.size_bytes.0,
         };
-        self.room.borrow_mut().admit(workload.numjobs, &conditions);
+        self.host.borrow_mut().admit(workload.numjobs, &conditions);
         let control = Arc::new(Control::new(workload, window));
-        let boards: Vec<Arc<JobCounters>> =
+        let jobs: Vec<Arc<JobCounters>> =
             (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
         let workers = (0..workload.numjobs).map(|job| {
             let plan = JobPlan {
@@ -68,41 +68,41 @@ impl SimBackend {
                 job,
                 depth: workload.iodepth,
                 control: Arc::clone(&control),
-                board: Arc::clone(&boards[job as usize]),
+                board: Arc::clone(&jobs[job as usize]),
                 spin: Nanos(0),
                 gathering: CompletionBatch::Fixed(1),
             };
-            let engine = wrap(job, SimEngine::new(&self.room, job));
-            Some(Worker::new(engine, SimClock::new(&self.room), &plan))
+            let engine = wrap(job, SimEngine::new(&self.host, job));
+            Some(Worker::new(engine, SimClock::new(&self.host), &plan))
         });
         let mut drive = Drive {
-            room: &self.room,
+            host: &self.host,
             workers: workers.collect(),
-            boards: &boards,
+            jobs: &jobs,
             control: &control,
             workload,
             stop,
-            probe: SimProbe::new(&self.room),
+            probe: SimProbe::new(&self.host),
             before: Vec::new(),
             after: None,
-            edge: window.begin,
+            boundary: window.begin,
             known_end: control.end(),
             turn: (0..workload.numjobs).collect(),
             running: workload.numjobs,
-            next_look: FIRST_LOOK,
+            precision: Precision::of(workload),
             tally: JobTally::default(),
             stuck: Stuck::default(),
-            ledgers: Vec::new(),
+            logs: Vec::new(),
         };
         let after = drive.run()?;
-        if !drive.ledgers.is_empty() {
-            let checked = not_read_back(&drive.ledgers, "a simulated device keeps no data");
+        if !drive.logs.is_empty() {
+            let checked = not_read_back(&drive.logs, "a simulated device keeps no data");
             drive.tally.verify = Some(checked.result);
         }
         if stop.load(Ordering::Relaxed) {
             return Err(TrialError::Interrupted);
         }
-        let (end, ended_by) = ending(&control, &drive.tally, drive.stuck);
+        let (end, ended_by) = control.ending(&drive.tally, drive.stuck);
         Ok(Measurement {
             window,
             end,
@@ -138,10 +138,10 @@ impl TrialBackend for SimBackend {
 
 /// A run on its way.
 struct Drive<'a, E> {
-    room: &'a Rc<RefCell<SimHost>>,
+    host: &'a Rc<RefCell<SimHost>>,
     /// `None` for one that has ended.
     workers: Vec<Option<Worker<E, SimClock>>>,
-    boards: &'a [Arc<JobCounters>],
+    jobs: &'a [Arc<JobCounters>],
     control: &'a Control,
     workload: &'a Workload,
     stop: &'a AtomicBool,
@@ -150,17 +150,17 @@ struct Drive<'a, E> {
     /// The counters at the end, once it has come.
     after: Option<ProbeSample>,
     /// When the counters are read next before the end; the end of time for never.
-    edge: Nanos,
+    boundary: Nanos,
     /// The end of the run as the jobs know it.
     known_end: Nanos,
     /// Jobs that something happened to.
     turn: Vec<u32>,
     /// Jobs that have not ended.
     running: u32,
-    next_look: usize,
+    precision: Precision,
     tally: JobTally,
     stuck: Stuck,
-    ledgers: Vec<VerifyLog>,
+    logs: Vec<VerifyLog>,
 }
 
 impl<E: Engine> Drive<'_, E> {
@@ -186,16 +186,17 @@ impl<E: Engine> Drive<'_, E> {
                 self.turn.extend(0..self.workers.len() as u32);
                 continue;
             }
-            let limit = if self.after.is_none() { self.edge.min(window_end) } else { self.edge };
-            let passed = self.room.borrow_mut().proceed(limit);
+            let limit =
+                if self.after.is_none() { self.boundary.min(window_end) } else { self.boundary };
+            let passed = self.host.borrow_mut().proceed(limit);
             if passed == Passed::Silence {
                 break self.fall_silent();
             }
-            self.pass_edges(self.now());
+            self.pass_boundarys(self.now());
             self.look();
-            self.room.borrow_mut().take_turn(&mut self.turn);
+            self.host.borrow_mut().take_turn(&mut self.turn);
         };
-        self.pass_edges(until);
+        self.pass_boundarys(until);
         self.advance(until);
         let after = match self.after.take() {
             Some(sample) => sample,
@@ -208,12 +209,12 @@ impl<E: Engine> Drive<'_, E> {
     }
 
     fn now(&self) -> Nanos {
-        self.room.borrow().now()
+        self.host.borrow().now()
     }
 
     fn advance(&self, time: Nanos) {
         let time = time.max(self.now());
-        self.room.borrow_mut().advance(time);
+        self.host.borrow_mut().advance(time);
     }
 
     /// Steps every job whose turn it is as far as it goes.
@@ -230,28 +231,28 @@ impl<E: Engine> Drive<'_, E> {
             };
             if done && let Some(worker) = slot.take() {
                 self.running -= 1;
-                let (tally, ledger) = worker.finish();
+                let (tally, log) = worker.finish();
                 self.tally.merge(&tally);
-                self.ledgers.extend(ledger);
+                self.logs.extend(log);
             }
         }
         Ok(())
     }
 
-    /// Reads the counters at every edge up to `until`, and at the end of the window.
-    fn pass_edges(&mut self, until: Nanos) {
-        while self.edge <= until {
-            if self.edge > self.control.end() {
-                self.edge = Nanos(u64::MAX);
+    /// Reads the counters at every boundary up to `until`, and at the end of the window.
+    fn pass_boundarys(&mut self, until: Nanos) {
+        while self.boundary <= until {
+            if self.boundary > self.control.end() {
+                self.boundary = Nanos(u64::MAX);
                 break;
             }
-            self.advance(self.edge);
+            self.advance(self.boundary);
             let sample = self.probe.sample();
             self.before.push(sample);
             let segment = self.before.len();
-            let edges = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
+            let boundarys = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
             let next = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
-            self.edge = if segment < edges { next } else { Nanos(u64::MAX) };
+            self.boundary = if segment < boundarys { next } else { Nanos(u64::MAX) };
         }
         let end = self.control.window().end;
         if self.after.is_none() && end <= until {
@@ -265,12 +266,12 @@ impl<E: Engine> Drive<'_, E> {
     fn fall_silent(&mut self) -> Nanos {
         let until = self.now().plus(self.workload.stop.io_timeout_ns);
         self.control.end_at(until, Some(EndedBy::Silence));
-        for (worker, board) in self.workers.iter_mut().zip(self.boards) {
+        for (worker, job) in self.workers.iter_mut().zip(self.jobs) {
             if worker.take().is_some() {
                 self.running -= 1;
                 self.stuck.jobs += 1;
-                self.stuck.requests += u64::from(board.in_flight());
-                self.tally.merge(&board.take());
+                self.stuck.requests += u64::from(job.in_flight());
+                self.tally.merge(&job.take());
             }
         }
         until
@@ -278,12 +279,10 @@ impl<E: Engine> Drive<'_, E> {
 
     /// Ends the run where the rate is known to the precision asked for.
     fn look(&mut self) {
-        let Some(asked) = self.workload.stop.precision_ppm else { return };
+        let Some(look) = self.precision.next_look() else { return };
         let now = self.now();
-        let due = self.next_look <= SLICES
-            && now >= self.control.window().slice_begin(self.next_look)
-            && now < self.control.end();
-        if due && precise(self.boards, asked, &mut self.next_look) {
+        let due = now >= self.control.window().slice_begin(look) && now < self.control.end();
+        if due && self.precision.reached(self.jobs) {
             self.control.end_at(now, Some(EndedBy::Precision));
         }
     }

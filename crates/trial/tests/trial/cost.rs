@@ -1,7 +1,8 @@
 //! Tests of processor cost: the arithmetic, and what two bounds say of each other.
 
-use super::*;
-use record::CpuClock;
+use engine::{CpuSample, Processors};
+use record::{Confidence, CpuClock, CpuCost, CpuSplit, CpuUpper, Estimate, FindingCode};
+use trial::{cpu_cost, cpu_findings};
 
 fn processors() -> Processors {
     Processors {
@@ -135,17 +136,14 @@ fn table(text: &'static str) -> std::collections::BTreeMap<(&'static str, u64), 
 /// it: utilization of its one processor in, all three out.
 #[test]
 fn the_costs_of_1997_agree_in_all_three_units() {
-    let per_mb = table(include_str!("../tests/data/riedel/fig04_cpu_ms_per_mb.csv"));
-    let per_request = table(include_str!("../tests/data/riedel/fig04_cpu_ms_per_request.csv"));
-    let utilization = table(include_str!("../tests/data/riedel/fig04_cpu_utilization.csv"));
-    let last = table(include_str!("../tests/data/riedel/fig03_fastwide_lastpoint_VARIANT.csv"));
+    let per_mb = table(include_str!("../data/riedel/fig04_cpu_ms_per_mb.csv"));
+    let per_request = table(include_str!("../data/riedel/fig04_cpu_ms_per_request.csv"));
+    let utilization = table(include_str!("../data/riedel/fig04_cpu_utilization.csv"));
+    let last = table(include_str!("../data/riedel/fig03_fastwide_lastpoint_VARIANT.csv"));
     let throughputs = [
-        ("read", table(include_str!("../tests/data/riedel/fig03_unbuffered_read.csv"))),
-        (
-            "write noWCE",
-            table(include_str!("../tests/data/riedel/fig03_unbuffered_write_noWCE.csv")),
-        ),
-        ("write WCE", table(include_str!("../tests/data/riedel/fig03_unbuffered_write_WCE.csv"))),
+        ("read", table(include_str!("../data/riedel/fig03_unbuffered_read.csv"))),
+        ("write noWCE", table(include_str!("../data/riedel/fig03_unbuffered_write_noWCE.csv"))),
+        ("write WCE", table(include_str!("../data/riedel/fig03_unbuffered_write_WCE.csv"))),
     ];
     let one_processor = Processors { usable: 1.0, ..Processors::default() };
     assert_eq!(utilization.len(), 48);

@@ -1,12 +1,16 @@
-//! The ledger against a disk in memory that can be made to lie in each of the four ways.
+//! The log of writes against a disk in memory that can be made to lie in each of the four ways.
 
-use super::*;
-use engine::tag::stamp;
-use record::{Data, OpKind, Pattern};
+use engine::tag::{Tags, stamp};
+use record::{BlockFault, Bytes, Data, OpKind, Pattern, VerifyResult, Workload};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use trial::verify::{Checked, VerifyLog};
+use workload::Request;
 
 const BLOCK: u64 = 4_096;
 const SEED: u64 = 11;
 const EIO: i32 = 5;
+const PAGE_BYTES: usize = 4_096;
 
 fn workload() -> Workload {
     Workload {
