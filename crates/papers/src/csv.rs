@@ -41,22 +41,3 @@ pub fn records(name: &str, text: &str) -> Result<Vec<Record>, String> {
     };
     ::csv::Reader::from_reader(text.as_bytes()).into_records().map(record).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_found_by_title_and_lines_are_counted() {
-        let records = records("t", "a,b\n\"1,2\",\"say \"\"x\"\"\"\n3,\n").unwrap();
-        assert_eq!((records[0].get("a"), records[0].get("b")), ("1,2", "say \"x\""));
-        assert_eq!((records[1].get("a"), records[1].get("b"), records[1].line), ("3", "", 3));
-        assert_eq!(records[1].get("none"), "");
-    }
-
-    #[test]
-    fn a_line_with_too_few_fields_is_named() {
-        let error = records("t", "a,b\n1").unwrap_err();
-        assert!(error.starts_with("t: ") && error.contains("line: 2"), "{error}");
-    }
-}

@@ -124,6 +124,3 @@ impl Runs for Trials<'_> {
         metric::read(trial.as_ref().map_err(Clone::clone)?, metric)
     }
 }
-
-#[cfg(test)]
-mod tests;

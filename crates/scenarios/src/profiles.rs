@@ -9,7 +9,7 @@ use crate::draw::AREA;
 use model::{Characterise, characterise};
 use plan::{CheckPlan, CheckSettings};
 use record::{EngineName, Profile, Target, TargetKind};
-use simdisk::{SimBackend, SimSpec};
+use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 

@@ -3,7 +3,7 @@
 //! Version 1, because it can be made wherever its controller is mounted, without a say in the
 //! groups above. Rejected: version 2, whose I/O controller cannot be used while version 1 has it.
 
-use crate::device::{patiently, report_left_over};
+use crate::undo::Undo;
 use std::fs;
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,7 @@ impl Throttle {
 #[derive(Debug)]
 pub struct ThrottledGroup {
     folder: PathBuf,
+    _undo: Undo,
 }
 
 impl ThrottledGroup {
@@ -59,7 +60,9 @@ impl ThrottledGroup {
             return Err(Error::other(format!("no control groups of version 1 at {MOUNT}")));
         }
         fs::create_dir(&folder)?;
-        let group = Self { folder };
+        let path = folder.to_string_lossy();
+        let undo = Undo::by(format!("control group {path}"), &["rmdir", &path]);
+        let group = Self { folder, _undo: undo };
         match group.folder.join("blkio.throttle.read_iops_device").exists() {
             true => Ok(group),
             false => Err(Error::other(format!("{MOUNT} does not throttle"))),
@@ -96,18 +99,11 @@ impl ThrottledGroup {
     }
 }
 
-impl Drop for ThrottledGroup {
-    fn drop(&mut self) {
-        let removed = patiently(|| fs::remove_dir(&self.folder));
-        report_left_over("control group", &self.folder, removed);
-    }
-}
-
 /// A block device that is written slowly, and whose file system may keep little in memory that is
 /// not written yet, until this is dropped.
 #[derive(Debug)]
 pub struct SlowWrites {
-    numbers: String,
+    _undo: Undo,
 }
 
 impl SlowWrites {
@@ -119,33 +115,17 @@ impl SlowWrites {
     pub fn on(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Self> {
         let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_owned();
-        // From here on, what was set is taken back.
-        let slow = Self { numbers };
-        let memory = slow.memory();
-        fs::write(memory.join("strict_limit"), "1")?;
-        fs::write(memory.join("max_bytes"), dirty_bytes.to_string())?;
-        slow.limit(bytes_per_s)?;
-        Ok(slow)
-    }
-
-    fn memory(&self) -> PathBuf {
-        Path::new("/sys/class/bdi").join(&self.numbers)
-    }
-
-    /// Write-back is the kernel's, so that its group is the root.
-    fn limit(&self, bytes_per_s: u64) -> Result<()> {
-        let rule = format!("{} {bytes_per_s}", self.numbers);
-        fs::write(Path::new(MOUNT).join("blkio.throttle.write_bps_device"), rule)
-    }
-}
-
-impl Drop for SlowWrites {
-    fn drop(&mut self) {
-        let memory = self.memory();
-        let given_back = self
-            .limit(0)
-            .and_then(|()| fs::write(memory.join("strict_limit"), "0"))
-            .and_then(|()| fs::write(memory.join("max_ratio"), "100"));
-        report_left_over("limit of writes", &memory, given_back);
+        let memory = format!("/sys/class/bdi/{numbers}");
+        // Write-back is the kernel's, so that its group is the root.
+        let limit = format!("{MOUNT}/blkio.throttle.write_bps_device");
+        let give_back = format!(
+            "echo {numbers} 0 > {limit}; echo 0 > {memory}/strict_limit; echo 100 > \
+             {memory}/max_ratio"
+        );
+        let undo = Undo::by(format!("limit of writes to {numbers}"), &["sh", "-c", &give_back]);
+        fs::write(format!("{memory}/strict_limit"), "1")?;
+        fs::write(format!("{memory}/max_bytes"), dirty_bytes.to_string())?;
+        fs::write(limit, format!("{numbers} {bytes_per_s}"))?;
+        Ok(Self { _undo: undo })
     }
 }

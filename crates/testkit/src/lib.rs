@@ -19,6 +19,7 @@ mod mounted;
 mod probe;
 mod skip;
 mod state;
+mod undo;
 
 pub use device::{LoopDevice, Tmpfs, Zram};
 pub use fake::Fake;
@@ -27,6 +28,7 @@ pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use skip::{SKIP_LOG, TestLock, enter, skip};
 pub use state::{Frozen, Partition, ReadOnly, Swap};
+pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;
 /// `requires!(Root, Loop)` with the names of [`Capability`].

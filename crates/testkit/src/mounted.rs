@@ -3,7 +3,7 @@
 //! The temporary directory of a system is often memory, so what a test needs of a disk it gets
 //! beside the test's own program, which cargo built on one.
 
-use crate::device::{patiently, report_left_over, run};
+use crate::undo::{Folder, Undo, run};
 use std::ffi::OsStr;
 use std::io::Result;
 use std::path::Path;
@@ -13,7 +13,8 @@ use tempfile::TempDir;
 /// A mounted file system, unmounted when it is dropped.
 #[derive(Debug)]
 pub struct Mounted {
-    folder: TempDir,
+    _undo: Undo,
+    folder: Folder,
 }
 
 impl Mounted {
@@ -22,9 +23,7 @@ impl Mounted {
     /// # Errors
     /// If mounting is not allowed, or the kernel does not know the kind.
     pub fn new(kind: &str, source: impl AsRef<OsStr>) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("halfpower-mount-").tempdir()?;
-        run(Command::new("mount").args(["-t", kind]).arg(source).arg(folder.path()))?;
-        Ok(Self { folder })
+        Self::with_options(kind, source, "defaults")
     }
 
     /// The same with mount options, comma-separated.
@@ -32,12 +31,15 @@ impl Mounted {
     /// # Errors
     /// As for [`Mounted::new`].
     pub fn with_options(kind: &str, source: impl AsRef<OsStr>, options: &str) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("halfpower-mount-").tempdir()?;
+        let folder = Folder::within(&std::env::temp_dir(), "halfpower-mount-")?;
         run(Command::new("mount")
             .args(["-t", kind, "-o", options])
             .arg(source)
             .arg(folder.path()))?;
-        Ok(Self { folder })
+        let path = folder.path().to_string_lossy();
+        // Not lazily: a device below it is to be free when this is dropped.
+        let undo = Undo::by(format!("mount {path}"), &["umount", &path]);
+        Ok(Self { _undo: undo, folder })
     }
 
     /// Makes a btrfs on a device and mounts it with these options.
@@ -65,14 +67,6 @@ impl Mounted {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Not lazily: a device below it is to be free when this returns.
-        let unmount = || run(Command::new("umount").arg(self.path()));
-        report_left_over("mount", self.path(), patiently(unmount));
     }
 }
 

@@ -3,7 +3,7 @@
 //! A loop device may be listed and still be refused by a container, so each probe does the
 //! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
 
-use crate::device::run;
+use crate::undo::run;
 use crate::{ThrottledGroup, Tmpfs, disk_folder};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,7 +1,7 @@
 //! The devices are real and go away; the skips are written down; the lock excludes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use halfpower_testkit::{Capability, LoopDevice, Mounted, Tmpfs, Zram, requires};
+use halfpower_testkit::{Capability, LoopDevice, Mounted, Tmpfs, Zram, requires, undo_left_over};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -127,4 +127,50 @@ fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
     drop(held);
     let (entered, got_it) = waiting.join().unwrap();
     assert!(got_it && entered >= released);
+}
+
+/// Starts a process that holds a device and a mount, ends it with this signal, and says whether both
+/// are still there.
+fn left_by(signal: &str, words: &[&str]) -> bool {
+    let tests = std::env::current_exe().unwrap();
+    let holder = tests.ancestors().nth(2).unwrap().join("examples/hold_devices");
+    let mut child = std::process::Command::new(holder)
+        .args(words)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let output = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+    let (device, mounted) = line.trim().split_once(' ').unwrap();
+    assert!(held(device, mounted), "{line}");
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+    child.wait().unwrap();
+    let left = held(device, mounted);
+    assert_eq!(left, Path::new(mounted).exists(), "the folder goes with the mount");
+    if left {
+        let undone = undo_left_over().join(", ");
+        assert!(undone.contains(device) && undone.contains(mounted), "{undone}");
+        assert!(!held(device, mounted) && !Path::new(mounted).exists());
+    }
+    left
+}
+
+/// Whether a loop device and a mount are there.
+fn held(device: &str, mounted: &str) -> bool {
+    let name = device.trim_start_matches("/dev/");
+    let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let is_mounted = table.contains(mounted);
+    let is_bound = Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists();
+    assert_eq!(is_mounted, is_bound, "both or none");
+    is_mounted
+}
+
+#[test]
+fn a_signal_undoes_what_was_changed_and_what_a_kill_leaves_is_undone_by_the_next() {
+    requires!(Root, Loop, Mount, Ext4);
+    assert!(!left_by("-TERM", &["--on-signals"]));
+    assert!(!left_by("-INT", &["--on-signals"]));
+    assert!(left_by("-KILL", &["--on-signals"]));
 }

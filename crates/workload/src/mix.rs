@@ -36,29 +36,3 @@ pub fn parse_mix(text: &str) -> Result<Vec<SizeShare>, String> {
     }
     Ok(mix)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_size_is_the_whole_mix_and_shares_are_kept_in_order() {
-        let share = |bytes, percent| SizeShare { bytes: Bytes(bytes), percent };
-        assert_eq!(parse_mix("4k"), Ok(vec![share(4096, 100)]));
-        assert_eq!(parse_mix("4k/60:64k/40"), Ok(vec![share(4096, 60), share(65_536, 40)]));
-        assert_eq!(parse_mix("64k/40%:4k/60%"), Ok(vec![share(65_536, 40), share(4096, 60)]));
-        assert_eq!(parse_mix("8k/100"), Ok(vec![share(8192, 100)]));
-    }
-
-    #[test]
-    fn a_mix_that_does_not_hold_together_says_why() {
-        let error = |text| parse_mix(text).unwrap_err();
-        assert!(error("4k/60:64k/30").contains("add up to 90"));
-        assert!(error("4k/60:64k/60").contains("add up to 120"));
-        assert!(error("4k:64k/40").contains("'4k' has no percentage"));
-        assert!(error("4k/0:64k/100").contains("1 to 100"));
-        assert!(error("4k/half:64k/50").contains("whole percentage"));
-        assert!(error("4k/50:4KiB/50").contains("twice"));
-        assert!(error("4q/50:8k/50").contains("unknown unit 'q'"));
-    }
-}

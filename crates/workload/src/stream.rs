@@ -182,7 +182,3 @@ impl RequestStream {
         self.sizes[position.unwrap_or(self.sizes.len() - 1)]
     }
 }
-
-#[cfg(test)]
-#[path = "stream_tests.rs"]
-mod tests;

@@ -97,12 +97,15 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    // A signal to this process ends the child, whose files would keep a device busy.
+    let running = testkit::Undo::process(child.id());
     let stdout = drain(child.stdout.take());
     let stderr = drain(child.stderr.take());
     let status = match plant {
         Plant::Nothing | Plant::Burns(_) => child.wait()?,
         Plant::Stopped(part) => wait_stopping(&mut child, part)?,
     };
+    running.forget();
     let wall = begin.elapsed();
     let cpu = children_cpu()?.saturating_sub(cpu_before);
     let idle = machine_idle()?;

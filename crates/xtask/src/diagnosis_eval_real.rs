@@ -23,7 +23,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use testkit::{Capability, LoopDevice, Mounted, Throttle, ThrottledGroup};
+use testkit::{Capability, Folder, LoopDevice, Mounted, Throttle, ThrottledGroup, Undo};
 use workload::Rng;
 
 /// Rounds over all cases, unless told otherwise.
@@ -165,6 +165,8 @@ fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
 /// A load under way, ended when this is dropped.
 struct Running {
     child: Child,
+    /// Ends the load where a signal ends this process.
+    undo: Option<Undo>,
     held: Option<(ThrottledGroup, Throttle, u64)>,
 }
 
@@ -173,6 +175,7 @@ impl Drop for Running {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        self.undo.take().map(Undo::forget);
     }
 }
 
@@ -192,7 +195,7 @@ struct Stage {
 #[allow(dead_code, reason = "kept until the stage goes, in this order")]
 enum Held {
     Loop(Mounted, LoopDevice),
-    Folder(tempfile::TempDir),
+    Folder(Folder),
 }
 
 /// A request that no processor sleeps, which lasts as long as the file is open; `None` where the
@@ -220,7 +223,7 @@ impl Stage {
         let binary = binary.map_or_else(place::release_binary, Ok)?;
         let kept = tempfile::tempdir()?;
         if on_disk {
-            let folder = tempfile::tempdir_in(place::target_folder())?;
+            let folder = Folder::within(&place::target_folder(), "diagnosis-")?;
             let (path, device) = (folder.path().to_owned(), disk_of(folder.path())?);
             let _held = Held::Folder(folder);
             return Ok(Self { binary, folder: path, device, _awake: None, _held, kept });
@@ -262,7 +265,9 @@ impl Stage {
             format!("run . --size {FILE} --direct --runtime {LOADED} --no-save {}", load.words);
         command.args(words.split_whitespace()).current_dir(&self.folder);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Running { child: command.spawn()?, held })
+        let child = command.spawn()?;
+        let undo = Some(Undo::process(child.id()));
+        Ok(Running { child, undo, held })
     }
 
     /// Verdict of the longest stretch, whether it was certain, and the strategy advised first for what

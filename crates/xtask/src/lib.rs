@@ -48,6 +48,19 @@ usage: cargo xtask VERB [flags]
 pub const VERBS: [&str; 7] =
     ["ci", "tidy", "bench", "peers", "validate", "burner", "diagnosis-eval"];
 
+/// From here on a signal removes the devices that a verb has made, and what a killed run left is
+/// removed now.
+///
+/// # Errors
+/// If signals cannot be watched.
+pub fn clean_up() -> Result<()> {
+    testkit::undo_on_signals()?;
+    for what in testkit::undo_left_over() {
+        println!("removed what a killed run had left: {what}");
+    }
+    Ok(())
+}
+
 /// Runs one verb; whether it passed.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use record::{
     TargetKind, Verdict,
 };
 use scenarios::{Scenario, ScenarioLoad, observe};
-use simdisk::{SimBackend, SimSpec};
+use simdisk::SimSpec;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use workload::Spec;

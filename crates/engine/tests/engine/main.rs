@@ -5,8 +5,10 @@
 
 mod common;
 mod conformance;
+mod faults;
 mod limits;
 mod mapping;
 mod refusals;
 mod stripe;
+mod tags;
 mod uring;

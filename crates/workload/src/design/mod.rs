@@ -318,6 +318,3 @@ impl Design {
         self.axes.iter().map(|axis| axis.name.clone()).collect()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,8 +9,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-use testkit::{Capability, LoopDevice, Zram};
+use testkit::{Capability, Folder, LoopDevice, Zram};
 
 /// The targets, in the order in which they are run.
 pub(crate) const NAMES: [&str; 4] = ["null", "tmpfs", "zram", "disk"];
@@ -41,7 +40,7 @@ pub(crate) struct Target {
 
 /// What must live as long as the target.
 enum Owner {
-    Folder { _folder: TempDir },
+    Folder { _folder: Folder },
     Device { _device: Zram },
     Loop { _device: LoopDevice },
 }
@@ -69,7 +68,7 @@ impl Target {
 }
 
 fn in_memory(size_bytes: u64) -> Result<Target> {
-    let folder = tempfile::Builder::new().prefix("halfpower-contest-").tempdir_in(MEMORY)?;
+    let folder = Folder::within(Path::new(MEMORY), "halfpower-contest-")?;
     let path = folder.path().join("file");
     fill(&path, size_bytes)?;
     Ok(Target {
@@ -86,7 +85,7 @@ fn in_memory(size_bytes: u64) -> Result<Target> {
 
 /// A small file anywhere, for an engine that does not touch it.
 fn pretended() -> Result<Target> {
-    let folder = tempfile::tempdir()?;
+    let folder = Folder::within(&std::env::temp_dir(), "halfpower-contest-")?;
     let path = folder.path().join("file");
     fill(&path, PRETENDED_BYTES)?;
     Ok(Target {
@@ -141,7 +140,7 @@ fn on_device(
 fn on_disk(size_bytes: u64) -> Result<Target> {
     let parent = crate::place::target_folder();
     std::fs::create_dir_all(&parent)?;
-    let folder = tempfile::Builder::new().prefix("contest-").tempdir_in(parent)?;
+    let folder = Folder::within(&parent, "contest-")?;
     let path = folder.path().join("file");
     fill(&path, size_bytes)?;
     Ok(Target {

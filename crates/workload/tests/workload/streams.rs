@@ -1,9 +1,8 @@
 //! Streams against what each pattern promises: coverage, shares, order, and the same sequence in
 //! every version.
 
-use super::*;
-use crate::Spec;
-use record::{Arrival, Bytes, Data, SizeShare};
+use record::*;
+use workload::*;
 
 fn requests(workload: &Workload, seed: u64, job: u32, count: usize) -> Vec<Request> {
     let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };

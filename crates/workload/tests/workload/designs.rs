@@ -1,6 +1,6 @@
 //! Designs: what they combine, what they refuse, and that text and design say the same.
 
-use super::{Design, PRESETS, preset};
+use workload::{Design, PRESETS, preset};
 
 const SMALL: &str = r#"
 title = "small"

@@ -1,6 +1,6 @@
 //! The data hold together, and what needs no simulator comes out.
 
-use super::*;
+use papers::*;
 
 fn papers() -> Papers {
     Papers::load().unwrap()

@@ -1,0 +1,16 @@
+//! Holds a loop device with a file system on it until a signal or a kill ends it; a test of what is
+//! then left behind.
+
+use halfpower_testkit::{LoopDevice, Mounted, undo_on_signals};
+
+fn main() -> std::io::Result<()> {
+    if std::env::args().any(|word| word == "--on-signals") {
+        undo_on_signals()?;
+    }
+    let device = LoopDevice::new(16 << 20)?;
+    let mounted = Mounted::ext4(device.path())?;
+    println!("{} {}", device.path().display(), mounted.path().display());
+    loop {
+        std::thread::park();
+    }
+}

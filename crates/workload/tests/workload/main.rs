@@ -1,0 +1,13 @@
+//! Workloads and their request streams by the crate's public interface.
+#![allow(
+    clippy::unwrap_used,
+    clippy::wildcard_imports,
+    reason = "clippy.toml allows unwrap in test functions, and what they call uses it too; tests of \
+              types of two crates name most of these"
+)]
+
+mod arrivals;
+mod building;
+mod designs;
+mod rules;
+mod streams;
