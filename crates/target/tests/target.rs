@@ -28,7 +28,7 @@ fn devices() -> MutexGuard<'static, ()> {
 }
 
 fn skip(name: &str, reason: impl std::fmt::Display) {
-    println!("SKIP {name}: {reason}");
+    testkit::skip(name, &reason.to_string());
 }
 
 /// Runs a program; its output, or what it said.

@@ -183,8 +183,7 @@ fn a_directory_is_measured_with_memory_and_its_own_file_system() {
     let ended = halfpower_in(folder.path(), words);
     // A directory without room for a test file is no place to measure.
     if ended.code == Some(3) {
-        println!("SKIP limits of a directory: {}", ended.stderr);
-        return;
+        return testkit::skip("limits of a directory", &ended.stderr);
     }
     let run: LimitsRun = serde_json::from_str(&ended.stdout).unwrap();
     let tests = run.memory.value().unwrap();

@@ -63,8 +63,7 @@ fn extents_are_judged_for_the_area_that_is_used() {
     file.set_len(2 << 20).unwrap();
     let mut handle = open(&path, &Access::ReadOnly).unwrap();
     if handle.facts.extents.is_none() {
-        println!("SKIP extents: the file system of temporary files has no map");
-        return;
+        return testkit::skip("extents", "the file system of temporary files has no map");
     }
     let found = |handle: &TargetHandle| {
         handle.findings.iter().any(|finding| finding.code == FindingCode::UnwrittenExtents)
@@ -163,7 +162,8 @@ fn a_descriptor_carries_the_flags_of_its_cache_mode() {
     for cache in [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None] {
         let file = match reopen(&handle, cache, true) {
             Err(TargetError::DirectRefused { filesystem, .. }) => {
-                println!("SKIP O_DIRECT in mode {}: {filesystem} refuses it", cache.name());
+                let test = format!("O_DIRECT in mode {}", cache.name());
+                testkit::skip(&test, &format!("{filesystem} refuses it"));
                 continue;
             }
             outcome => outcome.unwrap(),

@@ -177,10 +177,7 @@ impl Drop for Small {
 fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {
     let small = match Small::mount() {
         Ok(small) => small,
-        Err(reason) => {
-            println!("SKIP file system that fills up: {reason}");
-            return;
-        }
+        Err(reason) => return testkit::skip("file system that fills up", &reason.to_string()),
     };
     let handle = target(&small.0);
     // Past the margin, which would have refused it.
