@@ -175,7 +175,9 @@ impl Drop for Running {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        self.undo.take().map(Undo::forget);
+        if let Some(undo) = self.undo.take() {
+            undo.forget();
+        }
     }
 }
 
