@@ -51,7 +51,9 @@ fn a_file_is_written_twice_first_also_for_a_run_of_reads() {
     let ended = halfpower(&format!("run {words} --overwrite --no-save --json"));
     let done = ended.trial().preconditioning.unwrap();
     assert_eq!(done.filled_bytes, Bytes(2 * AREA));
-    assert!((5..=25).contains(&done.round_iops.len()), "{:?}", done.round_iops);
+    // A round in which a stalled disk completes nothing ends the plan: how many rounds a steady
+    // device takes is a matter of the plan's own tests, in virtual time.
+    assert!((1..=25).contains(&done.round_iops.len()), "{:?}", done.round_iops);
     assert_ne!(std::fs::read(&path).unwrap(), vec![9; AREA as usize]);
 }
 
