@@ -3,19 +3,15 @@
 //! Ctrl-C ends a recording early and keeps it, with exit code 130: a script learns that it is
 //! shorter than asked for.
 
-use crate::failure::{Interruption, UsageError};
-use crate::observing::{ObservingArgs, Pace, Tick};
+use crate::failure::Interruption;
+use crate::observing::{self, ObservingArgs};
 use crate::output::{self, InUse, Kind, OutputFile, Verdict};
-use crate::progress::Progress;
-use crate::recording::Recording;
 use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use clap::Args;
-use record::{Finding, FindingCode, Nanos, Observation, Severity};
-use session::Display;
+use record::Nanos;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 /// `halfpower record`.
 #[derive(Debug, Args)]
@@ -45,60 +41,31 @@ pub(crate) struct RecordArgs {
 
 /// Records, saves, prints.
 pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
-    if arguments.length < arguments.observing.interval {
-        let text = format!(
-            "--for {} is shorter than one --interval of {}",
-            record::format_nanos(arguments.length.0 as f64),
-            record::format_nanos(arguments.observing.interval.0 as f64)
-        );
-        return Err(UsageError(text).into());
-    }
-    let mut source = arguments.observing.source()?;
+    let sampling = &arguments.observing.sampling;
+    sampling.check_length(arguments.length)?;
+    let source = arguments.observing.source()?;
     let output = arguments
         .output
         .as_deref()
         .map(|path| OutputFile::create(Kind::Document, path, &in_use(arguments)?))
         .transpose()?;
-    let mut recording =
-        Recording::begin(&arguments.keeping, arguments.no_save, source.sampler.host())?;
-    let samples = arguments.length.0.div_ceil(arguments.observing.interval.0);
-    let mut progress = Progress::new();
-    let begin = Instant::now();
-    let mut pace = Pace::new(arguments.observing.interval);
-    let mut taken = 0;
-    while taken < samples && pace.wait(stop) {
-        let tick = Tick::take(&mut source)?;
-        recording.add(&tick)?;
-        taken += 1;
-        let spent = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let what = format!("{} devices", tick.devices.len());
-        progress.measuring("record", &what, spent, arguments.length);
-    }
-    progress.clear();
-    if taken < samples {
-        recording.note(Finding::new(
-            FindingCode::Interrupted,
-            Severity::Warning,
-            format!("The recording was interrupted after {taken} of {samples} intervals."),
-            "",
-        ));
-    }
-    let observation = recording.finish()?;
-    if taken == 0 {
-        return Err(Interruption("nothing was recorded".to_owned()).into());
-    }
-    let json = || output::json(&observation);
+    let recorder = observing::recorder(&arguments.keeping, arguments.no_save, source.host())?;
+    let recorded = sampling.record(source, recorder, arguments.length, stop)?;
+    let observation = &recorded.observation;
     if let Some(output) = output {
-        output.finish(&json()?)?;
+        output.finish(&output::json(observation)?)?;
     }
-    let text =
-        if arguments.json { json()? } else { output::page(&report::observation(&observation)) };
-    output::print(&text)?;
-    if !arguments.json {
-        next_step(arguments, &observation);
+    if arguments.json {
+        output::print(&output::json(observation)?)?;
+    } else {
+        output::print(&output::page(&report::observation(observation)))?;
+        if !arguments.no_save {
+            let id = &observation.id;
+            output::say(&format!("halfpower: saved; next: halfpower diagnose {id}"));
+        }
     }
-    if taken < samples {
-        return Err(Interruption(kept(arguments)).into());
+    if recorded.interrupted {
+        return Err(Interruption(kept(arguments).to_owned()).into());
     }
     Ok(Verdict::Clean)
 }
@@ -112,18 +79,11 @@ fn in_use(arguments: &RecordArgs) -> anyhow::Result<Vec<InUse>> {
     Ok(vec![InUse { path, role: "the database of results" }])
 }
 
-fn kept(arguments: &RecordArgs) -> String {
-    let what = match (&arguments.output, arguments.no_save) {
+/// Where an interrupted recording is.
+fn kept(arguments: &RecordArgs) -> &'static str {
+    match (&arguments.output, arguments.no_save) {
         (Some(_), _) => "what was recorded by then is in the file",
         (None, false) => "what was recorded by then is saved",
         (None, true) => "what was recorded by then is printed and not saved",
-    };
-    what.to_owned()
-}
-
-/// What to do with it.
-fn next_step(arguments: &RecordArgs, observation: &Observation) {
-    if !arguments.no_save {
-        output::say(&format!("halfpower: saved; next: halfpower diagnose {}", observation.id));
     }
 }

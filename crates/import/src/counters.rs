@@ -6,9 +6,8 @@
 //! know. A device that is missing in between is taken from where it was last seen.
 
 use crate::moment::SECOND_NS;
-use crate::number::Reading;
 use crate::observation_builder::{ObservationBuilder, SECTOR_BYTES};
-use record::{Context, DeviceFacts, Interval, OpInterval};
+use record::{Context, DeviceFacts, Figure, Interval, OpInterval};
 use std::collections::BTreeMap;
 
 /// Counters of a device, without `node_disk_`, in the order of [`Values`].
@@ -29,7 +28,6 @@ const NAMES: [&str; 12] = [
 /// Places of the first counter of each operation.
 const READ: usize = 0;
 const WRITE: usize = 4;
-/// Places of the others.
 const BUSY: usize = 8;
 const WEIGHTED: usize = 9;
 const DISCARDS: usize = 10;
@@ -46,7 +44,6 @@ pub(crate) struct Values {
     in_flight: Option<f64>,
 }
 
-/// The system at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct System {
     /// Seconds in which some task waited for I/O.
@@ -61,16 +58,12 @@ pub(crate) struct System {
     writeback_bytes: Option<f64>,
 }
 
-/// Everything at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scrape {
-    /// Counters by device.
     pub(crate) devices: BTreeMap<String, Values>,
-    /// The system.
     pub(crate) system: System,
 }
 
-/// Labels of a sample.
 pub(crate) type Labels = BTreeMap<String, String>;
 
 /// A sample of a monitoring system.
@@ -78,13 +71,10 @@ pub(crate) type Labels = BTreeMap<String, String>;
 pub(crate) struct Sample {
     /// Name of the metric; empty for a computed one.
     pub(crate) name: String,
-    /// Its labels.
     pub(crate) labels: Labels,
-    /// Its value.
     pub(crate) value: f64,
 }
 
-/// Whether a metric is of interest.
 pub(crate) fn is_wanted(name: &str) -> bool {
     name.starts_with("node_disk_")
         || name.starts_with("node_pressure_io_")
@@ -154,33 +144,27 @@ pub(crate) fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
 }
 
 /// Adds the intervals between scrapes, which are in order of time.
-pub(crate) fn add_intervals(sheet: &mut ObservationBuilder, scrapes: &BTreeMap<i128, Scrape>) {
+pub(crate) fn add_intervals(builder: &mut ObservationBuilder, scrapes: &BTreeMap<i128, Scrape>) {
     let mut last: BTreeMap<&str, (i128, &Values)> = BTreeMap::new();
     let mut before: Option<(i128, &System)> = None;
     for (time, scrape) in scrapes {
         for (device, values) in &scrape.devices {
             let previous = last.insert(device, (*time, values));
             let Some((begin, previous)) = previous else { continue };
-            match interval(device, previous, values, *time - begin, sheet) {
-                Some(interval) => sheet.add(interval, begin, *time - begin),
-                None => sheet.counts.resets += 1,
+            match interval(device, previous, values, *time - begin) {
+                Some(interval) => builder.add(interval, begin, *time - begin),
+                None => builder.counts.resets += 1,
             }
         }
         if let Some((begin, previous)) = before.replace((*time, &scrape.system)) {
             let context = context(previous, &scrape.system, *time - begin);
-            sheet.add_context(context, begin, *time - begin);
+            builder.add_context(context, begin, *time - begin);
         }
     }
 }
 
 /// What happened between two moments; `None` where a counter went back.
-fn interval(
-    device: &str,
-    before: &Values,
-    after: &Values,
-    length: i128,
-    sheet: &mut ObservationBuilder,
-) -> Option<Interval> {
+fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Option<Interval> {
     let seconds = length as f64 / SECOND_NS as f64;
     let mut growth = [None; NAMES.len()];
     for (at, growth) in growth.iter_mut().enumerate() {
@@ -190,32 +174,31 @@ fn interval(
         }
     }
     let rate = |at: usize, step: f64| {
-        growth[at].map(|growth| Reading { value: growth / seconds, step: step / seconds })
+        growth[at].map(|growth| Figure::measured(growth / seconds, step / seconds))
     };
-    let mut operation = |first: usize| {
+    let operation = |first: usize| {
         let requests = growth[first].filter(|requests| *requests > 0.0);
         // Times are cut to whole milliseconds, so that their difference is off by one at most.
-        let latency = growth[first + 3].zip(requests).map(|(time, requests)| Reading {
-            value: time * 1e9 / requests,
-            step: TIME_STEP_S * 1e9 / requests,
+        let latency = growth[first + 3].zip(requests).map(|(time, requests)| {
+            Figure::measured(time * 1e9 / requests, TIME_STEP_S * 1e9 / requests)
         });
         OpInterval {
-            per_s: sheet.measured(rate(first, 1.0)),
-            bytes_per_s: sheet.measured(rate(first + 1, SECTOR_BYTES)),
+            per_s: rate(first, 1.0),
+            bytes_per_s: rate(first + 1, SECTOR_BYTES),
             request_bytes: None,
-            merged_per_s: sheet.measured(rate(first + 2, 1.0)),
-            latency_ns: sheet.measured(latency),
+            merged_per_s: rate(first + 2, 1.0),
+            latency_ns: latency,
         }
     };
     Some(Interval {
         device: device.to_owned(),
         read: operation(READ),
         write: operation(WRITE),
-        discards_per_s: sheet.measured(rate(DISCARDS, 1.0)),
-        flushes_per_s: sheet.measured(rate(FLUSHES, 1.0)),
-        busy_share: sheet.share(rate(BUSY, TIME_STEP_S)),
-        concurrency: sheet.measured(rate(WEIGHTED, TIME_STEP_S)),
-        in_flight: sheet.measured(after.in_flight.map(|value| Reading { value, step: 1.0 })),
+        discards_per_s: rate(DISCARDS, 1.0),
+        flushes_per_s: rate(FLUSHES, 1.0),
+        busy_share: rate(BUSY, TIME_STEP_S),
+        concurrency: rate(WEIGHTED, TIME_STEP_S),
+        in_flight: after.in_flight.map(|value| Figure::measured(value, 1.0)),
         ..Interval::default()
     })
 }

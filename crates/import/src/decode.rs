@@ -1,51 +1,35 @@
 //! From bytes to text, whatever wrote them.
 //!
-//! Windows tools write UTF-16 or the machine's code page, everything else UTF-8. A byte order
-//! mark decides; without one, zero bytes at every second place are UTF-16, and what is not UTF-8
-//! is taken as Latin-1, in which every byte is a character. Nothing is refused here: a name with a
-//! wrong accent is still a name, and counter names are compared without their accents. Rejected: an
-//! encoding crate, whose tables for forty code pages decide nothing that matters here.
+//! Windows tools write UTF-16 or the machine's code page, everything else UTF-8. A byte order mark
+//! decides; without one, zero bytes at every second place are UTF-16, and what is not UTF-8 is taken
+//! as the western code page of Windows, in which every byte is a character. Nothing is refused here:
+//! a name with a wrong accent is still a name, and counter names are compared without accents.
 
-/// How much of the beginning is looked at for zero bytes.
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+/// How much of the beginning is searched for zero bytes.
 const SAMPLE_BYTES: usize = 512;
 
-/// The text of a file.
+/// The text of a file. A character that was cut off at its end is dropped.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest),
-        _ => match zeros(bytes) {
-            (even, odd) if odd > 4 && odd > 8 * even => utf16(bytes, u16::from_le_bytes),
-            (even, odd) if even > 4 && even > 8 * odd => utf16(bytes, u16::from_be_bytes),
-            _ => utf8(bytes),
-        },
-    }
+    let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
+    let text = marked.unwrap_or_else(|| unmarked(bytes)).decode(bytes).0;
+    text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned()
 }
 
-/// Zero bytes at even and at odd places of the beginning.
-fn zeros(bytes: &[u8]) -> (usize, usize) {
+/// The encoding of a file without a byte order mark.
+fn unmarked(bytes: &[u8]) -> &'static Encoding {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    let at = |odd: usize| {
+    let zeros = |odd: usize| {
         sample.iter().enumerate().filter(|(place, byte)| place % 2 == odd && **byte == 0).count()
     };
-    (at(0), at(1))
-}
-
-/// UTF-16; a last half character is dropped.
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-    String::from_utf16_lossy(&units)
-}
-
-/// UTF-8, or Latin-1 where it is not; a character that was cut off at the end is dropped.
-fn utf8(bytes: &[u8]) -> String {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(error) if error.error_len().is_none() => {
-            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
-        }
-        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    match (zeros(0), zeros(1)) {
+        (even, odd) if odd > 4 && odd > 8 * even => UTF_16LE,
+        (even, odd) if even > 4 && even > 8 * odd => UTF_16BE,
+        _ => match std::str::from_utf8(bytes) {
+            Err(error) if error.error_len().is_some() => WINDOWS_1252,
+            _ => UTF_8,
+        },
     }
 }
 

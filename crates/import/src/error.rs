@@ -9,12 +9,12 @@
 pub enum ImportError {
     /// Nothing in the content tells what it is.
     #[error(
-        "it is of no known form: {0}; known are iostat -o JSON, sadf -j and -d, node_exporter's \
+        "it is of no known form ({0}); known are iostat -o JSON, sadf -j and -d, node_exporter's \
          text, answers of Prometheus, Windows CSV of PhysicalDisk, and this program's observations"
     )]
-    UnknownForm(String),
+    UnknownForm(&'static str),
     /// A known relative of a form that is read.
-    #[error("it is {what}, which holds too little; {instead}")]
+    #[error("it is {what}; {instead}")]
     WrongForm {
         /// What it is.
         what: &'static str,

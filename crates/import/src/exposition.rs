@@ -7,14 +7,13 @@
 //! (`node_time_seconds`), which it serves unless that is switched off.
 
 use crate::counters::{self, Labels, Sample, Scrape};
-use crate::moment::{self, Stamp};
+use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
 use crate::{ImportError, Options};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What to do where nothing came out.
 const REMEDY: &str = "give two or more scrapes of node_exporter, some seconds apart: files, or one \
                       after the other in a file";
 
@@ -34,16 +33,14 @@ impl Dated {
     }
 }
 
-/// Reads scrapes.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
-    let mut sheet = ObservationBuilder::new("node_exporter");
+    let mut builder = ObservationBuilder::new("node_exporter");
     let mut dated = Vec::new();
     for text in texts {
-        scrapes(text, &mut sheet, &mut dated);
+        scrapes(text, &mut builder, &mut dated);
     }
     let comments: Vec<Option<Stamp>> = dated.iter().map(|it| it.comment.clone()).collect();
-    let (comments, assumed) = moment::moments(&comments, options.utc_offset_s);
-    sheet.assumed = assumed;
+    let comments = builder.times(&comments, options);
     let mut by_time = BTreeMap::new();
     let mut last = None;
     for (index, (dated, comment)) in dated.into_iter().zip(comments).enumerate() {
@@ -55,30 +52,29 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
         let known = given.or(comment).or_else(|| dated.time());
         let time = known.or_else(counted);
         let Some(time) = time.filter(|time| (0..i128::from(u64::MAX)).contains(time)) else {
-            sheet.counts.no_length += 1;
+            builder.counts.no_length += 1;
             continue;
         };
-        sheet.lengths_given |= known.is_none();
-        sheet.begin_assumed |= known.is_none() && last.is_none();
-        sheet.counts.backwards += u64::from(last.is_some_and(|last| time < last));
+        builder.lengths_given |= known.is_none();
+        builder.begin_assumed |= known.is_none() && last.is_none();
+        builder.counts.backwards += u64::from(last.is_some_and(|last| time < last));
         last = Some(time);
         if by_time.insert(time, dated.scrape).is_some() {
-            sheet.counts.twice += 1;
+            builder.counts.twice += 1;
         }
     }
-    counters::add_intervals(&mut sheet, &by_time);
+    counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
-        0 if sheet.counts.no_length > 0 => "no scrape tells its time (say --timestamp for each)",
+        0 if builder.counts.no_length > 0 => "no scrape tells its time (say --timestamp for each)",
         0 => "there is no scrape",
         1 => "there is only one scrape, and its counters run since boot",
-        _ if sheet.counts.resets > 0 => "all counters restarted between the scrapes",
+        _ if builder.counts.resets > 0 => "all counters restarted between the scrapes",
         _ => "no device is in two of the scrapes",
     };
-    sheet.finish(why, REMEDY)
+    builder.finish(why, REMEDY)
 }
 
-/// The scrapes of a file.
-fn scrapes(text: &str, sheet: &mut ObservationBuilder, dated: &mut Vec<Dated>) {
+fn scrapes(text: &str, builder: &mut ObservationBuilder, dated: &mut Vec<Dated>) {
     let mut now = Dated::default();
     let mut seen = BTreeSet::new();
     let mut flush = |now: &mut Dated, seen: &mut BTreeSet<String>| {
@@ -105,28 +101,28 @@ fn scrapes(text: &str, sheet: &mut ObservationBuilder, dated: &mut Vec<Dated>) {
             continue;
         }
         let Some((sample, key, ms)) = whole.then(|| sample(line)).flatten() else {
-            sheet.counts.faults += 1;
+            builder.counts.faults += 1;
             continue;
         };
         if !seen.insert(key.to_owned()) {
             flush(&mut now, &mut seen);
             seen.insert(key.to_owned());
         }
-        take(&sample, ms, &mut now, sheet);
+        take(&sample, ms, &mut now, builder);
     }
     flush(&mut now, &mut seen);
 }
 
-fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, sheet: &mut ObservationBuilder) {
+fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, builder: &mut ObservationBuilder) {
     match sample.name.as_str() {
         "node_time_seconds" => now.clock_s = Some(sample.value),
         "node_uname_info" => {
-            sheet.host = sample.labels.get("nodename").cloned();
-            sheet.release = sample.labels.get("release").cloned();
+            builder.host = sample.labels.get("nodename").cloned();
+            builder.release = sample.labels.get("release").cloned();
         }
         "node_disk_info" => {
             if let Some((name, facts)) = counters::facts(&sample.labels) {
-                sheet.describe(&name, facts);
+                builder.describe(&name, facts);
             }
         }
         _ => {

@@ -11,18 +11,14 @@
 /// Deepest nesting; the formats here need twelve.
 const MOST_LEVELS: usize = 32;
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json<'a> {
     /// `null`, and words that JSON does not have (`nan`).
     Null,
-    /// `true` or `false`.
     Truth(bool),
     /// A number as it was written.
     Number(&'a str),
-    /// A string.
     Text(String),
-    /// An array.
     Array(Vec<Json<'a>>),
     /// An object in the order of its keys, and whether it was closed.
     Object(Vec<(String, Json<'a>)>, bool),
@@ -116,7 +112,6 @@ fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
     None
 }
 
-/// Where these bytes come next.
 fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
     let rest = bytes.get(from..)?;
     rest.windows(wanted.len()).position(|window| window == wanted).map(|place| from + place)

@@ -2,12 +2,12 @@
 //!
 //! A missing figure is no fault of a reader, but the reader of a verdict must know which verdicts
 //! could not have been reached. So the figures of the observation itself are looked at, not a list
-//! of what each format should have: a column that somebody left out costs the same.
+//! of what each format should have: a column that a user left out costs the same.
 
 use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
 
-/// Resolution of a mean response beyond which a comparison with a profile is coarse, as a share of
-/// the response itself: the tolerance of the verdict `slow` is of this size.
+/// Resolution of a mean latency beyond which a comparison with a profile is coarse, as a share of
+/// the latency itself: the tolerance of the verdict `slow` is of this size.
 const COARSE: f64 = 0.1;
 
 /// A figure that conclusions need, and what is lost without it.
@@ -30,7 +30,7 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         figure: |it| needed(&it.all, it.all.latency_ns),
-        name: "response times",
+        name: "latencies",
         lost: "slow and overloaded: only saturation can be judged",
     },
     Need {
@@ -42,13 +42,13 @@ const NEEDS: [Need; 8] = [
         figure: |it| {
             needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
-        name: "response times of reads and writes apart",
+        name: "latencies of reads and writes apart",
         lost: "which of the two is slow",
     },
     Need {
         figure: |it| it.all.bytes_per_s,
         name: "bytes",
-        lost: "request sizes: a response that grew with them looks like a slower disk",
+        lost: "request sizes: a latency that grew with them looks like a slower disk",
     },
     Need {
         figure: |it| it.busy_share,
@@ -86,7 +86,7 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
             );
         }
     }
-    // Without any response times their split is lost as well, which needs no second line.
+    // Without any latencies their split is lost as well, which needs no second line.
     let has = |wholly: &[&Need], name: &str| wholly.iter().any(|need| need.name == name);
     if has(&wholly, NEEDS[1].name) || has(&wholly, NEEDS[2].name) {
         wholly.retain(|need| need.name != NEEDS[3].name);
@@ -150,15 +150,15 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
     })
 }
 
-/// Response times so short that the last printed digit is a good part of them.
+/// Latencies so short that the last printed digit is a good part of them.
 fn coarse(intervals: &[Interval]) -> Option<Finding> {
     let responses = || intervals.iter().filter_map(|it| it.all.latency_ns);
     let is_coarse = |it: &Figure| it.value <= 0.0 || it.resolution / it.value > COARSE;
     let (all, bad) = (responses().count(), responses().filter(is_coarse).count());
     let worst = responses().map(|it| it.resolution).fold(0.0, f64::max);
     (2 * bad > all).then(|| {
-        let claim = "most latency times are so short that the last digit printed is more than a \
-                     tenth of them; lost: slow, unless it is far slower than expected";
+        let claim = "most latencies are so short that the last digit printed is more than a tenth of \
+                     them; lost: slow, unless it is far slower than expected";
         let remedy = "record on the machine itself, in nanoseconds over longer intervals";
         Finding::new(FindingCode::FiguresCoarse, Severity::Warning, claim, remedy)
             .with("intervals with coarse times", bad as f64, "")

@@ -8,10 +8,10 @@
 //!
 //! Files arrive damaged: a tool was killed, a disk was full, an editor changed the encoding. So
 //! every reader keeps whatever is whole and counts the rest, and none may panic; the tests cut and
-//! twist samples by the thousand. Rejected: strict parsers (one byte lost at the end of a night
-//! would lose the night), the generic CSV and JSON crates (they stop at the first fault and keep
-//! numbers without their last digit's place, which is the resolution of a figure), and readers
-//! that return a form of their own for someone else to unify.
+//! twist samples by the thousand. An interval with figures that no device can have is left out, so
+//! that one damaged interval costs one interval. Rejected: strict parsers (one byte lost at the end
+//! of a night would lose the night), and the generic JSON crate (it stops at the first fault and
+//! keeps numbers without their last digit's place, which is the resolution of a figure).
 //!
 //! The crate knows only the record. Reading files, asking servers, naming and keeping documents
 //! is the caller's: ids, times of import and the program's version are left empty here.
@@ -36,6 +36,7 @@ mod prometheus;
 mod sadf_json;
 mod sadf_lines;
 mod since_boot;
+mod sysstat;
 mod table;
 
 pub use error::ImportError;
@@ -58,8 +59,7 @@ pub struct Options {
     pub instance: Option<String>,
 }
 
-/// Reads files. Scrapes and answers of a monitoring server belong together, so that all such files
-/// give one observation; every other file gives one for each machine in it.
+/// Reads files: one observation for each machine in the files of a form.
 ///
 /// # Errors
 /// If a file is of no known form, or has nothing that can be used.
@@ -68,30 +68,28 @@ pub fn read(
     format: Option<Format>,
     options: &Options,
 ) -> Result<Vec<Observation>, ImportError> {
-    let mut observations = Vec::new();
-    let mut scrapes = Vec::new();
-    let mut answers = Vec::new();
+    let mut forms: Vec<(Format, Vec<String>)> = Vec::new();
     for bytes in files {
+        let format = format.map_or_else(|| detect(bytes), Ok)?;
         let text = decode::text(bytes);
-        let format = match format {
-            Some(format) => format,
-            None => format::detect_text(&text)?,
-        };
-        match format {
-            Format::Iostat => observations.extend(iostat::read(&text, options)?),
-            Format::SadfJson => observations.extend(sadf_json::read(&text, options)?),
-            Format::SadfLines => observations.extend(sadf_lines::read(&text, options)?),
-            Format::Perfmon => observations.extend(perfmon::read(&text, options)?),
-            Format::Observation => observations.push(own::read(&text)?),
-            Format::NodeExporter => scrapes.push(text),
-            Format::Prometheus => answers.push(text),
+        match forms.iter_mut().find(|(known, _)| *known == format) {
+            Some((_, texts)) => texts.push(text),
+            None => forms.push((format, vec![text])),
         }
     }
-    if !scrapes.is_empty() {
-        observations.push(exposition::read(&scrapes, options)?);
-    }
-    if !answers.is_empty() {
-        observations.push(prometheus::read(&answers, options)?);
+    let mut observations = Vec::new();
+    for (format, texts) in &forms {
+        observations.extend(match format {
+            Format::Iostat => iostat::read(texts, options)?,
+            Format::SadfJson => sadf_json::read(texts, options)?,
+            Format::SadfLines => sadf_lines::read(texts, options)?,
+            Format::Perfmon => perfmon::read(texts, options)?,
+            Format::NodeExporter => vec![exposition::read(texts, options)?],
+            Format::Prometheus => vec![prometheus::read(texts, options)?],
+            Format::Observation => {
+                texts.iter().map(|text| own::read(text)).collect::<Result<_, _>>()?
+            }
+        });
     }
     Ok(observations)
 }

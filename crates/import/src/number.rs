@@ -3,10 +3,10 @@
 //! A tool that prints two decimals cannot tell 12.001 from 12.004, and what is concluded from its
 //! figures must know that. So a number is kept with the step between two neighbours of its form.
 
-/// A printed number.
+use record::Figure;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// Its value.
     pub(crate) value: f64,
     /// The weight of its last digit.
     pub(crate) step: f64,
@@ -40,9 +40,14 @@ impl Reading {
         Some(Self { value, step: 10f64.powi(place) })
     }
 
-    /// The same in another unit.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, step: self.step * factor }
+    }
+}
+
+impl From<Reading> for Figure {
+    fn from(reading: Reading) -> Self {
+        Self::measured(reading.value, reading.step)
     }
 }
 

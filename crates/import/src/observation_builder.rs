@@ -1,41 +1,32 @@
 //! Where readers put what they read, and where it becomes an observation.
 //!
-//! What all sources need stands here once: figures that cannot be true are left out and counted,
-//! sums over reads and writes are derived where the source has none, requests in progress follow
-//! from Little's law where nobody counted them, intervals are put in order of time, and everything
-//! that was left out or assumed becomes a finding.
+//! What all sources need is here once: impossible figures are left out, sums over reads and writes
+//! and mean sizes are derived where the source has none, requests in progress follow from Little's
+//! law, intervals are put in order of time, and everything that was left out or assumed becomes a
+//! finding.
 
-use crate::ImportError;
-use crate::lacks;
-use crate::moment::Assumed;
-use crate::number::Reading;
+use crate::moment::{self, Assumed, Stamp};
+use crate::{ImportError, Options, lacks};
 use record::{
-    Context, DeviceFacts, Figure, Finding, FindingCode, Interval, OBSERVATION_SCHEMA, Observation,
-    ObservedDevice, OpInterval, Severity,
+    Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
+    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, Severity,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Beyond this no figure of a disk is believed, in any unit: 31 years in nanoseconds.
-const MOST: f64 = 1e18;
-/// Shares up to this are rounding, beyond it they are damage.
-const MOST_SHARE: f64 = 1.5;
 /// Longest interval that is believed: ten years.
-const LONGEST_NS: i128 = 10 * 366 * 86_400 * 1_000_000_000;
+const LONGEST_NS: u64 = 10 * 366 * 86_400 * 1_000_000_000;
 /// Sectors of the kernel's counters and of `sec` in sysstat's units.
 pub(crate) const SECTOR_BYTES: f64 = 512.0;
 /// Binary kilobyte, sysstat's `kB`.
 pub(crate) const KIB: f64 = 1_024.0;
-/// Nanoseconds in a millisecond.
 pub(crate) const MS: f64 = 1e6;
 
-/// What was met and not used.
+/// What the reader found and did not use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Lines, objects or characters that could not be read.
     pub(crate) faults: u64,
-    /// Figures that cannot be true.
-    pub(crate) unbelievable: u64,
-    /// A device twice in one report.
+    /// A device twice at one time.
     pub(crate) twice: u64,
     /// Reports of averages since boot.
     pub(crate) since_boot: u64,
@@ -54,94 +45,85 @@ pub(crate) struct Counts {
 }
 
 /// An observation in the making.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
     source: &'static str,
-    /// The machine.
     pub(crate) host: Option<String>,
     /// The kernel's release, where the source says it.
     pub(crate) release: Option<String>,
     intervals: Vec<Interval>,
     contexts: Vec<Context>,
     facts: BTreeMap<String, DeviceFacts>,
-    /// What was left out.
+    /// Device and beginning of each interval.
+    seen: BTreeSet<(String, u64)>,
+    impossible: ImpossibleFigures,
     pub(crate) counts: Counts,
-    /// What was assumed about its times.
-    pub(crate) assumed: Assumed,
-    /// Whether lengths of intervals were given by the user.
+    assumed: Assumed,
+    /// Whether the user gave the lengths of intervals.
     pub(crate) lengths_given: bool,
     /// Whether the beginning was assumed.
     pub(crate) begin_assumed: bool,
     /// Whether the steps of a query stand for the times of scrapes.
     pub(crate) steps_as_times: bool,
-    /// Findings that only the reader can make.
-    pub(crate) findings: Vec<Finding>,
 }
 
 impl ObservationBuilder {
-    /// An empty one of this source.
     pub(crate) fn new(source: &'static str) -> Self {
         Self { source, ..Self::default() }
     }
 
-    /// A figure that the source counted; none, and counted, where it cannot be true.
-    pub(crate) fn measured(&mut self, reading: Option<Reading>) -> Option<Figure> {
-        let Reading { value, step } = reading?;
-        if (0.0..=MOST).contains(&value) && (0.0..=MOST).contains(&step) {
-            // A negative zero is printed by tools and would be by us.
-            return Some(Figure::measured(value + 0.0, step));
-        }
-        self.counts.unbelievable += 1;
-        None
+    /// The times of a file, nanoseconds since 1970.
+    pub(crate) fn times(
+        &mut self,
+        stamps: &[Option<Stamp>],
+        options: &Options,
+    ) -> Vec<Option<i128>> {
+        let (times, assumed) = moment::moments(stamps, options.utc_offset_s);
+        self.assumed.zone |= assumed.zone;
+        self.assumed.month_first |= assumed.month_first;
+        times
     }
 
-    /// A share of 0 to 1. Rounding can put it a little above.
-    pub(crate) fn share(&mut self, reading: Option<Reading>) -> Option<Figure> {
-        let reading = reading?;
-        // `% Idle Time` overshoots 100 as well, so that its complement is a little below 0.
-        if (MOST_SHARE - 2.0..=MOST_SHARE).contains(&reading.value) {
-            let value = reading.value.clamp(0.0, 1.0);
-            return self.measured(Some(Reading { value, ..reading }));
-        }
-        self.counts.unbelievable += 1;
-        None
+    /// The same for a form that always puts the month first.
+    pub(crate) fn times_month_first(
+        &mut self,
+        stamps: &[Option<Stamp>],
+        utc_offset_s: Option<i64>,
+    ) -> Vec<Option<i128>> {
+        let (times, assumed) = moment::moments_month_first(stamps, utc_offset_s);
+        self.assumed.zone |= assumed.zone;
+        times
     }
 
     /// Adds an interval, completed by what follows from its figures. Begin and length are in
     /// nanoseconds.
     pub(crate) fn add(&mut self, mut interval: Interval, begin: i128, length: i128) {
-        let Some((begin_ns, duration_ns)) = self.place(begin, length) else { return };
-        interval.begin_ns = begin_ns;
-        interval.duration_ns = duration_ns;
-        complete(&mut interval);
-        self.intervals.push(interval);
+        let length = u64::try_from(length).ok().filter(|ns| (1..=LONGEST_NS).contains(ns));
+        let Some((begin_ns, duration_ns)) = u64::try_from(begin).ok().zip(length) else {
+            self.counts.no_length += 1;
+            return;
+        };
+        if !self.seen.insert((interval.device.clone(), begin_ns)) {
+            self.counts.twice += 1;
+        } else if self.impossible.admits(&mut interval) {
+            (interval.begin_ns, interval.duration_ns) = (begin_ns, duration_ns);
+            complete(&mut interval);
+            self.intervals.push(interval);
+        }
     }
 
     /// Adds what is known of the system during an interval.
-    pub(crate) fn add_context(&mut self, mut context: Context, begin: i128, length: i128) {
-        if let (Ok(begin_ns), Ok(duration_ns)) = (u64::try_from(begin), u64::try_from(length))
-            && duration_ns > 0
+    pub(crate) fn add_context(&mut self, context: Context, begin: i128, length: i128) {
+        if let (Ok(begin_ns), Ok(duration_ns @ 1..)) = (u64::try_from(begin), u64::try_from(length))
+            && context != Context::default()
         {
-            context.begin_ns = begin_ns;
-            context.duration_ns = duration_ns;
-            if context != (Context { begin_ns, duration_ns, ..Context::default() }) {
-                self.contexts.push(context);
-            }
+            self.contexts.push(Context { begin_ns, duration_ns, ..context });
         }
     }
 
     /// Adds what the source says of a device.
     pub(crate) fn describe(&mut self, name: &str, facts: DeviceFacts) {
         self.facts.insert(name.to_owned(), facts);
-    }
-
-    fn place(&mut self, begin: i128, length: i128) -> Option<(u64, u64)> {
-        let begin_ns = u64::try_from(begin).ok();
-        let length =
-            u64::try_from(length).ok().filter(|ns| (1..=LONGEST_NS).contains(&i128::from(*ns)));
-        let placed = begin_ns.zip(length);
-        self.counts.no_length += u64::from(placed.is_none());
-        placed
     }
 
     /// The observation.
@@ -154,7 +136,10 @@ impl ObservationBuilder {
         remedy: &str,
     ) -> Result<Observation, ImportError> {
         if self.intervals.is_empty() {
-            return Err(ImportError::nothing(nothing, remedy));
+            return Err(match self.impossible.finding() {
+                Some(finding) => ImportError::nothing(finding.claim, finding.remedy),
+                None => ImportError::nothing(nothing, remedy),
+            });
         }
         let mut seen = BTreeSet::new();
         let mut names = Vec::new();
@@ -185,8 +170,9 @@ impl ObservationBuilder {
             contexts: self.contexts,
             ..Observation::default()
         };
-        let mut findings = self.findings;
+        let mut findings = Vec::new();
         findings.extend(left_out(&self.counts));
+        findings.extend(self.impossible.finding());
         findings.extend(resets(self.counts.resets));
         findings.extend(doubt.map(|doubt| busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(damage(&self.counts));
@@ -198,6 +184,7 @@ impl ObservationBuilder {
         ));
         findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
         observation.findings = findings;
+        record::doubt_busy_counters(&mut observation);
         Ok(observation)
     }
 }
@@ -231,7 +218,7 @@ fn complete(interval: &mut Interval) {
     }
 }
 
-/// Without requests there is no mean size and no mean response; tools print 0.
+/// Without requests there is no mean size and no mean latency; tools print 0.
 fn without_requests(op: &mut OpInterval) {
     if op.per_s.is_some_and(|rate| rate.value == 0.0) {
         op.request_bytes = None;
@@ -257,7 +244,7 @@ fn ratio(amount: Option<Figure>, rate: Option<Figure>) -> Option<Figure> {
 fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
     let share = |op: &OpInterval| {
         let rate = op.per_s?.value;
-        // The response of no requests is unknown and counts for nothing.
+        // The latency of no requests is unknown and counts for nothing.
         let latency = match op.latency_ns {
             Some(latency) => latency,
             None if rate == 0.0 => Figure::derived(0.0, 0.0),
@@ -321,7 +308,7 @@ fn resets(resets: u64) -> Option<Finding> {
 /// A kernel whose busy time does not mean what its name says.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     let claim = format!("the busy share cannot be trusted: {doubt}");
-    let remedy = "conclude from response time and requests in progress";
+    let remedy = "conclude from latency and requests in progress";
     Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy).with(
         "devices",
         devices as f64,
@@ -331,8 +318,8 @@ fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
 
 /// Parts of the source that could not be read.
 fn damage(counts: &Counts) -> Option<Finding> {
-    let Counts { faults, unbelievable, twice, .. } = *counts;
-    if faults + unbelievable + twice == 0 {
+    let Counts { faults, twice, .. } = *counts;
+    if faults + twice == 0 {
         return None;
     }
     let claim = "parts of the source could not be read; what was whole around them is used";
@@ -341,11 +328,7 @@ fn damage(counts: &Counts) -> Option<Finding> {
     let finding = Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy);
     Some(with_counts(
         finding,
-        &[
-            ("places that could not be read", faults),
-            ("figures that cannot be true", unbelievable),
-            ("devices twice in a report", twice),
-        ],
+        &[("places that could not be read", faults), ("devices twice at one time", twice)],
     ))
 }
 
@@ -394,23 +377,36 @@ mod tests {
     use super::*;
     use record::Quality;
 
-    fn reading(value: f64) -> Option<Reading> {
-        Some(Reading { value, step: 0.01 })
+    fn figure(value: f64) -> Option<Figure> {
+        Some(Figure::measured(value, 0.01))
+    }
+
+    fn finished(intervals: impl IntoIterator<Item = Interval>) -> Observation {
+        let mut builder = ObservationBuilder::new("test");
+        for (second, interval) in (0..).zip(intervals) {
+            builder.add(interval, second * 1_000_000_000 + 5, 1_000_000_000);
+        }
+        builder.finish("", "").unwrap()
+    }
+
+    fn of_reads(per_s: f64, latency_ns: f64) -> Interval {
+        let mut interval = Interval { device: "sda".into(), ..Interval::default() };
+        interval.read = OpInterval {
+            per_s: figure(per_s),
+            bytes_per_s: figure(per_s * 4096.0),
+            latency_ns: figure(latency_ns),
+            ..OpInterval::default()
+        };
+        interval
     }
 
     #[test]
     fn what_follows_from_the_figures_is_derived_and_called_so() {
-        let mut sheet = ObservationBuilder::new("test");
-        let mut interval = Interval { device: "sda".into(), ..Interval::default() };
-        interval.read.per_s = sheet.measured(reading(300.0));
-        interval.read.bytes_per_s = sheet.measured(reading(300.0 * 4096.0));
-        interval.read.latency_ns = sheet.measured(reading(2e6));
-        interval.write.per_s = sheet.measured(reading(100.0));
-        interval.write.bytes_per_s = sheet.measured(reading(0.0));
-        interval.write.latency_ns = sheet.measured(reading(6e6));
-        sheet.add(interval, 5, 1_000_000_000);
-        let observation = sheet.finish("", "").unwrap();
-        let interval = &observation.intervals[0];
+        let mut interval = of_reads(300.0, 2e6);
+        interval.write.per_s = figure(100.0);
+        interval.write.bytes_per_s = figure(0.0);
+        interval.write.latency_ns = figure(6e6);
+        let interval = &finished([interval]).intervals[0];
         let all = interval.all;
         assert_eq!(all.per_s.unwrap().value, 400.0);
         assert_eq!(all.latency_ns.unwrap().value, 3e6);
@@ -421,32 +417,30 @@ mod tests {
     }
 
     #[test]
-    fn no_requests_have_no_response_and_nothing_in_progress() {
-        let mut sheet = ObservationBuilder::new("test");
+    fn no_requests_have_no_latency_and_nothing_in_progress() {
         let mut interval = Interval::default();
         for op in [&mut interval.read, &mut interval.write] {
-            op.per_s = sheet.measured(reading(0.0));
-            op.latency_ns = sheet.measured(reading(0.0));
-            op.request_bytes = sheet.measured(reading(0.0));
+            (op.per_s, op.latency_ns, op.request_bytes) = (figure(0.0), figure(0.0), figure(0.0));
         }
-        sheet.add(interval, 0, 1);
-        let interval = &sheet.finish("", "").unwrap().intervals[0];
+        let interval = &finished([interval]).intervals[0];
         assert_eq!((interval.read.latency_ns, interval.all.latency_ns), (None, None));
         assert_eq!(interval.all.request_bytes, None);
         assert_eq!(interval.concurrency.unwrap().value, 0.0);
     }
 
     #[test]
-    fn figures_that_cannot_be_true_are_counted_and_not_used() {
-        let mut sheet = ObservationBuilder::new("test");
-        assert_eq!(sheet.measured(reading(-1.0)), None);
-        assert_eq!(sheet.measured(reading(1e300)), None);
-        assert_eq!(sheet.share(reading(40.0)), None);
-        assert_eq!(sheet.share(reading(1.002)).unwrap().value, 1.0);
-        assert_eq!(sheet.counts.unbelievable, 3);
-        sheet.add(Interval::default(), -1, 5);
-        sheet.add(Interval::default(), 1, 0);
-        assert_eq!(sheet.counts.no_length, 2);
-        assert!(sheet.finish("why", "remedy").is_err());
+    fn an_interval_with_impossible_figures_is_left_out_and_counted() {
+        let damaged = [of_reads(-1.0, 1e6), of_reads(1e300, 1e6), of_reads(10.0, 1e18)];
+        let found = finished(damaged.into_iter().chain([of_reads(10.0, 1e6)]));
+        assert_eq!(found.intervals.len(), 1);
+        let of = |code| found.findings.iter().find(|finding| finding.code == code);
+        assert_eq!(of(FindingCode::ImpossibleFigures).unwrap().evidence[0].value, 3.0);
+        let mut builder = ObservationBuilder::new("test");
+        builder.add(Interval::default(), -1, 5);
+        builder.add(Interval::default(), 1, 0);
+        assert_eq!(builder.counts.no_length, 2);
+        builder.add(of_reads(-1.0, 1e6), 1, 5);
+        let error = builder.finish("why", "remedy").unwrap_err().to_string();
+        assert!(error.contains("sda read: -1e0 requests per second"), "{error}");
     }
 }

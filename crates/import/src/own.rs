@@ -1,15 +1,15 @@
 //! An observation of this program, as `--json` prints it.
 //!
 //! It was made by our own code and is read strictly: a document that does not fit its schema is
-//! not half a document. Only what no reader could stand is looked at again.
+//! not half a document. Its figures are checked like those of every source.
 
 use crate::ImportError;
-use record::{OBSERVATION_SCHEMA, Observation};
+use record::{ImpossibleFigures, OBSERVATION_SCHEMA, Observation};
 
 /// Reads a document.
 pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
     let failed = |why: String| ImportError::OwnDocument(why);
-    let document: Observation =
+    let mut document: Observation =
         serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
     if document.schema != OBSERVATION_SCHEMA {
         let schema = &document.schema;
@@ -18,5 +18,9 @@ pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
     if document.intervals.iter().any(|interval| interval.duration_ns == 0) {
         return Err(failed("it has an interval without length".to_owned()));
     }
+    let mut impossible = ImpossibleFigures::default();
+    document.intervals.retain_mut(|interval| impossible.admits(interval));
+    document.findings.extend(impossible.finding());
+    record::doubt_busy_counters(&mut document);
     Ok(document)
 }

@@ -5,31 +5,27 @@
 //! in the header, typeperf does not. The first row has no row before it: its rates are blank or of
 //! unknown length, and it gives no interval. `_Total` is the sum of the others and is skipped.
 
-use crate::moment::{self, Stamp};
+use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
 use crate::perfmon_names::{self, Counter};
 use crate::{ImportError, Options, table};
-use record::{Interval, Observation, OpInterval};
+use record::{Figure, Interval, Observation, OpInterval};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Seconds to nanoseconds.
 const SECOND: f64 = 1e9;
-/// Objects that a message lists.
 const OBJECTS_SHOWN: usize = 3;
-/// What to do where nothing came out.
 const REMEDY: &str = "record with: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
 /// The sum of all disks, in every language that was met.
 const TOTALS: [&str; 2] = ["_total", "_gesamt"];
 
-/// A column of the file.
 struct Column {
     field: usize,
+    host: String,
     device: String,
     counter: Counter,
 }
 
-/// A header and the rows below it.
 struct Block {
     /// Seconds ahead of UTC.
     offset_s: Option<i64>,
@@ -37,51 +33,64 @@ struct Block {
     rows: Vec<(Stamp, Vec<String>)>,
 }
 
-/// What the header of a file held beside counters that are read.
+/// What the headers held beside counters that are read.
 #[derive(Default)]
-struct Seen {
+struct Others {
     objects: BTreeSet<String>,
     foreign: Option<&'static str>,
     unknown: BTreeSet<String>,
 }
 
-/// Reads a file.
-pub(crate) fn read(text: &str, options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let mut sheet = ObservationBuilder::new("Windows PhysicalDisk CSV");
-    let mut seen = Seen::default();
-    let blocks = blocks(text, &mut sheet, &mut seen);
-    if blocks.iter().all(|block| block.columns.is_empty()) {
-        return Err(no_columns(&seen));
+/// Reads files: one observation for each machine in them.
+pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
+    let mut builder = ObservationBuilder::new("Windows PhysicalDisk CSV");
+    let mut others = Others::default();
+    let mut blocks = Vec::new();
+    for text in texts {
+        blocks.extend(take_blocks(text, &mut builder, &mut others));
     }
-    for block in &blocks {
-        add(block, &mut sheet, options);
+    let mut hosts: Vec<&str> = Vec::new();
+    for column in blocks.iter().flat_map(|block| &block.columns) {
+        if !hosts.contains(&column.host.as_str()) {
+            hosts.push(&column.host);
+        }
     }
-    Ok(vec![sheet.finish("there are not two rows with times", REMEDY)?])
+    if hosts.is_empty() {
+        return Err(no_columns(&others));
+    }
+    let observation = |host: &&str| {
+        let mut builder = builder.clone();
+        builder.host = Some((*host).to_owned()).filter(|host| !host.is_empty());
+        for block in &blocks {
+            add(block, host, &mut builder, options);
+        }
+        builder.finish("there are not two rows with times", REMEDY)
+    };
+    hosts.iter().map(observation).collect()
 }
 
-/// Why no counter was found.
-fn no_columns(seen: &Seen) -> ImportError {
+fn no_columns(others: &Others) -> ImportError {
     let english = "record on a system in English, or rename the counters in the first line";
-    if let Some(language) = seen.foreign {
+    if let Some(language) = others.foreign {
         let why = format!("its counters have names in {language}, which are not known here");
         return ImportError::nothing(why, english);
     }
     let list = |names: &BTreeSet<String>| {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
-    if !seen.unknown.is_empty() {
-        let why = format!("no counter of PhysicalDisk is known ({})", list(&seen.unknown));
+    if !others.unknown.is_empty() {
+        let why = format!("no counter of PhysicalDisk is known ({})", list(&others.unknown));
         return ImportError::nothing(why, english);
     }
-    let why = match seen.objects.is_empty() {
+    let why = match others.objects.is_empty() {
         true => "its header names no counters".to_owned(),
-        false => format!("it holds other objects than PhysicalDisk: {}", list(&seen.objects)),
+        false => format!("it holds other objects than PhysicalDisk: {}", list(&others.objects)),
     };
     ImportError::nothing(why, REMEDY)
 }
 
 /// The headers of a file with their rows.
-fn blocks(text: &str, sheet: &mut ObservationBuilder, seen: &mut Seen) -> Vec<Block> {
+fn take_blocks(text: &str, builder: &mut ObservationBuilder, others: &mut Others) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut mark = ',';
     for line in text.lines() {
@@ -89,8 +98,8 @@ fn blocks(text: &str, sheet: &mut ObservationBuilder, seen: &mut Seen) -> Vec<Bl
         if line.contains("(PDH-") && line.contains("SV 4.0)") {
             mark = table::mark_after_quotes(line);
             match table::fields(line, mark) {
-                Some(fields) => blocks.push(header(&fields, sheet, seen)),
-                None => sheet.counts.faults += 1,
+                Some(fields) => blocks.push(header(&fields, builder, others)),
+                None => builder.counts.faults += 1,
             }
             continue;
         }
@@ -103,13 +112,13 @@ fn blocks(text: &str, sheet: &mut ObservationBuilder, seen: &mut Seen) -> Vec<Bl
         let row = row.and_then(|fields| Some((Stamp::parse(fields.first()?)?, fields)));
         match row {
             Some(row) => block.rows.push(row),
-            None => sheet.counts.faults += 1,
+            None => builder.counts.faults += 1,
         }
     }
     blocks
 }
 
-fn header(fields: &[String], sheet: &mut ObservationBuilder, seen: &mut Seen) -> Block {
+fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Others) -> Block {
     // `(PDH-CSV 4.0) (Pacific Daylight Time)(420)`: minutes that UTC is ahead.
     let bias = fields.first().and_then(|first| first.rsplit_once('(')?.1.strip_suffix(')'));
     let bias = bias.and_then(|minutes| minutes.parse::<i64>().ok());
@@ -117,27 +126,25 @@ fn header(fields: &[String], sheet: &mut ObservationBuilder, seen: &mut Seen) ->
     let mut columns: Vec<Column> = Vec::new();
     for (field, path) in fields.iter().enumerate().skip(1) {
         let Some((host, object, instance, name)) = parts(path) else { continue };
-        seen.objects.insert(object.to_owned());
-        seen.foreign = seen.foreign.or(perfmon_names::foreign(object));
+        others.objects.insert(object.to_owned());
+        others.foreign = others.foreign.or(perfmon_names::foreign(object));
         if !perfmon_names::is_physical_disk(object) {
             continue;
         }
         let Some(counter) = perfmon_names::counter(name) else {
-            seen.unknown.insert(name.to_owned());
+            others.unknown.insert(name.to_owned());
             continue;
         };
         if TOTALS.contains(&instance.to_lowercase().as_str()) {
             continue;
         }
-        let same = |it: &Column| it.device == instance && it.counter == counter;
+        let same = |it: &Column| (&*it.host, &*it.device, it.counter) == (host, instance, counter);
         if columns.iter().any(same) {
-            sheet.counts.twice += 1;
+            builder.counts.twice += 1;
             continue;
         }
-        if !host.is_empty() {
-            sheet.host.get_or_insert(host.to_owned());
-        }
-        columns.push(Column { field, device: instance.to_owned(), counter });
+        let (host, device) = (host.to_owned(), instance.to_owned());
+        columns.push(Column { field, host, device, counter });
     }
     Block { offset_s: bias.map(|minutes| -60 * minutes), columns, rows: Vec::new() }
 }
@@ -153,45 +160,39 @@ fn parts(path: &str) -> Option<(&str, &str, &str, &str)> {
     Some((host, object, instance, counter))
 }
 
-fn add(block: &Block, sheet: &mut ObservationBuilder, options: &Options) {
+fn add(block: &Block, host: &str, builder: &mut ObservationBuilder, options: &Options) {
     let stamps: Vec<Option<Stamp>> =
         block.rows.iter().map(|(stamp, _)| Some(stamp.clone())).collect();
     let offset_s = options.utc_offset_s.or(block.offset_s);
-    // The library that writes these files puts the month first everywhere.
-    let (times, assumed) = moment::moments_month_first(&stamps, offset_s);
-    sheet.assumed.zone |= assumed.zone;
+    let times = builder.times_month_first(&stamps, offset_s);
     let mut last = None;
     for ((_, fields), time) in block.rows.iter().zip(times) {
         let Some(time) = time else {
-            sheet.counts.no_length += 1;
+            builder.counts.no_length += 1;
             continue;
         };
         let Some(begin) = last.replace(time) else { continue };
         if time <= begin {
-            sheet.counts.backwards += 1;
-            sheet.counts.no_length += 1;
+            builder.counts.backwards += 1;
+            builder.counts.no_length += 1;
             continue;
         }
-        let mut devices: BTreeMap<&str, Readings> = BTreeMap::new();
-        for column in &block.columns {
+        // In the order of the header.
+        let mut devices: Vec<(&str, Readings)> = Vec::new();
+        for column in block.columns.iter().filter(|column| column.host == host) {
             let text = fields[column.field].trim();
-            match Reading::parse(text) {
-                Some(reading) => {
-                    devices.entry(&column.device).or_default().insert(column.counter, reading);
-                }
-                None => sheet.counts.faults += u64::from(!text.is_empty()),
+            let Some(reading) = Reading::parse(text) else {
+                builder.counts.faults += u64::from(!text.is_empty());
+                continue;
+            };
+            let of = |(device, _): &&mut (&str, Readings)| *device == column.device;
+            match devices.iter_mut().find(of) {
+                Some((_, readings)) => drop(readings.insert(column.counter, reading)),
+                None => devices.push((&column.device, Readings::from([(column.counter, reading)]))),
             }
         }
-        // In the order of the header.
-        let mut done: Vec<&str> = Vec::new();
-        for column in &block.columns {
-            if !done.contains(&column.device.as_str())
-                && let Some(readings) = devices.get(column.device.as_str())
-            {
-                done.push(&column.device);
-                let interval = interval(&column.device, readings, sheet);
-                sheet.add(interval, begin, time - begin);
-            }
+        for (device, readings) in &devices {
+            builder.add(interval(device, readings), begin, time - begin);
         }
     }
 }
@@ -199,44 +200,29 @@ fn add(block: &Block, sheet: &mut ObservationBuilder, options: &Options) {
 /// What a row says of a device.
 type Readings = BTreeMap<Counter, Reading>;
 
-fn interval(device: &str, readings: &Readings, sheet: &mut ObservationBuilder) -> Interval {
-    let of = |counter: Counter| readings.get(&counter).copied();
-    let mut operation = |rate, bytes, size, seconds| OpInterval {
-        per_s: sheet.measured(of(rate)),
-        bytes_per_s: sheet.measured(of(bytes)),
-        request_bytes: sheet.measured(of(size)),
-        merged_per_s: None,
-        latency_ns: sheet.measured(of(seconds).map(|reading| reading.times(SECOND))),
+fn interval(device: &str, readings: &Readings) -> Interval {
+    let scaled = |counter: Counter, factor: f64| {
+        readings.get(&counter).map(|reading| Figure::from(reading.times(factor)))
     };
-    let read = operation(
-        Counter::Reads,
-        Counter::ReadBytes,
-        Counter::BytesPerRead,
-        Counter::SecondsPerRead,
-    );
-    let write = operation(
-        Counter::Writes,
-        Counter::WrittenBytes,
-        Counter::BytesPerWrite,
-        Counter::SecondsPerWrite,
-    );
-    let all = operation(
-        Counter::Transfers,
-        Counter::Bytes,
-        Counter::BytesPerTransfer,
-        Counter::SecondsPerTransfer,
-    );
-    let busy = of(Counter::Idle).map(|idle| idle.times(0.01));
-    let busy = busy.map(|idle| Reading { value: 1.0 - idle.value, ..idle });
+    let of = |counter: Counter| scaled(counter, 1.0);
+    let operation = |per_s, bytes_per_s, request_bytes, latency| OpInterval {
+        per_s: of(per_s),
+        bytes_per_s: of(bytes_per_s),
+        request_bytes: of(request_bytes),
+        merged_per_s: None,
+        latency_ns: scaled(latency, SECOND),
+    };
+    use Counter as C;
+    let idle = scaled(C::Idle, 0.01);
     Interval {
         device: device.to_owned(),
-        read,
-        write,
-        all,
-        busy_share: sheet.share(busy),
-        concurrency: sheet.measured(of(Counter::Concurrency)),
-        in_flight: sheet.measured(of(Counter::InFlight)),
-        splits_per_s: sheet.measured(of(Counter::Splits)),
+        read: operation(C::Reads, C::ReadBytes, C::BytesPerRead, C::SecondsPerRead),
+        write: operation(C::Writes, C::WrittenBytes, C::BytesPerWrite, C::SecondsPerWrite),
+        all: operation(C::Transfers, C::Bytes, C::BytesPerTransfer, C::SecondsPerTransfer),
+        busy_share: idle.map(|idle| Figure { value: 1.0 - idle.value, ..idle }),
+        concurrency: of(C::Concurrency),
+        in_flight: of(C::InFlight),
+        splits_per_s: of(C::Splits),
         ..Interval::default()
     }
 }

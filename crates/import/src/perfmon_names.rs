@@ -7,38 +7,24 @@
 //! then change places in silence. Names are compared without accents, blanks and case, because
 //! files arrive in any code page.
 
-/// What a counter tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counter {
     /// Share of time without requests, per cent.
     Idle,
-    /// Seconds per request: all, reads, writes.
     SecondsPerTransfer,
-    /// As above.
     SecondsPerRead,
-    /// As above.
     SecondsPerWrite,
-    /// Requests per second.
     Transfers,
-    /// As above.
     Reads,
-    /// As above.
     Writes,
-    /// Bytes per second.
     Bytes,
-    /// As above.
     ReadBytes,
-    /// As above.
     WrittenBytes,
-    /// Bytes per request.
     BytesPerTransfer,
-    /// As above.
     BytesPerRead,
-    /// As above.
     BytesPerWrite,
     /// Requests at the moment of the sample.
     InFlight,
-    /// Mean number of requests.
     Concurrency,
     /// Requests split in two or more, per second.
     Splits,
@@ -104,7 +90,6 @@ const COUNTERS: [(&str, Counter); 46] = [
     ("espartagess", Counter::Splits),
 ];
 
-/// Whether this is the object whose counters are read.
 pub(crate) fn is_physical_disk(object: &str) -> bool {
     OBJECTS.contains(&folded(object).as_str())
 }
@@ -116,7 +101,6 @@ pub(crate) fn foreign(object: &str) -> Option<&'static str> {
     known.map(|(_, language)| *language)
 }
 
-/// What a counter of this name tells.
 pub(crate) fn counter(name: &str) -> Option<Counter> {
     let name = folded(name);
     COUNTERS.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)

@@ -14,12 +14,9 @@ const CHANCE: f64 = 0.01;
 /// Lengths around the nominal one that iostat measures, in hundredths of a second: it wakes up late.
 const LATE_CS: std::ops::RangeInclusive<i32> = -1..=20;
 
-/// What a first report is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
-    /// Of an interval like the others.
     Interval,
-    /// Of the time since boot.
     SinceBoot,
     /// The figures fit both.
     Unsure,

@@ -1,25 +1,19 @@
 //! Lines of fields with a mark between them, with quotes or without.
 
-/// The fields of a line. A quote within quotes is written twice; one that is not closed makes the
-/// line damaged, which is `None`.
+/// The fields of a line; `None` of a line whose last quote is missing, which the csv crate would
+/// read as a field.
 pub(crate) fn fields(line: &str, mark: char) -> Option<Vec<String>> {
-    let mut fields = Vec::new();
-    let mut field = String::new();
-    let mut letters = line.chars().peekable();
-    let mut quoted = false;
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if quoted && letters.peek() == Some(&'"') => {
-                field.push('"');
-                letters.next();
-            }
-            '"' => quoted = !quoted,
-            _ if letter == mark && !quoted => fields.push(std::mem::take(&mut field)),
-            _ => field.push(letter),
-        }
+    if line.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
+        return None;
     }
-    fields.push(field);
-    (!quoted).then_some(fields)
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(u8::try_from(mark).ok()?)
+        .has_headers(false)
+        .flexible(true)
+        .buffer_capacity(line.len().max(1))
+        .from_reader(line.as_bytes());
+    let record = reader.records().next()?.ok()?;
+    Some(record.iter().map(str::to_owned).collect())
 }
 
 /// The mark between the fields of a header whose first field is quoted.

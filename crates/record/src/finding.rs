@@ -158,6 +158,8 @@ pub enum FindingCode {
     SourceDamaged,
     /// Intervals of a source were left out.
     IntervalsLeftOut,
+    /// A source has figures that no device can have.
+    ImpossibleFigures,
     /// Times of a source are not all said by it.
     TimesAssumed,
 }

@@ -22,6 +22,7 @@ mod histogram;
 mod interval;
 mod limits;
 mod load;
+mod plausible;
 mod prediction;
 mod price;
 mod profile;
@@ -68,6 +69,7 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use plausible::{ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters};
 pub use prediction::{
     AsProfiled, ModelAccuracy, ModelPrediction, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
     PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation,

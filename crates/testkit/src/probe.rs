@@ -59,7 +59,8 @@ pub enum Capability {
     Chromium,
     /// The programs of sysstat: iostat, sadf and sadc.
     Sysstat,
-    /// A Prometheus server and an exporter of the machine's counters for it.
+    /// A Prometheus server, an exporter of the machine's counters for it, and openssl to make its
+    /// certificate.
     Prometheus,
 }
 
@@ -104,7 +105,8 @@ impl Capability {
                 .or_else(|| failure(Command::new("sadf").arg("-V")))
                 .or_else(|| failure(Command::new(SADC).arg("-V"))),
             Self::Prometheus => failure(Command::new("prometheus").arg("--version"))
-                .or_else(|| failure(Command::new("prometheus-node-exporter").arg("--version"))),
+                .or_else(|| failure(Command::new("prometheus-node-exporter").arg("--version")))
+                .or_else(|| failure(Command::new("openssl").arg("version"))),
             Self::Terminal => failure(Command::new("script").args(["-qec", "true", "/dev/null"])),
             Self::Chromium => failure(Command::new("chromium").arg("--version")),
         }

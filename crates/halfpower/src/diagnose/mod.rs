@@ -9,6 +9,7 @@ mod load;
 mod source;
 
 use crate::failure::Interruption;
+use crate::observing::SamplingArgs;
 use crate::output::{self, Kind, OutputFile, Verdict};
 use crate::profiles::Profiles;
 use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
@@ -34,8 +35,8 @@ use store::{Store, StoreError};
     limit= (of its control group, requests per second), write-back=yes (the page cache's own),\n\
     name= (of the program). What the verdicts rest on: docs/diagnosis.md.")]
 pub(crate) struct DiagnoseArgs {
-    /// Devices or paths to watch, an observation (id, its beginning, or last), a file, or sim:NAME
-    /// [default: all disks].
+    /// Devices or directories to watch, a saved observation (its id, the beginning of it, or last),
+    /// recordings of one machine in files, or sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Profile to hold it against: an id, its beginning, or last [default: the saved one that fits].
@@ -44,12 +45,8 @@ pub(crate) struct DiagnoseArgs {
     /// How long to watch, or to simulate.
     #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = nanos)]
     pub(crate) length: Nanos,
-    /// Length of an interval, at least 10ms.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
-    pub(crate) interval: Nanos,
-    /// Trace single requests, too: their order, and who asks (as root, unless simulated).
-    #[arg(long, alias = "traced")]
-    pub(crate) trace: bool,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
     /// A load on a simulated device, KEY=VALUE ...; once for each.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
@@ -88,7 +85,8 @@ pub(crate) fn diagnose(
     for observation in &observed.observations {
         let diagnosis = profiles.diagnose(observation, false);
         if let Some(store) = &mut store {
-            keep(store, observed.new.then_some(observation), &diagnosis).context(NOT_SAVED)?;
+            let unsaved = observed.unsaved.then_some(observation);
+            keep(store, unsaved, &diagnosis).context(NOT_SAVED)?;
         }
         let table = report::diagnosis_csv(&diagnosis);
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));

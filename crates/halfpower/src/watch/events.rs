@@ -4,9 +4,8 @@
 //! must answer keys meanwhile and give the terminal back. When the sampler panics or fails, the
 //! screen learns why.
 
-use crate::observing::{Pace, Tick};
-use crate::tracing::Source;
 use anyhow::Context;
+use observe::{Pace, Sample, Source};
 use ratatui::crossterm::event::{self, KeyEvent};
 use record::Nanos;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
@@ -22,7 +21,7 @@ pub(super) enum Event {
     /// The terminal sends no keys any more.
     NoKeyboard(Error),
     Signal(i32),
-    Sample(anyhow::Result<Box<Tick>>),
+    Sample(anyhow::Result<Box<Sample>>),
     /// No sample will come any more.
     SamplerEnded,
 }
@@ -101,12 +100,12 @@ impl Sampler {
         let mut pace = Pace::new(interval);
         loop {
             match orders.recv_timeout(pace.left()) {
-                Ok(Order::All(all)) => source.sampler.show(all, all),
+                Ok(Order::All(all)) => source.show_all(all),
                 Ok(Order::Interval(interval)) => pace = Pace::new(interval),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     pace.step();
-                    let sample = Tick::take(&mut source).map(Box::new);
+                    let sample = source.sample().map(Box::new).map_err(Into::into);
                     let failed = sample.is_err();
                     if self.0.send(Event::Sample(sample)).is_err() || failed {
                         return;

@@ -5,8 +5,9 @@
 //! needs no profile and is there for every device; what rests on a profile is computed where one
 //! fits. So five hundred disks without a profile cost next to nothing.
 
-use crate::observing::{ObservingArgs, Tick};
+use crate::observing::ObservingArgs;
 use diagnose::{DiagnoseOptions, FittedProfile};
+use observe::Sample;
 use record::{
     Context, DeviceDiagnosis, Interval, Nanos, Observation, ObservedDevice, Profile,
     UtilizationLaw, WakeUp, format_nanos,
@@ -37,7 +38,7 @@ pub(super) struct Judge {
     known: HashMap<String, Known>,
     contexts: VecDeque<Context>,
     wake_ups: &'static [WakeUp],
-    last: Option<Tick>,
+    last: Option<Sample>,
 }
 
 /// One device.
@@ -61,7 +62,7 @@ impl Judge {
         Self {
             profiles,
             chosen,
-            mount_points: kernel::live::mount_points(&observing.roots()),
+            mount_points: kernel::live::mount_points(&observing.sampling.roots()),
             host: host.unwrap_or_default(),
             known: HashMap::new(),
             contexts: VecDeque::new(),
@@ -71,7 +72,7 @@ impl Judge {
     }
 
     /// Takes in a sample.
-    pub(super) fn add(&mut self, tick: Tick) {
+    pub(super) fn add(&mut self, tick: Sample) {
         self.wake_ups = tick.wake_ups;
         self.contexts.push_back(tick.context.clone());
         while self.contexts.len() > JUDGED_INTERVALS {
@@ -174,14 +175,18 @@ fn length(intervals: &VecDeque<Interval>) -> u64 {
     intervals.iter().map(|interval| interval.duration_ns).sum()
 }
 
-/// Friedman's split of one interval.
+/// The split of one interval by the utilization law; none where service would take longer than
+/// latency, as where requests are in the device that have not ended.
 fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
     let (rate, latency) = (interval.all.per_s?.value, interval.all.latency_ns?.value);
     let busy = interval.busy_share?;
     let utilization = busy.value;
-    (rate > 0.0 && utilization >= STEPS_MIN * busy.resolution).then(|| {
-        let service_ns = utilization / rate * 1e9;
-        UtilizationLaw { utilization, service_ns, queue_ns: (latency - service_ns).max(0.0) }
+    let (service_ns, step_ns) = (utilization / rate * 1e9, busy.resolution / rate * 1e9);
+    let known = rate > 0.0 && utilization >= STEPS_MIN * busy.resolution;
+    (known && service_ns - step_ns <= latency).then(|| UtilizationLaw {
+        utilization,
+        service_ns: service_ns.min(latency),
+        queue_ns: (latency - service_ns).max(0.0),
     })
 }
 
@@ -222,7 +227,7 @@ fn diagnosis(
     profile: &FittedProfile,
     chosen: bool,
 ) -> Option<DeviceDiagnosis> {
-    let observation = Observation {
+    let mut observation = Observation {
         source: "live".to_owned(),
         devices: vec![device.as_ref().clone()],
         intervals: recent.iter().cloned().collect(),
@@ -230,6 +235,7 @@ fn diagnosis(
         wake_ups: wake_ups.to_vec(),
         ..Observation::default()
     };
+    record::doubt_busy_counters(&mut observation);
     let options = DiagnoseOptions {
         halfpower_version: VERSION.to_owned(),
         chosen,

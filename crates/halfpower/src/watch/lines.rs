@@ -3,9 +3,9 @@
 use super::judge::Judge;
 use super::{WatchArgs, profiles};
 use crate::failure::Interruption;
-use crate::observing::{Pace, Tick};
 use crate::output::{self, Verdict};
 use anyhow::Context;
+use observe::Pace;
 use record::{Calibrated, Interval, UtilizationLaw};
 use report::{WatchRow, watch_header, watch_line};
 use serde::Serialize;
@@ -44,9 +44,9 @@ struct VerdictPart<'a> {
 pub(super) fn run(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
     let mut source = arguments.observing.source()?;
     let (profiles, chosen) = profiles(arguments)?;
-    let mut judge = Judge::new(&arguments.observing, profiles, chosen, source.sampler.host());
+    let mut judge = Judge::new(&arguments.observing, profiles, chosen, source.host());
     let count = if arguments.once { Some(1) } else { arguments.count };
-    let mut pace = Pace::new(arguments.observing.interval);
+    let mut pace = Pace::new(arguments.observing.sampling.interval);
     let mut lines = 0;
     let mut taken = 0;
     while count.is_none_or(|count| taken < count) {
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Ve
             let text = format!("{taken} intervals were printed");
             return Err(Interruption(text).into());
         }
-        judge.add(Tick::take(&mut source)?);
+        judge.add(source.sample()?);
         taken += 1;
         let mut text = String::new();
         for row in judge.rows(0) {

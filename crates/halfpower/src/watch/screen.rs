@@ -9,8 +9,8 @@ use super::events::{Event, Events, Order};
 use super::judge::Judge;
 use super::{WatchArgs, profiles};
 use crate::failure::Interruption;
+use crate::observing::{Recorder, recorder};
 use crate::output::{self, Verdict};
-use crate::recording::Recording;
 use anyhow::{Context, anyhow};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -49,7 +49,7 @@ struct Screen<'a> {
     all: bool,
     /// Whether no sample has come yet.
     waiting: bool,
-    recording: Option<Recording>,
+    recording: Option<Recorder>,
     /// Ids of what was recorded, for the end.
     recorded: Vec<String>,
 }
@@ -58,8 +58,8 @@ struct Screen<'a> {
 pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let source = arguments.observing.source()?;
     let (profiles, chosen) = profiles(arguments)?;
-    let judge = Judge::new(&arguments.observing, profiles, chosen, source.sampler.host());
-    let interval = arguments.observing.interval;
+    let judge = Judge::new(&arguments.observing, profiles, chosen, source.host());
+    let interval = arguments.observing.sampling.interval;
     let events = Events::start(source, interval)?;
     let mut screen = Screen {
         arguments,
@@ -151,7 +151,7 @@ impl Screen<'_> {
                 self.data = self.judge.data(columns, self.interval, first.as_deref());
             }
         }
-        let seconds = |recording: &Recording| format!("{} s", recording.elapsed().as_secs());
+        let seconds = |recording: &Recorder| format!("{:.0} s", recording.length().as_secs_f64());
         self.view.recording = self.recording.as_ref().map(seconds);
     }
 
@@ -234,7 +234,7 @@ impl Screen<'_> {
             return Ok(());
         }
         let host = Some(self.data.host.clone()).filter(|host| !host.is_empty());
-        match Recording::begin(&self.arguments.keeping, false, host) {
+        match recorder(&self.arguments.keeping, false, host) {
             Ok(recording) => self.recording = Some(recording),
             // No reason to end the screen in somebody's incident.
             Err(error) => self.remark(format!("{error:#}")),

@@ -7,8 +7,9 @@
 
 use super::{WhatIfArgs, usage};
 use crate::profiles::Profiles;
+use crate::recordings;
 use crate::store_args::{LAST, newest_observation};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
 use record::{
     CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedLoad, Offered, Profile,
@@ -33,12 +34,9 @@ pub(super) struct Seen {
 /// The observation that the source names; `None` where it names a profile.
 pub(super) fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
     let source = arguments.source.as_str();
-    let path = Path::new(source);
-    if path.is_file() {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
-        let observations = import::read(&[&bytes], None, &import::Options::default())
-            .with_context(|| format!("{path:?} is no recording"))?;
-        return Ok(observations.into_iter().next());
+    if Path::new(source).is_file() {
+        let found = recordings::named(&[source.to_owned()], &arguments.keeping)?;
+        return Ok(found.and_then(|found| found.into_iter().next()));
     }
     if source == LAST {
         return Ok(None);

@@ -135,9 +135,9 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
         ("import --no-save none".to_owned(), 4, ["none", "No such file"]),
         (
-            "import --no-save --prometheus https://h --query-range now-1h..now".to_owned(),
+            "import --no-save --prometheus http://u:p@h --query-range now-1h..now".to_owned(),
             2,
-            ["https", "curl"],
+            ["http[s]://HOST", "password"],
         ),
         (
             "import --no-save --prometheus http://127.0.0.1:1 --query-range now-1h..now".to_owned(),
@@ -198,6 +198,22 @@ fn metrics(address: &str) -> Vec<u8> {
     text.split_once("\r\n\r\n").unwrap().1.as_bytes().to_vec()
 }
 
+/// Basic authentication of the user u with the password U*U.
+const USER: &str = "Basic dTpVKlU=";
+
+/// Makes what a server needs to ask for a password over TLS.
+fn secured(folder: &Path) {
+    let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out certificate.pem \
+                 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1";
+    let mut openssl = Command::new("openssl");
+    let made = openssl.args(words.split_whitespace()).current_dir(folder).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    // A published test vector of bcrypt.
+    let web = "tls_server_config:\n  cert_file: certificate.pem\n  key_file: key.pem\n\
+               basic_auth_users:\n  u: $2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW\n";
+    std::fs::write(folder.join("web.yml"), web).unwrap();
+}
+
 #[test]
 fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     requires!(Prometheus);
@@ -215,9 +231,11 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
          static_configs:\n      - targets: ['{target}']\n"
     );
     std::fs::write(place("prometheus.yml"), configuration).unwrap();
+    secured(folder.path());
     let mut server = Command::new("prometheus");
     server
         .arg("--web.listen-address=127.0.0.1:0")
+        .arg(format!("--web.config.file={}", place("web.yml").display()))
         .arg(format!("--config.file={}", place("prometheus.yml").display()))
         .arg(format!("--storage.tsdb.path={}", place("data").display()))
         .current_dir(folder.path());
@@ -236,11 +254,20 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     let length = scrapes.intervals[0].duration_ns;
     assert!((1_400_000_000..30_000_000_000).contains(&length), "{length}");
 
+    let asked = |trusted: bool, header: &[&str], words: &str| {
+        let mut command = program();
+        let certificates = if trusted { "certificate.pem" } else { "key.pem" };
+        command.env("SSL_CERT_FILE", place(certificates)).arg("import").args(header);
+        let server = format!("--json --no-save --prometheus https://{address}");
+        run(command, &format!("{server} {words}"))
+    };
+    let import = |words: &str| asked(true, &["--header", &format!("Authorization: {USER}")], words);
+    let hour = "--query-range now-1h..now";
+    asked(false, &[], hour).refuses(4, &[&address, "certificate", "SSL_CERT_FILE"]);
+    asked(true, &[], hour).refuses(4, &["401", "--token-file"]);
     let begin = Instant::now();
-    let import = format!("import --json --no-save --prometheus http://{address}");
     let read = loop {
-        let words = format!("{import} --query-range now-1m..now@1s --instance {target}");
-        let ended = halfpower(&words);
+        let ended = import(&format!("--query-range now-1m..now@1s --instance {target}"));
         if ended.code == Some(0) && parsed(&ended.stdout).intervals.len() >= 4 * devices {
             break parsed(&ended.stdout);
         }
@@ -262,17 +289,16 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     assert!(2 * count > read.intervals.len(), "{count} of {}", read.intervals.len());
     assert!(read.intervals.iter().all(|it| it.all.per_s.is_some() && it.busy_share.is_some()));
     // With longer steps, intervals are means over several scrapes, and as long as these.
-    let thin = halfpower(&format!("{import} --query-range now-4s..now@2s"));
+    let thin = import("--query-range now-4s..now@2s");
     if thin.code == Some(0) {
         let lengths: Vec<u64> =
             parsed(&thin.stdout).intervals.iter().map(|it| it.duration_ns).collect();
         assert!(lengths.iter().all(|length| *length > 1_500_000_000), "{lengths:?}");
     }
     // The server's own refusals and an empty range are told as such.
-    let empty = format!("{import} --query-range 1600000000..1600000060@15s");
-    halfpower(&empty).refuses(4, &["no counters of disks", "range"]);
-    let other = format!("{import} --query-range now-1m..now --instance nobody:1");
-    halfpower(&other).refuses(4, &["no counters of disks"]);
+    let empty = import("--query-range 1600000000..1600000060@15s");
+    empty.refuses(4, &["no counters of disks", "range"]);
+    import("--query-range now-1m..now --instance nobody:1").refuses(4, &["no counters of disks"]);
 }
 
 /// Reads and writes of a device past the page cache, with the program of everybody.

@@ -1,74 +1,12 @@
 //! `watch` without a screen, and `record`: counters of a machine made of files, and of this one.
 
-use crate::program::{Outcome, Running, found, halfpower, names, program, run};
+use crate::machine::{Machine, disk};
+use crate::program::{Running, found, halfpower, names, program, run};
 use record::{FindingCode, Observation};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use tempfile::TempDir;
-
-/// A machine whose counters a test writes.
-struct Machine {
-    folder: TempDir,
-}
-
-impl Machine {
-    fn new(lines: &str) -> Self {
-        let machine = Self { folder: tempfile::tempdir().unwrap() };
-        machine.write("proc/sys/kernel/osrelease", "6.12.0\n");
-        machine.write("proc/sys/kernel/hostname", "db7\n");
-        machine.write("sys/class/block/none/x", "");
-        machine.counters(lines);
-        machine
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // As the kernel does it: a reader never sees half of it.
-        let partial = path.with_extension("partial");
-        std::fs::write(&partial, text).unwrap();
-        std::fs::rename(partial, path).unwrap();
-    }
-
-    fn counters(&self, lines: &str) {
-        self.write("proc/diskstats", lines);
-    }
-
-    fn roots(&self) -> String {
-        let path = |name: &str| self.path(name).display().to_string();
-        format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
-    }
-
-    /// Records this machine, while the counters go through these texts.
-    fn record(&self, through: &[String]) -> Observation {
-        let mut command = program();
-        let words =
-            format!("record --for 1500ms --interval 100ms --no-save --json {}", self.roots());
-        command.args(words.split_whitespace());
-        let running = Running::start(command);
-        for lines in through {
-            std::thread::sleep(Duration::from_millis(300));
-            self.counters(lines);
-        }
-        observation(&running.end().expect(0))
-    }
-}
-
-fn observation(ended: &Outcome) -> Observation {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
-}
-
-/// A line of 20 columns of a disk that did so many reads of 4 KiB, of 1 ms each.
-fn disk(minor: u32, name: &str, ios: u64) -> String {
-    let sectors = ios * 8;
-    format!("8 {minor} {name} {ios} 0 {sectors} {ios} 0 0 0 0 0 {ios} {ios} 0 0 0 0 0 0\n")
-}
 
 #[test]
 fn one_interval_is_one_line_per_device_with_stable_columns() {
@@ -141,10 +79,9 @@ fn this_machine_can_be_watched_and_recorded_by_anybody() {
 
 #[test]
 fn idle_stretches_are_joined_and_busy_ones_are_not() {
-    let machine = Machine::new(&(disk(0, "sda", 100) + &disk(16, "sdb", 5)));
-    let steps: Vec<String> =
-        [110, 120, 130].map(|ios| disk(0, "sda", ios) + &disk(16, "sdb", 5)).to_vec();
-    let kept = machine.record(&steps);
+    let readings =
+        [100, 110, 120, 130].map(|ios| disk(0, "sda", ios) + &disk(16, "sdb", 5)).to_vec();
+    let kept = Machine::new("").recorded(&readings);
     let of = |name: &str| {
         let intervals = kept.intervals.iter().filter(|interval| interval.device == name);
         let seconds: f64 = intervals.clone().map(|it| it.duration_ns as f64 / 1e9).sum();
@@ -156,8 +93,8 @@ fn idle_stretches_are_joined_and_busy_ones_are_not() {
     };
     let (idle, busy) = (of("sdb"), of("sda"));
     assert_eq!((idle.0, idle.2), (1, 0.0));
-    assert!((6..=8).contains(&busy.0) && busy.2 == 30.0, "{busy:?}");
-    assert!((idle.1 - busy.1).abs() < 0.01, "{idle:?} {busy:?}");
+    assert_eq!((busy.0, busy.2), (3, 30.0));
+    assert!((idle.1 - busy.1).abs() < 1e-6, "{idle:?} {busy:?}");
     assert_eq!(kept.findings, []);
     assert_eq!(kept.host.as_deref(), Some("db7"));
 }
@@ -165,19 +102,25 @@ fn idle_stretches_are_joined_and_busy_ones_are_not() {
 #[test]
 fn what_happens_to_devices_is_a_finding_of_the_recording() {
     let steady = disk(0, "sda", 100);
-    let plugged = Machine::new(&steady).record(&[steady.clone() + &disk(16, "sdb", 5)]);
-    assert!(found(&plugged.findings, FindingCode::DevicesChanged), "{:?}", plugged.findings);
-    let reset = Machine::new(&steady).record(&[disk(0, "sda", 3)]);
-    assert!(found(&reset.findings, FindingCode::CountersReset), "{:?}", reset.findings);
-    let broken = Machine::new(&steady).record(&["8 0 sda 1 2 three\n".to_owned(), steady.clone()]);
-    assert!(found(&broken.findings, FindingCode::CountersUnreadable), "{:?}", broken.findings);
-    let nothing = Machine::new(&steady).record(&[disk(0, "sda", 200)]);
-    assert_eq!(nothing.findings, []);
+    let more = || steady.clone() + &disk(16, "sdb", 5);
+    let broken = "8 0 sda 1 2 three\n".to_owned();
+    for (later, code) in [
+        ([more(), more()], Some(FindingCode::DevicesChanged)),
+        ([disk(0, "sda", 3), disk(0, "sda", 4)], Some(FindingCode::CountersReset)),
+        ([broken, steady.clone()], Some(FindingCode::CountersUnreadable)),
+        ([disk(0, "sda", 200), disk(0, "sda", 200)], None),
+    ] {
+        let readings = [vec![steady.clone()], later.to_vec()].concat();
+        let findings = Machine::new("").recorded(&readings).findings;
+        let codes: Vec<FindingCode> = findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, code.into_iter().collect::<Vec<_>>(), "{findings:?}");
+    }
 }
 
 #[test]
 fn counters_that_are_off_or_in_doubt_are_findings_of_the_recording() {
-    let machine = Machine::new(&disk(0, "sda", 100));
+    let machine = Machine::new("");
+    let recorded = || machine.recorded(&[disk(0, "sda", 100), disk(0, "sda", 100)]);
     let device = |name: &str, text: &str| machine.write(&format!("sys/devices/sda/{name}"), text);
     device("dev", "8:0\n");
     device("mq/0/x", "");
@@ -189,14 +132,14 @@ fn counters_that_are_off_or_in_doubt_are_findings_of_the_recording() {
     };
     link("sys/class/block/sda");
     link("sys/dev/block/8:0");
-    assert_eq!(machine.record(&[]).findings, []);
+    assert_eq!(recorded().findings, []);
     device("queue/iostats", "0\n");
-    let off = machine.record(&[]);
+    let off = recorded();
     assert!(found(&off.findings, FindingCode::CountersOff), "{:?}", off.findings);
     assert!(off.intervals.iter().all(|interval| interval.all.per_s.is_none()));
     device("queue/iostats", "1\n");
     machine.write("proc/sys/kernel/osrelease", "5.15.0-91-generic\n");
-    let doubted = machine.record(&[]);
+    let doubted = recorded();
     assert!(found(&doubted.findings, FindingCode::BusyDoubtful), "{:?}", doubted.findings);
 }
 

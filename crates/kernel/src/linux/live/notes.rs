@@ -91,8 +91,8 @@ impl Notes {
     fn reset_finding(&self) -> Option<Finding> {
         (self.resets.count > 0).then_some(())?;
         let claim = format!(
-            "Counters began anew: {}. Another device has the name, or its driver started again; the \
-             interval of the change is left out.",
+            "Counters began anew or jumped: {}. Another device has the name, or its driver started \
+             again; the interval of the change is left out.",
             self.resets.list()
         );
         let remedy = "Compare the serial numbers before and after; look at the kernel log (dmesg).";

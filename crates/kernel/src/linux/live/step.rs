@@ -15,16 +15,12 @@
 //! of another order.
 
 use crate::linux::diskstats::{DiskstatsLine, TransferCounters, Wrapping};
-use record::{Figure, Interval, OpInterval};
+use record::{Figure, Interval, MOST_BYTES_PER_S, MOST_PER_S, OpInterval};
 
 /// Bytes of a sector in diskstats, on every device.
 const SECTOR_BYTES: f64 = 512.0;
 /// Steps of the kernel's times, in nanoseconds.
 const MS_NS: f64 = 1e6;
-/// No device completes more requests per second than this: some times the fastest of today.
-const POSSIBLE_PER_S: f64 = 2e7;
-/// No device moves more sectors per second than this: half a terabyte.
-const POSSIBLE_SECTORS_PER_S: f64 = 1e9;
 
 /// What a device was at the last reading.
 #[derive(Clone, Debug)]
@@ -158,17 +154,19 @@ fn moved(
     };
     let merges = before.merges.zip(now.merges);
     Ok(Moved {
-        ios: step(before.ios, now.ios, POSSIBLE_PER_S).ok_or(names[0])?,
-        sectors: step(before.sectors, now.sectors, POSSIBLE_SECTORS_PER_S).ok_or(names[1])?,
-        merges: merges.and_then(|(before, now)| step(before, now, POSSIBLE_PER_S)),
+        ios: step(before.ios, now.ios, MOST_PER_S).ok_or(names[0])?,
+        sectors: step(before.sectors, now.sectors, MOST_BYTES_PER_S / SECTOR_BYTES)
+            .ok_or(names[1])?,
+        merges: merges.and_then(|(before, now)| step(before, now, MOST_PER_S)),
         time_ms: None,
     })
 }
 
-/// The growth of a count that may have wrapped at 2^32; `None` where it began anew.
+/// The growth of a count that may have wrapped at 2^32; `None` where it began anew, or grew by more
+/// than a device can do.
 fn grown(before: u64, now: u64, possible: f64) -> Option<f64> {
     if now >= before {
-        return Some((now - before) as f64);
+        return Some((now - before) as f64).filter(|grown| *grown <= possible);
     }
     let (before, now) = (u32::try_from(before).ok()?, u32::try_from(now).ok()?);
     // Only a count in the upper half can wrap within one interval that is not absurdly long.

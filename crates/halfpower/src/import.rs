@@ -4,24 +4,21 @@
 //! no files; a Prometheus server is asked here and its answers go the same way. An observation is
 //! kept and printed in short; what it means is `diagnose`'s to say.
 
-mod http;
-mod range;
-
-use self::http::Server;
-use self::range::{Range, range};
-use crate::failure::Interruption;
+use crate::failure::{Interruption, UsageError};
 use crate::output::{self, Verdict};
+use crate::recordings;
 use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use crate::values::nanos;
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
+use prometheus::{Client, ClientError, parse_range};
 use record::{Nanos, Observation, Severity};
 use session::{self, VERSION};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// The word for standard input.
 const STDIN: &str = "-";
@@ -57,8 +54,14 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "URL", requires = "query_range", conflicts_with = "files")]
     prometheus: Option<String>,
     /// Span of time to ask the server for: `START..END` and perhaps `@STEP`, such as `now-2h..now@30s`.
-    #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = range)]
-    query_range: Option<Range>,
+    #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = parse_range)]
+    query_range: Option<RangeQuery>,
+    /// Send the token in this file to the server, as Authorization: Bearer.
+    #[arg(long, value_name = "FILE", requires = "prometheus")]
+    token_file: Option<PathBuf>,
+    /// Send this header to the server, `NAME: VALUE`; once for each.
+    #[arg(long, value_name = "HEADER", requires = "prometheus")]
+    header: Vec<String>,
     /// The machine to take, where there are several: Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
@@ -76,7 +79,7 @@ pub(crate) struct ImportArgs {
 pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let mut store = open_store(&arguments.keeping, arguments.no_save)?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
-        (Some(address), Some(range)) => from_server(address, *range, arguments, stop)?,
+        (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,
         _ => from_files(arguments)?,
     };
     for observation in &mut observations {
@@ -119,38 +122,16 @@ fn options(arguments: &ImportArgs) -> Options {
     }
 }
 
-/// Reads files: each by itself, those that belong together at once.
+/// Reads files. Files of one form and one machine belong together.
 fn from_files(arguments: &ImportArgs) -> anyhow::Result<Vec<Observation>> {
-    let options = options(arguments);
-    let mut observations = Vec::new();
-    let mut together: Vec<(Format, Vec<Vec<u8>>, Vec<String>)> = Vec::new();
-    for path in &arguments.files {
-        let cannot = || format!("cannot import {}", path.display());
-        let bytes = bytes_of(path).with_context(cannot)?;
-        let format = match arguments.format {
-            Some(format) => format,
-            None => ::import::detect(&bytes).with_context(cannot)?,
-        };
-        if !format.belongs_together() {
-            let read = ::import::read(&[&bytes], Some(format), &options).with_context(cannot)?;
-            observations.extend(read);
-            continue;
-        }
-        let name = path.display().to_string();
-        match together.iter_mut().find(|(other, _, _)| *other == format) {
-            Some((_, files, names)) => {
-                files.push(bytes);
-                names.push(name);
-            }
-            None => together.push((format, vec![bytes], vec![name])),
-        }
+    let names: Vec<String> =
+        arguments.files.iter().map(|path| path.display().to_string()).collect();
+    let mut files = Vec::new();
+    for (path, name) in arguments.files.iter().zip(&names) {
+        let bytes = bytes_of(path).with_context(|| format!("cannot read {name}"))?;
+        files.push((name.as_str(), bytes));
     }
-    for (format, files, names) in &together {
-        let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-        let read = ::import::read(&files, Some(*format), &options);
-        observations.extend(read.with_context(|| format!("cannot import {}", names.join(", ")))?);
-    }
-    Ok(observations)
+    recordings::read(&files, arguments.format, &options(arguments))
 }
 
 fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -165,24 +146,23 @@ fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Asks a server.
 fn from_server(
     address: &str,
-    range: Range,
+    range: &RangeQuery,
     arguments: &ImportArgs,
-    stop: &Arc<AtomicBool>,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Vec<Observation>> {
-    let server = Server::parse(address)?;
-    let query = RangeQuery {
-        begin_s: range.begin_s,
-        end_s: range.end_s,
-        step_s: range.step_s,
-        instance: arguments.instance.clone(),
+    let token = match &arguments.token_file {
+        Some(path) => Some(
+            std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read --token-file {}", path.display()))?,
+        ),
+        None => None,
     };
-    let mut answers = Vec::new();
-    for target in query.targets() {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Interruption("nothing of it is kept".to_owned()).into());
-        }
-        answers.push(server.get(&target)?);
-    }
+    let usage = |error: ClientError| UsageError(error.to_string());
+    let client = Client::new(address, token.as_deref(), &arguments.header).map_err(usage)?;
+    let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
+    let Some(answers) = client.answers(&query, stop)? else {
+        return Err(Interruption("nothing of it is kept".to_owned()).into());
+    };
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
     read.with_context(|| format!("cannot import from {address}"))

@@ -1,9 +1,10 @@
-//! The value of `--query-range`: `START..END[@STEP]`.
+//! A range of time as text: `START..END[@STEP]`.
 //!
 //! Both ends are points in time (ISO with a zone, seconds since 1970) or `now` and `now-2h`, because
 //! the question is mostly about the last hours. Without a step it is that of a usual scrape, or as
 //! long as keeps an answer to a size that a server gives.
 
+use import::RangeQuery;
 use record::Nanos;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,24 +13,16 @@ const STEP_S: u64 = 15;
 /// Most steps unless a step is asked for: a server's own limit for one answer.
 const MOST_STEPS: u64 = 11_000;
 
-/// A range of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    /// Seconds since 1970.
-    pub(super) begin_s: u64,
-    /// Seconds since 1970, after the beginning.
-    pub(super) end_s: u64,
-    /// More than 0.
-    pub(super) step_s: u64,
-}
-
-/// Reads it.
-pub(super) fn range(text: &str) -> Result<Range, String> {
+/// Reads `START..END[@STEP]`.
+///
+/// # Errors
+/// What is wrong with it, and what to write.
+pub fn parse_range(text: &str) -> Result<RangeQuery, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     at(text, now)
 }
 
-fn at(text: &str, now_s: u64) -> Result<Range, String> {
+fn at(text: &str, now_s: u64) -> Result<RangeQuery, String> {
     let form = "use START..END[@STEP], such as now-2h..now@30s or \
                 2026-05-01T10:00:00Z..2026-05-01T12:00:00Z";
     let (span, step) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
@@ -48,7 +41,7 @@ fn at(text: &str, now_s: u64) -> Result<Range, String> {
         }
         None => STEP_S.max((end_s - begin_s).div_ceil(MOST_STEPS)),
     };
-    Ok(Range { begin_s, end_s, step_s })
+    Ok(RangeQuery { begin_s, end_s, step_s, instance: None })
 }
 
 fn moment_s(text: &str, now_s: u64) -> Result<u64, String> {
@@ -71,7 +64,8 @@ mod tests {
     #[test]
     fn ranges_are_points_in_time_or_distances_from_now() {
         let of = |text: &str| at(text, 1_600_000_000);
-        let range = |begin_s, end_s, step_s| Ok(Range { begin_s, end_s, step_s });
+        let range =
+            |begin_s, end_s, step_s| Ok(RangeQuery { begin_s, end_s, step_s, instance: None });
         assert_eq!(of("now-1h..now"), range(1_599_996_400, 1_600_000_000, 15));
         assert_eq!(of("now-1h..now-1m@30s"), range(1_599_996_400, 1_599_999_940, 30));
         assert_eq!(

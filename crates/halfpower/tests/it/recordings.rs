@@ -1,0 +1,216 @@
+//! What a command observes: recordings in files, saved observations, devices that come and go, and
+//! never one of them in place of another.
+
+use crate::machine::{Machine, disk};
+use crate::program::{found, halfpower, halfpower_in};
+use record::{Diagnosis, Figure, FindingCode, Interval, Observation, Verdict};
+use std::path::Path;
+use std::process::Command;
+use testkit::{SADC, requires};
+
+#[test]
+fn a_disk_that_dies_while_it_is_diagnosed_keeps_its_verdict() {
+    let both = |ios: u64| disk(0, "sda", ios) + &disk(16, "sdb", 2 * ios);
+    for (readings, lengths) in [
+        // It dies after two intervals; within the first one; and not at all.
+        (vec![both(1), both(9), both(17), disk(0, "sda", 25), disk(0, "sda", 33)], [4, 2]),
+        (vec![both(1), disk(0, "sda", 9), disk(0, "sda", 17)], [2, 0]),
+        (vec![both(1), both(9), both(17)], [2, 2]),
+    ] {
+        let ended = Machine::new("").observed("diagnose --no-save --json", &readings).expect(0);
+        let found: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+        let names: Vec<&str> = found.devices.iter().map(|one| one.device.as_str()).collect();
+        assert_eq!((names, found.host.as_deref()), (vec!["sda", "sdb"], Some("db7")), "{ended:?}");
+        let seen: Vec<usize> = found.devices.iter().map(|one| one.series.len()).collect();
+        assert_eq!(seen, lengths, "{ended:?}");
+        let died = lengths[0] != lengths[1];
+        let codes: Vec<FindingCode> = found.findings.iter().map(|one| one.code).collect();
+        assert_eq!(codes.contains(&FindingCode::DevicesChanged), died, "{ended:?}");
+    }
+}
+
+/// The first lines of what other tools print, and the words of the message that each has to get.
+const UNREADABLE: [(&str, &str, &[&str]); 8] = [
+    (
+        "iostat.txt",
+        "Linux 6.1.0 (oak) \t06/01/20 \t_x86_64_\t(2 CPU)\n\navg-cpu:  %user   %nice %system\n           \
+         1.00    0.00    0.50\n\nDevice            r/s     rkB/s   rrqm/s  %rrqm r_await\nsda  1.00\n",
+        &["table of iostat", "iostat -o JSON -x -t 1"],
+    ),
+    (
+        "sar.txt",
+        "Linux 6.1.0 (oak) \t06/01/20 \t_x86_64_\t(2 CPU)\n\n12:00:01          DEV       tps     rkB/s     \
+         wkB/s     dkB/s   areq-sz    aqu-sz     await     %util\n12:00:02          sda      1.00\n",
+        &["table of sar", "sadf -j FILE -- -d"],
+    ),
+    (
+        "pidstat.txt",
+        "Linux 6.1.0 (oak) \t06/01/20 \t_x86_64_\t(2 CPU)\n\n12:00:01      UID       PID   kB_rd/s   \
+         kB_wr/s kB_ccwr/s iodelay  Command\n12:00:02        0         1      0.00\n",
+        &["pidstat", "iostat -o JSON -x -t 1"],
+    ),
+    (
+        "vmstat.txt",
+        "procs -----------memory---------- ---swap--\n r  b   swpd   free\n",
+        &["vmstat"],
+    ),
+    ("notes.txt", "chapter one\n", &["no known form", "iostat -o JSON"]),
+    ("empty.json", "", &["empty"]),
+    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat -o JSON"]),
+    ("trial.json", "{\"schema\": \"halfpower/trial/1\"}", &["no observation"]),
+];
+
+#[test]
+fn a_file_that_is_no_recording_is_an_error_and_nothing_is_watched_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, words) in UNREADABLE {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let words = [&[name], words].concat();
+        halfpower_in(folder.path(), &format!("diagnose {name} --no-save")).refuses(2, &words);
+    }
+    for name in ["none.json", "./none", "/none/sa12"] {
+        halfpower(&format!("diagnose {name} --no-save")).refuses(2, &[name, "no such file"]);
+    }
+    let bytes = |name: &str, bytes: &[u8], words: &[&str]| {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        halfpower_in(folder.path(), &format!("diagnose {name} --no-save")).refuses(2, words);
+    };
+    bytes("day.gz", &[0x1f, 0x8b, 8, 0, 0, 0], &["day.gz", "compressed", "gzip"]);
+    bytes("sa12", &[0x96, 0xd5, 0x75, 0x21, 12, 6, 1, 0], &["sa12", "sadc", "sadf -j FILE -- -d"]);
+}
+
+/// The standard output of another program.
+fn said(program: &str, words: &str) -> Vec<u8> {
+    let output = Command::new(program).args(words.split_whitespace()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    output.stdout
+}
+
+#[test]
+fn what_the_tools_of_this_machine_print_for_people_is_refused_by_its_name() {
+    requires!(Sysstat);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sa");
+    said(SADC, &format!("-S DISK 1 2 {}", file.display()));
+    halfpower_in(folder.path(), "diagnose sa --no-save").refuses(2, &["sadc", "sadf -j FILE"]);
+    for (program, words, named) in [
+        ("iostat", "-x 1 1", "table of iostat"),
+        ("iostat", "-d", "table of iostat"),
+        ("sar", "-d 1 1", "table of sar"),
+        ("pidstat", "-d 1 1", "pidstat"),
+    ] {
+        std::fs::write(&file, said(program, words)).unwrap();
+        halfpower_in(folder.path(), "diagnose sa --no-save").refuses(2, &["sa:", named]);
+    }
+}
+
+/// A sample of another tool's file, read as text.
+fn sample(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/samples");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let first = sample("iostat.json");
+    write("a.json", &first);
+    write("b.json", &first.replace(" 12:00:", " 13:00:"));
+    write("other.json", &first.replace("\"oak\"", "\"elm\""));
+    write("sadf.csv", &sample("sadf.csv"));
+    let diagnose =
+        |words: &str| halfpower_in(folder.path(), &format!("diagnose {words} --no-save"));
+    let moments = |words: &str| -> usize {
+        let ended = diagnose(&format!("{words} --json")).expect(0);
+        let found: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+        found.devices.iter().map(|device| device.series.len()).sum()
+    };
+    assert_eq!((moments("a.json"), moments("a.json b.json")), (10, 20));
+    // The same file twice is the same hour.
+    assert_eq!(moments("a.json a.json"), 10);
+    diagnose("a.json other.json").refuses(2, &["oak", "elm", "one machine"]);
+    diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
+    diagnose("a.json sda").refuses(2, &["a.json, sda", "different things"]);
+    diagnose("a.json none.json").refuses(2, &["none.json", "no such file"]);
+    let imported = halfpower_in(folder.path(), "import a.json b.json other.json --no-save --json");
+    let text = imported.expect(0).stdout;
+    let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();
+    let counts: Vec<usize> = read.map(|one| one.unwrap().intervals.len()).collect();
+    assert_eq!(counts, [20, 10]);
+}
+
+#[test]
+fn an_interrupted_diagnosis_is_of_what_was_seen_and_says_so() {
+    let mut command = crate::program::program();
+    command.args(["diagnose", "--for", "10m", "--interval", "20ms", "--no-save", "--json"]);
+    let mut running = crate::program::Running::start(command);
+    running.wait_for("record ...");
+    running.signal("INT");
+    let ended = running.end().expect(130);
+    let diagnosis: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(found(&diagnosis.findings, FindingCode::Interrupted), "{ended:?}");
+}
+
+/// Changes an interval.
+type Damage = fn(&mut Interval);
+
+#[test]
+fn one_damaged_interval_costs_one_interval_and_not_the_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let device = "sim:mmc,servers=8,service=1ms";
+    halfpower_in(folder.path(), &format!("check {device} --db db")).expect(0);
+    let mut command = crate::program::program();
+    command.current_dir(folder.path());
+    command.args(["diagnose", device, "--load", "rate-iops=3000 arrival=poisson"]);
+    let ended = crate::program::run(command, "--for 64s --db db --profile last --json").expect(0);
+    let whole: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+    let store = store::Store::open_existing(&folder.path().join("db")).unwrap();
+    let observation: Observation = store.document(&whole.observation_id).unwrap();
+    let diagnosed = |damage: Damage, all: bool| -> Diagnosis {
+        let mut damaged = observation.clone();
+        let last = if all { 0..64 } else { 30..31 };
+        damaged.intervals[last].iter_mut().for_each(damage);
+        let text = serde_json::to_string(&damaged).unwrap();
+        std::fs::write(folder.path().join("damaged.json"), text).unwrap();
+        let words = "diagnose damaged.json --db db --profile last --json --no-save";
+        let ended = halfpower_in(folder.path(), words).expect(0);
+        serde_json::from_str(&ended.stdout).unwrap()
+    };
+    let left_out: [Damage; 5] = [
+        |it| it.all.per_s = Some(Figure::measured(-3_000.0, 1.0)),
+        |it| it.read.per_s = Some(Figure::measured(4.7e14, 1.0)),
+        |it| it.all.latency_ns = Some(Figure::measured(-1.0, 1.0)),
+        |it| it.read.latency_ns = Some(Figure::measured(4.294_967_295e18, 1.0)),
+        |it| it.all.bytes_per_s = Some(Figure::measured(1.8e19, 1.0)),
+    ];
+    let mended: [Damage; 3] = [
+        |it| it.concurrency = Some(Figure::measured(4.7e14, 0.0)),
+        |it| it.in_flight = Some(Figure::measured(4_294_967_295.0, 1.0)),
+        |it| it.busy_share = Some(Figure::measured(-7.0, 0.0)),
+    ];
+    let cases = left_out.map(|damage| (damage, 63)).into_iter().chain(mended.map(|it| (it, 64)));
+    for (place, (damage, intervals)) in cases.enumerate() {
+        let found = diagnosed(damage, false);
+        let device = &found.devices[0];
+        assert_eq!(device.series.len(), intervals, "damage {place}");
+        assert_eq!(device.shares[0].verdict, Verdict::Healthy, "damage {place}: {device:?}");
+        assert!(device.shares[0].share_of_time > 0.9, "damage {place}: {:?}", device.shares);
+        let of = |code| found.findings.iter().find(|finding| finding.code == code);
+        let finding = of(FindingCode::ImpossibleFigures).unwrap();
+        let counted: f64 = finding.evidence.iter().map(|one| one.value).sum();
+        assert_eq!(counted, 1.0, "damage {place}: {finding:?}");
+    }
+    // Busier than it has requests: service would take longer than latency.
+    let found = diagnosed(
+        |it| {
+            it.busy_share = Some(Figure::measured(0.77, 0.001));
+            it.concurrency = Some(Figure::measured(0.571, 0.001));
+        },
+        true,
+    );
+    let of = |code| found.findings.iter().find(|finding| finding.code == code);
+    let finding = of(FindingCode::BusyDoubtful).unwrap();
+    assert!((finding.evidence[0].value - 64.0 * 0.769).abs() < 0.01, "{finding:?}");
+    assert!(whole.findings.iter().all(|finding| finding.code != FindingCode::BusyDoubtful));
+}
