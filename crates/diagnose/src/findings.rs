@@ -236,7 +236,7 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
         );
         Finding::new(FindingCode::KneeNotReached, Severity::Warning, claim, remedy)
             .with("largest depth", f64::from(deepest), "")
-            .with("largest rate", curve.max_iops.value, "1/s")
+            .with("largest rate", curve.max_iops.value, "IOPS")
             .confidence(Confidence::Likely)
     })
 }

@@ -5,7 +5,7 @@
 //! none of a percentage from ten on; a sentence is read for its order of magnitude and its
 //! direction, and the exact numbers are in the document.
 
-use record::{CacheMode, Estimate, Workload, format_bytes, format_count};
+use record::{CacheMode, Estimate, Workload, format_bytes, format_iops};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -31,9 +31,9 @@ pub(crate) fn plus_minus(estimate: &Estimate) -> String {
     format!("±{}", percent(estimate.relative_half_width()))
 }
 
-/// `28.1 k/s ±2.1 %`.
+/// `28.1k IOPS ±2.1 %`.
 pub(crate) fn rate(iops: &Estimate) -> String {
-    format!("{}/s {}", format_count(iops.value), plus_minus(iops))
+    format!("{} {}", format_iops(iops.value), plus_minus(iops))
 }
 
 /// `1.9 times`.

@@ -45,7 +45,7 @@ pub(crate) fn run(
             format!("writes {FILL_PASSES} times {area}")
         } else {
             let last = plan.outcome(&done).round_iops.last().copied();
-            let rate = last.map_or(String::new(), |rate| format!(", last {rate:.0}/s"));
+            let rate = last.map_or(String::new(), |rate| format!(", last {rate:.0} IOPS"));
             let what = plan::describe(plan.round());
             format!("round {number} of at most {MAX_ROUNDS}{rate}, {what}")
         };

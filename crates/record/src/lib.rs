@@ -94,8 +94,8 @@ pub use trial::{
     TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
 };
 pub use units::{
-    Bytes, Nanos, UnitError, counted, format_bytes, format_change, format_count, format_nanos,
-    format_rate, format_share,
+    Bytes, Nanos, UnitError, counted, format_bytes, format_change, format_count, format_iops,
+    format_nanos, format_rate, format_share,
 };
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,

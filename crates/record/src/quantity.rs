@@ -3,7 +3,7 @@
 //! Every rendering takes titles and formats from here, so that a number is called the same in a
 //! terminal, a document and the documentation, and can be looked up in one place.
 
-use crate::{format_bytes, format_count, format_nanos, format_rate, format_share};
+use crate::{format_bytes, format_count, format_iops, format_nanos, format_rate, format_share};
 
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Unit {
             Self::Nanos => format_nanos(value),
             Self::Bytes => format_bytes(value.max(0.0) as u64),
             Self::BytesPerSecond => format_rate(value),
-            Self::PerSecond => format!("{}/s", format_count(value)),
+            Self::PerSecond => format_iops(value),
             Self::Count => format_count(value),
             Self::Share => format_share(value),
             Self::Ratio => format!("{value:.3}"),

@@ -224,7 +224,7 @@ pub fn format_rate(bytes_per_s: f64) -> String {
     }
 }
 
-/// A count or I/O rate for a reader: `31.1 k`, `1.20 M`; whole numbers below 1000.
+/// A count for a reader: `31.1 k`, `1.20 M`; whole numbers below 1000.
 #[must_use]
 pub fn format_count(count: f64) -> String {
     let magnitude = count.abs();
@@ -239,6 +239,12 @@ pub fn format_count(count: f64) -> String {
     } else {
         significant(count)
     }
+}
+
+/// An I/O rate for a reader: `198k IOPS`.
+#[must_use]
+pub fn format_iops(per_s: f64) -> String {
+    format!("{} IOPS", format_count(per_s).replace(' ', ""))
 }
 
 /// A number of things for a reader: `1 request`, `31.1 k requests`.
@@ -307,6 +313,7 @@ mod tests {
         assert_eq!(format_rate(1_234_000_000.0), "1.23 GB/s");
         assert_eq!(format_count(31_100.0), "31.1 k");
         assert_eq!(format_count(0.0), "0");
+        assert_eq!([198e3, 30.0].map(format_iops), ["198k IOPS", "30 IOPS"]);
         assert_eq!(
             [0.0, 1.0, 2.0].map(|count| counted(count, "row")),
             ["0 rows", "1 row", "2 rows"]

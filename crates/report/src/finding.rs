@@ -56,7 +56,7 @@ fn number_text(evidence: &Evidence) -> String {
         "s" => number::time(value * 1e9),
         "bytes" | "B" => number::in_unit(record::Unit::Bytes, value),
         "bytes/s" | "B/s" | "bytes_per_s" => number::rate(value),
-        "/s" | "1/s" | "per_s" | "per s" | "IOPS" | "iops" => number::per_second(value),
+        "IOPS" => number::per_second(value),
         "share" => number::percent(value),
         "" if value > 0.0 && value < 0.0005 => "<0.001".to_owned(),
         "" => number::count(value),

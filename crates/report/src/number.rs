@@ -70,7 +70,7 @@ pub(crate) fn count(value: f64) -> String {
     guarded(value, format_count)
 }
 
-/// Requests per second: `31.1 k/s`.
+/// An I/O rate: `31.1k IOPS`.
 pub(crate) fn per_second(value: f64) -> String {
     guarded(value, |value| Unit::PerSecond.format(value))
 }
@@ -135,13 +135,13 @@ pub(crate) fn relative(estimate: &Estimate) -> f64 {
     estimate.relative_half_width().abs()
 }
 
-/// An estimate in running text: `118 k/s ±2 %`.
+/// An estimate in running text: `118k IOPS ±2 %`.
 pub(crate) fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
     let interval = Some(relative(estimate)).filter(|share| share.is_finite());
     format!("{}{}", format(estimate.value), interval_text(interval))
 }
 
-/// An estimate with the ends of its interval: `118 k/s (116 k/s to 120 k/s)`.
+/// An estimate with the ends of its interval: `118k IOPS (116k IOPS to 120k IOPS)`.
 pub(crate) fn with_range(estimate: &Estimate, format: fn(f64) -> String) -> String {
     let Estimate { value, low, high, .. } = *estimate;
     format!("{} ({} to {})", format(value), format(low), format(high))

@@ -117,13 +117,13 @@ pub(crate) fn columns(text: &str) -> usize {
 }
 
 /// Words that belong to the number before them.
-const UNITS: [&str; 19] = [
+const UNITS: [&str; 17] = [
     "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s", "k", "M",
-    "G", "k/s", "M/s", "IOPS",
+    "G", "IOPS",
 ];
 
 /// The words of a text. A number and its unit are one word, so that no line ends between them;
-/// so are a value and its interval (`118 k/s ±2 %`).
+/// so are a value and its interval (`118k IOPS ±2 %`).
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -131,7 +131,8 @@ fn words(text: &str) -> Vec<String> {
         match words.last_mut() {
             Some(last)
                 if bare.starts_with('±')
-                    || (UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit())) =>
+                    || (UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit()))
+                    || (bare == "IOPS" && last.starts_with(|c: char| c.is_ascii_digit())) =>
             {
                 last.push(' ');
                 last.push_str(word);
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(wrap("one two  three", 7, 7), ["one two", "three"]);
         assert_eq!(wrap("ab cdefghij k", 2, 4), ["ab", "cdef", "ghij", "k"]);
         assert_eq!(wrap("", 4, 4), Vec::<String>::new());
-        assert_eq!(wrap("at 118 k/s ±2 %, or", 10, 18), ["at", "118 k/s ±2 %, or"]);
+        assert_eq!(wrap("at 118k IOPS ±2 %, or", 10, 18), ["at", "118k IOPS ±2 %, or"]);
     }
 
     #[test]

@@ -372,9 +372,12 @@ impl Story {
         self.fact_of("", name, value);
     }
 
-    /// A figure of one part (`reads`) of the answer.
+    /// A figure of one part (`reads`) of the answer. A name that ends in IOPS says the unit.
     pub(crate) fn fact_of(&mut self, of: &str, name: impl Into<String>, value: impl Into<String>) {
-        let (name, of, value) = (name.into(), of.to_owned(), value.into());
+        let (name, of, mut value) = (name.into(), of.to_owned(), value.into());
+        if name.ends_with("IOPS") {
+            value = value.replace(" IOPS", "");
+        }
         self.facts.push(Fact { name, of, value, tone: Tone::Strong });
     }
 

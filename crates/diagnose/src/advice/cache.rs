@@ -21,7 +21,7 @@
 use super::sizes::{Choice, by_size};
 use crate::words::{change, exceeds, plus_minus, rate, times};
 use record::{
-    Advice, CacheMode, Cell, DropCache, Estimate, OpKind, Workload, format_bytes, format_count,
+    Advice, CacheMode, Cell, DropCache, Estimate, OpKind, Workload, format_bytes, format_iops,
     format_rate,
 };
 
@@ -205,7 +205,7 @@ fn price_excluded(durable: &Cell, cached: &Cell) -> bool {
 fn write_reason(pair: &Pair) -> String {
     let iops = &pair.chosen().0.iops;
     let pattern = pair.device.workload.pattern.name();
-    format!("{} {pattern} {}/s", format_bytes(pair.bytes()), format_count(iops.value))
+    format!("{} {pattern} {}", format_bytes(pair.bytes()), format_iops(iops.value))
 }
 
 fn write_alternative(pair: &Pair) -> String {

@@ -50,7 +50,7 @@ fn recommendation(curve: &DepthCurve, quick: u32, busy: u32) -> String {
 fn because(curve: &DepthCurve, quick: &DepthPoint, busy: &DepthPoint) -> String {
     let at = |point: &DepthPoint| {
         let latency = format_nanos(point.latency_ns.value);
-        format!("{} deep: {} at {latency}", point.depth, rate(&point.iops))
+        format!("QD {}: {} at {latency}", point.depth, rate(&point.iops))
     };
     if quick.depth < busy.depth {
         return format!("{}; {}", at(quick), at(busy));

@@ -146,10 +146,10 @@ impl<'a> Seen<'a> {
         if let Some(knee) = curve.knee {
             let words = format!(
                 "beyond {knee} random {op}s of {} outstanding the rate grows less than {:.0} % per \
-                 doubling (largest: {}/s)",
+                 doubling (largest: {})",
                 format_bytes(curve.bs_bytes),
                 curve.knee_gain * 100.0,
-                record::format_count(curve.max_iops.value)
+                record::format_iops(curve.max_iops.value)
             );
             return Ok((knee, words));
         }

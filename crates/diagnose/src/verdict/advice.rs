@@ -23,7 +23,7 @@ use super::{Judged, interval_totals::IntervalTotals};
 use crate::words::percent;
 use record::{
     CauseCode, Effect, Estimate, Locality, Measured, Mix, OpKind, Prediction, Remedy, Strategy,
-    Verdict, format_bytes, format_count,
+    Verdict, format_bytes, format_count, format_iops,
 };
 
 /// Faster by this share is what the next better disk gives (Friedman: 20 to 30 %).
@@ -371,9 +371,9 @@ impl<'a> Asked<'a> {
          the program instead"
             .clone_into(&mut remedy.assumes);
         remedy.price = format!(
-            "a rate of {}/s instead of {}/s",
-            format_count(effect.iops_after.value),
-            format_count(self.iops)
+            "{} instead of {}",
+            format_iops(effect.iops_after.value),
+            format_iops(self.iops)
         );
         "a rate that falls below the predicted one, or response times that stay"
             .clone_into(&mut remedy.refuted_by);

@@ -90,7 +90,8 @@ fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
             limit.limit_per_s,
             limit.group
         );
-        let numbers = vec![evidence("limit", limit.limit_per_s as f64, "1/s")];
+        let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
+        let numbers = vec![evidence("limit", limit.limit_per_s as f64, unit)];
         return vec![cause(CauseCode::CgroupLimit, claim, numbers)];
     }
     if let Some(pinned) = pinned_rate(judgement) {
@@ -104,7 +105,7 @@ fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
 fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     let pin = judgement.pin?;
     let claim = format!("The {} stays at {}.", pin.what(), pin.text());
-    Some(cause(CauseCode::PinnedRate, claim, vec![evidence("pinned at", pin.per_s, "1/s")]))
+    Some(cause(CauseCode::PinnedRate, claim, vec![evidence("pinned at", pin.per_s, pin.unit())]))
 }
 
 /// Which operations are slower.

@@ -7,7 +7,7 @@
 //! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a stretch begins and ends within one.
 
 use super::interval_totals::IntervalTotals;
-use record::{format_count, format_rate};
+use record::{format_iops, format_rate};
 
 /// Fewest intervals.
 const INTERVALS_MIN: usize = 6;
@@ -35,9 +35,14 @@ impl ConstantRate {
         if self.bytes { "throughput" } else { "rate" }
     }
 
+    /// The unit of the rate in a document.
+    pub(crate) fn unit(&self) -> &'static str {
+        if self.bytes { "bytes/s" } else { "IOPS" }
+    }
+
     /// To what.
     pub(crate) fn text(&self) -> String {
-        if self.bytes { format_rate(self.per_s) } else { format!("{}/s", format_count(self.per_s)) }
+        if self.bytes { format_rate(self.per_s) } else { format_iops(self.per_s) }
     }
 }
 

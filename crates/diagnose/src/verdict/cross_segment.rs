@@ -104,7 +104,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
             pin.what(),
             pin.text()
         );
-        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, "1/s"));
+        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, pin.unit()));
         judgement.against(alternative(
             slow,
             "The device may be slower only where many requests wait.",

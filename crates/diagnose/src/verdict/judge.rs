@@ -18,8 +18,8 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict, format_count,
-    format_nanos,
+    Alternative, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict, format_iops,
+    format_nanos, format_rate,
 };
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
@@ -241,9 +241,13 @@ impl Segment<'_> {
             Verdict::Capped,
             confidence,
             format!(
-                "The control group {:?} may do {}/s ({}){done}.",
+                "The control group {:?} may do {} ({}){done}.",
                 limit.group,
-                format_count(limit.limit_per_s as f64),
+                if limit.limited.is_bytes() {
+                    format_rate(limit.limit_per_s as f64)
+                } else {
+                    format_iops(limit.limit_per_s as f64)
+                },
                 limit.limited.key()
             ),
         )

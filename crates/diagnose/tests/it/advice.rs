@@ -209,7 +209,7 @@ fn the_price_of_durable_writes_and_the_risk_of_the_others_are_stated() {
     assert_eq!(advice.subject, "write cache mode");
     let risk = "--cache device; a power failure may lose unflushed writes";
     assert_eq!(advice.recommendation, risk);
-    assert!(advice.next_best.contains("--cache none: -90 % (1.00 k/s"));
+    assert!(advice.next_best.contains("--cache none: -90 % (1.00k IOPS"));
     assert_eq!(advice.against_rule, None);
 }
 

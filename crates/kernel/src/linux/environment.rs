@@ -9,7 +9,7 @@
 use crate::linux::cgroup::limits;
 use crate::linux::roots::{Roots, names, text};
 use record::{
-    Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_count,
+    Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_iops,
     format_rate,
 };
 
@@ -61,7 +61,7 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     let (unit, rate) = if limit.limited.is_bytes() {
         ("bytes/s", format_rate(per_s))
     } else {
-        ("requests/s", format!("{} requests/s", format_count(per_s)))
+        ("IOPS", format_iops(per_s))
     };
     Finding::new(
         FindingCode::CgroupLimit,

@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(labels, ["0", "2", "0.2", "192", "20"]);
         let unit = |unit, value| Axis::from_zero("", Some(unit), [1.0].into_iter()).label(value);
         assert_eq!(unit(Unit::Nanos, 50_000.0), "50 µs");
-        assert_eq!(unit(Unit::PerSecond, 100_000.0), "100 k/s");
+        assert_eq!(unit(Unit::PerSecond, 100_000.0), "100k IOPS");
         assert_eq!(unit(Unit::Bytes, 65_536.0), "64 KiB");
         assert_eq!(unit(Unit::Share, 0.0001), "0.01 %");
         assert_eq!(unit(Unit::BytesPerSecond, 1.5e9), "1.5 GB/s");

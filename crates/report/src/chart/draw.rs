@@ -347,7 +347,7 @@ mod tests {
     fn axes_carry_their_titles_and_all_text_is_escaped() {
         for svg in [crate::page::escape_lines(&example().svg("")), example().svg_file()] {
             assert!(svg.contains(">size (KiB)<") && svg.contains(">rate<"), "{svg}");
-            assert!(svg.contains("a&#60;0, 64: 8.70/s (7.83/s to 9.57/s)"), "{svg}");
+            assert!(svg.contains("a&#60;0, 64: 8.70 IOPS (7.83 IOPS to 9.57 IOPS)"), "{svg}");
             assert!(svg.contains("half &#60;of&#62; it"), "{svg}");
             for hostile in ["a<0", "<script", "</script", "<b>", "\u{202e}"] {
                 assert!(!svg.contains(hostile), "{hostile}: {svg}");

@@ -126,7 +126,7 @@ impl<'a> Set<'a> {
             ("cache", |t| t.workload.cache.name().to_owned()),
             ("engine", |t| t.workload.engine.name().to_owned()),
             ("rate", |t| {
-                t.workload.rate_iops.map_or("closed".to_owned(), |rate| format!("{rate}/s"))
+                t.workload.rate_iops.map_or("closed".to_owned(), |rate| format!("{rate} IOPS"))
             }),
             ("offset", |t| format_bytes(t.workload.offset_bytes.0)),
         ];

@@ -93,9 +93,9 @@ fn arrival(workload: &Workload) -> Option<String> {
     let total = workload.rate_iops.unwrap_or_default();
     let rates = match workload.write_rate_iops {
         Some(writes) => format!(
-            "{} reads and {}",
-            number::count(total.saturating_sub(writes) as f64),
-            number::per_second(writes as f64).replace("/s", " writes/s")
+            "{} of reads and {} of writes",
+            number::per_second(total.saturating_sub(writes) as f64),
+            number::per_second(writes as f64)
         ),
         None => number::per_second(total as f64),
     };

@@ -119,7 +119,7 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
             rounds.iter().rev().take(5).rev().map(|rate| number::count(*rate)).collect();
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
         let text = format!(
-            "{} written, then {} rounds; the last {agree}: {}/s",
+            "{} written, then {} rounds; the last {agree}: {} IOPS",
             format_bytes(preconditioning.filled_bytes.0),
             rounds.len(),
             last.join(", ")

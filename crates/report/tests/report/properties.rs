@@ -365,7 +365,7 @@ fn a_depth_or_time_of_another_request_size_does_not_stand_beside_the_smallest() 
     }
     let text = report::terminal(&report::profile(&profile, &[]), &LOG);
     let headline: String = text.lines().take(9).map(|line| format!("{line}\n")).collect();
-    assert!(headline.contains("88.1 k/s ±3 %\n"), "{headline}");
+    assert!(headline.contains("88.1k IOPS ±3 %\n"), "{headline}");
     assert!(headline.contains("75.9 µs ±3 %\n"), "{headline}");
 }
 

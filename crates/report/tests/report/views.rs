@@ -105,6 +105,8 @@ fn stories() -> Vec<Story> {
 fn bare(text: &str) -> String {
     let text = text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
     let text = text.replace("&quot;", "\"").replace("&#39;", "'");
+    let text = text.replace("&#34;", "\"").replace("&#38;", "&");
+    let text = text.replace("&#60;", "<").replace("&#62;", ">");
     text.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 

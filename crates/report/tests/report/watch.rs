@@ -309,7 +309,7 @@ fn a_limit_of_a_control_group_and_a_recording_are_said_at_the_top() {
     }];
     let view = WatchView { recording: Some("12 s".to_owned()), paused: true, ..plain() };
     let text = screen(&data, &view, SMALL);
-    assert!(text.contains("control group /db\\x1b[31m is limited to 85.0 k/s of reads on vda"));
+    assert!(text.contains("control group /db\\x1b[31m is limited to 85.0k IOPS of reads on vda"));
     assert!(text.contains("RECORDING 12 s") && text.contains("PAUSED"), "{text}");
 }
 

@@ -3,7 +3,7 @@
 
 use super::{in_memory, percent, traffic};
 use record::{
-    Arrival, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_count,
+    Arrival, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_iops,
     format_nanos,
 };
 
@@ -29,14 +29,14 @@ pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
             FindingCode::HarnessLimit,
             Severity::Warning,
             format!(
-                "A job made {}/s; this program's own limit here is {}/s.",
-                format_count(per_job),
-                format_count(harness.ceiling_iops)
+                "A job made {}; the limit of this program on this machine is {}.",
+                format_iops(per_job),
+                format_iops(harness.ceiling_iops)
             ),
             "Use more --numjobs.",
         )
-        .with("rate per job", per_job, "1/s")
-        .with("ceiling", harness.ceiling_iops, "1/s")
+        .with("rate per job", per_job, "IOPS")
+        .with("ceiling", harness.ceiling_iops, "IOPS")
     })
 }
 

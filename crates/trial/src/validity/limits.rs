@@ -7,7 +7,7 @@
 use super::percent;
 use record::{
     CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, OpKind, Severity, Trial,
-    format_count, format_rate,
+    format_iops, format_rate,
 };
 
 /// Share of a limit from which on a rate is the limit's. A throttle lets small bursts through and
@@ -27,10 +27,10 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
     let (what, rate) = limited(trial, limit)?;
     let bytes = limit.limited.is_bytes();
     let text = |value: f64| {
-        if bytes { format_rate(value) } else { format!("{}/s", format_count(value)) }
+        if bytes { format_rate(value) } else { format_iops(value) }
     };
     let asked = text(limit.limit_per_s as f64);
-    let unit = if bytes { "bytes/s" } else { "/s" };
+    let unit = if bytes { "bytes/s" } else { "IOPS" };
     let place =
         format!("The control group {:?} limits {what} on {}", limit.group, limit.major_minor);
     let (severity, claim) = if share >= AT_LIMIT {

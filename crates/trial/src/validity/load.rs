@@ -3,7 +3,7 @@
 use super::{FEW_REQUESTS, percent};
 use record::{
     Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
-    format_count, format_nanos,
+    format_count, format_iops, format_nanos,
 };
 
 /// Share of the asked depth below which it was not held.
@@ -102,10 +102,10 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                 FindingCode::FellBehind,
                 Severity::Warning,
                 format!(
-                    "Requests arrived at {}/s and completed at {}/s: {} still waited at the end, \
-                     so latency times grow with the length of the run.",
-                    format_count(open.offered_iops),
-                    format_count(done),
+                    "Requests arrived at {} and completed at {}: {} still waited at the end, so \
+                     latency grows with the length of the run.",
+                    format_iops(open.offered_iops),
+                    format_iops(done),
                     format_count(waiting)
                 ),
                 "Offer less than the target can do (--rate-iops), or allow more at a time \
@@ -222,10 +222,10 @@ pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
             FindingCode::WarmUpCut,
             Severity::Info,
             format!(
-                "The first {} ran at {}/s, the rest at {}/s: they are not in the numbers.",
+                "The first {} ran at {}, the rest at {}: the numbers leave the start out.",
                 format_nanos(warm_up.duration_ns.0 as f64),
-                format_count(warm_up.iops),
-                format_count(rest)
+                format_iops(warm_up.iops),
+                format_iops(rest)
             ),
             "--keep-warm-up keeps the start in.",
         )

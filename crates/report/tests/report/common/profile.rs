@@ -250,15 +250,15 @@ fn advice() -> Vec<Advice> {
         advice(
             "read depth",
             "8 requests outstanding; 32 where only throughput counts",
-            "8 deep: 52.4 k/s ±1.3 % at 153 µs; 32 deep: 89.8 k/s ±1.3 % at 356 µs",
-            "4 deep: -36 % rate, -22 % response time; 64 deep: +14 %, +76 %",
+            "QD 8: 52.4k IOPS ±1.3 % at 153 µs; QD 32: 89.8k IOPS ±1.3 % at 356 µs",
+            "QD 4: -36 % rate, -22 % response time; QD 64: +14 %, +76 %",
             Some("rule of thumb: 2 to 4 deep; 4 deep gives 64 % of the rate at 8"),
         ),
         advice(
             "write depth",
             "8 requests outstanding; 32 where only throughput counts",
-            "8 deep: 52.7 k/s ±3.2 % at 152 µs; 32 deep: 77.6 k/s ±3.2 % at 412 µs",
-            "4 deep: -30 % rate, -29 % response time; 64 deep: +8.6 %, +84 %",
+            "QD 8: 52.7k IOPS ±3.2 % at 152 µs; QD 32: 77.6k IOPS ±3.2 % at 412 µs",
+            "QD 4: -30 % rate, -29 % response time; QD 64: +8.6 %, +84 %",
             None,
         ),
         advice(
@@ -278,7 +278,7 @@ fn advice() -> Vec<Advice> {
         advice(
             "read cache mode",
             "--cache all for 4 KiB requests, --cache device from 64 KiB",
-            "sequential, 1 deep: 4 KiB 1.69 GB/s ±2.7 %; 64 KiB 620 MB/s ±1.3 %",
+            "sequential, QD 1: 4 KiB 1.69 GB/s ±2.7 %; 64 KiB 620 MB/s ±1.3 %",
             "4 KiB --cache device: -96 % throughput, 6.4 times the CPU; 64 KiB --cache all: no \
              measurable difference, 1.2 times the CPU",
             None,
@@ -286,8 +286,8 @@ fn advice() -> Vec<Advice> {
         advice(
             "write cache mode",
             "--cache device; a power failure may lose unflushed writes",
-            "1 write at a time: 4 KiB random 13.2 k/s; 64 KiB sequential 6.41 k/s",
-            "--cache none: 4 KiB -92 % (1.10 k/s ±5.0 %); 64 KiB -88 % (769/s ±7.0 %)",
+            "1 write at a time: 4 KiB random 13.2k IOPS; 64 KiB sequential 6.41k IOPS",
+            "--cache none: 4 KiB -92 % (1.10k IOPS ±5.0 %); 64 KiB -88 % (769 IOPS ±7.0 %)",
             None,
         ),
     ]
