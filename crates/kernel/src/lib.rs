@@ -48,5 +48,7 @@ pub mod mounts {
 
 /// Small text files.
 pub mod read {
-    pub use crate::linux::roots::{base_name, link_name, names, number, text};
+    pub use crate::linux::roots::{
+        base_name, count_list, field, link_name, memory_field, names, number, text,
+    };
 }

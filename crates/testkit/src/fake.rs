@@ -9,6 +9,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+const WRITABLE: &str = "a temporary folder can be written";
+
 /// The fake machine; gone when dropped.
 #[derive(Debug)]
 pub struct Fake {
@@ -20,10 +22,9 @@ impl Fake {
     #[must_use]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        let directory = TempDir::new().expect("a temporary folder can be written");
+        let directory = TempDir::new().expect(WRITABLE);
         for part in ["sys/dev/block", "sys/class/block", "sys/block", "proc", "dev"] {
-            fs::create_dir_all(directory.path().join(part))
-                .expect("a temporary folder can be written");
+            fs::create_dir_all(directory.path().join(part)).expect(WRITABLE);
         }
         Self { directory }
     }
@@ -34,39 +35,38 @@ impl Fake {
         self.directory.path()
     }
 
-    fn write(path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().expect("a temporary folder can be written"))
-            .expect("a temporary folder can be written");
-        fs::write(path, text).expect("a temporary folder can be written");
+    fn write(path: &Path, content: &[u8]) {
+        fs::create_dir_all(path.parent().expect(WRITABLE)).expect(WRITABLE);
+        fs::write(path, content).expect(WRITABLE);
     }
 
     /// Writes a file under the fake /proc.
     pub fn proc(&self, path: &str, text: &str) {
-        Self::write(&self.path("proc").join(path), text);
+        Self::write(&self.path("proc").join(path), text.as_bytes());
     }
 
     /// Writes a file under the fake /sys.
     pub fn sys(&self, path: &str, text: &str) {
-        Self::write(&self.path("sys").join(path), text);
+        self.sys_bytes(path, text.as_bytes());
+    }
+
+    /// The same for a file that holds no text.
+    pub fn sys_bytes(&self, path: &str, content: &[u8]) {
+        Self::write(&self.path("sys").join(path), content);
     }
 
     /// Makes a symbolic link under the fake /sys to another path there.
     pub fn sys_link(&self, from: &str, to: &str) {
         let from = self.path("sys").join(from);
-        fs::create_dir_all(from.parent().expect("a temporary folder can be written"))
-            .expect("a temporary folder can be written");
+        fs::create_dir_all(from.parent().expect(WRITABLE)).expect(WRITABLE);
         let to = self.path("sys").join(to);
-        fs::create_dir_all(&to).expect("a temporary folder can be written");
-        symlink(to, from).expect("a temporary folder can be written");
+        fs::create_dir_all(&to).expect(WRITABLE);
+        symlink(to, from).expect(WRITABLE);
     }
 
     /// Makes a block device at a path under `devices`, with its links and a size in sectors.
     pub fn block(&self, path: &str, numbers: &str, sectors: u64) {
-        let name = Path::new(path)
-            .file_name()
-            .expect("a temporary folder can be written")
-            .to_str()
-            .expect("a temporary folder can be written");
+        let name = Path::new(path).file_name().expect(WRITABLE).to_str().expect(WRITABLE);
         let path = format!("devices/{path}");
         self.sys(&format!("{path}/dev"), numbers);
         self.sys(&format!("{path}/size"), &sectors.to_string());

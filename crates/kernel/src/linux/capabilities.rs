@@ -8,12 +8,12 @@
 use crate::linux::cgroup::{io_version, limits};
 use crate::linux::device::device_of_mount;
 use crate::linux::diskstats::{counted_devices, read_lines};
-use crate::linux::environment::{environment, field};
+use crate::linux::environment::environment;
 use crate::linux::filesystem::locate_filesystem;
 use crate::linux::perf::{PerfRefusal, paranoid_level, try_instructions};
 use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
-use crate::linux::roots::{Roots, number, text};
+use crate::linux::roots::{Roots, field, number, text};
 use crate::linux::soaker::{Soaker, SoakerError};
 use crate::linux::unsafe_calls::try_io_uring;
 use record::{Capability, CpuSplit, DeviceFacts, format_bytes};
@@ -345,20 +345,6 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_good_only_with_an_invariant_counter_in_use() {
-        let fake = Fake::new();
-        let current = "devices/system/clocksource/clocksource0/current_clocksource";
-        let good = |flags: &str, source: &str| {
-            fake.proc("cpuinfo", &format!("flags\t\t: {flags}\n"));
-            fake.sys(current, source);
-            clock(&Roots::below(fake.root())).available
-        };
-        assert!(good("fpu constant_tsc nonstop_tsc", "tsc\n"));
-        assert!(!good("fpu constant_tsc", "tsc\n"));
-        assert!(!good("fpu constant_tsc nonstop_tsc", "hpet\n"));
-    }
-
-    #[test]
     fn what_keeps_instructions_from_being_counted_is_named() {
         let fake = Fake::new();
         fake.proc("sys/kernel/perf_event_paranoid", "3\n");
@@ -367,38 +353,6 @@ mod tests {
         assert!(!none.available && none.detail.contains("virtual machines"), "{none:?}");
         let refused = perf_events(&Roots::below(fake.root()), Err(PerfRefusal::Paranoid(3)));
         assert!(refused.detail.contains("set it to 1 or less"), "{refused:?}");
-    }
-
-    #[test]
-    fn a_limit_in_force_is_named() {
-        let fake = Fake::new();
-        let disk = DeviceFacts { major_minor: "8:0".to_owned(), ..DeviceFacts::default() };
-        assert!(!control_groups(&Roots::below(fake.root()), Some(&disk)).available);
-        fake.proc("self/cgroup", "0::/g\n");
-        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
-        assert!(
-            control_groups(&Roots::below(fake.root()), Some(&disk)).detail.contains("no limit")
-        );
-        fake.sys("fs/cgroup/g/io.max", "8:0 riops=50\n");
-        assert!(
-            control_groups(&Roots::below(fake.root()), Some(&disk))
-                .detail
-                .contains("/g riops 50/s")
-        );
-    }
-
-    #[test]
-    fn counters_that_are_switched_off_are_not_available() {
-        let fake = Fake::new();
-        fake.proc("diskstats", "8 0 sda 1 0 8 0 5 0 4 0 0 9 0\n");
-        let disk = |iostats| DeviceFacts {
-            disk: "sda".to_owned(),
-            iostats: Some(iostats),
-            ..DeviceFacts::default()
-        };
-        assert!(device_counters(&Roots::below(fake.root()), Some(&disk(true))).available);
-        assert!(!device_counters(&Roots::below(fake.root()), Some(&disk(false))).available);
-        assert!(!device_counters(&Roots::below(fake.root()), None).available);
     }
 
     #[test]

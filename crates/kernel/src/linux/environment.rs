@@ -7,7 +7,7 @@
 //! Rejected: the CPUID leaf of the hypervisor, which no fake tree can stand for.
 
 use crate::linux::cgroup::limits;
-use crate::linux::roots::{Roots, names, text};
+use crate::linux::roots::{Roots, count_list, field, memory_field, names, text};
 use record::{
     Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_iops,
     format_rate,
@@ -76,42 +76,15 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     .with("limit", per_s, unit)
 }
 
-/// The value of the first line `key : value`.
-pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then(|| value.trim())
-    })
-}
-
 /// Processors that this process may run on; 0 where the kernel does not tell.
 fn allowed_cpus(roots: &Roots) -> u32 {
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
     count_list(field(&status, "Cpus_allowed_list").unwrap_or_default())
 }
 
-/// Entries of a kernel list such as `0-3,8`.
-fn count_list(list: &str) -> u32 {
-    cpu_ranges(list).iter().map(|(first, last)| last - first + 1).sum()
-}
-
-/// The ranges of a kernel list of processors, both ends included; parts that are none are left out.
-pub(crate) fn cpu_ranges(list: &str) -> Vec<(u32, u32)> {
-    list.split(',')
-        .filter_map(|range| {
-            let range = range.trim();
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-            (first <= last).then_some((first, last))
-        })
-        .collect()
-}
-
 fn memory(roots: &Roots) -> Bytes {
     let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
-    let kib = field(&meminfo, "MemTotal")
-        .and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok());
-    Bytes(kib.unwrap_or(0) * 1024)
+    Bytes(memory_field(&meminfo, "MemTotal").unwrap_or(0))
 }
 
 /// The frequency governor; where processors differ, all that occur.

@@ -250,19 +250,3 @@ fn pcie_link(path: &[PathBuf]) -> (Option<String>, Option<String>) {
     }
     (None, None)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernel_names_tell_the_driver_where_sysfs_has_none() {
-        let driver = |name: &str| driver_by_name(name);
-        assert_eq!(driver("loop12").as_deref(), Some("loop"));
-        assert_eq!(driver("ram0").as_deref(), Some("brd"));
-        assert_eq!(driver("vdb").as_deref(), Some("virtio_blk"));
-        assert_eq!(driver("xvda").as_deref(), Some("vbd"));
-        assert_eq!(driver("sda"), None);
-        assert_eq!(driver("rambler"), None);
-    }
-}

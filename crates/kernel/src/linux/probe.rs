@@ -15,10 +15,9 @@
 //! the `stat` file of a partition (partitions have no flushes and share the queue).
 
 use crate::linux::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
-use crate::linux::environment::{cpu_ranges, field};
 use crate::linux::perf::{PerfCounter, PerfRefusal};
 use crate::linux::processors;
-use crate::linux::roots::{Roots, names, text};
+use crate::linux::roots::{Roots, cpu_ticks, field, names, ranges, text};
 use crate::linux::soaker::SoakTap;
 use crate::linux::unsafe_calls::process_times_us;
 use engine::{CpuSample, DeviceSample, Probe, ProbeSample, Processors};
@@ -163,9 +162,9 @@ fn split(total: u64, user_us: u64, system_us: u64, last: (u64, u64)) -> (u64, u6
 /// is on for them (`nohz_full=`); elsewhere the timer tick samples it.
 pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
     let tracked = text(&roots.sys.join("devices/system/cpu/nohz_full")).unwrap_or_default();
-    let tracked = cpu_ranges(&tracked);
+    let tracked = ranges(&tracked);
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
-    let ours = cpu_ranges(field(&status, "Cpus_allowed_list").unwrap_or_default());
+    let ours = ranges(field(&status, "Cpus_allowed_list").unwrap_or_default());
     let is_tracked = |cpu: u32| tracked.iter().any(|(first, last)| (*first..=*last).contains(&cpu));
     let all = ours.iter().flat_map(|(first, last)| *first..=*last).all(is_tracked);
     if all && !ours.is_empty() { CpuSplit::Exact } else { CpuSplit::Sampled }
@@ -173,10 +172,8 @@ pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
 
 /// Steal time of all processors since boot; `None` where the kernel has no such column.
 pub(crate) fn steal_ns(roots: &Roots) -> Option<u64> {
-    let stat = text(&roots.proc.join("stat"))?;
-    // `cpu user nice system idle iowait irq softirq steal ...`, in clock ticks.
-    let ticks: u64 = stat.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
-    Some(ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+    let [.., steal] = cpu_ticks(roots)?;
+    Some(steal.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
 }
 
 /// Processor time of the kernel's io_uring workers, those that have ended included.
@@ -279,5 +276,16 @@ impl DeviceReader {
 }
 
 #[cfg(test)]
-#[path = "probe_tests.rs"]
-mod tests;
+mod tests {
+    use super::split;
+
+    #[test]
+    fn the_split_keeps_the_total_and_never_goes_back() {
+        assert_eq!(split(1_000, 30, 10, (0, 0)), (750, 250));
+        assert_eq!(split(1_000, 0, 0, (0, 0)), (1_000, 0));
+        // The ratio moved towards system: user stays, system takes the rest.
+        assert_eq!(split(1_100, 10, 30, (750, 250)), (750, 350));
+        // And the other way.
+        assert_eq!(split(1_100, 40, 0, (750, 250)), (850, 250));
+    }
+}

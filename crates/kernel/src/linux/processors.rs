@@ -9,8 +9,7 @@
 //! virtual machines, and nominal too).
 
 use crate::linux::cgroup::cpu_quota;
-use crate::linux::environment::{cpu_ranges, field};
-use crate::linux::roots::{Roots, names, text};
+use crate::linux::roots::{Roots, field, names, ranges, text};
 use record::CpuClock;
 use std::collections::BTreeSet;
 
@@ -28,7 +27,7 @@ pub(crate) fn online(roots: &Roots) -> BTreeSet<u32> {
 }
 
 fn numbers(list: &str) -> BTreeSet<u32> {
-    cpu_ranges(list).into_iter().flat_map(|(first, last)| first..=last).collect()
+    ranges(list).into_iter().flat_map(|(first, last)| first..=last).collect()
 }
 
 /// How many processors' worth of time this process may use, 0 where that is not known.
@@ -105,74 +104,27 @@ mod tests {
     use super::*;
     use testkit::Fake;
 
-    fn machine(cpus: &str) -> Fake {
-        let fake = Fake::new();
-        fake.proc("self/status", &format!("Cpus_allowed_list:\t{cpus}\n"));
-        fake.sys("devices/system/cpu/online", &format!("{cpus}\n"));
-        fake
-    }
-
-    #[test]
-    fn a_quota_counts_as_that_many_processors() {
-        let fake = machine("0-3");
-        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
-        fake.proc("self/cgroup", "0::/a/b\n");
-        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
-        fake.sys("fs/cgroup/a/b/cpu.max", "max 100000\n");
-        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
-        fake.sys("fs/cgroup/a/cpu.max", "150000 100000\n");
-        assert_eq!(usable(&Roots::below(fake.root())), 1.5);
-        fake.sys("fs/cgroup/a/b/cpu.max", "50000 100000\n");
-        assert_eq!(usable(&Roots::below(fake.root())), 0.5);
-        assert!(
-            doubts(&Roots::below(fake.root()), &allowed(&Roots::below(fake.root())))[0]
-                .contains("0.50 processors")
-        );
-    }
-
-    #[test]
-    fn version_1_quotas_count_too_and_minus_one_is_none() {
-        let fake = machine("0-3");
-        fake.proc("self/cgroup", "3:cpu,cpuacct:/g\n");
-        fake.proc(
-            "self/mountinfo",
-            "30 1 0:29 / /sys/fs/cgroup/cpu rw - cgroup c rw,cpu,cpuacct\n",
-        );
-        fake.sys("fs/cgroup/cpu/g/cpu.cfs_period_us", "100000\n");
-        fake.sys("fs/cgroup/cpu/g/cpu.cfs_quota_us", "-1\n");
-        assert_eq!(usable(&Roots::below(fake.root())), 4.0);
-        fake.sys("fs/cgroup/cpu/g/cpu.cfs_quota_us", "200000\n");
-        assert_eq!(usable(&Roots::below(fake.root())), 2.0);
-    }
-
-    #[test]
-    fn the_clock_in_use_comes_before_the_nominal_one_and_says_where_from() {
-        let fake = machine("0-1");
-        assert_eq!(clock(&Roots::below(fake.root())), None);
-        fake.proc("cpuinfo", "processor\t: 0\ncpu MHz\t\t: 2400.125\n");
-        let nominal = clock(&Roots::below(fake.root())).unwrap();
-        assert_eq!((nominal.hz, nominal.source.as_str()), (2_400_125_000.0, "cpuinfo"));
-        fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1200000\n");
-        fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3100000\n");
-        let in_use = clock(&Roots::below(fake.root())).unwrap();
-        assert_eq!((in_use.hz, in_use.source.as_str()), (3.1e9, "cpufreq"));
-    }
-
     #[test]
     fn each_cause_of_doubt_is_named_and_a_plain_machine_has_none() {
-        let fake = machine("0-1");
+        let fake = Fake::new();
+        let roots = Roots::below(fake.root());
+        fake.proc("self/status", "Cpus_allowed_list:\t0-1\n");
+        fake.sys("devices/system/cpu/online", "0-1\n");
         let both = BTreeSet::from([0, 1]);
-        assert_eq!(doubts(&Roots::below(fake.root()), &both), Vec::<String>::new());
+        assert_eq!(doubts(&roots, &both), Vec::<String>::new());
         fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
         fake.sys("devices/system/cpu/intel_pstate/no_turbo", "1\n");
         fake.sys("devices/system/cpu/smt/active", "0\n");
-        assert_eq!(doubts(&Roots::below(fake.root()), &both), Vec::<String>::new());
+        assert_eq!(doubts(&roots, &both), Vec::<String>::new());
         fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil\n");
         fake.sys("devices/system/cpu/intel_pstate/no_turbo", "0\n");
         fake.sys("devices/system/cpu/smt/active", "1\n");
         fake.sys("devices/system/cpu/isolated", "1\n");
-        let all = doubts(&Roots::below(fake.root()), &BTreeSet::from([0])).join("; ");
-        for part in ["schedutil", "boost", "SMT", "not seen (1)", "isolated"] {
+        fake.proc("self/cgroup", "0::/a\n");
+        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
+        fake.sys("fs/cgroup/a/cpu.max", "50000 100000\n");
+        let all = doubts(&roots, &BTreeSet::from([0])).join("; ");
+        for part in ["schedutil", "boost", "SMT", "not seen (1)", "isolated", "0.50 processors"] {
             assert!(all.contains(part), "{part}: {all}");
         }
     }

@@ -58,6 +58,50 @@ pub fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
+/// The value of the first line `key : value`, as in /proc/meminfo, cpuinfo and status.
+pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim())
+    })
+}
+
+/// A line `key: N kB` of /proc/meminfo, in bytes.
+pub fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
+    let kib: u64 = field(meminfo, key)?.strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The ranges of a kernel list such as `0-3,8`, both ends included; other parts are left out.
+pub(crate) fn ranges(list: &str) -> Vec<(u32, u32)> {
+    list.split(',')
+        .filter_map(|range| {
+            let range = range.trim();
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+            (first <= last).then_some((first, last))
+        })
+        .collect()
+}
+
+/// How many numbers a kernel list such as `0-3,8` holds.
+pub fn count_list(list: &str) -> u32 {
+    ranges(list).iter().map(|(first, last)| last - first + 1).sum()
+}
+
+/// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and
+/// steal. The columns behind them (guests) are in the first two already.
+pub(crate) fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
+    let stat = text(&roots.proc.join("stat"))?;
+    let mut words = stat.lines().next()?.split_ascii_whitespace();
+    (words.next()? == "cpu").then_some(())?;
+    let mut ticks = [0; 8];
+    for tick in &mut ticks {
+        *tick = words.next()?.parse().ok()?;
+    }
+    Some(ticks)
+}
+
 /// The names in a directory, sorted; empty where there is none. The order in which sysfs lists
 /// entries is not defined, and facts must not change from run to run.
 pub fn names(directory: &Path) -> Vec<String> {
@@ -78,17 +122,4 @@ pub fn base_name(path: &Path) -> String {
 /// The last component of what a symlink points to.
 pub fn link_name(link: &Path) -> Option<String> {
     fs::read_link(link).ok().map(|target| base_name(&target)).filter(|name| !name.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn printed_paths_are_found_under_the_given_roots() {
-        let roots = Roots { proc: "/f/p".into(), sys: "/f/s".into(), dev: "/f/d".into() };
-        assert_eq!(roots.locate(Path::new("/sys/fs/cgroup")), Path::new("/f/s/fs/cgroup"));
-        assert_eq!(roots.locate(Path::new("/dev")), Path::new("/f/d"));
-        assert_eq!(roots.locate(Path::new("/devices")), Path::new("/devices"));
-    }
 }

@@ -19,7 +19,7 @@
 //! on most kernels, and blind to steal); it is read beside, for comparison.
 
 use crate::linux::processors::{allowed, doubts, online};
-use crate::linux::roots::{Roots, text};
+use crate::linux::roots::{Roots, cpu_ticks};
 use crate::linux::unsafe_calls::set_idle_policy;
 use record::{KernelAccounting, Nanos};
 use rustix::io::Errno;
@@ -404,18 +404,9 @@ fn monotonic() -> Nanos {
 
 /// Idle, interrupt, steal and all ticks of all processors since boot.
 fn kernel_ticks(roots: &Roots) -> Option<[u64; 4]> {
-    let stat = text(&roots.proc.join("stat"))?;
-    // `cpu user nice system idle iowait irq softirq steal ...`: guests are in user and nice.
-    let columns: Vec<u64> = stat
-        .lines()
-        .next()?
-        .split_ascii_whitespace()
-        .skip(1)
-        .map_while(|column| column.parse().ok())
-        .take(8)
-        .collect();
-    let [_, _, _, idle, iowait, irq, softirq, steal] = *columns.as_slice() else { return None };
-    Some([idle + iowait, irq + softirq, steal, columns.iter().sum()])
+    let ticks = cpu_ticks(roots)?;
+    let [_, _, _, idle, iowait, irq, softirq, steal] = ticks;
+    Some([idle + iowait, irq + softirq, steal, ticks.iter().sum()])
 }
 
 /// Held by tests that start soakers, which are threads of the whole process.

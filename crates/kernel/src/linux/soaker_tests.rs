@@ -2,6 +2,7 @@
 //! well it measures is shown by `cargo xtask burner`, which needs a quiet machine.
 
 use super::*;
+use crate::linux::roots::text;
 use crate::linux::soaker::SOAKERS;
 use testkit::Fake;
 
@@ -76,7 +77,7 @@ fn soaker_threads() -> Vec<(String, String, String)> {
             // The policy is the 41st field, the 39th after the name.
             let policy = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(38)?.to_owned();
             let status = text(&tasks.join(task).join("status"))?;
-            let cpus = crate::linux::environment::field(&status, "Cpus_allowed_list")?.to_owned();
+            let cpus = crate::linux::roots::field(&status, "Cpus_allowed_list")?.to_owned();
             name.starts_with("soaker-").then_some((name, policy, cpus))
         })
         .collect()

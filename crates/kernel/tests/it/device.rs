@@ -275,3 +275,20 @@ fn a_scheduler_list_gives_the_one_in_brackets() {
         assert_eq!(facts.scheduler.as_deref(), Some(chosen));
     }
 }
+
+#[test]
+fn kernel_names_tell_the_driver_where_sysfs_has_none() {
+    for (name, driver) in [
+        ("loop12", Some("loop")),
+        ("ram0", Some("brd")),
+        ("vdb", Some("virtio_blk")),
+        ("xvda", Some("vbd")),
+        ("sda", None),
+        ("rambler", None),
+    ] {
+        let fake = Fake::new();
+        fake.block(&format!("x/{name}"), "8:0", 100);
+        let facts = device_of(&Roots::below(fake.root()), 8, 0).unwrap();
+        assert_eq!(facts.driver.as_deref(), driver, "{name}");
+    }
+}

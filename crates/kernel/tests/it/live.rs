@@ -2,8 +2,9 @@
 //! devices.
 
 use kernel::Roots;
-use kernel::live::{Sampler, Selection};
+use kernel::live::{Sampler, Selection, mount_points, wake_ups};
 use record::{FindingCode, Interval};
+use rustix::thread::current_timer_slack;
 use std::fmt::Write;
 use testkit::Fake;
 
@@ -190,12 +191,22 @@ fn a_volume_says_of_what_it_is_built_also_when_a_disk_is_added_to_it() {
 }
 
 #[test]
-fn old_kernels_are_doubted_for_their_busy_time() {
+fn only_kernels_that_count_or_sample_busy_time_wrongly_are_doubted() {
     let fake = machine(&line("8 0", "sda", 100, 50));
-    fake.proc("sys/kernel/osrelease", "5.15.0-91-generic\n");
-    let sampler = sampler(&fake, all());
-    assert!(sampler.devices()[0].busy_doubt.as_ref().unwrap().contains("Linux 5.15"));
-    assert_eq!(codes(&sampler), [FindingCode::BusyDoubtful]);
+    for (releases, doubt) in [
+        (&["4.16.18", "6.10.0-rc1", "6.18.44-fc-v445", "7.0.1", "2.6.32", "unknown", "\n"][..], ""),
+        (&["4.17.0", "4.19.325-generic", "4.20"], "allocated"),
+        (&["5.0.0", "5.15.0-91-generic", "6.1.0-18-amd64", "6.9.12"], "timer tick"),
+    ] {
+        for release in releases {
+            fake.proc("sys/kernel/osrelease", release);
+            let sampler = sampler(&fake, all());
+            let found = sampler.devices()[0].busy_doubt.clone().unwrap_or_default();
+            assert_eq!(found.is_empty(), doubt.is_empty(), "{release}: {found}");
+            assert!(found.contains(doubt), "{release}: {found}");
+            assert_eq!(codes(&sampler).is_empty(), doubt.is_empty(), "{release}");
+        }
+    }
 }
 
 #[test]
@@ -246,4 +257,91 @@ fn any_garbage_in_the_file_is_survived() {
         sampler.context();
         assert!(sampler.findings().len() <= 3);
     }
+}
+
+#[test]
+fn sleeps_of_all_lengths_are_measured_once_and_the_slack_is_as_before() {
+    let before = current_timer_slack().ok();
+    let found = wake_ups();
+    let slept: Vec<u64> = found.iter().map(|one| one.slept_ns / 1_000).collect();
+    assert_eq!(slept, [100, 200, 400, 800, 1_600]);
+    assert!(found.iter().all(|one| one.late_ns > 0), "{found:?}");
+    assert_eq!(wake_ups(), found);
+    assert_eq!(current_timer_slack().ok(), before);
+}
+
+/// md0 on dm-0 on sda1, a partition of sda.
+fn stack() -> Fake {
+    let lines: String = [("8 0", "sda"), ("8 1", "sda1"), ("253 0", "dm-0"), ("9 0", "md0")]
+        .map(|(numbers, name)| line(numbers, name, 0, 0))
+        .concat();
+    let fake = machine(&lines);
+    fake.block("pci/block/sda", "8:0", 1000);
+    fake.block("pci/block/sda/sda1", "8:1", 900);
+    fake.sys("devices/pci/block/sda/sda1/partition", "1");
+    fake.block("virtual/block/dm-0", "253:0", 800);
+    fake.sys_link("devices/virtual/block/dm-0/slaves/sda1", "devices/pci/block/sda/sda1");
+    fake.block("virtual/block/md0", "9:0", 800);
+    fake.sys_link("devices/virtual/block/md0/slaves/dm-0", "devices/virtual/block/dm-0");
+    fake
+}
+
+#[test]
+fn each_layer_names_what_it_repeats() {
+    let fake = stack();
+    let devices = sampler(&fake, Selection { partitions: true, ..all() }).devices();
+    let [disk, part, volume, array] = &devices[..] else { panic!("{devices:?}") };
+    assert_eq!((disk.built_of.len(), &disk.partition_of, &disk.busy_doubt), (0, &None, &None));
+    assert_eq!(disk.facts.as_ref().unwrap().disk, "sda");
+    assert_eq!(part.partition_of.as_deref(), Some("sda"));
+    assert_eq!(volume.built_of, ["sda1"]);
+    assert_eq!(array.built_of, ["dm-0"]);
+    assert!(array.busy_doubt.as_ref().unwrap().contains("timer ticks"));
+    assert_eq!(array.facts.as_ref().unwrap().leaves, ["sda"]);
+}
+
+#[test]
+fn a_name_that_now_belongs_to_other_numbers_has_no_facts_of_the_old_device() {
+    let fake = stack();
+    fake.proc("diskstats", &line("8 1", "sdb", 0, 0));
+    assert_eq!(sampler(&fake, all()).devices()[0].facts, None);
+}
+
+#[test]
+fn without_sysfs_only_the_old_short_lines_are_known_as_partitions() {
+    let fake = machine("3 1 hda1 1 8 1 8\n9 127 md127 0 0 0 0 0 0 0 0 0 0 0\n");
+    let devices = sampler(&fake, Selection { partitions: true, ..all() }).devices();
+    assert_eq!(devices[0].partition_of.as_deref(), Some("hda"));
+    assert_eq!(devices[1].partition_of, None);
+}
+
+#[test]
+fn a_file_system_is_found_from_every_device_below_it_and_read_only_ones_are_not() {
+    let fake = stack();
+    fake.proc(
+        "self/mountinfo",
+        "30 1 9:0 / /srv/data rw - ext4 /dev/md0 rw\n31 1 9:0 /x /srv rw - ext4 /dev/md0 rw\n\
+         32 1 8:0 / /snap ro - squashfs /dev/sda ro\n33 1 0:5 / / rw - tmpfs tmpfs rw\n",
+    );
+    let points = mount_points(&Roots::below(fake.root()));
+    let of = |name: &str| points.get(name).map(|path| path.display().to_string());
+    assert_eq!(of("md0").as_deref(), Some("/srv"));
+    assert_eq!(of("sda").as_deref(), Some("/srv"));
+    assert_eq!(of("sdb"), None);
+}
+
+#[test]
+fn a_named_volume_comes_with_what_it_is_built_of() {
+    let fake = stack();
+    let meant = |name: &str| -> Vec<String> {
+        let selection = Selection { named: vec![name.to_owned()], ..Selection::default() };
+        let sampler = Sampler::new(Roots::below(fake.root()), selection);
+        sampler.map_or(Vec::new(), |sampler| {
+            sampler.devices().iter().map(|device| device.name.clone()).collect()
+        })
+    };
+    assert_eq!(meant("md0"), ["sda1", "dm-0", "md0"], "in the order of the kernel");
+    assert_eq!(meant("/dev/sda"), ["sda"]);
+    assert_eq!(meant("sdz"), [""; 0]);
+    assert_eq!(meant("/no/such/path"), [""; 0]);
 }

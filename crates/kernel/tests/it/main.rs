@@ -2,10 +2,16 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod capabilities;
 mod cgroup;
 mod changed_settings;
 mod conditions;
 mod descriptors;
 mod device;
+mod diskstats;
+mod filesystem;
 mod live;
 mod mounts;
+mod probe;
+mod processors;
+mod roots;

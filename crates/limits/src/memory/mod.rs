@@ -22,7 +22,6 @@ pub use caches::{available_memory, caches, device_read_bytes, huge_pages};
 pub use loops::{buffer, copy, read, write};
 pub use runner::{MemoryError, Settings, measure};
 
-pub(crate) use caches::text;
 pub(crate) use runner::shuffled;
 
 use record::{Bytes, MemoryTest, ProcessorCache, format_bytes};

@@ -366,18 +366,6 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_measurement_says_so() {
-        let settings = Settings { threads: 1, visit: Duration::from_millis(1), rounds: 2, seed: 1 };
-        let stop = AtomicBool::new(true);
-        // No caches and no memory are told below this folder: the buffers are the smallest.
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().to_owned();
-        let roots = Roots { proc: root.clone(), sys: root.clone(), dev: root };
-        let outcome = measure(&roots, &settings, &stop, &mut |_, _| ());
-        assert!(matches!(outcome, Err(MemoryError::Interrupted)));
-    }
-
-    #[test]
     fn an_order_holds_every_number_once() {
         let mut order = shuffled(50, &mut Rng::new(9));
         assert_ne!(order, (0..50).collect::<Vec<_>>());

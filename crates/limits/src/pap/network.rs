@@ -5,8 +5,8 @@
 //! the peak is not known. Only IPv4 routes are read: the table of the other protocol lists no
 //! gateway interfaces by prefix in one place that all kernels have.
 
-use crate::memory::text;
 use kernel::Roots;
+use kernel::read::text;
 use record::{Advertised, FilesystemFacts, Measured};
 use std::net::Ipv4Addr;
 
@@ -76,64 +76,4 @@ fn interface(routes: &str, server: Ipv4Addr) -> Option<String> {
         (address & mask == destination).then(|| (mask.count_ones(), (*fields[0]).to_owned()))
     });
     matching.max_by_key(|(bits, _)| *bits).map(|(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::Bytes;
-
-    const ROUTES: &str = "\
-Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
-eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0
-eth1\t0000A8C0\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
-";
-
-    fn mount(kind: &str, source: &str, options: &str) -> FilesystemFacts {
-        FilesystemFacts {
-            kind: kind.to_owned(),
-            mount_point: "/mnt".to_owned(),
-            options: options.to_owned(),
-            source: source.to_owned(),
-            size_bytes: Bytes(0),
-            free_bytes: Bytes(0),
-            block_bytes: Bytes(0),
-            in_memory: false,
-            compresses: false,
-            direct_alignment_bytes: None,
-        }
-    }
-
-    #[test]
-    fn the_narrowest_route_leads_to_the_server() {
-        let at = |text: &str| interface(ROUTES, text.parse().unwrap());
-        assert_eq!(at("192.168.7.9").as_deref(), Some("eth1"));
-        assert_eq!(at("8.8.8.8").as_deref(), Some("eth0"));
-        assert_eq!(interface("", Ipv4Addr::LOCALHOST), None);
-    }
-
-    #[test]
-    fn the_interface_tells_the_peak_and_its_silence_is_a_reason() {
-        let folder = tempfile::tempdir().unwrap();
-        let roots = Roots {
-            proc: folder.path().join("proc"),
-            sys: folder.path().join("sys"),
-            ..Roots::default()
-        };
-        std::fs::create_dir_all(roots.proc.join("net")).unwrap();
-        std::fs::write(roots.proc.join("net/route"), ROUTES).unwrap();
-        let nfs = mount("nfs4", "srv:/data", "rw,addr=192.168.7.9,vers=4.2");
-        assert!(network_peak(&roots, &nfs).reason().unwrap().contains("eth1"));
-        std::fs::create_dir_all(roots.sys.join("class/net/eth1")).unwrap();
-        std::fs::write(roots.sys.join("class/net/eth1/speed"), "1000\n").unwrap();
-        assert_eq!(network_peak(&roots, &nfs).value().unwrap().bytes_per_s, 125e6);
-        let unnamed = mount("nfs", "srv:/data", "rw");
-        assert!(network_peak(&roots, &unnamed).reason().unwrap().contains("server"));
-    }
-
-    #[test]
-    fn remote_file_systems_are_told_from_local_ones() {
-        assert!(is_network(&mount("nfs4", "a:/b", "")) && is_network(&mount("cifs", "//a/b", "")));
-        assert!(!is_network(&mount("ext4", "/dev/sda1", "")));
-    }
 }

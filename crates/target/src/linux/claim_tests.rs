@@ -1,7 +1,6 @@
 //! Tests of what is told to the user; who may write is tested through the program.
 
 use super::*;
-use record::DeviceFacts;
 
 fn node() -> Node {
     Node { name: "sdb".to_owned(), directory: "/x/sdb".into(), numbers: (8, 16) }
@@ -31,26 +30,4 @@ fn a_name_with_spaces_is_told_as_a_shell_takes_it() {
     assert_eq!(shell_word("naa.5000c500a1b2"), "naa.5000c500a1b2");
     assert_eq!(shell_word("t10.ATA  ACME 1"), "'t10.ATA  ACME 1'");
     assert_eq!(shell_word("a'b"), r"'a'\''b'");
-}
-
-#[test]
-fn what_was_destroyed_is_told_of_block_devices_only() {
-    let target = |kind| Target {
-        path: "/dev/sdb".to_owned(),
-        kind,
-        size_bytes: Bytes(1 << 30),
-        device: Some(DeviceFacts {
-            name: "sdb".to_owned(),
-            serial: Some("S1".to_owned()),
-            ..DeviceFacts::default()
-        }),
-        filesystem: None,
-        extents: None,
-    };
-    let found = destruction(&target(TargetKind::BlockDevice), Bytes(4096), Bytes(1 << 20)).unwrap();
-    assert_eq!((found.code, found.severity), (FindingCode::DataDestroyed, Severity::Info));
-    for words in ["/dev/sdb (sdb, serial number S1)", "1 MiB from byte 4096"] {
-        assert!(found.claim.contains(words), "{}", found.claim);
-    }
-    assert_eq!(destruction(&target(TargetKind::File), Bytes(0), Bytes(1)), None);
 }

@@ -142,3 +142,31 @@ pub fn drop_clean_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result
     let outcome = rustix::fs::fadvise(&file, offset.0, NonZeroU64::new(length.0), Advice::DontNeed);
     outcome.map_err(|cause| TargetError::system("drop the cached pages of", &name(), cause))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    #[test]
+    fn the_way_without_tmpfile_leaves_no_name_either() {
+        let directory = TempDir::new().unwrap();
+        let file = create_unlinked(directory.path()).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+        assert_eq!(rustix::fs::fstat(&file).unwrap().st_nlink, 0);
+        assert_eq!(rustix::io::pwrite(&file, b"abc", 0), Ok(3));
+    }
+
+    #[test]
+    fn the_flags_of_a_cache_mode_are_those_of_the_design_and_are_missed_when_absent() {
+        assert_eq!(cache_flags(CacheMode::All), OFlags::empty());
+        assert_eq!(cache_flags(CacheMode::Fs), DSYNC);
+        assert_eq!(cache_flags(CacheMode::Device), OFlags::DIRECT);
+        assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | DSYNC);
+        let both = OFlags::DIRECT | DSYNC;
+        assert_eq!(missing_flags(both, OFlags::RDWR), "O_DIRECT and O_DSYNC");
+        assert_eq!(missing_flags(both, OFlags::DIRECT), "O_DSYNC");
+        assert_eq!(missing_flags(OFlags::DIRECT, both), "");
+    }
+}

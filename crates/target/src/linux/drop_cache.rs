@@ -20,7 +20,7 @@
 use crate::error::TargetError;
 use crate::linux::descriptor::{create_nameless, drop_clean_pages};
 use crate::linux::unsafe_calls::{cached_pages, mapped_pages, unwritten_pages};
-use kernel::read::text;
+use kernel::read::{memory_field, text};
 use kernel::{KernelError, Roots};
 use record::{Bytes, CacheDropped, DropCache};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -172,11 +172,7 @@ fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
 /// Memory that files can be cached in, as the kernel counts it: free, and caching them already.
 fn caching_bytes(roots: &Roots) -> u64 {
     let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
-    let field = |name: &str| -> u64 {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name));
-        let number = line.and_then(|rest| rest.trim_start_matches(':').split_whitespace().next());
-        number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) << 10
-    };
+    let field = |name| memory_field(&meminfo, name).unwrap_or(0);
     field("MemFree") + field("Active(file)") + field("Inactive(file)")
 }
 
@@ -260,5 +256,35 @@ fn read_stretch(
 }
 
 #[cfg(test)]
-#[path = "drop_cache_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use testkit::Fake;
+
+    #[test]
+    fn both_counts_of_cached_pages_agree() {
+        let page = rustix::param::page_size() as u64;
+        let directory = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        let file = tempfile::NamedTempFile::new_in(directory).unwrap();
+        std::fs::write(file.path(), vec![7; 64 * page as usize]).unwrap();
+        let both = || {
+            let by_call = resident_bytes(file.as_file(), Bytes(0), Bytes(64 * page));
+            (by_call.map(|bytes| bytes.0 / page), count_mapped(file.as_file(), 0, 64 * page))
+        };
+        assert_eq!(both(), (Some(64), Some(64)));
+        file.as_file().sync_all().unwrap();
+        drop_clean_pages(file.as_file(), Bytes(0), Bytes(64 * page)).unwrap();
+        let (by_call, by_map) = both();
+        assert_eq!(by_call, by_map);
+        let one = resident_bytes(file.as_file(), Bytes(page), Bytes(page)).unwrap();
+        assert!(one.0 <= page);
+    }
+
+    #[test]
+    fn the_memory_that_caches_files_is_what_is_free_and_what_caches_them() {
+        let fake = Fake::new();
+        let meminfo = "MemTotal: 900 kB\nMemFree:  100 kB\nActive:  70 kB\n\
+                       Active(file): 20 kB\nInactive(file): 3 kB\n";
+        fake.proc("meminfo", meminfo);
+        assert_eq!(caching_bytes(&Roots::below(fake.root())), 123 << 10);
+    }
+}

@@ -248,5 +248,55 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
 }
 
 #[cfg(test)]
-#[path = "open_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    const BLOCK: Bytes = Bytes(4096);
+
+    #[test]
+    fn a_file_system_in_memory_or_with_compression_is_a_finding() {
+        let target = |in_memory: bool, compresses: bool| Target {
+            path: "x".to_owned(),
+            kind: TargetKind::Directory,
+            size_bytes: BLOCK,
+            device: None,
+            filesystem: Some(FilesystemFacts {
+                kind: "somefs".to_owned(),
+                mount_point: "/".to_owned(),
+                options: String::new(),
+                source: String::new(),
+                size_bytes: BLOCK,
+                free_bytes: BLOCK,
+                block_bytes: BLOCK,
+                in_memory,
+                compresses,
+                direct_alignment_bytes: None,
+            }),
+            extents: None,
+        };
+        let codes = |in_memory, compresses| -> Vec<FindingCode> {
+            target_findings(&target(in_memory, compresses)).iter().map(|found| found.code).collect()
+        };
+        assert_eq!(codes(false, false), []);
+        assert_eq!(codes(true, false), [FindingCode::NoDevice]);
+        assert_eq!(codes(false, true), [FindingCode::CompressedFilesystem]);
+    }
+
+    #[test]
+    fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
+        let target = |rotational: Option<bool>, rotational_trusted: bool| Target {
+            path: "x".to_owned(),
+            kind: TargetKind::BlockDevice,
+            size_bytes: BLOCK,
+            device: Some(DeviceFacts { rotational, rotational_trusted, ..DeviceFacts::default() }),
+            filesystem: None,
+            extents: None,
+        };
+        let codes = |rotational, trusted| -> Vec<FindingCode> {
+            target_findings(&target(rotational, trusted)).iter().map(|found| found.code).collect()
+        };
+        assert_eq!(codes(Some(true), false), [FindingCode::RotationalUntrusted]);
+        assert_eq!(codes(Some(true), true), []);
+        assert_eq!(codes(None, false), []);
+    }
+}

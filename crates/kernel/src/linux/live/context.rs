@@ -10,13 +10,10 @@
 
 use super::groups::Groups;
 use super::step::Span;
-use crate::linux::environment::field;
-use crate::linux::roots::{Roots, text};
+use crate::linux::roots::{Roots, cpu_ticks, memory_field, text};
 use record::Context;
 
-/// Columns of the line `cpu` of /proc/stat that are counted: user, nice, system, idle, iowait, irq,
-/// softirq, steal. Those behind them (guests) are in the first two already.
-const STAT_COLUMNS: usize = 8;
+/// Columns of [`cpu_ticks`].
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 const STEAL: usize = 7;
@@ -25,7 +22,7 @@ const STEAL: usize = 7;
 struct Sums {
     some_us: Option<u64>,
     full_us: Option<u64>,
-    ticks: Option<[u64; STAT_COLUMNS]>,
+    ticks: Option<[u64; 8]>,
 }
 
 #[derive(Debug, Default)]
@@ -52,10 +49,10 @@ impl ContextReader {
             io_full_share: stalled(before.full_us, now.full_us),
             steal_share: ticks.as_ref().map(|ticks| ticks.share(&[STEAL])),
             idle_share: ticks.as_ref().map(|ticks| ticks.share(&[IDLE, IOWAIT])),
-            memory_available_bytes: bytes(&meminfo, "MemAvailable"),
-            memory_cached_bytes: bytes(&meminfo, "Cached"),
-            dirty_bytes: bytes(&meminfo, "Dirty"),
-            writeback_bytes: bytes(&meminfo, "Writeback"),
+            memory_available_bytes: memory_field(&meminfo, "MemAvailable"),
+            memory_cached_bytes: memory_field(&meminfo, "Cached"),
+            dirty_bytes: memory_field(&meminfo, "Dirty"),
+            writeback_bytes: memory_field(&meminfo, "Writeback"),
             cgroup_limits: self.groups.limits(roots, span),
         }
     }
@@ -63,13 +60,13 @@ impl ContextReader {
 
 /// Processor time between two looks, in clock ticks.
 struct Ticks {
-    steps: [f64; STAT_COLUMNS],
+    steps: [f64; 8],
     total: f64,
 }
 
 impl Ticks {
-    fn of(before: [u64; STAT_COLUMNS], now: [u64; STAT_COLUMNS]) -> Option<Self> {
-        let mut steps = [0.0; STAT_COLUMNS];
+    fn of(before: [u64; 8], now: [u64; 8]) -> Option<Self> {
+        let mut steps = [0.0; 8];
         for (step, (before, now)) in steps.iter_mut().zip(before.iter().zip(&now)) {
             // Idle time of a processor that was switched off can go back.
             *step = now.saturating_sub(*before) as f64;
@@ -90,24 +87,7 @@ fn sums(roots: &Roots) -> Sums {
         let line = pressure.lines().find(|line| line.split(' ').next() == Some(kind))?;
         line.rsplit_once("total=")?.1.trim().parse().ok()
     };
-    Sums { some_us: total("some"), full_us: total("full"), ticks: ticks(roots) }
-}
-
-fn ticks(roots: &Roots) -> Option<[u64; STAT_COLUMNS]> {
-    let stat = text(&roots.proc.join("stat"))?;
-    let mut words = stat.lines().next()?.split_ascii_whitespace();
-    (words.next()? == "cpu").then_some(())?;
-    let mut ticks = [0; STAT_COLUMNS];
-    for tick in &mut ticks {
-        *tick = words.next()?.parse().ok()?;
-    }
-    Some(ticks)
-}
-
-/// A line of /proc/meminfo, in bytes.
-fn bytes(meminfo: &str, key: &str) -> Option<u64> {
-    let kib: u64 = field(meminfo, key)?.strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
+    Sums { some_us: total("some"), full_us: total("full"), ticks: cpu_ticks(roots) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Maps of media whose truth is known: flat and noisy ones, and the published ones.
 
-use super::*;
+use limits::zones::{Analysis, Plan, Planned, Settings, Visit, analyse, positions};
+use record::{Bytes, EngineName, Estimate, Extents, Measured, Target, TargetKind};
+use workload::Rng;
 
 fn settings() -> Settings {
     Settings {
@@ -136,6 +138,18 @@ fn too_few_visits_are_no_map() {
 
 #[test]
 fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
+    let plan = Plan::new(&settings()).unwrap();
+    let rate = Estimate::symmetric(1e8, 0.0, 3);
+    let analysis = Analysis {
+        positions: vec![(1, rate)],
+        mean: rate,
+        bands: Vec::new(),
+        p_value: 1.0,
+        inner_loss: Measured::not("one position"),
+    };
+    let offset = plan.offset(1).0;
+    let on_device =
+        |target: &Target| positions(&analysis, &plan, target)[0].device_offset_bytes.map(|at| at.0);
     let mut target = Target {
         path: "f".to_owned(),
         kind: TargetKind::File,
@@ -144,7 +158,7 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
         filesystem: None,
         extents: None,
     };
-    assert_eq!(on_device(&target, Bytes(5)), None);
+    assert_eq!(on_device(&target), None);
     target.extents = Some(Extents {
         count: 1,
         first_physical_bytes: Bytes(100),
@@ -154,7 +168,7 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
         compressed_bytes: Bytes(0),
         map_hash: String::new(),
     });
-    assert_eq!(on_device(&target, Bytes(5)), Some(Bytes(105)));
+    assert_eq!(on_device(&target), Some(offset + 100));
     target.kind = TargetKind::BlockDevice;
-    assert_eq!(on_device(&target, Bytes(5)), Some(Bytes(5)));
+    assert_eq!(on_device(&target), Some(offset));
 }

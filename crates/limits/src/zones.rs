@@ -301,6 +301,3 @@ fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,9 +1,13 @@
 //! Each way to drop cached pages, on a real file whose pages are in the cache.
 
-use super::*;
+use kernel::Roots;
+use record::{Bytes, CacheDropped, DropCache};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use target::{Area, drop_cache, drop_clean_pages, resident_bytes, unwritten_bytes};
 
 const AREA: u64 = 8 << 20;
 
@@ -47,35 +51,14 @@ fn nothing_is_done_where_nothing_is_asked() {
 }
 
 #[test]
-fn both_counts_of_cached_pages_agree() {
-    let Some((file, _)) = cached_file() else { return };
-    let page = rustix::param::page_size() as u64;
-    let by_map = count_mapped(file.as_file(), 0, AREA);
-    assert_eq!(by_map, Some(AREA / page));
-    assert_eq!(resident_bytes(file.as_file(), Bytes(page), Bytes(page)), Some(Bytes(page)));
-    drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
-    assert_eq!(count_mapped(file.as_file(), 0, AREA), Some(0));
-}
-
-#[test]
 fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
     let directory = tempfile::tempdir().unwrap();
     // No such file in this /proc: the same end as a /proc that is read only.
     let roots = Roots { proc: directory.path().to_owned(), ..Roots::default() };
-    let error = drop_caches(&roots).unwrap_err();
+    let error = drop_cache(&roots, DropCache::DropCaches, &[], &[], &|| false).unwrap_err();
     assert_eq!(error.exit_code(), 4);
     let text = error.to_string();
     assert!(text.contains("takes root") && text.contains("--drop-cache dontneed"), "{text}");
-}
-
-#[test]
-fn the_memory_that_caches_files_is_what_is_free_and_what_caches_them() {
-    let directory = tempfile::tempdir().unwrap();
-    let meminfo = "MemTotal: 900 kB\nMemFree:  100 kB\nActive:  70 kB\nActive(file): 20 kB\n\
-                   Inactive(file): 3 kB\n";
-    std::fs::write(directory.path().join("meminfo"), meminfo).unwrap();
-    let roots = Roots { proc: directory.path().to_owned(), ..Roots::default() };
-    assert_eq!(caching_bytes(&roots), 123 << 10);
 }
 
 #[test]
@@ -98,7 +81,7 @@ fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
 #[test]
 fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
     let place = PathBuf::from("/dev/shm");
-    let Ok(file) = create_nameless(&place) else { return };
+    let Ok(file) = tempfile::tempfile_in(&place) else { return };
     let areas = [Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(1) }];
     let error = drop_cache(&Roots::default(), DropCache::ScratchRead, &areas, &[place], &|| false);
     let text = error.unwrap_err().to_string();

@@ -1,7 +1,16 @@
 //! Tests of the probe, on fake machines and on this process.
 
-use super::*;
+use engine::{CpuSample, DeviceSample, Probe};
+use kernel::{RealProbe, Roots};
+use record::{CpuSplit, DeviceFacts};
+use rustix::param::clock_ticks_per_second;
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 use testkit::Fake;
+
+fn cpu(probe: &mut RealProbe) -> CpuSample {
+    probe.sample().cpu.unwrap()
+}
 
 fn disk(name: &str, leaves: &[&str]) -> DeviceFacts {
     DeviceFacts {
@@ -15,7 +24,7 @@ fn disk(name: &str, leaves: &[&str]) -> DeviceFacts {
 fn device_counters_are_read_in_bytes_and_nanoseconds() {
     let fake = Fake::new();
     fake.proc("diskstats", "8 1 sda1 9 9 9 9 9 9 9 9 9 9 9\n8 0 sda 10 1 80 5 20 2 160 7 0 4 12\n");
-    let mut probe = RealProbe::new(Roots::below(fake.root()).clone(), &[disk("sda", &[])]);
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[disk("sda", &[])]);
     let sample = probe.sample().device.unwrap();
     assert_eq!(
         sample,
@@ -34,7 +43,7 @@ fn device_counters_are_read_in_bytes_and_nanoseconds() {
 #[test]
 fn times_go_on_past_a_wrap_of_32_bits_and_do_not_jump_on_a_small_step_back() {
     let fake = Fake::new();
-    let mut probe = RealProbe::new(Roots::below(fake.root()).clone(), &[disk("sda", &[])]);
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[disk("sda", &[])]);
     let mut read = |busy: u64, weighted: u64| {
         fake.proc("diskstats", &format!("8 0 sda 1 0 8 0 1 0 8 0 0 {busy} {weighted}\n"));
         let sample = probe.sample().device.unwrap();
@@ -49,8 +58,7 @@ fn times_go_on_past_a_wrap_of_32_bits_and_do_not_jump_on_a_small_step_back() {
 #[test]
 fn leaves_are_summed_and_busy_grows_with_the_busiest() {
     let fake = Fake::new();
-    let mut probe =
-        RealProbe::new(Roots::below(fake.root()).clone(), &[disk("sda", &["sda", "sdb"])]);
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[disk("sda", &["sda", "sdb"])]);
     let mut read = |a: &str, b: &str| {
         fake.proc("diskstats", &format!("8 0 sda {a}\n8 16 sdb {b}\n"));
         probe.sample().device.unwrap()
@@ -69,7 +77,7 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
     let line = |ios: u64| format!("8 0 sda {ios} 0 800 0 1 0 8 0 0 5 5\n");
     let fresh = || {
         fake.proc("diskstats", &line(100));
-        let mut probe = RealProbe::new(Roots::below(fake.root()).clone(), &[disk("sda", &[])]);
+        let mut probe = RealProbe::new(Roots::below(fake.root()), &[disk("sda", &[])]);
         assert!(probe.sample().device.is_some());
         probe
     };
@@ -89,18 +97,18 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
 #[test]
 fn a_target_without_counters_says_why() {
     let fake = Fake::new();
-    let mut none = RealProbe::new(Roots::below(fake.root()).clone(), &[]);
+    let mut none = RealProbe::new(Roots::below(fake.root()), &[]);
     assert_eq!(none.sample().device, None);
     assert!(none.no_device_reason().contains("no block device"));
     let off = DeviceFacts { iostats: Some(false), ..disk("sda", &[]) };
-    let off = RealProbe::new(Roots::below(fake.root()).clone(), &[off]);
+    let off = RealProbe::new(Roots::below(fake.root()), &[off]);
     assert!(off.no_device_reason().contains("iostats"));
 }
 
 #[test]
 fn only_io_uring_workers_are_counted_and_the_time_of_ended_ones_stays() {
     let fake = Fake::new();
-    let mut workers = Workers::default();
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[]);
     let thread = |id: &str, name: &str, ns: u64| {
         fake.proc(&format!("self/task/{id}/comm"), &format!("{name}\n"));
         fake.proc(&format!("self/task/{id}/schedstat"), &format!("{ns} 5 6\n"));
@@ -108,14 +116,14 @@ fn only_io_uring_workers_are_counted_and_the_time_of_ended_ones_stays() {
     thread("10", "halfpower", 1_000);
     thread("11", "iou-wrk-10", 200);
     thread("12", "iou-sqp-10", 30);
-    assert_eq!(workers.sample(&Roots::below(fake.root())), 230);
+    assert_eq!(cpu(&mut probe).workers_ns, 230);
     std::fs::remove_dir_all(Roots::below(fake.root()).proc.join("self/task/11")).unwrap();
     thread("12", "iou-sqp-10", 40);
-    assert_eq!(workers.sample(&Roots::below(fake.root())), 240);
+    assert_eq!(cpu(&mut probe).workers_ns, 240);
     // The number is used again by a new worker, which has just begun.
     thread("12", "iou-wrk-10", 5);
-    assert_eq!(workers.sample(&Roots::below(fake.root())), 245);
-    assert_eq!(workers.sample(&Roots::below(fake.root())), 245);
+    assert_eq!(cpu(&mut probe).workers_ns, 245);
+    assert_eq!(cpu(&mut probe).workers_ns, 245);
 }
 
 #[test]
@@ -124,51 +132,41 @@ fn a_kernel_without_schedstat_gives_worker_time_in_ticks() {
     fake.proc("self/task/9/comm", "iou-wrk-9");
     fake.proc("self/task/9/stat", "9 (iou wrk) 9) S 1 1 1 0 0 0 1 1 1 1 3 4 0 0\n");
     let ticks = 7 * 1_000_000_000 / clock_ticks_per_second();
-    assert_eq!(Workers::default().sample(&Roots::below(fake.root())), ticks);
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[]);
+    assert_eq!(cpu(&mut probe).workers_ns, ticks);
 }
 
 #[test]
 fn steal_is_the_eighth_time_of_the_first_line_and_missing_on_old_kernels() {
     let fake = Fake::new();
+    let mut probe = RealProbe::new(Roots::below(fake.root()), &[]);
     fake.proc("stat", "cpu  1 2 3 4 5 6 7 50 0 0\ncpu0 1 1 1 1 1 1 1 1\n");
-    assert_eq!(
-        steal_ns(&Roots::below(fake.root())),
-        Some(50 * 1_000_000_000 / clock_ticks_per_second())
-    );
+    assert_eq!(cpu(&mut probe).steal_ns, Some(50 * 1_000_000_000 / clock_ticks_per_second()));
     fake.proc("stat", "cpu  1 2 3 4 5 6 7\n");
-    assert_eq!(steal_ns(&Roots::below(fake.root())), None);
-}
-
-#[test]
-fn the_split_keeps_the_total_and_never_goes_back() {
-    assert_eq!(split(1_000, 30, 10, (0, 0)), (750, 250));
-    assert_eq!(split(1_000, 0, 0, (0, 0)), (1_000, 0));
-    // The ratio moved towards system: user stays, system takes the rest.
-    assert_eq!(split(1_100, 10, 30, (750, 250)), (750, 350));
-    // And the other way.
-    assert_eq!(split(1_100, 40, 0, (750, 250)), (850, 250));
+    assert_eq!(cpu(&mut probe).steal_ns, None);
 }
 
 #[test]
 fn the_split_is_exact_only_where_every_allowed_processor_is_tracked() {
     let fake = Fake::new();
     fake.proc("self/status", "Cpus_allowed_list:\t1-3\n");
-    assert_eq!(cpu_split(&Roots::below(fake.root())), CpuSplit::Sampled);
+    let probe = RealProbe::new(Roots::below(fake.root()), &[]);
+    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "(null)\n");
-    assert_eq!(cpu_split(&Roots::below(fake.root())), CpuSplit::Sampled);
+    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "1-2\n");
-    assert_eq!(cpu_split(&Roots::below(fake.root())), CpuSplit::Sampled);
+    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "1-2,3\n");
-    assert_eq!(cpu_split(&Roots::below(fake.root())), CpuSplit::Exact);
+    assert_eq!(probe.cpu_split(), CpuSplit::Exact);
 }
 
 #[test]
 fn work_of_this_process_shows_in_its_own_time() {
     let mut probe = RealProbe::new(Roots::default(), &[]);
     let before = probe.sample();
-    let spent = || nanos(clock_gettime(ClockId::ThreadCPUTime));
+    let spent = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
     let start = spent();
-    while spent() - start < 20_000_000 {
+    while spent() - start < Duration::from_millis(20) {
         std::hint::spin_loop();
     }
     let after = probe.sample();

@@ -1,11 +1,12 @@
-//! Tests of opening targets, on temporary files of this machine.
+//! Opening targets, on temporary files of this machine.
 
-use super::*;
-use crate::linux::descriptor::{DSYNC, cache_flags, create_unlinked, missing_flags, reopen};
-use record::CacheMode;
+use kernel::Roots;
+use record::{Bytes, CacheMode, DeviceFacts, FindingCode, TargetKind};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use target::{Access, TargetError, TargetHandle, direct_alignment, open_target, reopen};
 use tempfile::TempDir;
 
 const BLOCK: Bytes = Bytes(4096);
@@ -135,27 +136,6 @@ fn a_directory_gives_a_file_without_a_name_in_it() {
 }
 
 #[test]
-fn the_way_without_tmpfile_leaves_no_name_either() {
-    let directory = TempDir::new().unwrap();
-    let file = create_unlinked(directory.path()).unwrap();
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    assert_eq!(rustix::fs::fstat(&file).unwrap().st_nlink, 0);
-    assert_eq!(rustix::io::pwrite(&file, b"abc", 0), Ok(3));
-}
-
-#[test]
-fn the_flags_of_a_cache_mode_are_those_of_the_design_and_are_missed_when_absent() {
-    assert_eq!(cache_flags(CacheMode::All), OFlags::empty());
-    assert_eq!(cache_flags(CacheMode::Fs), DSYNC);
-    assert_eq!(cache_flags(CacheMode::Device), OFlags::DIRECT);
-    assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | DSYNC);
-    let both = OFlags::DIRECT | DSYNC;
-    assert_eq!(missing_flags(both, OFlags::RDWR), "O_DIRECT and O_DSYNC");
-    assert_eq!(missing_flags(both, OFlags::DIRECT), "O_DSYNC");
-    assert_eq!(missing_flags(OFlags::DIRECT, both), "");
-}
-
-#[test]
 fn a_descriptor_carries_the_flags_of_its_cache_mode() {
     let directory = TempDir::new().unwrap();
     let handle = open(directory.path(), &Access::ReadOnly).unwrap();
@@ -170,55 +150,8 @@ fn a_descriptor_carries_the_flags_of_its_cache_mode() {
         };
         let flags = rustix::fs::fcntl_getfl(&file).unwrap();
         assert_eq!(flags.contains(OFlags::DIRECT), cache.direct(), "{}", cache.name());
-        assert_eq!(flags.contains(DSYNC), cache.synchronous(), "{}", cache.name());
+        assert_eq!(flags.contains(OFlags::DSYNC), cache.synchronous(), "{}", cache.name());
     }
-}
-
-#[test]
-fn a_file_system_in_memory_or_with_compression_is_a_finding() {
-    let target = |in_memory: bool, compresses: bool| Target {
-        path: "x".to_owned(),
-        kind: TargetKind::Directory,
-        size_bytes: BLOCK,
-        device: None,
-        filesystem: Some(FilesystemFacts {
-            kind: "somefs".to_owned(),
-            mount_point: "/".to_owned(),
-            options: String::new(),
-            source: String::new(),
-            size_bytes: BLOCK,
-            free_bytes: BLOCK,
-            block_bytes: BLOCK,
-            in_memory,
-            compresses,
-            direct_alignment_bytes: None,
-        }),
-        extents: None,
-    };
-    let codes = |in_memory, compresses| -> Vec<FindingCode> {
-        target_findings(&target(in_memory, compresses)).iter().map(|found| found.code).collect()
-    };
-    assert_eq!(codes(false, false), []);
-    assert_eq!(codes(true, false), [FindingCode::NoDevice]);
-    assert_eq!(codes(false, true), [FindingCode::CompressedFilesystem]);
-}
-
-#[test]
-fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
-    let target = |rotational: Option<bool>, rotational_trusted: bool| Target {
-        path: "x".to_owned(),
-        kind: TargetKind::BlockDevice,
-        size_bytes: BLOCK,
-        device: Some(DeviceFacts { rotational, rotational_trusted, ..DeviceFacts::default() }),
-        filesystem: None,
-        extents: None,
-    };
-    let codes = |rotational, trusted| -> Vec<FindingCode> {
-        target_findings(&target(rotational, trusted)).iter().map(|found| found.code).collect()
-    };
-    assert_eq!(codes(Some(true), false), [FindingCode::RotationalUntrusted]);
-    assert_eq!(codes(Some(true), true), []);
-    assert_eq!(codes(None, false), []);
 }
 
 #[test]

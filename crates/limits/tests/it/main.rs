@@ -1,0 +1,17 @@
+//! The crate through its public names.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bus;
+mod caches;
+mod components;
+mod cost;
+mod line_rate;
+mod memory;
+mod memory_modules;
+mod network;
+mod path;
+mod pcie;
+mod plan;
+mod stated;
+mod zones;

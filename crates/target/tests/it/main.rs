@@ -1,0 +1,9 @@
+//! The crate through its public names, on files and devices of this machine.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod claim;
+mod devices;
+mod drop_cache;
+mod open;
+mod rounding;
+mod testfile;
