@@ -76,7 +76,11 @@ fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
     let size = 5 * CHUNK_BYTES + 1234;
     let mut seen = Vec::new();
     let mut progress = |done: u64, total: u64| seen.push((done, total));
-    write_test_file(&mut handle, Bytes(size), 3, &mut progress, &|| false).unwrap();
+    let outcome = write_test_file(&mut handle, Bytes(size), 3, &mut progress, &|| false);
+    if let Err(error @ TargetError::Refused { .. }) = &outcome {
+        return testkit::skip("whole test file", &error.to_string());
+    }
+    outcome.unwrap();
     assert_eq!(seen.first(), Some(&(0, size)));
     assert_eq!(seen.last(), Some(&(size, size)));
     assert!(seen.is_sorted());
