@@ -34,7 +34,7 @@ pub(crate) struct WatchArgs {
     /// By what the screen sorts the devices.
     #[arg(long, default_value = SortBy::default().name(), value_parser = sort_parser())]
     pub(crate) sort: SortBy,
-    /// Hold the devices against this profile [default: the one that fits each best].
+    /// Compare the devices with this profile [default: the one that fits each best].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// One interval, a line per device, no screen.
@@ -67,7 +67,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     }
 }
 
-/// The profiles that devices can be held against, in order of time, and whether the user chose one.
+/// The profiles that devices can be compared with, in order of time, and whether the user chose one.
 fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<FittedProfile>, bool)> {
     let path = arguments.keeping.file()?;
     if arguments.profile.is_none() && !path.exists() {

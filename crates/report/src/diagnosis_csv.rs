@@ -1,4 +1,4 @@
-//! Both splits of the response time over time, as CSV: a row per device and interval.
+//! Both splits of the latency over time, as CSV: a row per device and interval.
 //!
 //! Friedman's columns are those of his figures 9 and 10: utilization, service time and queue time. The
 //! calibrated ones stand beside them, then what other tools would print. The columns are always the

@@ -320,7 +320,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     points.chunks(together).map(chunk).collect()
 }
 
-/// Response time of each interval against its rate: what load does to a device.
+/// Latency of each interval against its rate: what load does to a device.
 fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<Chart> {
     let of_device = |device: &&str| {
         let own = observation.intervals.iter().filter(|interval| interval.device == *device);

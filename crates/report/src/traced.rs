@@ -1,6 +1,6 @@
 //! What the block-layer tracer saw of single requests, over all of an observation.
 //!
-//! The counters give means; the tracer tells the two parts of a response time apart (in the queue,
+//! The counters give means; the tracer tells the two parts of a latency apart (in the queue,
 //! in the device) with their distributions. Two percentiles of each stand for them: the usual request
 //! and the one in a hundred that somebody complains about. The document has the histograms.
 

@@ -1,4 +1,4 @@
-//! Rate and response time over the course of a run.
+//! Rate and latency over the course of a run.
 //!
 //! A run has a thousand slices, a drawing has room for a quarter of them: neighbours are taken
 //! together, and the band shows the least and the largest of them, so that a stall of one slice is
@@ -74,7 +74,7 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     })
 }
 
-/// The mean response time over time.
+/// The mean latency over time.
 pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let series: Vec<Series> = named
         .iter()
@@ -101,11 +101,11 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let points = || series.iter().flat_map(|series| &series.points);
     let ends = points().flat_map(|point| [point.low, point.high]).flatten().collect::<Vec<f64>>();
     Some(Chart {
-        title: "Response time over time".to_owned(),
+        title: "Latency over time".to_owned(),
         finding: crate::story::capital(&finding),
         errors: BANDS.to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
-        y: Axis::decades("mean response time", Some(Unit::Nanos), ends.into_iter()),
+        y: Axis::decades("mean latency", Some(Unit::Nanos), ends.into_iter()),
         rules: Vec::new(),
         series,
     })

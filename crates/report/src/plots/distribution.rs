@@ -1,4 +1,4 @@
-//! The distribution of response times: the share of requests that took longer.
+//! The distribution of latency: the share of requests that took longer.
 //!
 //! Both axes are logarithmic, so that the median, the 99th and the 99.99th percentile have the same
 //! room, and a second hump shows as a shelf. Less than ten requests beyond a time say nothing, and
@@ -75,7 +75,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
         number::time(median)
     );
     Some(Chart {
-        title: "Distribution of response times".to_owned(),
+        title: "Distribution of latency".to_owned(),
         finding,
         errors:
             "Bands: 95 %, as if requests were independent of each other; too narrow where they \
@@ -83,7 +83,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
                 .to_owned(),
         // The fastest few in a thousand would take decades of the axis.
         x: Axis::decades(
-            "response time",
+            "latency",
             Some(Unit::Nanos),
             all().filter(|point| point.y <= FASTEST).map(|point| point.x),
         ),

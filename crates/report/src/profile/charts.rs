@@ -1,7 +1,7 @@
 //! The plots of a profile, in the papers' own forms.
 //!
 //! Throughput and processor cost against request size (Riedel, van Ingen, Gray 1997; Chung, Gray,
-//! Worthington, Horst 2000), I/O rate against depth, response time against rate with what an open
+//! Worthington, Horst 2000), I/O rate against depth, latency against rate with what an open
 //! load would see, the straight lines of Friedman, the distributions, and how visits moved during
 //! the check. Every value carries its interval. A sentence is computed from the same values that
 //! are drawn; where there is nothing to say it says so.
@@ -83,7 +83,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
         title: "I/O rate against depth".to_owned(),
         finding,
         errors: OVER_VISITS.to_owned(),
-        x: Axis::at_values("depth (requests outstanding)", None, true, &depths(curves)),
+        x: Axis::at_values("queue depth", None, true, &depths(curves)),
         y: Axis::from_zero("random I/O rate", Some(Unit::PerSecond), highs),
         rules: rules.collect(),
         series,
@@ -137,11 +137,11 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
     }
     let points = || series.iter().flat_map(|series| &series.points);
     let chart = Chart {
-        title: "Response time against rate".to_owned(),
+        title: "Latency against rate".to_owned(),
         finding: sentence(&said),
         errors: format!("{OVER_VISITS} Of expectations: that of the model. M/M/1 has none."),
         x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), points().map(|point| point.x)),
-        y: Axis::decades("mean response time", Some(Unit::Nanos), points().map(|point| point.y)),
+        y: Axis::decades("mean latency", Some(Unit::Nanos), points().map(|point| point.y)),
         rules,
         series,
     };
@@ -293,7 +293,7 @@ fn is_of(cell: &Cell, curve: &SizeCurve, bytes: u64) -> bool {
         && workload.max_bs().0 == bytes
 }
 
-/// Response times at depth 1 against size, with the fitted lines.
+/// Latency at depth 1 against size, with the fitted lines.
 fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let mut series = Vec::new();
     for fit in &profile.service_time_fits {
@@ -338,11 +338,11 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let highs = points().flat_map(|point| [Some(point.y), point.high]).flatten();
     let sizes: Vec<f64> = points().map(|point| point.x).collect();
     Some(Chart {
-        title: "Response time of one request against its size".to_owned(),
+        title: "Latency of one request against its size".to_owned(),
         finding,
         errors: format!("{OVER_VISITS} Bands: of the fitted line, its two parts taken apart."),
         x: Axis::over("request size", Some(Unit::Bytes), sizes.into_iter().chain([0.0])),
-        y: Axis::from_zero("mean response time at depth 1", Some(Unit::Nanos), highs),
+        y: Axis::from_zero("mean latency at depth 1", Some(Unit::Nanos), highs),
         rules: Vec::new(),
         series,
     })

@@ -213,7 +213,7 @@ fn fastest(profile: &Profile, op: OpKind) -> Option<&Measurement> {
     same.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))
 }
 
-/// Response time of a random request of the smallest size with nothing else going on.
+/// Latency of a random request of the smallest size with nothing else going on.
 fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let size = smallest_random(profile);
     let from_curve = depth_curve(profile, op)

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Request sizes of the abbreviated matrix, in bytes.
 const MATRIX_SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
-/// From this response time (in nanoseconds) on the table is in milliseconds.
+/// From this latency (in nanoseconds) on the table is in milliseconds.
 const MILLISECONDS_FROM: f64 = 1e7;
 /// A gain with depth beyond which the device is called parallel: one server gains nothing.
 const PARALLEL_FROM: f64 = 1.5;

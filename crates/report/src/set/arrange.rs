@@ -20,7 +20,7 @@ const PLOTS: usize = 6;
 pub(super) enum Meaning {
     /// Bytes of a request.
     Size,
-    /// Requests outstanding.
+    /// Queue depth.
     Depth,
     /// Arrivals per second.
     Rate,

@@ -25,7 +25,7 @@ const DISTRIBUTIONS: usize = 6;
 enum Measure {
     Throughput,
     Rate,
-    Response,
+    Latency,
     CostPerRequest,
     CostPerMib,
 }
@@ -35,7 +35,7 @@ impl Measure {
         match self {
             Self::Throughput => "throughput",
             Self::Rate => "I/O rate",
-            Self::Response => "mean response time",
+            Self::Latency => "mean latency",
             Self::CostPerRequest => "processor time per request",
             Self::CostPerMib => "processor time per MiB",
         }
@@ -45,7 +45,7 @@ impl Measure {
         match self {
             Self::Throughput => Unit::BytesPerSecond,
             Self::Rate => Unit::PerSecond,
-            Self::Response | Self::CostPerRequest | Self::CostPerMib => Unit::Nanos,
+            Self::Latency | Self::CostPerRequest | Self::CostPerMib => Unit::Nanos,
         }
     }
 
@@ -58,7 +58,7 @@ impl Measure {
         match self {
             Self::Throughput => Some(cell.bytes_per_s),
             Self::Rate => Some(cell.iops),
-            Self::Response => Some(cell.latency_ns),
+            Self::Latency => Some(cell.latency_ns),
             Self::CostPerRequest => cell.cpu_us_per_io.map(|cost| cost.scaled(1e3)),
             Self::CostPerMib => {
                 let per_request = cell.bytes_per_s.value / cell.iops.value;
@@ -78,7 +78,7 @@ impl Measure {
             Self::Throughput | Self::Rate | Self::CostPerRequest => {
                 Axis::from_zero(self.title(), Some(self.unit()), points)
             }
-            Self::Response | Self::CostPerMib => {
+            Self::Latency | Self::CostPerMib => {
                 Axis::decades(self.title(), Some(self.unit()), points)
             }
         }
@@ -110,7 +110,7 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
     }
     if abscissae.is_empty() && set.cells.len() > 1 {
         for measure in
-            [Measure::Throughput, Measure::Rate, Measure::Response, Measure::CostPerRequest]
+            [Measure::Throughput, Measure::Rate, Measure::Latency, Measure::CostPerRequest]
         {
             charts.extend(rows(set, measure));
         }
@@ -131,10 +131,10 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
 fn measures(meaning: Meaning) -> &'static [Measure] {
     match meaning {
         Meaning::Size => &[Measure::Throughput, Measure::CostPerMib, Measure::CostPerRequest],
-        Meaning::Depth => &[Measure::Rate, Measure::Response],
-        Meaning::Rate => &[Measure::Response],
+        Meaning::Depth => &[Measure::Rate, Measure::Latency],
+        Meaning::Rate => &[Measure::Latency],
         Meaning::Targets | Meaning::Place => &[Measure::Throughput],
-        Meaning::Plain => &[Measure::Throughput, Measure::Response],
+        Meaning::Plain => &[Measure::Throughput, Measure::Latency],
     }
 }
 
@@ -142,7 +142,7 @@ fn x_axis(set: &Set<'_>, abscissa: &Abscissa, values: &[f64]) -> Axis {
     let name = &set.axes[abscissa.axis];
     match abscissa.meaning {
         Meaning::Size => Axis::at_values("request size", Some(Unit::Bytes), true, values),
-        Meaning::Depth => Axis::at_values("depth (requests outstanding)", None, true, values),
+        Meaning::Depth => Axis::at_values("queue depth", None, true, values),
         Meaning::Rate => {
             Axis::from_zero("arrivals per second", Some(Unit::PerSecond), values.iter().copied())
         }
@@ -202,7 +202,7 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
             Measure::CostPerRequest | Measure::CostPerMib => {
                 format!("{} Charged to this program: a lower bound.", set.errors)
             }
-            Measure::Throughput | Measure::Rate | Measure::Response => set.errors.clone(),
+            Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
         },
         y: measure.axis(ends.collect::<Vec<f64>>().into_iter()),
         x,
@@ -355,7 +355,7 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
     })
 }
 
-/// Response time over read rate and write rate, in steps of two.
+/// Latency over read rate and write rate, in steps of two.
 fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
     let of = |name: &str| abscissae.iter().find(|abscissa| set.axes[abscissa.axis] == name);
     let (reads, writes) = (of("read-rate")?, of("write-rate")?);
@@ -384,7 +384,7 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         Axis::from_zero(title, None, abscissa.values.values().copied())
     };
     Some(Chart {
-        title: "Map of response times over read rate and write rate".to_owned(),
+        title: "Map of latency over read rate and write rate".to_owned(),
         finding: format!(
             "The longest mean latency time is {}, at a read rate of {} and a write rate of {}, {} \
              times the shortest ({}).",

@@ -36,7 +36,7 @@ pub(crate) struct SetCell<'a> {
     pub(crate) iops: Estimate,
     /// Bytes per second.
     pub(crate) bytes_per_s: Estimate,
-    /// Mean response time.
+    /// Mean latency.
     pub(crate) latency_ns: Estimate,
     /// Processor time per request.
     pub(crate) cpu_us_per_io: Option<Estimate>,
@@ -203,7 +203,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Relative half-width of the response time's interval within a trial: the wider direction's.
+/// Relative half-width of the latency's interval within a trial: the wider direction's.
 fn latency_interval(trial: &Trial) -> Option<f64> {
     let intervals = directions(trial).filter_map(|(_, d)| d.latency_ns.as_ref()?.mean_ci95_rel);
     intervals.reduce(f64::max)

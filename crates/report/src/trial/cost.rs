@@ -90,7 +90,7 @@ pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
     });
     format!(
         "{} saw {} requests{size}: {} of our requests, {} of our bytes{others}; {} merges, \
-         {splits}; busy {}, {} in progress on average",
+         {splits}; busy {}, queue depth {} on average",
         device.device,
         number::count(device.ios as f64),
         ratio(device.ratio_ios),

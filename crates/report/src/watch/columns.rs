@@ -79,16 +79,16 @@ pub(super) const COLUMNS: [Column; 20] = [
     figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, size)),
     figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, size)),
     figure("merged/s", 8, 12, |row| op(row, |i| i.all.merged_per_s, number::count)),
-    toned("latency", 8, 0, latency),
+    toned("latency", 7, 0, latency),
     figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
-    figure("+queue", 8, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
+    figure("+queue", 7, 0, |row| split(row).map(|(_, queue)| number::time(queue))),
     figure("expect", 8, 2, |row| Some(number::time(row.calibrated?.expected_ns.value))),
     figure("r lat", 8, 10, |row| op(row, |i| i.read.latency_ns, number::time)),
     figure("w lat", 8, 10, |row| op(row, |i| i.write.latency_ns, number::time)),
     figure("QD", 5, 0, |row| op(row, |i| i.concurrency, number::digits)),
     figure("QD now", 6, 11, |row| op(row, |i| i.in_flight, number::count)),
-    figure("busy", 5, 1, busy),
-    toned("sat", 4, 0, saturation),
+    figure("busy", 6, 1, busy),
+    toned("sat", 5, 0, saturation),
     text("history", 16, 7, words::past),
     text("verdict", 14, 6, |row, _| words::verdict(row)),
 ];
@@ -141,7 +141,7 @@ pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
     row.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
 }
 
-/// The response time, marked where it is beyond what the profile allows.
+/// The latency, marked where it is beyond what the profile allows.
 fn latency(row: &WatchRow) -> Option<(String, Tone)> {
     let text = op(row, |interval| interval.all.latency_ns, number::time)?;
     let troubled = row.verdict.as_ref().is_some_and(|verdict| {

@@ -38,7 +38,7 @@ pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
     let line = |at: String, rate: f64, latency: String, tone: Tone, mark: &str| {
         let bar = "█".repeat((rate / most.max(1e-9) * room as f64).round() as usize);
         let lead = if mark.is_empty() { "  " } else { "→ " };
-        let figures = format!("{lead}{at:>8} {:>10} {latency:>10}  ", number::per_second(rate));
+        let figures = format!("{lead}{at:>8} {:>10} {latency:>10}  ", number::count(rate));
         vec![span(figures, tone), span(format!("{bar}{mark}"), tone)]
     };
     let mut waiting = here;
@@ -58,7 +58,7 @@ pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
     }
 }
 
-/// The counters' share of a point's response time; all of it where they told nothing.
+/// The counters' share of a point's latency; all of it where they told nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
     let of_point = |cell: &&Cell| {
         let workload = &cell.workload;
@@ -73,7 +73,7 @@ fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
-/// A line of the table from depth, rate, response time, tone and remark.
+/// A line of the table from depth, rate, latency, tone and remark.
 type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span<'static>> + 'a;
 
 /// Where the load is.

@@ -1,7 +1,7 @@
 //! What is said of the picked device: the verdict in words, its evidence, its past, its curve.
 //!
 //! The same sections serve the pane below the table and the whole screen; what does not fit is left
-//! out from below, so the order is that of importance. The two ways to split a response time stand
+//! out from below, so the order is that of importance. The two ways to split a latency stand
 //! one above the other, each with its name, because they disagree on parallel devices and a reader
 //! who sees only one takes it for the truth.
 
@@ -113,7 +113,7 @@ fn verdict(pane: &mut Pane, row: &WatchRow) {
     }
 }
 
-/// The response time, split in both ways.
+/// The latency, split in both ways.
 fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
     let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
@@ -158,7 +158,7 @@ fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
 /// What the profile promises for this load.
 fn promise(split: &Calibrated) -> String {
     format!(
-        "expects {} {}; IOPS are {} of the largest for this mix, {}",
+        "expects {} {}; load is {} of the max {} for this mix",
         number::time(split.expected_ns.value),
         number::interval(number::relative(&split.expected_ns)),
         number::percent(split.saturation),
@@ -189,7 +189,7 @@ fn sizes(pane: &mut Pane, interval: &Interval) {
 fn others(interval: &Interval) -> Vec<String> {
     let some = |figure: Option<record::Figure>, name: &str| {
         let rate = figure.map(|figure| figure.value).filter(|rate| *rate > 0.0)?;
-        Some(format!("{} {name}", number::per_second(rate)))
+        Some(format!("{}/s {name}", number::count(rate)))
     };
     let others =
         [some(interval.discards_per_s, "discards"), some(interval.flushes_per_s, "flushes")];
@@ -236,13 +236,13 @@ fn operations(pane: &mut Pane, interval: &Interval) {
     pane.blank();
 }
 
-/// Rate and response time of the past, each from zero to its largest.
+/// Rate and latency of the past, each from zero to its largest.
 fn past(pane: &mut Pane, row: &WatchRow) {
     let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
     type Figure = fn(&super::PastMoment) -> Option<f64>;
     type Format = fn(f64) -> String;
     let figures: [(&str, Figure, Format); 3] = [
-        ("IOPS", |moment| moment.per_s, number::per_second),
+        ("IOPS", |moment| moment.per_s, number::count),
         ("latency", |moment| moment.latency_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),
     ];

@@ -5,7 +5,7 @@
 //! incident can be drawn again from a recording. The binary owns the terminal and the keys.
 //!
 //! The reader's question is "is it this disk, and what is wrong with it". So one line per device
-//! stands above, the busiest first, with the response time split in two and the saturation where a
+//! stands above, the busiest first, with the latency split in two and the saturation where a
 //! profile tells it; and below, in words, what is the matter with the picked one. A figure that is
 //! not known is a dash; what would make it known is said once. Room decides what else is shown:
 //! 80 columns take the essential figures, 200 take all.
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub struct PastMoment {
     /// Requests per second; `None` where not known.
     pub per_s: Option<f64>,
-    /// Mean response time, in nanoseconds; `None` without requests.
+    /// Mean latency, in nanoseconds; `None` without requests.
     pub latency_ns: Option<f64>,
     /// What the profile expected of it, in nanoseconds.
     pub expected_ns: Option<f64>,
@@ -69,7 +69,7 @@ pub struct WatchRow {
     pub device: Arc<ObservedDevice>,
     /// Its last interval; `None` right after it appeared.
     pub interval: Option<Interval>,
-    /// The response time split by the utilization law.
+    /// The latency split by the utilization law.
     pub utilization_law: Option<UtilizationLaw>,
     /// The same split by the profile.
     pub calibrated: Option<Calibrated>,

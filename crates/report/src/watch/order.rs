@@ -19,8 +19,8 @@ pub enum SortBy {
     Rate,
     /// Bytes per second, the most first.
     Throughput,
-    /// Response time, the longest first.
-    Response,
+    /// Latency, the longest first.
+    Latency,
     /// Utilization, the most first.
     Busy,
     /// Saturation against the profile, the most first.
@@ -35,7 +35,7 @@ impl SortBy {
         Self::Concurrency,
         Self::Rate,
         Self::Throughput,
-        Self::Response,
+        Self::Latency,
         Self::Busy,
         Self::Saturation,
         Self::Name,
@@ -55,7 +55,7 @@ impl SortBy {
             Self::Concurrency => "queue-depth",
             Self::Rate => "iops",
             Self::Throughput => "throughput",
-            Self::Response => "latency",
+            Self::Latency => "latency",
             Self::Busy => "busy",
             Self::Saturation => "saturation",
             Self::Name => "name",
@@ -71,7 +71,7 @@ impl SortBy {
             Self::Concurrency => figure(|interval| interval.concurrency),
             Self::Rate => figure(|interval| interval.all.per_s),
             Self::Throughput => figure(|interval| interval.all.bytes_per_s),
-            Self::Response => figure(|interval| interval.all.latency_ns),
+            Self::Latency => figure(|interval| interval.all.latency_ns),
             Self::Busy => figure(|interval| interval.busy_share),
             Self::Saturation => row.calibrated.map(|calibrated| calibrated.saturation),
             Self::Name => None,

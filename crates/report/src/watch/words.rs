@@ -114,7 +114,7 @@ pub(super) fn verdict(row: &WatchRow) -> String {
     format!("{}{open}", verdict_words(verdict.verdict))
 }
 
-/// The response times of the past as a sparkline of at most `width` columns, the latest last.
+/// The latency of the past as a sparkline of at most `width` columns, the latest last.
 pub(super) fn past(row: &WatchRow, width: usize) -> String {
     sparkline(&row.past, width, |moment| moment.latency_ns)
 }

@@ -360,7 +360,7 @@ fn devices_are_sorted_by_any_figure_and_unknown_ones_come_last() {
         order.iter().map(|&index| rows[index].device.name.clone()).collect()
     };
     assert_eq!(names(SortBy::Rate, false), ["sda10", "sda2", "sdb", "sdc"]);
-    assert_eq!(names(SortBy::Response, false), ["sda2", "sdb", "sda10", "sdc"]);
+    assert_eq!(names(SortBy::Latency, false), ["sda2", "sdb", "sda10", "sdc"]);
     assert_eq!(names(SortBy::Concurrency, false), ["sda2", "sda10", "sdb", "sdc"]);
     assert_eq!(names(SortBy::Name, false), ["sda2", "sda10", "sdb", "sdc"]);
     assert_eq!(names(SortBy::Name, true), ["sdc", "sdb", "sda10", "sda2"]);
