@@ -40,7 +40,7 @@ fn depth_advice_is_the_knee_with_the_price_of_both_neighbours() {
     let advice = depth_advice(4, 32);
     assert_eq!(advice.subject, "read depth");
     assert_eq!(advice.recommendation, "4 requests outstanding");
-    assert!(advice.because.starts_with("4 deep: "), "{}", advice.because);
+    assert!(advice.because.starts_with("QD 4: "), "{}", advice.because);
     assert!(advice.because.ends_with("of the largest rate"), "{}", advice.because);
     let (shallower, deeper) = advice.next_best.split_once("; ").unwrap();
     assert!(shallower.starts_with("2 deep: -5") || shallower.starts_with("2 deep: -4"));
@@ -58,7 +58,7 @@ fn a_knee_far_below_the_largest_rate_serves_response_time_and_a_deeper_one_throu
     };
     let wobbling = only(&rounds(&depths(OpKind::Read, 256), rate, 3, 0.005, &mut Noise(1)));
     assert_eq!(wobbling.recommendation, "8 requests outstanding; 64 where only throughput counts");
-    assert!(wobbling.because.contains("; 64 deep: 2"), "{}", wobbling.because);
+    assert!(wobbling.because.contains("; QD 64: 2"), "{}", wobbling.because);
     assert!(wobbling.next_best.starts_with("4 deep: -2"), "{}", wobbling.next_best);
     assert!(wobbling.next_best.contains("; 128 deep: +1"), "{}", wobbling.next_best);
     // The same curve without its tail: the knee gives nearly all.
