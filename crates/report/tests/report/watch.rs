@@ -180,7 +180,7 @@ fn plain() -> WatchView {
 fn one_disk_with_a_profile_fills_80_by_24() {
     let text = screen(&known(), &plain(), SMALL);
     assert_snapshot("watch_one_80x24", &text);
-    for words in ["slow (likely)", "by the profile", "by S = U/X", "IOPS are 43 % of the largest"] {
+    for words in ["slow (likely)", "by the profile", "by S = U/X", "load is 43 % of the max"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }
