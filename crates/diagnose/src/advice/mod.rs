@@ -20,7 +20,7 @@ use record::{Advice, Profile};
 #[must_use]
 pub fn advise(profile: &Profile) -> Vec<Advice> {
     let mut all: Vec<Advice> = profile.depth_curves.iter().filter_map(depth::advice).collect();
-    all.extend(size::advice(&profile.size_curves));
+    all.extend(size::advice(profile));
     all.extend(cache::read_advice(&profile.cells));
     all.extend(cache::write_advice(&profile.cells));
     all

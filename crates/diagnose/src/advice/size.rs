@@ -6,7 +6,10 @@
 //! what most programs issue. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
 use crate::words::{change, exceeds, percent, plus_minus};
-use record::{Advice, OpKind, Pattern, SizeCurve, SizePoint, format_bytes, format_rate};
+use record::{
+    Advice, Arrival, CacheMode, Cell, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
+    format_rate,
+};
 
 /// Share of the largest throughput that is enough.
 const ENOUGH: f64 = 0.9;
@@ -14,18 +17,22 @@ const ENOUGH: f64 = 0.9;
 /// Request size of the rule of thumb.
 const RULE_BYTES: u64 = 64 << 10;
 
-pub(super) fn advice(curves: &[SizeCurve]) -> Vec<Advice> {
-    [OpKind::Read, OpKind::Write].into_iter().filter_map(|op| advice_for(curves, op)).collect()
+pub(super) fn advice(profile: &Profile) -> Vec<Advice> {
+    [OpKind::Read, OpKind::Write].into_iter().filter_map(|op| advice_for(profile, op)).collect()
 }
 
-fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
-    let sequential: Vec<&SizeCurve> = curves
+fn advice_for(profile: &Profile, op: OpKind) -> Option<Advice> {
+    let sequential: Vec<&SizeCurve> = profile
+        .size_curves
         .iter()
         .filter(|curve| curve.op == op && curve.pattern == Pattern::Sequential)
         .collect();
     let best = sequential.iter().map(|curve| largest(curve)).fold(0.0, f64::max);
     let curve = sequential.iter().find(|curve| largest(curve) >= ENOUGH * best)?;
     let chosen = enough(curve)?;
+    if let Some(more) = more(profile, op, best) {
+        return Some(beyond(more, op, curve, chosen));
+    }
     Some(Advice {
         subject: format!("sequential {} size", op.name()),
         recommendation: recommendation(curve, chosen),
@@ -34,6 +41,53 @@ fn advice_for(curves: &[SizeCurve], op: OpKind) -> Option<Advice> {
         against_rule: against_rule(curve, chosen),
         ..Advice::default()
     })
+}
+
+/// The shallowest and smallest load of one size that moves nearly as much as any of the profile, where
+/// that is more than enough beyond `best`.
+fn more(profile: &Profile, op: OpKind, best: f64) -> Option<&Cell> {
+    let cells = || {
+        profile.cells.iter().filter(|cell| {
+            let workload = &cell.workload;
+            workload.only_op() == Some(op)
+                && workload.bs.len() == 1
+                && workload.pattern != Pattern::Hit
+                && workload.cache == CacheMode::Device
+                && workload.arrival == Arrival::Closed
+        })
+    };
+    let most = cells().map(|cell| cell.bytes_per_s.value).fold(0.0, f64::max);
+    let nearly = cells().filter(|cell| cell.bytes_per_s.value >= ENOUGH * most);
+    let first = nearly.min_by_key(|cell| (cell.workload.depth, cell.workload.max_bs()))?;
+    (best < ENOUGH * most).then_some(first)
+}
+
+fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Advice {
+    let (workload, found) = (&cell.workload, &cell.bytes_per_s);
+    Advice {
+        subject: format!("sequential {} size", op.name()),
+        recommendation: format!(
+            "{} requests, {} outstanding",
+            format_bytes(workload.max_bs().0),
+            workload.depth
+        ),
+        because: format!(
+            "{} {} at that depth ({} {}s); no size was tried deeper than {} in sequence",
+            format_rate(found.value),
+            plus_minus(found),
+            workload.pattern.name(),
+            op.name(),
+            curve.depth,
+        ),
+        next_best: format!(
+            "{}, {} outstanding: {} throughput ({})",
+            format_bytes(chosen.bytes),
+            curve.depth,
+            change(found.value, chosen.bytes_per_s.value),
+            format_rate(chosen.bytes_per_s.value),
+        ),
+        ..Advice::default()
+    }
 }
 
 fn recommendation(curve: &SizeCurve, chosen: &SizePoint) -> String {

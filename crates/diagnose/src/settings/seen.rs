@@ -162,23 +162,31 @@ impl<'a> Seen<'a> {
         Ok((last, words))
     }
 
-    /// How much longer a lone random request takes than its share of the largest sequential
-    /// throughput, with both in words.
+    /// How much longer a random request takes than its share of a sequential stream, both at queue
+    /// depth 1, with both in words. A stream asks ahead in large requests, so that its share is that of
+    /// the size with the largest throughput at that depth.
     pub(super) fn random_over_sequential(
         &self,
         op: OpKind,
         bytes: u64,
     ) -> Result<(f64, String), String> {
         let random = self.alone_ns(op, Locality::Random, bytes)?;
-        let flow = self.flow(op)?;
-        let sequential = bytes as f64 / flow.bytes_per_s * 1e9;
+        let alone =
+            self.cells(op, Pattern::Sequential).filter(|(cell, _)| cell.workload.depth == 1);
+        let best = alone.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value));
+        let (cell, size) =
+            best.ok_or_else(|| format!("the profile has no sequential {}s at depth 1", op.name()))?;
+        let per_s = cell.bytes_per_s.value;
+        let sequential = bytes as f64 / per_s * 1e9;
         let words = format!(
-            "a random {} of {} takes {}, one in sequence {} (at {})",
+            "both at queue depth 1: a random {} of {} takes {}, one in sequence {} (its share of \
+             requests of {} at {})",
             op.name(),
             format_bytes(bytes),
             record::format_nanos(random),
             record::format_nanos(sequential),
-            record::format_rate(flow.bytes_per_s)
+            format_bytes(size),
+            record::format_rate(per_s)
         );
         Ok((random / sequential, words))
     }

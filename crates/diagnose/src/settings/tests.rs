@@ -157,10 +157,9 @@ fn value(profile: &Profile, program: Program, name: &str) -> String {
 fn postgresql_pays_a_tenth_of_a_seek_per_random_page_and_never_less_than_a_sequential_one() {
     // 8 ms over 8 KiB at 200 MB/s (40.96 us): 195 times.
     assert_eq!(value(&arm(), Program::PostgreSql, "random_page_cost"), "19.5");
-    // 100 us over 8 KiB at 5.24 GB/s: 64 times would be 6.4 of a lone reader.
-    let ratio: f64 = 100e-6 / (8192.0 / (320_000.0 * 16_384.0));
-    let cost = value(&flash(), Program::PostgreSql, "random_page_cost");
-    assert_eq!(cost, format!("{:.1}", ratio / 10.0));
+    // One at a time 8 KiB at random take 100 us, in sequence half of the 100 us of 16 KiB: a tenth of
+    // twice is below one. The 64 times of a stream 32 deep are no matter of a planner that waits.
+    assert_eq!(value(&flash(), Program::PostgreSql, "random_page_cost"), "1.0");
     assert_eq!(value(&flash(), Program::PostgreSql, "effective_io_concurrency"), "32");
     assert_eq!(value(&arm(), Program::PostgreSql, "effective_io_concurrency"), "2");
     assert_eq!(value(&arm(), Program::PostgreSql, "io_combine_limit"), "128kB");

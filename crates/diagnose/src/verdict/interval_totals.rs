@@ -42,6 +42,8 @@ pub(crate) struct IntervalTotals {
     /// The part of that that no coarse clock can have made: a kernel adds a tick where a request
     /// begins or ends in a new one.
     pub(crate) surely_busy_s: Option<f64>,
+    /// Busy time that was cut, because no request was in flight in it.
+    pub(crate) busy_cut_s: f64,
     /// Sum of concurrency times length, as the source tells it.
     pub(crate) present_s: Option<f64>,
     /// Requests in progress at its end.
@@ -129,7 +131,7 @@ impl IntervalTotals {
         let busy_s = value(interval.busy_share).map(|share| share.min(1.0) * seconds);
         let in_steps = interval.busy_share.is_some_and(|figure| figure.resolution > 0.0);
         let ticks_s = if in_steps { TICK_S * all.count() } else { 0.0 };
-        Self {
+        let totals = Self {
             intervals: 1,
             seconds,
             read,
@@ -137,18 +139,37 @@ impl IntervalTotals {
             all,
             busy_s,
             surely_busy_s: busy_s.map(|busy| (busy - ticks_s).max(0.0)),
+            busy_cut_s: 0.0,
             present_s: value(interval.concurrency).map(|present| present * seconds),
             in_flight: value(interval.in_flight),
             splits: value(interval.splits_per_s).map(|rate| rate * seconds),
             discards: discards.map(|rate| rate * seconds),
             times_may_hold_discards: apart.time_ns.is_none() && together.time_ns.is_some(),
+        };
+        // Without it a request that waits all of the interval would not show.
+        if totals.in_flight.is_some() { totals.bounded() } else { totals }
+    }
+
+    /// With no more busy time than time in flight, U <= L and so S <= R: what a source says beyond that
+    /// is cut. Requests that are in flight at the end may have been so all the time.
+    fn bounded(mut self) -> Self {
+        let times_s = self.all.time_ns.map(|time| (time + self.all.step_ns) / 1e9);
+        let Some(known_s) = times_s.into_iter().chain(self.present_s).reduce(f64::max) else {
+            return self;
+        };
+        let most_s = known_s + self.in_flight.unwrap_or(0.0) * self.seconds;
+        if let Some(busy_s) = self.busy_s.filter(|busy_s| *busy_s > most_s) {
+            self.busy_cut_s += busy_s - most_s;
+            self.busy_s = Some(most_s);
+            self.surely_busy_s = self.surely_busy_s.map(|busy_s| busy_s.min(most_s));
         }
+        self
     }
 
     /// The sums of all intervals.
     pub(crate) fn over<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
         let series: Vec<Self> = intervals.into_iter().map(Self::of).collect();
-        Self::sum(&series)
+        Self::sum(&series).bounded()
     }
 
     /// The sums of all of these.
@@ -169,6 +190,7 @@ impl IntervalTotals {
             all: self.all.plus(&other.all),
             busy_s: sum(self.busy_s, other.busy_s),
             surely_busy_s: sum(self.surely_busy_s, other.surely_busy_s),
+            busy_cut_s: self.busy_cut_s + other.busy_cut_s,
             present_s: sum(self.present_s, other.present_s),
             in_flight: other.in_flight,
             splits: sum(self.splits, other.splits),
@@ -327,6 +349,15 @@ mod tests {
         assert_eq!(shown.disk_time_percent, Some(100.0));
         assert_eq!(shown.queue_length, Some(4.0));
         assert_eq!(shown.svctm_ns, Some(1e6));
+    }
+
+    #[test]
+    fn a_device_is_busy_only_while_a_request_is_in_flight() {
+        // 40 us each at 10,000 per second are 0.4 in flight; the counter says 77 % busy.
+        let totals = IntervalTotals::over([&interval(10_000.0, 40e3, 0.77)]);
+        assert_eq!((totals.utilization(), totals.concurrency()), (Some(0.4), Some(0.4)));
+        let split = totals.utilization_law().unwrap();
+        assert!(split.service_ns <= 40e3 * 1.0001 && totals.busy_cut_s > 0.3, "{split:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! more than a name, the name decides, and the doubt is printed. Facts that contradict each other
 //! exclude a profile, also one that the user chose: its verdicts would be about another device.
 
-use super::FittedProfile;
+use super::fitted_profile::FittedProfile;
 use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile};
 
 /// A size may differ by this share: partitions, units, reserved blocks.
@@ -40,8 +40,14 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     match (&device.facts, &profile.target.device) {
         (Some(seen), Some(measured)) => by_facts(seen, measured, chosen),
         (None, Some(measured)) => by_name(&device.name, measured, chosen),
-        _ if chosen => choice("the profile names no device to compare with"),
-        _ => Fit::Not("the profile names no device".to_owned()),
+        _ => {
+            let kind = if profile.simulated { "the simulated device " } else { "" };
+            let why = format!(
+                "it is of {kind}{}, and the observed device is {}",
+                profile.target.path, device.name
+            );
+            if chosen { choice(&why) } else { Fit::Not(why) }
+        }
     }
 }
 
