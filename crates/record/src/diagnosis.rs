@@ -7,7 +7,7 @@
 //! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
 //! carries its alternatives; there is no score that would pick one of them in silence.
 
-use crate::{Confidence, Estimate, Evidence, Finding, Measured};
+use crate::{Change, Confidence, Estimate, Evidence, Finding, Measured, Mix, Offered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -299,6 +299,8 @@ pub struct Episode {
     pub misleading: Misleading,
     /// What the profile did not measure and the expectation therefore extrapolated.
     pub extrapolated: Vec<String>,
+    /// The load that advice is about; null without a profile that fits.
+    pub load: Option<EpisodeLoad>,
 }
 
 /// How much of the time had a verdict.
@@ -422,11 +424,28 @@ pub struct Effect {
     pub iops_after: Estimate,
 }
 
+/// The load of an episode, as `whatif` asks about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EpisodeLoad {
+    /// The requests.
+    pub mix: Mix,
+    /// How much is asked for, as programs ask.
+    pub offered: Offered,
+    /// What the counters do not exclude beside it.
+    pub alternatives: Vec<Offered>,
+    /// Requests per second that were counted.
+    pub iops: f64,
+    /// Time of a request over that of the profiled device, from 1.
+    pub slowdown: f64,
+}
+
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Remedy {
     /// The strategy.
     pub strategy: Strategy,
+    /// What it changes, as `whatif` takes it; null where the models know no such change.
+    pub change: Option<Change>,
     /// What to do, in words; a command where there is one.
     pub action: String,
     /// The cause that it answers.
@@ -438,12 +457,12 @@ pub struct Remedy {
     /// Share of the time per request that it saves (of the response time, or of the time between
     /// completions where the rate is what grows), which ranks advice; null where not predicted.
     pub gain: Option<f64>,
-    /// What the prediction takes for granted.
+    /// What the prediction assumes.
     pub assumes: String,
     /// What it costs.
-    pub price: String,
-    /// What would show that it is wrong.
-    pub refuted_by: String,
+    pub cost: String,
+    /// How to check that it works.
+    pub how_to_check: String,
 }
 
 /// What is the matter with one device.

@@ -75,6 +75,19 @@ pub enum Change {
     RequestBytes(u64),
     /// A limit on requests per second ahead of the device.
     Cap(f64),
+    /// No limit ahead of the device: programs may ask for as much as it serves side by side.
+    Uncapped,
+    /// The device as fast as when it was profiled.
+    AsProfiled,
+    /// A share of the requests goes to another device.
+    Without {
+        /// Share of the requests, 0 to 1.
+        share: f64,
+        /// The process that issues them; null where no process is named.
+        process: Option<u32>,
+    },
+    /// The same requests per second, independent of each other instead of in bursts.
+    Independent,
 }
 
 /// A load and what it sees.
@@ -126,9 +139,9 @@ pub struct WhatIfCase {
     /// What the figures take for granted.
     pub assumes: Vec<String>,
     /// What it costs.
-    pub price: Vec<String>,
-    /// What would show that they are wrong.
-    pub refuted_by: Vec<String>,
+    pub cost: Vec<String>,
+    /// How to check the figures.
+    pub how_to_check: Vec<String>,
     /// What was seen that speaks for or against its being possible.
     pub evidence: Vec<String>,
     /// The simulation; null where none was asked for.
@@ -179,9 +192,9 @@ pub struct Balance {
     /// What the figures take for granted.
     pub assumes: String,
     /// What it costs.
-    pub price: String,
-    /// What would show that they are wrong.
-    pub refuted_by: String,
+    pub cost: String,
+    /// How to check the figures.
+    pub how_to_check: String,
 }
 
 /// What was observed of the load before.

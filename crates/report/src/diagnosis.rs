@@ -423,8 +423,8 @@ fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: 
             action = action
                 .with("cause", format!("{}{episode}", remedy.cause.name()))
                 .with("assumes", &remedy.assumes)
-                .with("cost", &remedy.price)
-                .with("how to check", &remedy.refuted_by);
+                .with("cost", &remedy.cost)
+                .with("how to check", &remedy.how_to_check);
         }
         story.actions.push(action);
     }

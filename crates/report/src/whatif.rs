@@ -86,6 +86,10 @@ fn change_text(change: &Change) -> String {
         Change::Depth(depth) => format!("QD {}", plain(*depth)),
         Change::RequestBytes(bytes) => format!("requests of {}", format_bytes(*bytes)),
         Change::Cap(rate) => format!("capped at {}", number::per_second(*rate)),
+        Change::Uncapped => "no cap".to_owned(),
+        Change::AsProfiled => "as profiled".to_owned(),
+        Change::Without { share, .. } => format!("{} elsewhere", number::percent(*share)),
+        Change::Independent => "without bursts".to_owned(),
     }
 }
 
@@ -171,8 +175,8 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
         section.row("unknown", not_measured);
     }
     support(section, "assumes", &case.assumes);
-    support(section, "cost", &case.price);
-    support(section, "how to check", &case.refuted_by);
+    support(section, "cost", &case.cost);
+    support(section, "how to check", &case.how_to_check);
     support(section, "evidence", &case.evidence);
     match &case.simulated {
         None => {}
@@ -231,7 +235,7 @@ fn balance(story: &mut Story, balance: &Balance) {
         section.row(if at == 0 { "move" } else { "" }, text);
     }
     section.row("assumes", &balance.assumes);
-    section.row("cost", &balance.price);
-    section.row("how to check", &balance.refuted_by);
+    section.row("cost", &balance.cost);
+    section.row("how to check", &balance.how_to_check);
     support(section, "left out", &balance.left_out);
 }

@@ -1,22 +1,22 @@
-//! Advice carried out: the scenario again, changed as the advice says.
+//! Advice carried out: the same scenario with the change of the advice made to it.
 //!
-//! What the advice promises is held against what came: the response time, or the rate where that
-//! is what the advice ranks by. Both are taken over the episode that the advice is for. What the
-//! simulator has no counterpart for (a cache that is bought, another scheduler) is not carried out,
-//! and not counted either.
+//! What the advice promises is compared with what came: the latency, or the rate where that is what
+//! the advice ranks by, both over the episode that the advice is for. An array is made of simulated
+//! devices, and none of its figures comes from the formula that predicted them. What the simulator has
+//! no counterpart for (a cache that is bought, another scheduler) is not carried out, and not counted
+//! either.
 
 use crate::ScenarioError;
 use crate::case::{Case, Disk, Load};
+use crate::scenario::Array;
 use crate::stage::{name, observed};
 use record::{
-    Arrival, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Observation, Remedy, Strategy,
+    Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Observation, Strategy,
 };
 
 const SECOND: u64 = 1_000_000_000;
 /// The scenario again is no copy: other requests, other service times.
 const ANOTHER: u64 = 1_000_003;
-/// Friedman's 20 to 30 % in the middle.
-const FASTER: f64 = 0.75;
 
 /// What carrying out a piece of advice gave.
 #[derive(Clone, Debug)]
@@ -44,7 +44,9 @@ pub(crate) fn carry_out(
         return Ok(None);
     };
     let Some(episode) = diagnosis.episodes.get(remedy.episode as usize) else { return Ok(None) };
-    let Some(changed) = changed(disk, remedy, episode) else { return Ok(None) };
+    let Some(changed) = remedy.change.and_then(|change| changed(disk, change, episode)) else {
+        return Ok(None);
+    };
     let after = observed(case, 0, &changed, case.seed.wrapping_add(ANOTHER))?;
     let Some((latency, rate)) = over(&after, episode) else { return Ok(None) };
     let by_rate = matches!(remedy.strategy, Strategy::DeeperQueue | Strategy::RaiseCap);
@@ -77,53 +79,38 @@ fn is_closed(load: &Load) -> bool {
     load.spec.arrival.is_none()
 }
 
-/// The same load on one of several disks.
-fn part(load: &mut Load, disks: f64) {
-    match &mut load.spec.rate_iops {
-        Some(rate) => *rate = ((*rate as f64 / disks).round() as u64).max(1),
-        None => load.spec.iodepth = ((f64::from(load.spec.iodepth) / disks) as u32).max(1),
-    }
-}
-
-/// The disk and its loads after the advice was followed.
-fn changed(disk: &Disk, remedy: &Remedy, episode: &Episode) -> Option<Disk> {
+/// The disk and its loads after a change; `None` for what the simulator has no counterpart for.
+fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
     let mut after = disk.clone();
     let there = |load: &Load| {
         load.from_s * SECOND < episode.begin_ns + episode.duration_ns
             && episode.begin_ns < load.to_s * SECOND
     };
-    match remedy.strategy {
-        Strategy::Restore | Strategy::Alignment => {
+    match change {
+        Change::AsProfiled => {
             after.is = disk.device.text();
             for load in &mut after.loads {
                 load.spec.misalign = record::Bytes(0);
             }
         }
-        Strategy::RaiseCap => {
+        Change::Uncapped => {
             if after.loads.iter().any(|load| !load.limits.is_empty()) {
                 after.loads.iter_mut().for_each(|load| load.limits.clear());
             } else {
                 after.is = disk.device.text();
             }
         }
-        Strategy::ShallowerQueue | Strategy::DeeperQueue => {
-            let depth: u32 = remedy.action.split_whitespace().nth(1)?.parse().ok()?;
+        Change::Depth(depth) => {
             let load = after.loads.iter_mut().find(|load| is_closed(load) && there(load))?;
-            load.spec.iodepth = depth;
+            load.spec.iodepth = depth.round() as u32;
         }
-        Strategy::MoveNeighbour => {
-            let id: usize = remedy.action.split_whitespace().nth(2)?.parse().ok()?;
-            (1..=after.loads.len()).contains(&id).then(|| after.loads.remove(id - 1))?;
+        Change::Without { process, .. } => {
+            let load = (process? as usize).checked_sub(1).filter(|at| *at < after.loads.len())?;
+            after.loads.remove(load);
         }
-        Strategy::MoreDisks | Strategy::LoadBalancing => {
-            after.loads.iter_mut().for_each(|load| part(load, 2.0));
-        }
-        Strategy::DiskArray => {
-            let writes = 1.0 - episode.numbers.read_share.unwrap_or(1.0);
-            after.loads.iter_mut().for_each(|load| part(load, 4.0 / (1.0 + writes)));
-        }
-        Strategy::FasterDisks if disk.device.alike() => after.is = disk.device.slower(FASTER),
-        Strategy::DirectIo => {
+        Change::Array { .. } => after.array = Some(Array::of(change)?),
+        Change::Faster(share) if disk.device.alike() => after.is = disk.device.slower(1.0 - share),
+        Change::Independent => {
             let writes = 1.0 - episode.numbers.read_share?;
             let rate = (episode.numbers.iops * writes).round() as u64;
             let load = after

@@ -1,7 +1,7 @@
 //! What a case is: devices, loads, what is known of them, and the truth.
 
 use crate::devices::Device;
-use crate::scenario::GroupLimit;
+use crate::scenario::{Array, GroupLimit};
 use record::{NoteCode, Strategy, Verdict};
 use workload::Spec;
 
@@ -143,6 +143,8 @@ pub struct Disk {
     pub device: Device,
     /// What stands after `sim:` for the device as it is.
     pub is: String,
+    /// So many of them bound into one, in place of one.
+    pub array: Option<Array>,
     /// What is asked of it.
     pub loads: Vec<Load>,
     /// Its profile.

@@ -136,7 +136,7 @@ fn one(
         seed: 0,
         kind: Kind::Healthy,
         opposite: false,
-        disks: vec![Disk { device, is, loads, profile: ProfileOf::Itself }],
+        disks: vec![Disk { device, is, array: None, loads, profile: ProfileOf::Itself }],
         seconds,
         interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
         traced: dice.flip(),

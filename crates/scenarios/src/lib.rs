@@ -38,7 +38,7 @@ pub use devices::{Device, Known, Queue};
 pub use draw::{draw, draw_of};
 pub use judge::{Score, judge};
 pub use profiles::Profiles;
-pub use scenario::{GroupLimit, Scenario, ScenarioLoad, observe};
+pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
 pub use scores::{Drawn, Scores, run};
 pub use stage::{Staged, stage};
 

@@ -16,11 +16,13 @@
 
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
 use record::{
-    Arrival, CgroupLimit, Context, Figure, HistogramSnapshot, Interval, LimitedIo, Nanos,
-    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, Traced, TracedOp,
-    Workload, bucket_index, hex_digest,
+    Arrival, CgroupLimit, Change, Context, Figure, HistogramSnapshot, Interval, LimitedIo, Nanos,
+    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, RaidLevel, Traced,
+    TracedOp, Workload, bucket_index, hex_digest,
 };
-use simdisk::{Conditions, Passed, SimClock, SimEngine, SimHost, SimSpec};
+use simdisk::{
+    AnyDevice, Conditions, Passed, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec,
+};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -76,11 +78,42 @@ pub struct ScenarioLoad {
     pub write_back: bool,
 }
 
+/// How devices are bound into one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Devices, copies and parity included.
+    pub disks: u32,
+    /// How the members are bound.
+    pub raid: Raid,
+    /// Devices that hold the same data; each group of them is one member.
+    pub copies: u64,
+    /// Bytes that lie together on a member.
+    pub chunk_bytes: u64,
+}
+
+impl Array {
+    /// The array of a change; `None` for another change, and for what is not simulated.
+    #[must_use]
+    pub fn of(change: Change) -> Option<Self> {
+        let Change::Array { disks, raid, chunk_bytes } = change else { return None };
+        let (raid, copies) = match raid {
+            RaidLevel::Raid0 => (Raid::Raid0, 1),
+            RaidLevel::Raid1 => (Raid::Raid1, 1),
+            RaidLevel::Raid5 => (Raid::Raid5, 1),
+            RaidLevel::Raid10 => (Raid::Raid0, 2),
+            RaidLevel::Raid6 => return None,
+        };
+        Some(Self { disks, raid, copies, chunk_bytes })
+    }
+}
+
 /// A device and what is done to it.
 #[derive(Clone, Debug)]
 pub struct Scenario<'a> {
     /// The device.
     pub device: &'a SimSpec,
+    /// Such devices bound into one, in place of one.
+    pub array: Option<Array>,
     /// The loads.
     pub loads: Vec<ScenarioLoad>,
     /// How long it is observed.
@@ -105,8 +138,7 @@ pub fn observe(
     stop: &AtomicBool,
 ) -> Result<Observation, TrialError> {
     let name = format!("sim:{}", scenario.device.text);
-    let room =
-        Rc::new(RefCell::new(SimHost::new(scenario.device.build(scenario.seed), name.clone())));
+    let room = Rc::new(RefCell::new(SimHost::new(built(scenario), name.clone())));
     let mut run = ScenarioRun::new(scenario, &room);
     run.run(stop)?;
     Ok(Observation {
@@ -122,6 +154,23 @@ pub fn observe(
         wake_ups: Vec::new(),
         findings: Vec::new(),
     })
+}
+
+/// The device, or the array of such devices.
+fn built(scenario: &Scenario<'_>) -> AnyDevice {
+    let seed = |member: u64| derive_seed(scenario.seed, u64::from(u32::MAX) + member);
+    let Some(Array { disks, raid, copies, chunk_bytes }) = scenario.array else {
+        return scenario.device.build(scenario.seed);
+    };
+    let bound = |raid: Raid, members: Vec<AnyDevice>| {
+        let spec = VolumeSpec { raid, chunk_bytes, ..VolumeSpec::default() };
+        AnyDevice::Array(Box::new(simdisk::Array::new(&spec, members)))
+    };
+    let member = |at: u64| {
+        let one = |copy: u64| scenario.device.build(seed(at * copies + copy));
+        if copies > 1 { bound(Raid::Raid1, (0..copies).map(one).collect()) } else { one(0) }
+    };
+    bound(raid, (0..u64::from(disks) / copies).map(member).collect())
 }
 
 /// A hash of all that decides the observation.
@@ -142,8 +191,9 @@ fn identity(scenario: &Scenario<'_>) -> String {
         })
         .collect();
     hex_digest(&format!(
-        "observation {} {} {} {} {} {} {}",
+        "observation {} {:?} {} {} {} {} {} {}",
         scenario.device.text,
+        scenario.array,
         scenario.seed,
         scenario.duration.0,
         scenario.interval.0,
@@ -489,6 +539,7 @@ mod tests {
         let device = SimSpec::parse(device).unwrap();
         let scenario = Scenario {
             device: &device,
+            array: None,
             loads,
             duration: Nanos(10 * SECOND),
             interval: Nanos(SECOND),

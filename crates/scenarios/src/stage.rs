@@ -79,6 +79,7 @@ pub(crate) fn observed(
         .collect::<Result<Vec<_>, ScenarioError>>()?;
     let scenario = Scenario {
         device: &device,
+        array: disk.array,
         loads,
         duration: Nanos(case.seconds * SECOND),
         interval: Nanos(case.interval_s * SECOND),

@@ -4,6 +4,7 @@
 //! call per event, twice a request on the fastest device), and generics up to the driver of a trial
 //! (it would be compiled once per device for the same loop).
 
+use crate::array::Array;
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::flash::FlashDevice;
 use crate::machine::Machine;
@@ -20,6 +21,8 @@ pub enum AnyDevice {
     Flash(Box<FlashDevice>),
     /// A machine with disk drives.
     Machine(Box<Machine>),
+    /// Devices bound into one.
+    Array(Box<Array<Self>>),
 }
 
 /// Carries a call out on whichever device it is.
@@ -29,6 +32,7 @@ macro_rules! each {
             AnyDevice::Queue($device) => $call,
             AnyDevice::Flash($device) => $call,
             AnyDevice::Machine($device) => $call,
+            AnyDevice::Array($device) => $call,
         }
     };
 }

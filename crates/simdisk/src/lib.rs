@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod any_device;
+mod array;
 mod backend;
 mod bus;
 mod catalogue;
@@ -40,6 +41,7 @@ mod stalls;
 mod volume;
 
 pub use any_device::AnyDevice;
+pub use array::Array;
 pub use backend::SimBackend;
 pub use catalogue::{Parameter, Part, Source, parts};
 pub use device::{Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};

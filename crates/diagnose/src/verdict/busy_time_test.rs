@@ -27,7 +27,7 @@ pub(crate) struct BusyTimeTest {
 }
 
 impl BusyTimeTest {
-    /// Of a stretch and all mixes that its counters allow; `None` without a busy counter or in too few
+    /// Of a segment and all mixes that its counters allow; `None` without a busy counter or in too few
     /// intervals.
     pub(crate) fn of(series: &[IntervalTotals], looks: &[Expectation]) -> Option<Self> {
         let total = IntervalTotals::sum(series);

@@ -1,4 +1,4 @@
-//! Why a stretch is as it was judged, as far as that shows.
+//! Why a segment is as it was judged, as far as that shows.
 //!
 //! A cause is found or it is not: advice rests on causes, and a strategy whose cause was not found is
 //! not spoken of. Several may hold at once. What only a tracer sees (adjacent requests, processes)
@@ -42,20 +42,20 @@ fn cause(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Cause {
     Cause { code, claim, evidence }
 }
 
-/// All causes of a stretch. `spare` names other devices that have much to spare.
-pub(crate) fn causes(stretch: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
+/// All causes of a segment. `spare` names other devices that have much to spare.
+pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
     let mut found = Vec::new();
     match judgement.verdict {
-        Verdict::Capped => found.extend(capped(stretch, judgement)),
+        Verdict::Capped => found.extend(capped(segment, judgement)),
         Verdict::NotEnoughEvidence => {}
         _ => {
-            let Some((look, latency)) = stretch.best_look() else { return found };
+            let Some((look, latency)) = segment.best_look() else { return found };
             let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
             let overloaded =
                 matches!(judgement.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
             if slow {
-                found.push(slower(stretch, look, latency));
-                found.extend(partial_blocks(stretch));
+                found.push(slower(segment, look, latency));
+                found.extend(partial_blocks(segment));
                 let capped =
                     |alternative: &record::Alternative| alternative.verdict == Verdict::Capped;
                 if judgement.alternatives.iter().any(capped) {
@@ -63,26 +63,26 @@ pub(crate) fn causes(stretch: &Segment<'_>, judgement: &Judgement, spare: &[Stri
                 }
             }
             if overloaded {
-                found.extend(deep(stretch));
-                found.extend(near_maximum(stretch, look));
-                found.extend(bursts(stretch, look));
-                found.extend(writes_in_front(stretch, look));
-                found.extend(neighbour(stretch));
+                found.extend(deep(segment));
+                found.extend(near_maximum(segment, look));
+                found.extend(bursts(segment, look));
+                found.extend(writes_in_front(segment, look));
+                found.extend(neighbour(segment));
                 found.extend(hot(spare));
             }
             if !slow && !overloaded {
-                found.extend(one_at_a_time(stretch, look));
+                found.extend(one_at_a_time(segment, look));
             }
-            found.extend(small_sequential(stretch, slow || overloaded));
+            found.extend(small_sequential(segment, slow || overloaded));
             if slow || overloaded {
-                found.extend(split(stretch));
+                found.extend(split(segment));
             }
         }
     }
     found
 }
 
-fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
+fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
     if let Some(limit) = &judgement.limit {
         let claim = format!(
             "The limit {}={} of the control group {:?}.",
@@ -97,7 +97,7 @@ fn capped(stretch: &Segment<'_>, judgement: &Judgement) -> Vec<Cause> {
     if let Some(pinned) = pinned_rate(judgement) {
         return vec![pinned];
     }
-    let waited = stretch.around.traced.as_ref().map_or(0.0, |traced| traced.waited.1);
+    let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.waited.1);
     let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));
     vec![cause(CauseCode::WaitsAbove, claim, vec![evidence("wait", waited, "ns")])]
 }
@@ -109,12 +109,12 @@ fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
 }
 
 /// Which operations are slower.
-fn slower(stretch: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
-    let tally = &stretch.tally;
+fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
+    let tally = &segment.tally;
     let ratio = |measured: Option<f64>, expected: Option<f64>| Some(measured? / expected?);
     let reads = ratio(tally.read.latency_ns(), look.by_op[OpKind::Read as usize]);
     let writes = ratio(tally.write.latency_ns(), look.by_op[OpKind::Write as usize]);
-    let over = latency / look.expected_ns(stretch.by_rate()).max(1.0);
+    let over = latency / look.expected_ns(segment.by_rate()).max(1.0);
     let (code, what) = match (reads, writes) {
         (Some(reads), Some(writes)) if writes >= OP_SLOWER && reads <= OP_FINE => {
             (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
@@ -131,8 +131,8 @@ fn slower(stretch: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
 }
 
 /// More outstanding than helps, unless they come by themselves.
-fn deep(stretch: &Segment<'_>) -> Option<Cause> {
-    let deep = stretch.deep.filter(ExcessQueue::may_be_kept)?;
+fn deep(segment: &Segment<'_>) -> Option<Cause> {
+    let deep = segment.deep.filter(ExcessQueue::may_be_kept)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(
@@ -157,8 +157,8 @@ fn sentence(clause: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-fn near_maximum(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let saturation = stretch.tally.iops() / look.max_iops;
+fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
+    let saturation = segment.tally.iops() / look.max_iops;
     (saturation >= NEAR).then(|| {
         cause(
             CauseCode::RateNearMaximum,
@@ -168,10 +168,10 @@ fn near_maximum(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     })
 }
 
-fn bursts(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
-    (busy < BURST_BUSY && look.stretch() >= 2.0).then(|| {
-        let present = stretch.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
+fn bursts(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
+    let busy = segment.tally.utilization().filter(|_| segment.known.busy)?;
+    (busy < BURST_BUSY && look.wait_ratio() >= 2.0).then(|| {
+        let present = segment.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
         cause(
             CauseCode::Bursts,
             format!(
@@ -185,10 +185,10 @@ fn bursts(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 }
 
 /// Reads that wait behind writes.
-fn writes_in_front(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let (reads, writes) = (&stretch.tally.read, &stretch.tally.write);
+fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
+    let (reads, writes) = (&segment.tally.read, &segment.tally.write);
     let (read_ns, write_ns) = (reads.latency_ns()?, writes.latency_ns()?);
-    let work = writes.time_ns? / stretch.tally.all.time_ns?.max(1.0);
+    let work = writes.time_ns? / segment.tally.all.time_ns?.max(1.0);
     let waits = read_ns / look.unloaded_ns.max(1.0);
     (work >= WRITES_WORK && reads.count() >= READS_MIN && waits >= READS_WAIT).then(|| {
         cause(
@@ -207,8 +207,8 @@ fn writes_in_front(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     })
 }
 
-fn neighbour(stretch: &Segment<'_>) -> Option<Cause> {
-    let processes = &stretch.around.traced.as_ref()?.processes;
+fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
+    let processes = &segment.around.traced.as_ref()?.processes;
     let total: f64 = processes.iter().map(|(_, _, count)| count).sum();
     let (id, name, count) = processes.first()?;
     let share = count / total.max(1.0);
@@ -232,9 +232,9 @@ fn hot(spare: &[String]) -> Option<Cause> {
     ))
 }
 
-fn one_at_a_time(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let busy = stretch.tally.utilization().filter(|_| stretch.known.busy)?;
-    let present = stretch.tally.concurrency()?;
+fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
+    let busy = segment.tally.utilization().filter(|_| segment.known.busy)?;
+    let present = segment.tally.concurrency()?;
     let more = look.side_by_side() >= 2.0;
     (busy >= ALWAYS_BUSY && present <= 1.25 && more).then(|| {
         cause(
@@ -250,9 +250,9 @@ fn one_at_a_time(stretch: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     })
 }
 
-fn small_sequential(stretch: &Segment<'_>, matters: bool) -> Option<Cause> {
-    let share = stretch.around.sequential()?;
-    let bytes = stretch.tally.all.request_bytes()?;
+fn small_sequential(segment: &Segment<'_>, matters: bool) -> Option<Cause> {
+    let share = segment.around.sequential()?;
+    let bytes = segment.tally.all.request_bytes()?;
     (matters && share >= STREAM_SHARE && bytes <= SMALL_BYTES).then(|| {
         cause(
             CauseCode::SmallSequential,
@@ -266,8 +266,8 @@ fn small_sequential(stretch: &Segment<'_>, matters: bool) -> Option<Cause> {
     })
 }
 
-fn split(stretch: &Segment<'_>) -> Option<Cause> {
-    let share = stretch.tally.splits? / stretch.tally.all.count().max(1.0);
+fn split(segment: &Segment<'_>) -> Option<Cause> {
+    let share = segment.tally.splits? / segment.tally.all.count().max(1.0);
     (share >= SPLITS_SHARE).then(|| {
         cause(
             CauseCode::SplitRequests,
@@ -281,12 +281,12 @@ fn split(stretch: &Segment<'_>) -> Option<Cause> {
 }
 
 /// Writes whose size is no multiple of the device's block: it reads before it writes.
-fn partial_blocks(stretch: &Segment<'_>) -> Option<Cause> {
-    let block = stretch.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
-    let bytes = stretch.tally.write.request_bytes()?;
+fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
+    let block = segment.facts?.physical_block_bytes.filter(|&block| block > 512)? as f64;
+    let bytes = segment.tally.write.request_bytes()?;
     let parts = bytes / block;
     let whole = libm::fabs(parts - libm::round(parts)) < 0.01 && parts >= 0.99;
-    (!whole && stretch.tally.write.count() > 0.2 * stretch.tally.all.count()).then(|| {
+    (!whole && segment.tally.write.count() > 0.2 * segment.tally.all.count()).then(|| {
         cause(
             CauseCode::PartialBlocks,
             format!(

@@ -4,7 +4,7 @@
 //! square root of their mean. A token bucket, a pacer and a device without any variance make counts
 //! that do not. A rate counts as pinned where its counts vary less than half of what a Poisson
 //! process would, less than one Poisson process in two hundred would in so few intervals, and by
-//! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a stretch begins and ends within one.
+//! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a segment begins and ends within one.
 
 use super::interval_totals::IntervalTotals;
 use record::{format_iops, format_rate};

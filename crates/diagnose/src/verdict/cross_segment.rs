@@ -1,16 +1,18 @@
-//! What one stretch of a device tells of the others.
+//! What one segment of a device tells of the others.
 //!
-//! A verdict on a stretch by itself leaves open what another hour can exclude, or make likely: a cap
+//! A verdict on a segment by itself leaves open what another hour can exclude, or make likely: a cap
 //! would have held at every hour, a fault that comes and goes was there before, bursts are those of
 //! the page cache, and programs that wait for a processor ask late. Rejected: judging the whole at
 //! once, which cannot say in which hour something was wrong.
 
+use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
+use super::judge::Judged;
 use super::judge::{Judgement, Segment, alternative};
-use super::{Judged, alike_in_time, causes, judge, notes, same_load};
+use super::{causes, judge, notes};
 use record::{Confidence, Verdict};
 
-/// A pinned rate that other stretches stay below by this share, being fast there.
+/// A pinned rate that other segments stay below by this share, being fast there.
 const BELOW_PIN: f64 = 0.8;
 
 /// Everything of this file, in an order in which none needs a later one.
@@ -26,7 +28,7 @@ fn is_slow(one: &Judged<'_>) -> bool {
     matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded)
 }
 
-/// A slow stretch whose rate stands still beside one that was as slow under the same load while its
+/// A slow segment whose rate stands still beside one that was as slow under the same load while its
 /// rate moved: no cap is needed to explain either.
 fn chance_pins(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
@@ -37,8 +39,8 @@ fn chance_pins(judged: &mut [Judged<'_>]) {
         let moved = judged.iter().any(|other| {
             is_slow(other)
                 && other.judgement.pin.is_none()
-                && other.stretch.series.len() >= one.stretch.series.len()
-                && alike_in_time(&one.stretch, &other.stretch)
+                && other.segment.series.len() >= one.segment.series.len()
+                && alike_in_time(&one.segment, &other.segment)
         });
         if moved {
             let judgement = &mut judged[index].judgement;
@@ -49,14 +51,14 @@ fn chance_pins(judged: &mut [Judged<'_>]) {
     }
 }
 
-/// A stretch in which nothing was wrong, beside one under the same load that was slow.
+/// A segment in which nothing was wrong, beside one under the same load that was slow.
 fn comes_and_goes(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
         let one = &judged[index];
         let unharmed = !is_slow(one)
             && !matches!(one.judgement.verdict, Verdict::NotEnoughEvidence | Verdict::Capped);
         let slow = judged.iter().find(|other| {
-            unharmed && is_slow(other) && same_load(&one.stretch.tally, &other.stretch.tally)
+            unharmed && is_slow(other) && same_load(&one.segment.tally, &other.segment.tally)
         });
         let Some(verdict) = slow.map(|other| other.judgement.verdict) else { continue };
         judged[index].judgement.against(alternative(
@@ -75,18 +77,18 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
         let one = &judged[index];
         let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
         let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
-        let rate = |stretch: &Segment<'_>| {
+        let rate = |segment: &Segment<'_>| {
             if pin.bytes {
-                stretch.tally.bytes_per_s().unwrap_or(0.0)
+                segment.tally.bytes_per_s().unwrap_or(0.0)
             } else {
-                stretch.tally.iops()
+                segment.tally.iops()
             }
         };
         let below: Vec<usize> = (0..judged.len())
-            .filter(|&at| rate(&judged[at].stretch) <= BELOW_PIN * pin.per_s)
-            .filter(|&at| as_behind_a_cap(&judged[at], rate(&judged[at].stretch) / pin.per_s))
+            .filter(|&at| rate(&judged[at].segment) <= BELOW_PIN * pin.per_s)
+            .filter(|&at| as_behind_a_cap(&judged[at], rate(&judged[at].segment) / pin.per_s))
             .collect();
-        let above = judged.iter().any(|other| rate(&other.stretch) > 1.05 * pin.per_s);
+        let above = judged.iter().any(|other| rate(&other.segment) > 1.05 * pin.per_s);
         if below.is_empty() || above {
             continue;
         }
@@ -113,7 +115,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
     }
 }
 
-/// Whether a stretch at this share of a pinned rate is as fast as a device that is as profiled would
+/// Whether a segment at this share of a pinned rate is as fast as a device that is as profiled would
 /// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
 /// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
 /// make the lone request slower.
@@ -123,15 +125,15 @@ fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
         Verdict::Slow | Verdict::SlowAndOverloaded => {}
         _ => return false,
     }
-    let (Some((look, latency)), true) = (judged.stretch.best_look(), share < 1.0) else {
+    let (Some((look, latency)), true) = (judged.segment.best_look(), share < 1.0) else {
         return false;
     };
-    let distance_ns = share * 1e9 / judged.stretch.tally.iops().max(1e-9);
+    let distance_ns = share * 1e9 / judged.segment.tally.iops().max(1e-9);
     let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
     latency <= judge::SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
 }
 
-/// Below a cap that another stretch shows, requests wait no longer than it makes them.
+/// Below a cap that another segment shows, requests wait no longer than it makes them.
 fn below_cap(judgement: &mut Judgement, pin: &ConstantRate) {
     if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
         return;
@@ -163,11 +165,11 @@ fn write_back(judged: &mut [Judged<'_>]) {
         if one.judgement.verdict != Verdict::Overloaded || !notes::is_write_back(one) {
             continue;
         }
-        let Some((look, _)) = one.stretch.best_look() else { continue };
-        let spare = one.stretch.tally.iops() < 0.2 * look.max_iops;
+        let Some((look, _)) = one.segment.best_look() else { continue };
+        let spare = one.segment.tally.iops() < 0.2 * look.max_iops;
         let claim = format!(
             "The page cache writes back: its requests wait for each other ({}), as expected.",
-            record::format_nanos(one.stretch.tally.latency_ns().unwrap_or(0.0))
+            record::format_nanos(one.segment.tally.latency_ns().unwrap_or(0.0))
         );
         let judgement = &mut one.judgement;
         judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
@@ -185,12 +187,12 @@ fn write_back(judged: &mut [Judged<'_>]) {
 /// Bursts of programs that wait for a processor and then ask for all that they are late with.
 fn late(judged: &mut [Judged<'_>]) {
     for one in judged {
-        let stretch = &one.stretch;
-        let late = one.judgement.verdict == Verdict::Overloaded && stretch.around.processors_full();
-        let (Some((look, latency)), true) = (stretch.best_look(), late) else { continue };
-        let saturation = stretch.tally.iops() / look.max_iops;
-        let in_bursts = stretch.known.busy
-            && stretch.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
+        let segment = &one.segment;
+        let late = one.judgement.verdict == Verdict::Overloaded && segment.around.processors_full();
+        let (Some((look, latency)), true) = (segment.best_look(), late) else { continue };
+        let saturation = segment.tally.iops() / look.max_iops;
+        let in_bursts = segment.known.busy
+            && segment.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
         if saturation >= judge::MUCH_TO_SPARE || !in_bursts {
             continue;
         }
@@ -200,7 +202,7 @@ fn late(judged: &mut [Judged<'_>]) {
             record::format_nanos(latency),
             crate::words::percent(saturation)
         );
-        let idle = stretch.around.idle.unwrap_or(0.0);
+        let idle = segment.around.idle.unwrap_or(0.0);
         let judgement = &mut one.judgement;
         judgement.verdict = Verdict::NotTheDisk;
         judgement.confidence = Confidence::Likely;

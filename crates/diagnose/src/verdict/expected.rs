@@ -1,4 +1,4 @@
-//! What the profile says that a device should have done in a stretch of time.
+//! What the profile says that a device should have done in a segment of time.
 //!
 //! The device is asked about the time in which it was busy: with L requests in progress on average
 //! and a share U of the time busy, it had L/U in progress while it worked, and at that depth its
@@ -17,12 +17,10 @@
 //! How sure a ratio of a time to its expectation is, follows from how it scatters from second to
 //! second, and not from how the time does: under an open load both rise and fall together.
 
-use super::FittedProfile;
+use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
 use model::{PredictError, Predictor};
-use record::{
-    Calibrated, Estimate, Locality, Mix, MixClass, ModelName, Offered, OpKind, Prediction,
-};
+use record::{Calibrated, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use std::sync::Arc;
 
 /// Shares of sequential requests that are tried.
@@ -85,7 +83,7 @@ impl Expectation {
     }
 
     /// How long a request waits: what is expected at this concurrency over that of a lone one.
-    pub(crate) fn stretch(&self) -> f64 {
+    pub(crate) fn wait_ratio(&self) -> f64 {
         self.at_concurrency.value / self.unloaded_ns.max(1.0)
     }
 
@@ -99,7 +97,6 @@ impl Expectation {
 #[derive(Debug)]
 pub(crate) struct Reference {
     predictor: Arc<Predictor>,
-    level_se_rel: f64,
 }
 
 /// A number of requests outstanding that is enough.
@@ -127,13 +124,10 @@ pub(crate) struct SegmentFacts {
 impl Reference {
     /// Of a profile.
     pub(crate) fn new(prepared: &FittedProfile) -> Self {
-        Self {
-            predictor: Arc::clone(prepared.fitted()),
-            level_se_rel: prepared.profile().level_se_rel.unwrap_or(0.0),
-        }
+        Self { predictor: Arc::clone(prepared.fitted()) }
     }
 
-    /// What is expected of a stretch, given as its intervals, for every mix that its counters
+    /// What is expected of a segment, given as its intervals, for every mix that its counters
     /// allow: those whose largest rate is not below the rate that was seen. The curve bends, so that
     /// seconds of different depth are asked about one by one and their answers are averaged over
     /// requests; seconds that resemble each other are asked about together.
@@ -279,12 +273,19 @@ impl Reference {
         })
     }
 
-    /// A constant number in progress: the measured curve itself, with the interference of mixes. A
-    /// queueing formula for arrivals, which may be the better one at a rate, says nothing here.
+    /// A constant number in flight at the device, in the times that its counters show.
     pub(crate) fn at_depth(&self, mix: &Mix, depth: f64) -> Result<Prediction, PredictError> {
-        let offered = Offered::Depth(self.outstanding(mix, depth));
-        let prediction = self.predictor.predict_by(ModelName::MixCapacity, mix, offered)?;
-        Ok(self.predictor.counted(prediction))
+        self.ask(mix, Offered::Depth(self.outstanding(mix, depth)))
+    }
+
+    fn ask(&self, mix: &Mix, offered: Offered) -> Result<Prediction, PredictError> {
+        let model = self.predictor.model_for(offered);
+        Ok(self.predictor.counted(self.predictor.predict_by(model, mix, offered)?))
+    }
+
+    /// What the profile predicts.
+    pub(crate) fn predictor(&self) -> &Predictor {
+        &self.predictor
     }
 
     /// Requests that a program keeps outstanding where counters show so many while the device is busy.
@@ -317,21 +318,13 @@ impl Reference {
         Some(SufficientDepth { depth, rate_share: rate.value / at_most, growth })
     }
 
-    /// Poisson arrivals at a rate. A profile without open-loop trials is asked by the model that
-    /// knows how much service times vary: with exponential ones a drive would seem to queue twice
-    /// as long as it does.
+    /// Poisson arrivals at a rate.
     pub(crate) fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Option<Prediction> {
-        let offered = Offered::PoissonPerS(rate_per_s);
-        let predicted = if self.knows_open_loads() {
-            self.predictor.predict(mix, offered)
-        } else {
-            self.predictor.predict_by(ModelName::MixCapacity, mix, offered)
-        };
-        Some(self.predictor.counted(predicted.ok()?))
+        self.ask(mix, Offered::PoissonPerS(rate_per_s)).ok()
     }
 
     /// Whether the profile holds open-loop trials, by which predictions at a rate were checked.
-    pub(crate) fn knows_open_loads(&self) -> bool {
+    fn knows_open_loads(&self) -> bool {
         !self.predictor.errors().is_empty()
     }
 
@@ -346,8 +339,8 @@ impl Reference {
     }
 
     /// With the error of the level that all of a profile has in common.
-    pub(crate) fn widened(&self, estimate: &Estimate) -> Estimate {
-        estimate.with_error(self.level_se_rel)
+    fn widened(&self, estimate: &Estimate) -> Estimate {
+        estimate.with_error(self.predictor.level_se_rel())
     }
 }
 

@@ -1,13 +1,13 @@
 //! The share of reads that a cache of the device serves, from their response time.
 //!
 //! Friedman works his weighted service time backwards: with w = p w_hit + (1 - p) w_disk a measured w
-//! gives p. That takes a service time, so only stretches count in which requests hardly wait; and it
+//! gives p. That takes a service time, so only segments count in which requests hardly wait; and it
 //! takes a device whose re-reads are quicker than its random reads, which the profile says. What is
 //! found is a share of hits or of anything else that is as quick: without a tracer, sequential reads
 //! look the same.
 
-use super::Judged;
 use super::expected::Reference;
+use super::judge::Judged;
 use record::{Estimate, Locality, Measured, Mix, MixClass, NORMAL_95, OpKind, Verdict};
 
 /// Requests take at most this many times what a lone one takes.
@@ -19,7 +19,7 @@ const READS_MIN: f64 = 50.0;
 /// A model of a service time is no better than this.
 const MODEL_ERROR: f64 = 0.05;
 
-/// The estimate over all stretches that allow one.
+/// The estimate over all segments that allow one.
 pub(super) fn hit_share(
     judged: &[Judged<'_>],
     reference: Option<&Reference>,
@@ -29,18 +29,19 @@ pub(super) fn hit_share(
     };
     let (mut reads, mut time_ns, mut bytes, mut error) = (0.0, 0.0, 0.0, 0.0);
     for one in judged {
-        let calm = one.stretch.best_look().is_some_and(|(look, _)| look.stretch() <= HARDLY_WAITS);
+        let calm =
+            one.segment.best_look().is_some_and(|(look, _)| look.wait_ratio() <= HARDLY_WAITS);
         let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
-        let read = &one.stretch.tally.read;
+        let read = &one.segment.tally.read;
         if let (true, false, Some(spent), Some(moved)) = (calm, slow, read.time_ns, read.bytes) {
-            error += one.stretch.latency_error().unwrap_or(1.0) * read.count();
+            error += one.segment.latency_error().unwrap_or(1.0) * read.count();
             reads += read.count();
             time_ns += spent;
             bytes += moved;
         }
     }
     if reads < READS_MIN {
-        return Measured::not("no stretch with enough reads that hardly waited");
+        return Measured::not("no segment with enough reads that hardly waited");
     }
     let size = ((bytes / reads).round() as u64).max(1);
     let alone = |locality: Locality| {

@@ -1,4 +1,4 @@
-//! The verdict on one stretch of time, and what else its evidence allows.
+//! The verdict on one segment of time, and what else its evidence allows.
 //!
 //! The questions are asked in one order: is the device held back from above; did it do enough to be
 //! judged; is there a profile that fits; did requests take longer than the profile allows; did they
@@ -18,8 +18,8 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict, format_iops,
-    format_nanos, format_rate,
+    Alternative, Cause, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict,
+    format_iops, format_nanos, format_rate,
 };
 
 /// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
@@ -59,7 +59,7 @@ pub(crate) const STEAL_MATTERS: f64 = 0.05;
 /// A profile that knows a time only to this share is an alternative by itself.
 const PROFILE_VAGUE: f64 = 0.35;
 
-/// A stretch of time of one device, with all that is known of it.
+/// A segment of time of one device, with all that is known of it.
 #[derive(Debug)]
 pub(crate) struct Segment<'a> {
     /// Its place in the device's series.
@@ -80,6 +80,14 @@ pub(crate) struct Segment<'a> {
     pub(crate) deep: Option<ExcessQueue>,
     /// What processors that sleep between requests add to a response time at most.
     pub(crate) waking_ns: f64,
+}
+
+/// A judged segment.
+#[derive(Debug)]
+pub(crate) struct Judged<'a> {
+    pub(crate) segment: Segment<'a>,
+    pub(crate) judgement: Judgement,
+    pub(crate) causes: Vec<Cause>,
 }
 
 /// A verdict with what it rests on.
@@ -167,7 +175,7 @@ impl Segment<'_> {
         self.latency_error().unwrap_or_else(|| NORMAL_95 / self.tally.all.count().max(1.0).sqrt())
     }
 
-    /// The verdict on this stretch by itself.
+    /// The verdict on this segment by itself.
     pub(crate) fn judge(&self) -> Judgement {
         let pin = pinned(self.series);
         let mut judgement = self
@@ -409,7 +417,7 @@ impl Segment<'_> {
         let holds = held.filter(|held| !long && held.times >= SLOW_FROM);
         let beyond = long || holds.is_some_and(|held| held.is_sure());
         let over = holds.filter(|_| beyond).map_or(over, |held| over.max(held.times));
-        let waits = look.stretch();
+        let waits = look.wait_ratio();
         // A device that is slower does less: what it does of what it can do now.
         let of_now = if beyond { saturation * over } else { saturation };
         let overloaded = waits >= WAITS_FROM || of_now >= NEAR_MAXIMUM;
@@ -519,7 +527,7 @@ impl Segment<'_> {
         let expected = format_nanos(look.expected_ns(self.by_rate()));
         let alone = format_nanos(look.unloaded_ns);
         let share = percent(saturation);
-        let waits = times(look.stretch());
+        let waits = times(look.wait_ratio());
         match verdict {
             Verdict::Slow => format!(
                 "Requests take {takes}, {} the {expected} that the profile expects at this \
@@ -531,7 +539,7 @@ impl Segment<'_> {
                  concurrency, and that is {waits} the {alone} of a lone request.",
                 times(over)
             ),
-            Verdict::Overloaded if look.stretch() >= WAITS_FROM => format!(
+            Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
                 "Requests take {takes}, as expected with so many in progress; a lone one takes \
                  {alone}. The rate is {share} of the largest."
             ),
@@ -739,7 +747,7 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
     judgement
 }
 
-/// A stretch held against its profile.
+/// A segment held against its profile.
 #[derive(Clone, Copy, Debug)]
 struct Measure<'a> {
     look: &'a Expectation,

@@ -1,10 +1,10 @@
-//! What the counters of an observation mean: per device and stretch of time a verdict, its alternatives,
+//! What the counters of an observation mean: per device and segment of time a verdict, its alternatives,
 //! its causes, and what to do.
 //!
 //! A pure function of an observation and of profiles. The way through, per device: the series is cut
-//! where its use changes ([`segment`]); each stretch is summed up ([`tally`]), put beside what was
+//! where its use changes ([`segment`]); each segment is summed up ([`tally`]), put beside what was
 //! known of the system ([`surroundings`]) and held against the profile ([`expected`]); it gets a
-//! verdict by itself ([`judge`]); then the stretches are looked at together ([`settle`]), because what a
+//! verdict by itself ([`judge`]); then the segments are looked at together ([`settle`]), because what a
 //! device did at another hour can exclude an explanation; causes follow ([`causes`]), and advice from the
 //! causes ([`advice`]). False friends are named beside ([`notes`]).
 //!
@@ -12,6 +12,7 @@
 //! (nobody can argue with it, and it is always sure), and thresholds in milliseconds.
 
 mod advice;
+mod alike;
 mod busy_time_test;
 mod causes;
 mod constant_rate;
@@ -21,9 +22,11 @@ mod fitted_profile;
 mod hits;
 mod interval_totals;
 mod judge;
+mod load;
 mod matching;
 mod notes;
 mod outstanding;
+mod remedies;
 mod segment;
 mod system_context;
 mod wakeup_latency;
@@ -31,12 +34,13 @@ mod wakeup_latency;
 pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, best_fit, fit};
 
+use alike::{IDLE_IOPS, alike, same_load};
 use expected::{Reference, SegmentFacts, calibrated, nearest};
 use interval_totals::IntervalTotals;
-use judge::{Judgement, Segment};
+use judge::{Judged, Judgement, Segment};
 use outstanding::ExcessQueue;
 use record::{
-    Activity, Cause, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
+    Activity, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
@@ -49,16 +53,12 @@ type Spare = (Range<u64>, bool);
 /// The same of a device with its name.
 type NamedSpare = (String, Vec<Spare>);
 
-/// Neighbouring stretches are one episode where their rates, times and sizes are within this factor
-/// and they have the same verdict.
-const ALIKE: f64 = 1.4;
-/// Stretches below this length come and go, where they do so this often.
+/// Segments below this length come and go, where they do so this often.
 const RETURNING_MAX: usize = 7;
 const RETURNS_MIN: usize = 3;
-/// The fewest intervals of a stretch whose first one can be left out, and whose last one.
+/// The fewest intervals of a segment whose first one can be left out, and whose last one.
 const BODY_MIN: (usize, usize) = (3, 4);
-/// Less than this many requests per second, and hardly ever busy, is rest.
-const IDLE_IOPS: f64 = 1.0;
+/// Rest: fewer requests per second than [`IDLE_IOPS`], and busy for less than this share of the time.
 const IDLE_BUSY: f64 = 0.01;
 /// From this share of the largest rate on an episode is called busy.
 const BUSY_SATURATION: f64 = 0.5;
@@ -74,14 +74,6 @@ pub struct DiagnoseOptions {
     pub chosen: bool,
     /// Leaves the intervals out of the document, for a live screen.
     pub without_series: bool,
-}
-
-/// A judged stretch.
-#[derive(Debug)]
-struct Judged<'a> {
-    stretch: Segment<'a>,
-    judgement: Judgement,
-    causes: Vec<Cause>,
 }
 
 /// Diagnoses every device of an observation that is not a part of another one or built of others.
@@ -170,7 +162,7 @@ impl<'a> Subject<'a> {
         let reference = prepared.filter(|_| matched.value().is_some()).map(Reference::new);
         let mut subject = Self {
             device,
-            begins: segment::stretches(&series),
+            begins: segment::segments(&series),
             intervals,
             series,
             observation,
@@ -197,7 +189,7 @@ impl<'a> Subject<'a> {
     }
 
     /// What is known of a range of intervals.
-    fn stretch(&self, range: Range<usize>) -> Segment<'_> {
+    fn segment(&self, range: Range<usize>) -> Segment<'_> {
         let body = self.body(&range);
         let intervals = &self.intervals[body.clone()];
         let series = &self.series[body];
@@ -211,7 +203,7 @@ impl<'a> Subject<'a> {
             Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
-        let mut stretch = Segment {
+        let mut segment = Segment {
             series,
             facts: self.device.facts.as_ref(),
             range,
@@ -222,22 +214,22 @@ impl<'a> Subject<'a> {
             deep: None,
             waking_ns: 0.0,
         };
-        stretch.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &stretch.tally);
-        stretch.deep = self.deep(&stretch);
-        if stretch.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
+        segment.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
+        segment.deep = self.deep(&segment);
+        if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;
-            (stretch.looks, stretch.known) = (look(known), known);
+            (segment.looks, segment.known) = (look(known), known);
         }
-        stretch
+        segment
     }
 
-    /// The queue of a stretch, where it is deeper than the device can use.
-    fn deep(&self, stretch: &Segment<'_>) -> Option<ExcessQueue> {
-        let (reference, (look, _)) = (self.reference.as_ref()?, stretch.best_look()?);
-        let seen_per_s = stretch.tally.iops();
+    /// The queue of a segment, where it is deeper than the device can use.
+    fn deep(&self, segment: &Segment<'_>) -> Option<ExcessQueue> {
+        let (reference, (look, _)) = (self.reference.as_ref()?, segment.best_look()?);
+        let seen_per_s = segment.tally.iops();
         let enough = |present| reference.deep_enough(look, seen_per_s, present);
-        let late = stretch.around.processors_full();
-        outstanding::deep(stretch.series, late, enough).filter(|_| stretch.known.busy)
+        let late = segment.around.processors_full();
+        outstanding::deep(segment.series, late, enough).filter(|_| segment.known.busy)
     }
 
     fn ranges(&self) -> Vec<Range<usize>> {
@@ -251,7 +243,7 @@ impl<'a> Subject<'a> {
         while at < self.begins.len() {
             let ranges = self.ranges();
             let (left, right) = (&ranges[at - 1], &ranges[at]);
-            let (one, other) = (self.stretch(left.clone()), self.stretch(right.clone()));
+            let (one, other) = (self.segment(left.clone()), self.segment(right.clone()));
             if alike(&one, &other) {
                 self.begins.remove(at);
                 at = at.saturating_sub(1).max(1);
@@ -261,14 +253,14 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Joins short stretches under the same load as their neighbour that differ from it in nothing
+    /// Joins short segments under the same load as their neighbour that differ from it in nothing
     /// but the response time, where there are several: what comes again and again is one thing that
     /// goes on.
     fn join_returning(&mut self) {
         let ranges = self.ranges();
         let same = |one: &Range<usize>, other: &Range<usize>| {
             let short = one.len().min(other.len()) < RETURNING_MAX;
-            short && same_load(&self.stretch(one.clone()).tally, &self.stretch(other.clone()).tally)
+            short && same_load(&self.segment(one.clone()).tally, &self.segment(other.clone()).tally)
         };
         let joined: Vec<bool> = ranges.windows(2).map(|pair| same(&pair[0], &pair[1])).collect();
         if joined.iter().filter(|same| **same).count() < RETURNS_MIN {
@@ -279,15 +271,15 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
-    /// All stretches with their verdicts.
+    /// All segments with their verdicts.
     fn judged(&self, others: &[&NamedSpare]) -> Vec<Judged<'_>> {
-        let stretches: Vec<Segment<'_>> =
-            self.ranges().into_iter().map(|range| self.stretch(range)).collect();
-        let judgements: Vec<Judgement> = stretches.iter().map(Segment::judge).collect();
-        let mut judged: Vec<Judged<'_>> = stretches
+        let segments: Vec<Segment<'_>> =
+            self.ranges().into_iter().map(|range| self.segment(range)).collect();
+        let judgements: Vec<Judgement> = segments.iter().map(Segment::judge).collect();
+        let mut judged: Vec<Judged<'_>> = segments
             .into_iter()
             .zip(judgements)
-            .map(|(stretch, judgement)| Judged { stretch, judgement, causes: Vec::new() })
+            .map(|(segment, judgement)| Judged { segment, judgement, causes: Vec::new() })
             .collect();
         cross_segment::together(&mut judged);
         let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
@@ -298,22 +290,22 @@ impl<'a> Subject<'a> {
             if doubtful && certain && by_profile {
                 one.judgement.confidence = Confidence::Likely;
             }
-            let spare = self.spare_elsewhere(&one.stretch, others);
-            one.causes = causes::causes(&one.stretch, &one.judgement, &spare);
+            let spare = self.spare_elsewhere(&one.segment, others);
+            one.causes = causes::causes(&one.segment, &one.judgement, &spare);
         }
         judged
     }
 
     /// When this device had much to spare.
     fn spare(&self) -> Vec<Spare> {
-        let stretches = self.ranges().into_iter().map(|range| self.stretch(range));
-        stretches
-            .map(|stretch| {
-                let idle = stretch.tally.utilization().is_some_and(|busy| busy < 0.2);
-                let quiet = stretch.best_look().is_some_and(|(look, _)| {
-                    stretch.tally.iops() / look.max_iops < causes::SPARE && look.stretch() < 2.0
+        let segments = self.ranges().into_iter().map(|range| self.segment(range));
+        segments
+            .map(|segment| {
+                let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
+                let quiet = segment.best_look().is_some_and(|(look, _)| {
+                    segment.tally.iops() / look.max_iops < causes::SPARE && look.wait_ratio() < 2.0
                 });
-                (self.time_of(&stretch.range), idle || quiet)
+                (self.time_of(&segment.range), idle || quiet)
             })
             .collect()
     }
@@ -324,9 +316,9 @@ impl<'a> Subject<'a> {
         first.begin_ns..last.begin_ns.saturating_add(last.duration_ns)
     }
 
-    /// Other devices that had much to spare during all of a stretch.
-    fn spare_elsewhere(&self, stretch: &Segment<'_>, others: &[&NamedSpare]) -> Vec<String> {
-        let time = self.time_of(&stretch.range);
+    /// Other devices that had much to spare during all of a segment.
+    fn spare_elsewhere(&self, segment: &Segment<'_>, others: &[&NamedSpare]) -> Vec<String> {
+        let time = self.time_of(&segment.range);
         let free = |parts: &[Spare]| {
             let mut touching =
                 parts.iter().filter(|(part, _)| part.start < time.end && time.start < part.end);
@@ -340,7 +332,7 @@ impl<'a> Subject<'a> {
         let judged = self.judged(others);
         let whole = IntervalTotals::over(self.intervals.iter().copied());
         let seconds = whole.seconds.max(1e-9);
-        let busiest = judged.iter().map(|one| one.stretch.tally.iops()).fold(0.0, f64::max);
+        let busiest = judged.iter().map(|one| one.segment.tally.iops()).fold(0.0, f64::max);
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
         let advice = advice::advice(&judged, self.reference.as_ref());
@@ -353,7 +345,7 @@ impl<'a> Subject<'a> {
             shares: shares(&episodes),
             worst: worst(&episodes),
             hit_share: hits::hit_share(&judged, self.reference.as_ref()),
-            splits_compared: splits_compared(&judged),
+            splits_compared: splits_compared(&judged, &self.profile),
             notes: notes::notes(self.device, self.profile.value(), &judged, &whole),
             episodes,
             advice,
@@ -362,13 +354,13 @@ impl<'a> Subject<'a> {
     }
 
     fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
-        let (stretch, judgement) = (&one.stretch, &one.judgement);
-        let time = self.time_of(&stretch.range);
-        let tally = &stretch.tally;
-        let best = stretch.best_look();
-        let traced = stretch.known.sequential.is_some();
+        let (segment, judgement) = (&one.segment, &one.judgement);
+        let time = self.time_of(&segment.range);
+        let tally = &segment.tally;
+        let best = segment.best_look();
+        let traced = segment.known.sequential.is_some();
         let calibrated = best.map(|(look, latency)| {
-            calibrated(look, latency, tally.iops(), stretch.by_rate(), traced)
+            calibrated(look, latency, tally.iops(), segment.by_rate(), traced)
         });
         let share = match &calibrated {
             Some(split) => split.saturation,
@@ -378,7 +370,7 @@ impl<'a> Subject<'a> {
         Episode {
             begin_ns: time.start,
             duration_ns: time.end.saturating_sub(time.start),
-            intervals: u32::try_from(stretch.range.len()).unwrap_or(u32::MAX),
+            intervals: u32::try_from(segment.range.len()).unwrap_or(u32::MAX),
             share_of_time: time.end.saturating_sub(time.start) as f64 / 1e9 / seconds,
             activity: match (idle, share >= BUSY_SATURATION) {
                 (true, _) => Activity::Idle,
@@ -392,11 +384,12 @@ impl<'a> Subject<'a> {
             alternatives: judgement.alternatives.clone(),
             causes: one.causes.clone(),
             numbers: tally.numbers(),
-            response_ci95_rel: stretch.latency_error(),
+            response_ci95_rel: segment.latency_error(),
             utilization_law: tally.utilization_law(),
             calibrated,
             misleading: tally.misleading(),
             extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
+            load: load::load(one, self.reference.as_ref()),
         }
     }
 
@@ -404,15 +397,15 @@ impl<'a> Subject<'a> {
     fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
         let mut moments = Vec::with_capacity(self.series.len());
         for (episode, one) in judged.iter().enumerate() {
-            let by_rate = one.stretch.by_rate();
+            let by_rate = one.segment.by_rate();
             let mut expectations = self.reference.as_ref().map(expected::Remembered::new);
-            for index in one.stretch.range.clone() {
+            for index in one.segment.range.clone() {
                 let (interval, tally) = (self.intervals[index], &self.series[index]);
                 let split = tally.latency_ns().zip(expectations.as_mut()).and_then(
                     |(latency, expectations)| {
-                        let looks = expectations.looks(tally, one.stretch.known)?;
+                        let looks = expectations.looks(tally, one.segment.known)?;
                         let look = nearest(&looks, latency, by_rate)?;
-                        let traced = one.stretch.known.sequential.is_some();
+                        let traced = one.segment.known.sequential.is_some();
                         Some(calibrated(look, latency, tally.iops(), by_rate, traced))
                     },
                 );
@@ -429,46 +422,6 @@ impl<'a> Subject<'a> {
         }
         moments
     }
-}
-
-/// How far the means of two stretches may lie apart: those of few requests differ by chance.
-fn apart(one: &IntervalTotals, other: &IntervalTotals) -> f64 {
-    let fewest = one.all.count().min(other.all.count());
-    if fewest < judge::REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
-}
-
-fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
-    match (one, other) {
-        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= factor,
-        (None, None) => true,
-        (a, b) => a == b,
-    }
-}
-
-/// Whether two stretches have the same load: rate, sizes, reads.
-fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
-    let factor = apart(one, other);
-    let shares = one.read_share().zip(other.read_share());
-    near(Some(one.iops()), Some(other.iops()), factor)
-        && near(one.all.request_bytes(), other.all.request_bytes(), factor)
-        && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
-}
-
-/// Whether two stretches have the same load and take the same time.
-fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
-    let (a, b) = (&one.tally, &other.tally);
-    same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
-}
-
-/// Whether two neighbouring stretches are one.
-fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
-    let idle = |stretch: &Segment<'_>| stretch.tally.iops() < IDLE_IOPS;
-    if idle(one) && idle(other) {
-        return true;
-    }
-    let (a, b) = (&one.tally, &other.tally);
-    let few = a.all.count().min(b.all.count()) < judge::REQUESTS_MIN;
-    alike_in_time(one, other) && (few || one.judge().verdict == other.judge().verdict)
 }
 
 /// Verdicts by their share of the time.
@@ -506,18 +459,23 @@ fn worst(episodes: &[Episode]) -> Option<u32> {
 }
 
 /// Why the two ways to split a response time agree or differ on this device.
-fn splits_compared(judged: &[Judged<'_>]) -> String {
+fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) -> String {
     let most = judged
         .iter()
         .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
-        .max_by(|a, b| a.stretch.tally.all.count().total_cmp(&b.stretch.tally.all.count()));
-    let Some((one, (look, _))) = most.and_then(|one| Some((one, one.stretch.best_look()?))) else {
-        return "UtilizationLaw's split (S = U/X, Q = R - S) holds for a device that does one thing at a \
-                time. Without a profile nobody knows whether this is one: on a parallel device it \
-                calls queueing what is served side by side."
-            .to_owned();
+        .max_by(|a, b| a.segment.tally.all.count().total_cmp(&b.segment.tally.all.count()));
+    let Some((one, (look, _))) = most.and_then(|one| Some((one, one.segment.best_look()?))) else {
+        let unknown = match profile.reason() {
+            Some(why) => format!("No profile says ({why})"),
+            None => "The profile expects nothing of this load".to_owned(),
+        };
+        return format!(
+            "Friedman's split (S = U/X, Q = R - S) holds for a device that does one thing at a time. \
+             {unknown}, so that it is unknown whether this is one: on a parallel device the split calls \
+             queueing what is served side by side."
+        );
     };
-    let Some(split) = one.stretch.tally.utilization_law() else {
+    let Some(split) = one.segment.tally.utilization_law() else {
         return "The source tells no busy time, so that there is no Friedman split.".to_owned();
     };
     let (service, alone) =
@@ -526,11 +484,11 @@ fn splits_compared(judged: &[Judged<'_>]) -> String {
     if side < PARALLEL {
         return format!(
             "This device serves about one request at a time, so the splits agree in principle: \
-             UtilizationLaw's S = U/X is {service}, a lone request takes {alone} by the profile."
+             Friedman's S = U/X is {service}, a lone request takes {alone} by the profile."
         );
     }
     format!(
-        "This device serves about {side:.0} requests side by side. UtilizationLaw's S = U/X ({service}) is \
+        "This device serves about {side:.0} requests side by side. Friedman's S = U/X ({service}) is \
          then the mean spacing of completions, not what a request takes ({alone} alone), and his Q = \
          R - S counts as queueing what is served in parallel: it is R (1 - U/L). Believe the \
          calibrated split here."

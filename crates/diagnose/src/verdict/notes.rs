@@ -6,8 +6,9 @@
 //! beside the verdict, because who has seen the alarm wants to know why it is silent here.
 
 use super::causes::SPLITS_SHARE;
+use super::interval_totals::IntervalTotals;
+use super::judge::Judged;
 use super::judge::{STEAL_MATTERS, evidence};
-use super::{Judged, interval_totals::IntervalTotals};
 use crate::words::{percent, times};
 use record::{
     Evidence, MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos,
@@ -27,6 +28,8 @@ const FAR_FROM_FULL: f64 = 0.5;
 const WRITE_BACK_COVERS: f64 = 0.5;
 /// Writes that are under write-back: share of the requests.
 const ALL_WRITES: f64 = 0.95;
+/// Busy time beyond the time in flight that is worth a word, as a share of it.
+const BUSY_CUT: f64 = 0.1;
 /// Discards that count, as a share of requests.
 const DISCARDS_SHARE: f64 = 0.05;
 
@@ -58,6 +61,7 @@ pub(crate) fn notes(
         let claim = format!("The busy counter is not believed: {doubt}.");
         note(NoteCode::BusyDoubtful, claim, Vec::new())
     }));
+    notes.extend(busy_cut(whole).filter(|_| device.busy_doubt.is_none()));
     notes.extend(missing(whole));
     notes
 }
@@ -68,14 +72,14 @@ fn fine(judged: &Judged<'_>) -> bool {
 
 /// Both with enough requests, and the second slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
-    let (before, after) = (from.stretch.tally.latency_ns()?, to.stretch.tally.latency_ns()?);
-    let enough = |judged: &Judged<'_>| judged.stretch.tally.all.count() >= 50.0;
+    let (before, after) = (from.segment.tally.latency_ns()?, to.segment.tally.latency_ns()?);
+    let enough = |judged: &Judged<'_>| judged.segment.tally.all.count() >= 50.0;
     (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
 }
 
 fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
-    let size = |judged: &Judged<'_>| judged.stretch.tally.all.request_bytes();
+    let size = |judged: &Judged<'_>| judged.segment.tally.all.request_bytes();
     let (small, large) = (size(from)?, size(to)?);
     (large >= GREW * small && fine(to)).then(|| {
         note(
@@ -97,8 +101,8 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
 
 fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
-    let (first, second) = (from.stretch.best_look()?.0, to.stretch.best_look()?.0);
-    let traced = from.stretch.known.sequential.is_some() && to.stretch.known.sequential.is_some();
+    let (first, second) = (from.segment.best_look()?.0, to.segment.best_look()?.0);
+    let traced = from.segment.known.sequential.is_some() && to.segment.known.sequential.is_some();
     let fell = first.sequential_share - second.sequential_share;
     (fell >= PLACE_CHANGED).then(|| {
         let shares = format!(
@@ -124,21 +128,21 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     })
 }
 
-/// Whether a stretch is the page cache's own writing: what the system has under write-back covers
+/// Whether a segment is the page cache's own writing: what the system has under write-back covers
 /// what is in progress here, and is not that of another disk beside a program's own writes.
 pub(crate) fn is_write_back(judged: &Judged<'_>) -> bool {
-    let tally = &judged.stretch.tally;
+    let tally = &judged.segment.tally;
     let writes_only = tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
     let in_progress = tally.concurrency().zip(tally.write.request_bytes());
     let written = in_progress.map_or(0.0, |(present, bytes)| present * bytes);
     let covers = |bytes: f64| bytes > 0.0 && bytes >= WRITE_BACK_COVERS * written;
-    writes_only && judged.stretch.around.writeback_bytes.is_some_and(covers)
+    writes_only && judged.segment.around.writeback_bytes.is_some_and(covers)
 }
 
 fn write_back(judged: &Judged<'_>) -> Option<Note> {
-    let look = judged.stretch.best_look()?.0;
-    (is_write_back(judged) && look.stretch() >= 2.0).then(|| {
-        let bytes = judged.stretch.around.writeback_bytes.unwrap_or(0.0);
+    let look = judged.segment.best_look()?.0;
+    (is_write_back(judged) && look.wait_ratio() >= 2.0).then(|| {
+        let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
         note(
             NoteCode::WriteBackBursts,
             format!(
@@ -152,9 +156,9 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
 }
 
 fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
-    let busy = judged.stretch.tally.utilization().filter(|_| judged.stretch.known.busy)?;
-    let (look, _) = judged.stretch.best_look()?;
-    let saturation = judged.stretch.tally.iops() / look.max_iops;
+    let busy = judged.segment.tally.utilization().filter(|_| judged.segment.known.busy)?;
+    let (look, _) = judged.segment.best_look()?;
+    let saturation = judged.segment.tally.iops() / look.max_iops;
     (busy >= BUSY && saturation <= FAR_FROM_FULL && look.side_by_side() >= 2.0).then(|| {
         note(
             NoteCode::BusyNotSaturated,
@@ -186,7 +190,7 @@ fn discards(whole: &IntervalTotals) -> Option<Note> {
 }
 
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
-    let most = judged.iter().filter_map(|judged| judged.stretch.around.steal).fold(0.0, f64::max);
+    let most = judged.iter().filter_map(|judged| judged.segment.around.steal).fold(0.0, f64::max);
     (most > STEAL_MATTERS).then(|| {
         note(
             NoteCode::Steal,
@@ -211,6 +215,20 @@ fn splits(whole: &IntervalTotals) -> Option<Note> {
             ),
             vec![evidence("splits per request", share, "share")],
         )
+    })
+}
+
+fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
+    let told_s = whole.busy_s? + whole.busy_cut_s;
+    (whole.busy_cut_s > BUSY_CUT * told_s).then(|| {
+        let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
+        let claim = format!(
+            "The busy counter is not believed: it says {}, but requests were in flight for at most {}. \
+             That is used in its place.",
+            share(told_s),
+            share(whole.busy_s.unwrap_or(0.0))
+        );
+        note(NoteCode::BusyDoubtful, claim, vec![evidence("busy as counted", told_s, "s")])
     })
 }
 

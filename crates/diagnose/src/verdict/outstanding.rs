@@ -132,7 +132,7 @@ impl ExcessQueue {
     }
 }
 
-/// The queue of a stretch, if it is deeper than the device can use all the time that it is busy.
+/// The queue of a segment, if it is deeper than the device can use all the time that it is busy.
 /// `late` says that programs wait for a processor; `enough_of` how many are enough, at most so many.
 pub(crate) fn deep(
     series: &[IntervalTotals],

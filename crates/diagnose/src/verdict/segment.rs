@@ -1,4 +1,4 @@
-//! Quiet and busy stretches: where the use of a device changes.
+//! Quiet and busy segments: where the use of a device changes.
 //!
 //! The series is cut by [`stats::segments`] on the logarithms of rate, latency and size and on the
 //! share of reads: a doubling counts the same at any level.
@@ -16,8 +16,8 @@ const CHANNELS: usize = 4;
 /// A share of reads counts like this many powers of e.
 const SHARE_SCALE: f64 = 2.0;
 
-/// Beginnings of the stretches of a series, the first of them 0; none for an empty one.
-pub(crate) fn stretches(series: &[IntervalTotals]) -> Vec<usize> {
+/// Beginnings of the segments of a series, the first of them 0; none for an empty one.
+pub(crate) fn segments(series: &[IntervalTotals]) -> Vec<usize> {
     if series.is_empty() {
         return Vec::new();
     }
@@ -67,8 +67,8 @@ mod tests {
         IntervalTotals { intervals: 1, seconds: 1.0, all, ..IntervalTotals::default() }
     }
 
-    /// A stretch with noise of this share, of which a part lasts from second to second.
-    fn stretch(
+    /// A segment with noise of this share, of which a part lasts from second to second.
+    fn segment(
         random: &mut SplitMix64,
         seconds: usize,
         rate: f64,
@@ -90,7 +90,7 @@ mod tests {
         let mut random = SplitMix64::new(1);
         for (noise, kept) in [(0.02, 0.0), (0.2, 0.0), (0.3, 0.5), (0.3, 0.8)] {
             let cut = (0..60)
-                .filter(|_| stretches(&stretch(&mut random, 120, 500.0, noise, kept)).len() > 1)
+                .filter(|_| segments(&segment(&mut random, 120, 500.0, noise, kept)).len() > 1)
                 .count();
             assert!(cut <= 6, "noise {noise} kept {kept}: {cut} of 60 were cut");
         }
@@ -99,29 +99,29 @@ mod tests {
     #[test]
     fn changes_are_found_where_they_are() {
         let mut random = SplitMix64::new(2);
-        let mut series = stretch(&mut random, 40, 50.0, 0.15, 0.0);
-        series.extend(stretch(&mut random, 25, 800.0, 0.15, 0.0));
-        series.extend(stretch(&mut random, 60, 50.0, 0.15, 0.0));
-        assert_eq!(stretches(&series), [0, 40, 65]);
+        let mut series = segment(&mut random, 40, 50.0, 0.15, 0.0);
+        series.extend(segment(&mut random, 25, 800.0, 0.15, 0.0));
+        series.extend(segment(&mut random, 60, 50.0, 0.15, 0.0));
+        assert_eq!(segments(&series), [0, 40, 65]);
     }
 
     #[test]
-    fn a_short_stretch_of_work_between_rest_is_found() {
+    fn a_short_segment_of_work_between_rest_is_found() {
         let mut series = vec![second(0.0, 0.0, 0.0); 10];
         series.extend(vec![second(8_000.0, 8e6, 4096.0); 8]);
         series.extend(vec![second(0.0, 0.0, 0.0); 12]);
-        assert_eq!(stretches(&series), [0, 10, 18]);
+        assert_eq!(segments(&series), [0, 10, 18]);
     }
 
     #[test]
-    fn spikes_that_return_are_one_stretch() {
+    fn spikes_that_return_are_one_segment() {
         for every in [3, 4, 5] {
             let mut random = SplitMix64::new(3);
-            let mut series = stretch(&mut random, 60, 500.0, 0.05, 0.0);
+            let mut series = segment(&mut random, 60, 500.0, 0.05, 0.0);
             for one in series.iter_mut().skip(1).step_by(every) {
                 *one = second(500.0, 100e6, 4096.0);
             }
-            assert_eq!(stretches(&series), [0], "every {every}");
+            assert_eq!(segments(&series), [0], "every {every}");
         }
     }
 
@@ -130,32 +130,32 @@ mod tests {
         let mut series = vec![second(6_400.0, 20e6, 4096.0); 10];
         series.push(second(64.0, 20e6, 4096.0));
         series.extend(vec![second(0.0, 0.0, 0.0); 10]);
-        let found = stretches(&series);
+        let found = segments(&series);
         assert!(found == [0, 10] || found == [0, 11], "{found:?}");
     }
 
     #[test]
-    fn the_first_second_is_no_stretch_of_its_own() {
+    fn the_first_second_is_no_segment_of_its_own() {
         let mut series = vec![second(500.0, 1e6, 4096.0); 30];
         series[0] = second(60.0, 9e6, 4096.0);
-        assert_eq!(stretches(&series), [0]);
+        assert_eq!(segments(&series), [0]);
     }
 
     #[test]
     fn a_change_of_size_alone_is_a_change() {
         let mut series = vec![second(500.0, 1e6, 4096.0); 20];
         series.extend(vec![second(500.0, 1e6, 65_536.0); 20]);
-        assert_eq!(stretches(&series), [0, 20]);
+        assert_eq!(segments(&series), [0, 20]);
     }
 
     #[test]
-    fn rest_is_a_stretch_and_long_series_are_cut_on_means() {
+    fn rest_is_a_segment_and_long_series_are_cut_on_means() {
         let mut series = vec![second(500.0, 1e6, 4096.0); 3_000];
         series.extend(vec![second(0.0, 0.0, 0.0); 3_000]);
-        let found = stretches(&series);
+        let found = segments(&series);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[1].abs_diff(3_000) <= 3, "{found:?}");
-        assert_eq!(stretches(&[]), Vec::<usize>::new());
-        assert_eq!(stretches(&series[..1]), [0]);
+        assert_eq!(segments(&[]), Vec::<usize>::new());
+        assert_eq!(segments(&series[..1]), [0]);
     }
 }

@@ -1,6 +1,6 @@
 //! What was known beside a device's counters: the system, limits of control groups, the tracer.
 //!
-//! Contexts have intervals of their own, which need not be those of the devices; a stretch of time
+//! Contexts have intervals of their own, which need not be those of the devices; a segment of time
 //! takes from each as much as it overlaps. The busy counter of a disk ends at the disk: whatever
 //! holds requests back above it shows here or nowhere.
 
@@ -9,7 +9,7 @@ use record::{CgroupLimit, Context, Interval, TracedOp, bucket_mid};
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
 
-/// Context over a stretch of time. `None` is "not known".
+/// Context over a segment of time. `None` is "not known".
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SystemContext {
     /// Share of time in which some task waited for I/O.
@@ -42,7 +42,7 @@ pub(crate) struct TracedSums {
 }
 
 impl SystemContext {
-    /// Of a stretch: its intervals, and all contexts.
+    /// Of a segment: its intervals, and all contexts.
     pub(crate) fn of(intervals: &[&Interval], contexts: &[Context]) -> Self {
         let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
             return Self::default();

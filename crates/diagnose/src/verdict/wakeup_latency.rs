@@ -12,7 +12,7 @@ use record::WakeUp;
 /// Steps of the average over idle times.
 const STEPS: u32 = 64;
 
-/// What a request takes longer, in nanoseconds, where the device is as idle as in this stretch; 0
+/// What a request takes longer, in nanoseconds, where the device is as idle as in this segment; 0
 /// where nothing was measured.
 pub(crate) fn added_ns(wake_ups: &[WakeUp], tally: &IntervalTotals) -> f64 {
     let (Some(shortest), Some(busy)) = (wake_ups.first(), tally.utilization()) else { return 0.0 };

@@ -82,6 +82,7 @@ pub(crate) fn seen(device: &str, loads: Vec<ScenarioLoad>, traced: bool) -> Obse
     let device = SimSpec::parse(device).unwrap();
     let scenario = Scenario {
         device: &device,
+        array: None,
         loads,
         duration: Nanos(60 * SECOND),
         interval: Nanos(SECOND),

@@ -6,8 +6,8 @@ use crate::staged::{
 };
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
-    CauseCode, Confidence, Figure, Measured, NoteCode, Observation, ObservedDevice, Pattern,
-    Strategy, Verdict,
+    CauseCode, Change, Confidence, Figure, Measured, NoteCode, Observation, ObservedDevice,
+    Pattern, Strategy, Verdict,
 };
 use std::sync::LazyLock;
 
@@ -76,8 +76,9 @@ fn the_advice_for_a_deep_queue_comes_true() {
     let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 64)], false), Some(&EIGHT_PROFILE));
     let remedy = &found.advice[0];
     let Measured::Value(effect) = &remedy.effect else { panic!("{remedy:#?}") };
-    let depth: u32 = remedy.action.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let after = diagnosed(&seen(EIGHT, vec![closed(0, 60, depth)], false), Some(&EIGHT_PROFILE));
+    let Some(Change::Depth(depth)) = remedy.change else { panic!("{remedy:#?}") };
+    let after =
+        diagnosed(&seen(EIGHT, vec![closed(0, 60, depth as u32)], false), Some(&EIGHT_PROFILE));
     let latency = longest(&after).numbers.latency_ns.unwrap();
     let predicted = &effect.latency_after_ns;
     assert!(predicted.low <= latency && latency <= predicted.high, "{latency} {effect:?}");

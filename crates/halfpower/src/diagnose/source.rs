@@ -65,6 +65,7 @@ fn simulate(
         .collect::<Result<Vec<_>, _>>()?;
     let scenario = Scenario {
         device: &device,
+        array: None,
         loads,
         duration: arguments.length,
         interval: arguments.sampling.interval,

@@ -113,6 +113,18 @@ pub(crate) struct WhatIfArgs {
     /// A limit ahead of the device, requests per second.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
     cap: Option<f64>,
+    /// No limit ahead of the device: programs ask for as much as it serves side by side.
+    #[arg(long, help_heading = "Changes")]
+    uncapped: bool,
+    /// The device is as fast as when it was profiled.
+    #[arg(long, help_heading = "Changes")]
+    as_profiled: bool,
+    /// So many of the requests go to another device.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    without: Option<f64>,
+    /// Requests are independent of each other, instead of in bursts.
+    #[arg(long, help_heading = "Changes")]
+    independent: bool,
     /// Moves load between the devices of an observation.
     #[arg(long, help_heading = "Changes")]
     balance: bool,
@@ -270,6 +282,10 @@ impl WhatIfArgs {
             changes.push(Change::RequestBytes(one.bytes.0));
         }
         changes.extend(self.cap.map(Change::Cap));
+        changes.extend(self.uncapped.then_some(Change::Uncapped));
+        changes.extend(self.as_profiled.then_some(Change::AsProfiled));
+        changes.extend(self.without.map(|share| Change::Without { share, process: None }));
+        changes.extend(self.independent.then_some(Change::Independent));
         if observed && (self.rate_iops.is_some() || self.rwmixread.is_some() || self.hit > 0) {
             return Err(usage(
                 "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
@@ -291,7 +307,8 @@ fn of_load(
     if changes.is_empty() {
         return Err(usage(
             "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, \
-             --sequential +N%, --iodepth, --bs, --cap, or --balance",
+             --sequential +N%, --iodepth, --bs, --cap, --uncapped, --as-profiled, --without, \
+             --independent, or --balance",
         ));
     }
     let predictor = Predictor::new(profile);
@@ -316,7 +333,7 @@ fn of_load(
     }
     let mut cases = Vec::new();
     for set in sets {
-        let mut case = grounds(arguments, seen, profile, &set, setup.offered)?;
+        let mut case = grounds(arguments, seen, profile, &set, setup)?;
         let changed =
             set.iter().try_fold(setup.clone(), |setup, change| setup.with(*change, &predictor));
         let after = changed.and_then(|changed| Ok((changed.state(&predictor)?, changed)));
@@ -364,29 +381,29 @@ fn grounds(
     seen: Option<&Seen>,
     profile: &Profile,
     changes: &[Change],
-    offered: Offered,
+    setup: &Setup,
 ) -> anyhow::Result<WhatIfCase> {
     let mut case = WhatIfCase {
         changes: changes.to_vec(),
         after: Measured::not("not computed"),
         latency_ratio: None,
         assumes: Vec::new(),
-        price: Vec::new(),
-        refuted_by: Vec::new(),
+        cost: Vec::new(),
+        how_to_check: Vec::new(),
         evidence: Vec::new(),
         simulated: None,
     };
     if changes.len() > 1 {
         case.assumes.push("all that is assumed above, together".to_owned());
-        case.price.push("all of the prices above".to_owned());
-        case.refuted_by.push("whatever refutes one of them".to_owned());
+        case.cost.push("all of the costs above".to_owned());
+        case.how_to_check.push("each of the checks above".to_owned());
         return Ok(case);
     }
     for change in changes {
-        let words = words(*change, offered);
+        let words = words(*change, setup);
         case.assumes.push(words.assumes);
-        case.price.push(words.price);
-        case.refuted_by.push(words.refuted_by);
+        case.cost.push(words.cost);
+        case.how_to_check.push(words.how_to_check);
         match change {
             Change::HostCache(_) => case.evidence.push(memory(seen)),
             Change::Sequential(_) => case.evidence.push(extents(arguments, profile)?),

@@ -1,19 +1,17 @@
 //! The load of an observation, and the profiles of its devices.
 //!
-//! The diagnosis cuts an observation into stretches of like use and finds the share of sequential
-//! requests where no tracer told it; what is asked "what if" about is the stretch in which the
-//! device did the most. A rate at the device's limit, or a number outstanding that stands still, is
-//! a closed loop: a faster disk would then be asked for more.
+//! The diagnosis cuts an observation into episodes of like use and finds the load of each; what is
+//! asked "what if" about is the episode in which the device did the most.
 
 use super::{WhatIfArgs, usage};
 use crate::profiles::Profiles;
 use crate::recordings;
 use crate::store_args::{LAST, newest_observation};
 use anyhow::anyhow;
-use model::whatif::{BalanceSide, Counted, Setup, balance, counted};
+use model::whatif::{BalanceSide, Setup, balance};
 use record::{
-    CauseCode, DeviceDiagnosis, Episode, Interval, Observation, ObservedLoad, Offered, Profile,
-    WHATIF_SCHEMA, WhatIf,
+    DeviceDiagnosis, Episode, EpisodeLoad, Observation, ObservedLoad, Profile, WHATIF_SCHEMA,
+    WhatIf,
 };
 use session::VERSION;
 use std::path::Path;
@@ -21,8 +19,6 @@ use store::{Store, StoreError};
 
 /// The word that stands for the newest observation.
 const OBSERVED: &str = "observed";
-/// From this share of the largest rate on the rate follows the device.
-const AT_LIMIT: f64 = 0.97;
 
 /// A load that was observed, with its profile.
 pub(super) struct Seen {
@@ -57,30 +53,11 @@ fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
     device.episodes.iter().max_by(|a, b| a.numbers.iops.total_cmp(&b.numbers.iops))
 }
 
-/// The intervals of an episode.
-fn intervals<'a>(
-    observation: &'a Observation,
-    device: &str,
-    episode: &Episode,
-) -> Vec<&'a Interval> {
-    let time = episode.begin_ns..episode.begin_ns.saturating_add(episode.duration_ns);
-    let inside = |interval: &&Interval| {
-        interval.device == device && time.contains(&interval.begin_ns) && interval.duration_ns > 0
-    };
-    observation.intervals.iter().filter(inside).collect()
-}
-
 /// The load of a device in its busiest stretch.
-fn load<'a>(
-    observation: &Observation,
-    device: &'a DeviceDiagnosis,
-) -> Result<(&'a Episode, Counted), String> {
+fn load(device: &DeviceDiagnosis) -> Result<(&Episode, &EpisodeLoad), String> {
     let episode = busiest(device).ok_or("it did nothing")?;
-    let sequential = episode.calibrated.map_or(0.0, |split| split.sequential_share);
-    let intervals = intervals(observation, &device.device, episode);
-    let load = counted(intervals, sequential);
     let why = "the source does not tell reads from writes and their sizes, or there were none";
-    Ok((episode, load.ok_or(why)?))
+    Ok((episode, episode.load.as_ref().ok_or(why)?))
 }
 
 /// The load that is asked about.
@@ -107,21 +84,7 @@ pub(super) fn seen(
             let why = device.profile.reason().unwrap_or("no profile fits");
             anyhow!("{}: {why}", device.device)
         })?;
-    let (episode, load) =
-        load(observation, device).map_err(|why| anyhow!("{}: {why}", device.device))?;
-    let predictor = profile.predictor();
-    let standing = episode
-        .causes
-        .iter()
-        .any(|cause| matches!(cause.code, CauseCode::DepthBeyondKnee | CauseCode::OneAtATime));
-    let max = predictor.max_rate(&load.mix).map_err(|error| anyhow!("{error}"))?.value;
-    let offered = match load.concurrency {
-        Some(present) if standing || load.rate_per_s >= AT_LIMIT * max => {
-            let busy = episode.numbers.utilization.filter(|busy| *busy > 0.0).unwrap_or(1.0);
-            Offered::Depth(predictor.outstanding(&load.mix, present / busy))
-        }
-        _ => Offered::PoissonPerS(load.rate_per_s),
-    };
+    let (episode, load) = load(device).map_err(|why| anyhow!("{}: {why}", device.device))?;
     let end = episode.begin_ns.saturating_add(episode.duration_ns);
     let memory = observation
         .contexts
@@ -135,11 +98,11 @@ pub(super) fn seen(
             device: device.device.clone(),
             begin_ns: episode.begin_ns,
             duration_ns: episode.duration_ns,
-            latency_ns: load.latency_ns,
+            latency_ns: episode.numbers.latency_ns,
             sequential_traced: episode.calibrated.is_some_and(|split| split.sequential_traced),
             memory_available_bytes: memory,
         },
-        setup: Setup::new(load.mix, offered),
+        setup: Setup::from(load),
         profile: profile.profile().clone(),
     })
 }
@@ -159,7 +122,7 @@ pub(super) fn balanced(
         let known = observation.devices.iter().find(|known| known.name == device.device);
         let profile = known.and_then(|known| profiles.of(known));
         let profile = profile.filter(|_| device.profile.value().is_some());
-        match (profile, load(observation, device)) {
+        match (profile, load(device)) {
             (Some(profile), Ok((_, load))) => {
                 models.push(profile.predictor());
                 loads.push((device.device.clone(), load));
@@ -178,7 +141,7 @@ pub(super) fn balanced(
             name: name.clone(),
             predictor,
             mix: load.mix.clone(),
-            rate: load.rate_per_s,
+            rate: load.iops,
         })
         .collect();
     let mut found = balance(&sides).map_err(|error| {

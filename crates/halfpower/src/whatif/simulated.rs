@@ -66,6 +66,7 @@ pub(super) fn state(
         .collect();
     let scenario = Scenario {
         device: &device,
+        array: None,
         loads,
         duration,
         interval: Nanos(duration.0 / INTERVALS),
@@ -75,22 +76,26 @@ pub(super) fn state(
     };
     let observation = observe(&scenario, session::VERSION, stop)?;
     let warm = observation.intervals.get(WARM_UP..).unwrap_or_default();
-    let Some(found) = model::whatif::counted(warm, 0.0) else {
+    let (mut requests, mut time_ns, mut seconds) = (0.0, 0.0, 0.0);
+    for interval in warm {
+        let length = interval.duration_ns as f64 / 1e9;
+        let count = interval.all.per_s.map_or(0.0, |rate| rate.value * length);
+        requests += count;
+        time_ns += count * interval.all.latency_ns.map_or(0.0, |time| time.value);
+        seconds += length;
+    }
+    if requests <= 0.0 || seconds <= 0.0 {
         return Ok(Measured::not("no request was completed in it"));
-    };
-    let Some(latency) = found.latency_ns else {
-        return Ok(Measured::not("it completed no request"));
-    };
-    let latency_ns = latency * left;
-    let length: f64 = warm.iter().map(|interval| interval.duration_ns as f64 / 1e9).sum();
+    }
+    let latency_ns = time_ns / requests * left;
     let difference_rel = computed.latency_ns.value / latency_ns - 1.0;
     let breaks = (difference_rel.abs() > AGREES)
         .then(|| assumption(changes, difference_rel > 0.0, setup.offered).to_owned());
     Ok(Measured::Value(SimulatedState {
         device: format!("sim:{}", device.text),
         latency_ns,
-        iops: found.rate_per_s / left,
-        requests: (found.rate_per_s * length).round() as u64,
+        iops: requests / seconds / left,
+        requests: requests.round() as u64,
         difference_rel,
         breaks,
     }))

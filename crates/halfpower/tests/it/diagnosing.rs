@@ -118,6 +118,19 @@ fn without_a_profile_it_says_what_a_profile_would_add() {
 }
 
 #[test]
+fn a_profile_of_another_device_is_told_apart_by_name() {
+    let folder = with_profile();
+    let load = ["rate-iops=100 arrival=poisson"];
+    let page = diagnose(folder.path(), "sim:md1", &load, "--profile last").expect(0).stdout;
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("it is of the simulated device {EIGHT}")), "{page}");
+    assert!(words.contains("the observed device is sim:md1"), "{page}");
+    for wrong in ["names no device", "Without a profile"] {
+        assert!(!words.contains(wrong), "{page}");
+    }
+}
+
+#[test]
 fn the_csv_has_a_row_for_each_interval_and_a_number_for_each_column() {
     let folder = with_profile();
     let file = folder.path().join("split.csv");
@@ -152,7 +165,7 @@ fn advice_for_a_hidden_neighbour_takes_a_tracer() {
         (named, advice.iter().any(|it| it.strategy == Strategy::MoveNeighbour))
     };
     assert_eq!(found("--json"), (false, false));
-    assert_eq!(found("--json --traced"), (true, true));
+    assert_eq!(found("--json --trace"), (true, true));
 }
 
 #[test]

@@ -212,5 +212,11 @@ fn one_damaged_interval_costs_one_interval_and_not_the_verdict() {
     let of = |code| found.findings.iter().find(|finding| finding.code == code);
     let finding = of(FindingCode::BusyDoubtful).unwrap();
     assert!((finding.evidence[0].value - 64.0 * 0.769).abs() < 0.01, "{finding:?}");
+    for episode in &found.devices[0].episodes {
+        let (split, numbers) = (episode.utilization_law.unwrap(), &episode.numbers);
+        let [used, present] = [numbers.utilization, numbers.concurrency].map(Option::unwrap);
+        assert!(used <= present.min(1.0) * 1.0001, "{numbers:?}");
+        assert!(split.service_ns <= numbers.latency_ns.unwrap() * 1.0001, "{split:?}");
+    }
     assert!(whole.findings.iter().all(|finding| finding.code != FindingCode::BusyDoubtful));
 }

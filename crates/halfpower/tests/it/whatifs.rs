@@ -4,7 +4,10 @@
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower, program, run};
-use record::{Measured, SimulatedState, WhatIf, WhatIfCase};
+use record::{
+    Advice, Change, Diagnosis, Measured, OpKind, Profile, SimulatedState, WhatIf, WhatIfCase,
+    format_bytes,
+};
 use tempfile::TempDir;
 
 struct Profiled {
@@ -106,6 +109,64 @@ fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
     assert!(memory[0].contains("memory"), "{memory:?}");
 }
 
+/// The flags of a change.
+fn flags(change: Change) -> String {
+    match change {
+        Change::Faster(share) => format!("--faster {}%", share * 100.0),
+        Change::Array { disks, raid, chunk_bytes } => {
+            format!("--disks {disks} --raid {} --chunk {chunk_bytes}", raid.number())
+        }
+        Change::CacheHit { share, .. } => format!("--cache-hit {}%", share * 100.0),
+        Change::HostCache(share) => format!("--host-cache {}%", share * 100.0),
+        Change::Depth(depth) => format!("--iodepth {depth}"),
+        Change::RequestBytes(bytes) => format!("--bs {bytes}"),
+        Change::Uncapped => "--uncapped".to_owned(),
+        Change::AsProfiled => "--as-profiled".to_owned(),
+        Change::Without { share, .. } => format!("--without {}%", share * 100.0),
+        Change::Independent => "--independent".to_owned(),
+        Change::Sequential(_) | Change::Cap(_) => panic!("no remedy has {change:?}"),
+    }
+}
+
+#[test]
+fn a_diagnosis_and_a_whatif_give_one_number_for_one_change() {
+    let mut asked = std::collections::BTreeSet::new();
+    for (profiled, is, load) in [
+        ("mmc,servers=8,service=1ms", "mmc,servers=8,service=1ms", "iodepth=64"),
+        ("mmc,servers=8,service=1ms", "mmc,servers=8,service=1ms", "iodepth=1"),
+        ("mmc,servers=8,service=1ms", "mmc,servers=8,service=1ms", "iodepth=32 limit=1000"),
+        (
+            "mmc,servers=8,service=1ms",
+            "mmc,servers=8,service=2ms",
+            "rate-iops=2000 arrival=poisson",
+        ),
+        ("mg1,service=5ms,cv=0.5", "mg1,service=5ms,cv=0.5", "rate-iops=190 arrival=poisson"),
+        ("sata-ssd", "sata-ssd", "iodepth=128"),
+    ] {
+        let disk = Profiled::new(profiled, "--budget 30s");
+        let mut command = program();
+        command.args(["diagnose", "--load", load, "--profile", "last", "--db"]);
+        command.arg(disk.folder.path().join("h.db"));
+        let ended = run(command, &format!("sim:{is} --for 30s --json")).expect(0);
+        let diagnosis: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+        let device = &diagnosis.devices[0];
+        let rate = |at: u32| device.episodes[at as usize].numbers.iops;
+        for remedy in &device.advice {
+            let (Some(change), Measured::Value(effect)) = (remedy.change, &remedy.effect) else {
+                continue;
+            };
+            assert!((0..device.episodes.len() as u32).all(|at| rate(at) <= rate(remedy.episode)));
+            let words = format!("whatif observed --profile last {} --json", flags(change));
+            let whatif: WhatIf = serde_json::from_str(&disk.run(&words).expect(0).stdout).unwrap();
+            let after = whatif.cases[0].after.value().unwrap();
+            let told = (effect.latency_after_ns, effect.iops_after);
+            assert_eq!((after.latency_ns, after.iops), told, "{is} {load}: {remedy:#?}");
+            asked.insert(remedy.strategy);
+        }
+    }
+    assert!(asked.len() >= 6, "{asked:?}");
+}
+
 #[test]
 fn the_page_fits_eighty_columns_and_names_cost_and_check() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
@@ -118,6 +179,24 @@ fn the_page_fits_eighty_columns_and_names_cost_and_check() {
     for word in ["as it is", "30 % faster", "assumes", "cost", "how to check", "not simulated"] {
         assert!(page.contains(word), "no {word:?} in\n{page}");
     }
+}
+
+#[test]
+fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
+    let disk = Profiled::new("mmc,servers=8,service=1ms", "--for-diagnosis --budget 60s");
+    let ended = disk.run("profile show last --json").expect(0);
+    let profile: Profile = serde_json::from_str(&ended.stdout).unwrap();
+    let reads =
+        || profile.cells.iter().filter(|cell| cell.workload.only_op() == Some(OpKind::Read));
+    let most = reads().map(|cell| cell.bytes_per_s.value).fold(0.0, f64::max);
+    let nearly = reads().filter(|cell| cell.bytes_per_s.value >= 0.9 * most);
+    let mut words = nearly.map(|cell| {
+        let size = format_bytes(cell.workload.max_bs().0);
+        format!("{size} requests, {} outstanding", cell.workload.depth)
+    });
+    let size = |advice: &&Advice| advice.subject == "sequential read size";
+    let advised = &profile.advice.iter().find(size).unwrap().recommendation;
+    assert!(words.any(|words| words == *advised), "{advised:?}, with {most} bytes per second");
 }
 
 #[test]
@@ -134,5 +213,7 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let text = disk.run("advise --for postgresql last").expect(0).stdout;
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
+    let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }

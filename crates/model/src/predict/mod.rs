@@ -125,13 +125,15 @@ pub struct Predictor {
     without: Option<Part>,
     errors: Vec<ModelError>,
     trials: Vec<OpenTrial>,
+    level_se_rel: f64,
 }
 
 impl Predictor {
     /// The predictor of a profile.
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
-        Self::of_cells(&profile.all_cells())
+        let level_se_rel = profile.level_se_rel.unwrap_or(0.0);
+        Self { level_se_rel, ..Self::of_cells(&profile.all_cells()) }
     }
 
     /// The predictor of these cells.
@@ -153,6 +155,7 @@ impl Predictor {
             without,
             errors: Vec::new(),
             trials: Vec::new(),
+            level_se_rel: 0.0,
         };
         predictor.calibrate(cells);
         predictor
@@ -187,6 +190,25 @@ impl Predictor {
         };
         let errors: Vec<ModelError> = self.errors.iter().filter(calibrated).copied().collect();
         errors::best(&errors).unwrap_or(ModelName::LoadDependent)
+    }
+
+    /// The model that answers what-ifs and verdicts: the measured curve with the interference of
+    /// mixes for a constant queue depth, and for a rate without open loads in the profile, because it
+    /// knows how much service times vary; else [`Predictor::advised`].
+    #[must_use]
+    pub fn model_for(&self, offered: Offered) -> ModelName {
+        match offered {
+            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) if !self.errors.is_empty() => {
+                self.advised()
+            }
+            _ => ModelName::MixCapacity,
+        }
+    }
+
+    /// Standard error of the level that all of the profile has in common, as a share of it.
+    #[must_use]
+    pub fn level_se_rel(&self) -> f64 {
+        self.level_se_rel
     }
 
     /// The largest rate of a mix, requests per second.

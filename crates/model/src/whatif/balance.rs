@@ -151,10 +151,9 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         assumes: "loads can be divided, a part of one is of the same mix as the whole, and on \
                   another device it is what the profile of that device says"
             .to_owned(),
-        price: "moving the data, once; afterwards a failure of either device touches both"
+        cost: "moving the data, once; afterwards a failure of either device touches both"
             .to_owned(),
-        refuted_by: "requests that go mostly to a part of the data that cannot be divided"
-            .to_owned(),
+        how_to_check: "count requests by place: none of the data takes most of them".to_owned(),
     })
 }
 

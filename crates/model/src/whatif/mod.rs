@@ -15,19 +15,19 @@
 mod array;
 mod balance;
 mod disk;
-mod observed;
 mod path;
 mod words;
 
 pub use balance::{BalanceSide, balance};
-pub use observed::{Counted, counted};
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
-use record::{Change, LoadState, Locality, Mix, Offered, OpKind, RaidLevel};
+use record::{Change, EpisodeLoad, Estimate, LoadState, Locality, Mix, Offered, OpKind, RaidLevel};
 
 /// Shares below this are none.
 const NONE: f64 = 1e-9;
+/// A program without a limit keeps no more requests in flight than this, unless it is told to.
+const UNCAPPED_DEPTH_MAX: f64 = 32.0;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -74,6 +74,21 @@ pub struct Setup {
     pub host_share: f64,
     /// Requests per second at most, ahead of the device.
     pub cap: Option<f64>,
+    /// What may be offered in its place: the interval of the figures includes it.
+    pub alternatives: Vec<Offered>,
+    /// Requests per second that were counted; `None` for a load that the user stated.
+    pub counted_iops: Option<f64>,
+}
+
+impl From<&EpisodeLoad> for Setup {
+    fn from(load: &EpisodeLoad) -> Self {
+        Self {
+            time_factor: load.slowdown,
+            alternatives: load.alternatives.clone(),
+            counted_iops: Some(load.iops),
+            ..Self::new(load.mix.clone(), load.offered)
+        }
+    }
 }
 
 impl Setup {
@@ -88,6 +103,8 @@ impl Setup {
             cache: None,
             host_share: 0.0,
             cap: None,
+            alternatives: Vec::new(),
+            counted_iops: None,
         }
     }
 
@@ -127,11 +144,44 @@ impl Setup {
                 next.host_share = 1.0 - (1.0 - next.host_share) * (1.0 - share);
             }
             Change::Sequential(share) => next.mix = more_sequential(&self.mix, share, predictor)?,
-            Change::Depth(depth) => next.offered = Offered::Depth(depth),
+            Change::Depth(depth) => {
+                next.offered = Offered::Depth(depth);
+                // Of other programs that ask as well, one request may be in front.
+                let others = !self.alternatives.is_empty();
+                next.alternatives = Vec::from_iter(others.then_some(Offered::Depth(depth + 1.0)));
+            }
             Change::RequestBytes(bytes) => next = self.resized(bytes),
             Change::Cap(cap) => next.cap = Some(next.cap.map_or(cap, |was| was.min(cap))),
+            Change::AsProfiled => next.time_factor = 1.0,
+            Change::Uncapped => {
+                next.cap = None;
+                let rates = predictor.rates_of(&self.mix).unwrap_or_default();
+                let (Some(first), Some(last)) = (rates.first(), rates.last()) else {
+                    return Ok(next);
+                };
+                let deepest = Offered::Depth(rates.len() as f64);
+                next.alternatives = vec![Offered::PoissonPerS(self.iops(predictor)?), deepest];
+                next.offered = Offered::Depth((last / first).clamp(1.0, UNCAPPED_DEPTH_MAX));
+            }
+            Change::Without { share, .. } => {
+                let left = self.iops(predictor)? * (1.0 - share);
+                (next.offered, next.alternatives) = (Offered::PoissonPerS(left), Vec::new());
+            }
+            Change::Independent => {
+                let offered = Offered::PoissonPerS(self.iops(predictor)?);
+                (next.offered, next.alternatives) = (offered, Vec::new());
+            }
         }
         Ok(next)
+    }
+
+    /// Requests per second: counted, offered, or what the depth gives.
+    fn iops(&self, predictor: &Predictor) -> Result<f64, WhatIfError> {
+        match (self.counted_iops, self.offered) {
+            (Some(counted), _) => Ok(counted),
+            (None, Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) => Ok(rate),
+            (None, Offered::Depth(_)) => Ok(self.state(predictor)?.iops.value),
+        }
     }
 
     /// The same bytes per second in requests of another size.
@@ -143,11 +193,10 @@ impl Setup {
         }
         next.mix = joined(&next.mix);
         let factor = mean / bytes.max(1) as f64;
-        next.offered = match self.offered {
-            Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
-            Offered::ConstantPerS(rate) => Offered::ConstantPerS(rate * factor),
-            Offered::Depth(depth) => Offered::Depth(depth),
-        };
+        next.offered = path::thinned(self.offered, factor);
+        for other in &mut next.alternatives {
+            *other = path::thinned(*other, factor);
+        }
         next
     }
 
@@ -165,8 +214,25 @@ impl Setup {
     /// # Errors
     /// If the profile has nothing of it, or it is more than can be done.
     pub fn state(&self, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
-        path::state(self, predictor)
+        let of = |offered: Offered| path::state(&Self { offered, ..self.clone() }, predictor);
+        let first = of(self.offered);
+        // What cannot be is not what is offered.
+        let mut others = self.alternatives.iter().filter_map(|&other| of(other).ok());
+        let first = match first {
+            Ok(state) => state,
+            Err(error) => others.next().ok_or(error)?,
+        };
+        Ok(others.fold(first, |state, other| LoadState {
+            latency_ns: including(&state.latency_ns, &other.latency_ns),
+            iops: including(&state.iops, &other.iops),
+            ..state
+        }))
     }
+}
+
+/// An estimate whose interval includes that of another one.
+fn including(one: &Estimate, other: &Estimate) -> Estimate {
+    Estimate::spanning(one.value, one.low.min(other.low), one.high.max(other.high), one.n)
 }
 
 /// Share of reads.

@@ -23,7 +23,10 @@ const HALVINGS: usize = 50;
 
 /// What the load sees.
 pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
-    let path = Path { setup, disk: Disk { predictor, factor: setup.time_factor } };
+    let path = Path {
+        setup,
+        disk: Disk { predictor, factor: setup.time_factor, counted: setup.counted_iops.is_some() },
+    };
     let found = path.through_host(&setup.mix, setup.offered)?;
     let (max, max_rel) = path.max()?;
     let rate = found.rate;

@@ -1,83 +1,107 @@
-//! What a change takes for granted, what it costs, and what would refute it.
+//! What a change assumes, what it costs, and how to check it.
 
+use super::Setup;
 use record::{Change, Offered, RaidLevel, format_bytes};
 
 /// The sentences of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What its figures take for granted.
+    /// What its figures assume.
     pub assumes: String,
     /// What it costs.
-    pub price: String,
-    /// What would show that they are wrong.
-    pub refuted_by: String,
+    pub cost: String,
+    /// How to check its figures.
+    pub how_to_check: String,
 }
 
 /// The sentences of a change for a load.
 #[must_use]
-pub fn words(change: Change, offered: Offered) -> Words {
-    let (assumes, price, refuted_by) = match change {
-        Change::Faster(_) => (
-            "all requests of the new disk are that much faster, alone and in a queue".to_owned(),
-            "another disk, and moving the data to it".to_owned(),
-            "a `halfpower check` of the new disk that is not that much faster".to_owned(),
-        ),
-        Change::Array { disks, raid, chunk_bytes } => array(disks, raid, chunk_bytes),
-        Change::CacheHit { hit_ns: None, .. } => (
-            "that share of the random reads is served, as fast as this device serves re-reads"
-                .to_owned(),
-            "a controller or drive with memory; for writes with a battery or capacitor".to_owned(),
-            "re-reads that are rarer: a trace of the addresses tells".to_owned(),
-        ),
-        Change::CacheHit { hit_ns: Some(_), .. } => (
-            "that share of the random reads is served in the stated time, without a queue of its own"
-                .to_owned(),
-            "a cache device or controller memory".to_owned(),
-            "re-reads that are rarer: a trace of the addresses tells".to_owned(),
-        ),
-        Change::HostCache(_) => (
-            "that share of the reads is served from memory in no time, and is in the mean; what is \
-             left has more writes in it, which may come in bursts (the upper end of the interval)"
-                .to_owned(),
-            "memory; and data that is written late is lost with the machine".to_owned(),
-            "a hit rate of the host's cache that does not rise".to_owned(),
-        ),
-        Change::Sequential(_) => (
-            "requests that were random become the next ones of their stream, and arrive in that \
-             order"
-                .to_owned(),
-            "reading and writing the files once; room for a copy of the largest".to_owned(),
-            "few extents per file already: then it is the program that jumps".to_owned(),
-        ),
-        Change::Depth(_) => (
-            "whoever asks keeps a fixed number outstanding, of requests that do not wait for each \
-             other's results"
-                .to_owned(),
-            "work on the program; what does not fit waits there instead".to_owned(),
-            "a rate that does not follow".to_owned(),
-        ),
-        Change::RequestBytes(_) => (
-            match offered {
-                Offered::Depth(_) => "as many outstanding as before".to_owned(),
-                Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => {
-                    "the same bytes per second, in the same places".to_owned()
+pub fn words(change: Change, load: &Setup) -> Words {
+    let open = !matches!(load.offered, Offered::Depth(_));
+    let [assumes, cost, how_to_check] = match change {
+        Change::Array { disks, raid, chunk_bytes } => return array(disks, raid, chunk_bytes),
+        Change::Faster(_) => [
+            "all requests of the new disk are that much faster, at queue depth 1 and in a queue",
+            "another disk, and moving the data to it",
+            "run `halfpower check` on the new disk: it is that much faster",
+        ],
+        Change::CacheHit { hit_ns: None, .. } => [
+            "the cache serves that share of the random reads, as fast as this device serves re-reads",
+            "a controller or drive with memory; for writes with a battery or capacitor",
+            "trace the addresses: that share of them is read again",
+        ],
+        Change::CacheHit { hit_ns: Some(_), .. } => [
+            "the cache serves that share of the random reads in the stated time, without a queue",
+            "a cache device or controller memory",
+            "trace the addresses: that share of them is read again",
+        ],
+        Change::HostCache(_) => [
+            "memory serves that share of the reads in no time, and the mean includes them; the rest \
+             has more writes in it, which may come in bursts (the upper end of the interval)",
+            "memory; and data that is written late is lost with the machine",
+            "watch the hit rate of the host's cache: it rises",
+        ],
+        Change::Sequential(_) => [
+            "requests that were random continue their stream, and arrive in that order",
+            "reading and writing the files once; room for a copy of the largest",
+            "count the extents: with few per file already, the program itself jumps",
+        ],
+        Change::Depth(_) => [
+            "programs keep that many requests in flight, which do not wait for each other's results",
+            "work on the program; what does not fit waits there instead",
+            "the rate follows the prediction",
+        ],
+        Change::RequestBytes(_) if open => [
+            "the same bytes per second, in the same places; the figures are of requests of the new \
+             size",
+            "memory for larger buffers, or more requests for the same bytes",
+            "bytes per second stay: if they rise, the device reads what no program asked for",
+        ],
+        Change::RequestBytes(_) => [
+            "the same queue depth as before; the figures are of requests of the new size",
+            "memory for larger buffers, or more requests for the same bytes",
+            "bytes per second follow the prediction",
+        ],
+        Change::Cap(_) => [
+            "a limit ahead of the device that saves no credit (the lower end of the interval: enough \
+             of it)",
+            "the limited programs wait; the rest is for others",
+            "latency at the device stays: if it changes, the limit is not ahead of it",
+        ],
+        Change::Uncapped => [
+            "the programs keep as many requests in flight as the device serves side by side; the \
+             interval reaches from the rate of now to the largest one",
+            "a larger volume type, or less for others on the same disk",
+            "the rate rises: if it stays, the program paces itself",
+        ],
+        Change::AsProfiled => [
+            match (open, load.alternatives.iter().any(|other| matches!(other, Offered::Depth(_)))) {
+                (false, _) => "the same queue depth as now",
+                (true, false) => "requests that arrive as often as now, by chance",
+                (true, true) => {
+                    "requests that arrive as often as now, by chance; the interval includes the same \
+                     queue depth as now"
                 }
             },
-            "memory for larger buffers, or more requests for the same bytes".to_owned(),
-            "bytes per second that do not stay: then requests are read that nobody wants".to_owned(),
-        ),
-        Change::Cap(_) => (
-            "a limit ahead of the device that saves no credit (the lower end of the interval: enough \
-             of it)"
-                .to_owned(),
-            "whoever is limited waits; what is left is for others".to_owned(),
-            "response times of the device that change: then it was not limited before it".to_owned(),
-        ),
-    };
-    Words { assumes, price, refuted_by }
+            "a check of about a minute on a quiet device; then a disk, or a move",
+            "profile the quiet device again: if the profiles agree, the load changed, not the device",
+        ],
+        Change::Without { .. } => [
+            "the rest has the same mix, and arrives by chance",
+            "what moves gets less, or another disk",
+            "pause it: latency of the others falls",
+        ],
+        Change::Independent => [
+            "the same requests per second, independent of each other",
+            "less is merged in memory, so that there may be more writes",
+            "bursts that stay come from the program",
+        ],
+    }
+    .map(str::to_owned);
+    Words { assumes, cost, how_to_check }
 }
 
-fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> (String, String, String) {
+fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
     let (room, loss) = match raid {
         RaidLevel::Raid0 => (disks, "any one of them lost is all lost"),
         RaidLevel::Raid1 => (1, "all but one may fail"),
@@ -85,11 +109,13 @@ fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> (String, String, Stri
         RaidLevel::Raid6 => (disks - 2, "two may fail; a small write is six requests"),
         RaidLevel::Raid10 => (disks / 2, "one of each pair may fail; a write is two requests"),
     };
-    let assumes = format!(
-        "requests that fall on all disks alike, chunks of {}, an array that adds nothing of its own, \
-         and disks that seek as far as this one did",
-        format_bytes(chunk_bytes)
-    );
-    let price = format!("{disks} disks for the room of {room}; {loss}");
-    (assumes, price, "single disks of the array that are busier than the others".to_owned())
+    Words {
+        assumes: format!(
+            "requests that fall on all disks alike, chunks of {}, an array that adds nothing of its \
+             own, and disks that seek as far as this one did",
+            format_bytes(chunk_bytes)
+        ),
+        cost: format!("{disks} disks for the room of {room}; {loss}"),
+        how_to_check: "compare the disks of the array: none is busier than the others".to_owned(),
+    }
 }

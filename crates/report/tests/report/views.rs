@@ -38,7 +38,7 @@ fn diagnosis() -> Diagnosis {
             "advice": [{
                 "strategy": "restore", "action": "Look at the log.", "cause": "service_slower",
                 "episode": 0, "effect": {"not_measured": "no model"}, "gain": null,
-                "assumes": "A.", "price": "B.", "refuted_by": "C.",
+                "assumes": "A.", "cost": "B.", "how_to_check": "C.", "change": null,
             }],
             "series": [],
         })

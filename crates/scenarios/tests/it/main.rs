@@ -1,9 +1,15 @@
 //! A few draws of each kind, and the ward itself against faults that are planted.
 #![forbid(unsafe_code)]
 
-use record::Verdict;
-use scenarios::{Case, Kind, Profiles, Scores, draw, draw_of, judge, run, stage};
+use record::{Bytes, Change, EngineName, Nanos, RaidLevel, Verdict};
+use scenarios::{
+    Array, Case, Kind, Profiles, Scenario, ScenarioLoad, Scores, draw, draw_of, judge, observe,
+    run, stage,
+};
+use simdisk::SimSpec;
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use workload::Spec;
 
 /// Draws of each kind.
 const EACH: u64 = 6;
@@ -32,6 +38,52 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     // Of fewer draws than 120, so that the limit is a mild one.
     assert!(scores.carried_out - scores.inside <= AT_MOST_10_IN_100 / 2, "{text}");
     assert_eq!(scores.expected_notes.0, scores.expected_notes.1, "{text}");
+}
+
+#[test]
+fn an_array_serves_reads_on_all_of_its_devices_and_writes_on_one_copy_each() {
+    let device = SimSpec::parse("md1,service=1ms").unwrap();
+    let rate = |raid: RaidLevel, read_percent: u8| {
+        let spec = Spec { engine: EngineName::Sim, iodepth: 64, read_percent, ..Spec::default() };
+        let load = ScenarioLoad {
+            name: "program".to_owned(),
+            workload: spec.build(Bytes(1 << 30)).unwrap(),
+            begin: Nanos(0),
+            end: Nanos(10_000_000_000),
+            limits: Vec::new(),
+            write_back: false,
+        };
+        let change = Change::Array { disks: 4, raid, chunk_bytes: 64 << 10 };
+        let scenario = Scenario {
+            device: &device,
+            array: Array::of(change),
+            loads: vec![load],
+            duration: Nanos(10_000_000_000),
+            interval: Nanos(10_000_000_000),
+            seed: 1,
+            traced: false,
+            steal_share: 0.0,
+        };
+        assert!(scenario.array.is_some());
+        let seen = observe(&scenario, "0", &AtomicBool::new(false)).unwrap();
+        seen.intervals[0].all.per_s.unwrap().value
+    };
+    // 64 requests keep four devices of 1,000 per second busy nearly all the time.
+    for (raid, reads, writes) in [
+        (RaidLevel::Raid0, 4_000.0, 4_000.0),
+        (RaidLevel::Raid10, 4_000.0, 2_000.0),
+        (RaidLevel::Raid1, 4_000.0, 1_000.0),
+        (RaidLevel::Raid5, 4_000.0, 1_000.0),
+    ] {
+        for (read_percent, most) in [(100, reads), (0, writes)] {
+            let found = rate(raid, read_percent);
+            assert!(
+                found > 0.85 * most && found <= 1.001 * most,
+                "{raid:?} {read_percent}: {found}"
+            );
+        }
+    }
+    assert_eq!(Array::of(Change::Faster(0.5)), None);
 }
 
 #[test]

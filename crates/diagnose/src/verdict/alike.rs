@@ -1,0 +1,50 @@
+//! Whether two segments have the same load and take the same time.
+
+use super::interval_totals::IntervalTotals;
+use super::judge::{REQUESTS_MIN, Segment};
+
+/// Neighbouring segments are one episode where their rates, times and sizes are within this factor
+/// and they have the same verdict.
+const ALIKE: f64 = 1.4;
+/// Fewer requests per second are rest.
+pub(crate) const IDLE_IOPS: f64 = 1.0;
+
+/// How far the means of two segments may lie apart: those of few requests differ by chance.
+fn apart(one: &IntervalTotals, other: &IntervalTotals) -> f64 {
+    let fewest = one.all.count().min(other.all.count());
+    if fewest < REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
+}
+
+fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
+    match (one, other) {
+        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= factor,
+        (None, None) => true,
+        (a, b) => a == b,
+    }
+}
+
+/// Whether two segments have the same load: rate, sizes, reads.
+pub(crate) fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
+    let factor = apart(one, other);
+    let shares = one.read_share().zip(other.read_share());
+    near(Some(one.iops()), Some(other.iops()), factor)
+        && near(one.all.request_bytes(), other.all.request_bytes(), factor)
+        && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
+}
+
+/// Whether two segments have the same load and take the same time.
+pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
+    let (a, b) = (&one.tally, &other.tally);
+    same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
+}
+
+/// Whether two neighbouring segments are one.
+pub(crate) fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
+    let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
+    if idle(one) && idle(other) {
+        return true;
+    }
+    let (a, b) = (&one.tally, &other.tally);
+    let few = a.all.count().min(b.all.count()) < REQUESTS_MIN;
+    alike_in_time(one, other) && (few || one.judge().verdict == other.judge().verdict)
+}

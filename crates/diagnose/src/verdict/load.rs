@@ -1,0 +1,40 @@
+//! The load of a segment, as what-ifs are asked about it.
+//!
+//! Programs that keep a number of requests in flight are a closed load, everything else arrives at a
+//! rate. Where the counters do not exclude the other one, it is an alternative: the interval of an
+//! effect then includes both. A device that is slower than its profile is the profiled one on a
+//! slower clock.
+
+use super::expected::Reference;
+use super::judge::{Judged, SLOW_FROM};
+use super::outstanding::{constant_depth, kept_up, partly_kept_up};
+use record::{EpisodeLoad, Offered, Verdict};
+
+/// The load of a segment; `None` without an expectation or without requests.
+pub(crate) fn load(one: &Judged<'_>, reference: Option<&Reference>) -> Option<EpisodeLoad> {
+    let (segment, reference) = (&one.segment, reference?);
+    let (look, latency) = segment.best_look()?;
+    let (totals, series) = (&segment.tally, segment.series);
+    let busy = totals.utilization().filter(|busy| segment.known.busy && *busy > 0.0);
+    let depth = reference.outstanding(&look.mix, totals.concurrency()? / busy.unwrap_or(1.0));
+    let iops = totals.iops();
+    let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);
+    let slowdown = match one.judgement.verdict {
+        Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
+        // What a limit above the device lets through may be slow as well.
+        Verdict::Capped if one.judgement.limit.is_some() && ratio >= SLOW_FROM => ratio,
+        _ => 1.0,
+    };
+    let partly = partly_kept_up(series) || segment.deep.is_some_and(|deep| deep.may_be_kept());
+    let full = iops * slowdown >= look.max_iops;
+    let (closed, open) = (Offered::Depth(depth), Offered::PoissonPerS(iops));
+    let (offered, alternatives) = if constant_depth(series) {
+        // Of other programs that ask as well, one request may be in front.
+        (closed, Vec::from_iter((!kept_up(series)).then_some(Offered::Depth(depth + 1.0))))
+    } else if segment.known.constant {
+        (closed, vec![open])
+    } else {
+        (open, Vec::from_iter((partly || full).then_some(closed)))
+    };
+    Some(EpisodeLoad { mix: look.mix.clone(), offered, alternatives, iops, slowdown })
+}

@@ -1,0 +1,316 @@
+//! Remedies as a table: which causes a strategy answers, its change, and its words.
+//!
+//! An empty word is that of the change ([`model::whatif::words`]). A row without a change says why its
+//! effect is not predicted.
+
+use super::causes::sure;
+use super::expected::{Expectation, Reference};
+use super::judge::Judged;
+use crate::words::percent;
+use record::{CauseCode, Change, RaidLevel, Strategy, format_bytes, format_count};
+
+/// The next better disk takes so much less: Friedman's 20 to 30 %, in the middle.
+const FASTER: f64 = 0.25;
+/// What a cache serves of the reads.
+const CACHED: f64 = 0.5;
+/// Queue depth that a program of one request at a time could use, at most.
+const DEEPER_MAX: f64 = 32.0;
+/// From here on more requests are in flight in a program than at the device, and both are named.
+const ON_THE_WAY: f64 = 1.1;
+/// Request size of larger requests, and the least growth that is worth it.
+const LARGER_BYTES: u64 = 128 << 10;
+const LARGER_MIN: f64 = 1.5;
+/// Windows may grow by this factor.
+const READ_AHEAD_GROWS: u64 = 4;
+/// Chunks of an array.
+const CHUNK_BYTES: u64 = 64 << 10;
+/// Fewer reads than this share are not worth a cache.
+const READS_MIN: f64 = 0.3;
+/// Free memory that could cache.
+const MEMORY_MIN: f64 = 1e9;
+
+/// What a strategy fixes, in the order of advice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fixes {
+    /// The device, or what is above it.
+    Device,
+    /// The load.
+    Load,
+    /// Who waits for whom in a load that is too large: a setting, which can be taken back.
+    Order,
+    /// The room for it: a purchase.
+    Room,
+}
+
+/// A segment about which advice is asked.
+pub(super) struct Case<'a> {
+    pub(super) judged: &'a Judged<'a>,
+    pub(super) reference: Option<&'a Reference>,
+    pub(super) look: Option<&'a Expectation>,
+}
+
+/// What to do in words, and as a change.
+type Proposal = (String, Option<Change>);
+
+/// A strategy.
+pub(super) struct Row {
+    pub(super) strategy: Strategy,
+    pub(super) causes: &'static [CauseCode],
+    pub(super) fixes: Fixes,
+    /// Whether it promises a higher rate, not a lower latency.
+    pub(super) by_rate: bool,
+    /// `None` where it does not apply.
+    pub(super) propose: fn(&Case<'_>) -> Option<Proposal>,
+    /// Why its effect is not predicted, where it has no change.
+    pub(super) unpredicted: &'static str,
+    /// What it assumes, what it costs, how to check it; empty: as the change says.
+    pub(super) words: [&'static str; 3],
+}
+
+const fn row(
+    strategy: Strategy,
+    causes: &'static [CauseCode],
+    fixes: Fixes,
+    propose: fn(&Case<'_>) -> Option<Proposal>,
+) -> Row {
+    Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
+}
+
+/// All strategies.
+pub(super) const ROWS: [Row; 19] = [
+    row(
+        Strategy::Restore,
+        &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
+        Fixes::Device,
+        |_| {
+            let action = "Find out what became slower: SMART and the kernel log for retries, a rebuild \
+                          or scrub, firmware, a neighbour on shared storage. `halfpower check` on the \
+                          quiet device tells whether it is the device; if it is, replace or move it.";
+            Some((action.to_owned(), Some(Change::AsProfiled)))
+        },
+    ),
+    row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
+        let action = "Find out why writes became slow: write cache off, misaligned or partial writes, a \
+                      drive without free blocks (trim), an array that rebuilds. `halfpower check` on \
+                      the quiet device tells whether it is the device or the load; if it is the \
+                      device, replace it.";
+        Some((action.to_owned(), Some(Change::AsProfiled)))
+    }),
+    Row {
+        words: [
+            "all of the slowness comes from reading before writing",
+            "a change of the program's record size, or partitions made anew",
+            "write whole blocks: they take less",
+        ],
+        ..row(Strategy::Alignment, &[CauseCode::PartialBlocks], Fixes::Device, |case| {
+            let block = case.judged.segment.facts?.physical_block_bytes?;
+            let action = format!(
+                "Write whole blocks of {}, on their boundaries (partition start, record size).",
+                format_bytes(block)
+            );
+            Some((action, Some(Change::AsProfiled)))
+        })
+    },
+    Row {
+        by_rate: true,
+        ..row(
+            Strategy::RaiseCap,
+            &[CauseCode::CgroupLimit, CauseCode::WaitsAbove, CauseCode::PinnedRate],
+            Fixes::Device,
+            |case| {
+                let found = case.judged.judgement.limit.as_ref();
+                let action = found.map_or_else(
+                    || {
+                        "Find the cap (control group, provider's volume type, hypervisor) and raise it."
+                            .to_owned()
+                    },
+                    |limit| {
+                        let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
+                        format!("Raise {what}={per_s} of the control group {group:?}.")
+                    },
+                );
+                Some((action, Some(Change::Uncapped)))
+            },
+        )
+    },
+    row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
+        let (reference, look) = (case.reference?, case.look?);
+        let queue = case.judged.segment.deep?;
+        let kept = |counted: f64| reference.outstanding(&look.mix, counted);
+        let enough = queue.enough.depth;
+        let depth = kept(enough).round();
+        let at_device = if kept(enough) / enough < ON_THE_WAY {
+            String::new()
+        } else {
+            format!(" (At the device: {enough:.0} instead of {}.)", format_count(queue.present))
+        };
+        let action = format!(
+            "Use queue depth {depth:.0} instead of {}: in the program, or with nr_requests as a \
+             stopgap.{at_device}",
+            format_count(kept(queue.present))
+        );
+        Some((action, Some(Change::Depth(depth))))
+    }),
+    Row {
+        by_rate: true,
+        ..row(Strategy::DeeperQueue, &[CauseCode::OneAtATime], Fixes::Load, |case| {
+            let (reference, look) = (case.reference?, case.look?);
+            let iops = case.judged.segment.tally.iops();
+            let enough = reference.deep_enough(look, iops, DEEPER_MAX)?.depth.max(2.0);
+            let depth = reference.outstanding(&look.mix, enough).round();
+            let action = format!(
+                "Use queue depth {depth:.0} instead of 1, if requests do not depend on each other \
+                 (io_uring, threads, a larger effective_io_concurrency)."
+            );
+            Some((action, Some(Change::Depth(depth))))
+        })
+    },
+    Row {
+        by_rate: true,
+        words: [
+            "buffered readers in order; the figures are of requests of the new size",
+            "memory, and reads for nothing where readers jump",
+            "the reader's throughput rises",
+        ],
+        ..row(
+            Strategy::ReadAhead,
+            &[CauseCode::OneAtATime, CauseCode::SmallSequential],
+            Fixes::Load,
+            |case| {
+                let segment = &case.judged.segment;
+                let now = segment.facts?.read_ahead_bytes?;
+                let sequential = segment.around.sequential()? >= 0.6;
+                let reads = segment.tally.read_share()? >= 0.8;
+                // Only buffered readers read ahead; their requests are then as large as the window.
+                if !sequential || !reads || segment.tally.all.request_bytes()? < 0.5 * now as f64 {
+                    return None;
+                }
+                let larger = now * READ_AHEAD_GROWS;
+                let action = format!("read_ahead_kb={} instead of {}.", larger >> 10, now >> 10);
+                Some((action, Some(Change::RequestBytes(larger))))
+            },
+        )
+    },
+    row(Strategy::LargerRequests, &[CauseCode::SmallSequential], Fixes::Load, |case| {
+        let factor = LARGER_BYTES as f64 / case.judged.segment.tally.all.request_bytes()?.max(1.0);
+        let action = format!(
+            "Ask for {} at a time: one request does the work of {factor:.0}.",
+            format_bytes(LARGER_BYTES)
+        );
+        (factor > LARGER_MIN).then_some((action, Some(Change::RequestBytes(LARGER_BYTES))))
+    }),
+    Row {
+        words: [
+            "requests that are whole again, and nothing more",
+            "reading and writing these files once",
+            "count extents: with few per file, splits come from requests beyond the device's size",
+        ],
+        ..row(Strategy::Defragmentation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
+            let totals = &case.judged.segment.tally;
+            let splits = totals.splits? / totals.all.count().max(1.0);
+            let whole = (totals.all.request_bytes()? * (1.0 + splits)).round() as u64;
+            let action = "Defragment the files that are read in order (filefrag and e4defrag, \
+                          xfs_fsr); `halfpower run FILE` counts a file's extents.";
+            Some((action.to_owned(), Some(Change::RequestBytes(whole))))
+        })
+    },
+    Row {
+        unpredicted: "existing files stay as they are",
+        words: [
+            "new files; existing ones stay as they are",
+            "room that is taken before it is used",
+            "count extents: new files have fewer than old ones",
+        ],
+        ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |_| {
+            let action = "Allocate files in full length before they are filled (fallocate), so that \
+                          they stay whole.";
+            Some((action.to_owned(), None))
+        })
+    },
+    row(Strategy::DirectIo, &[CauseCode::Bursts], Fixes::Load, |case| {
+        let writes = 1.0 - case.judged.segment.tally.read_share().unwrap_or(1.0);
+        let action = "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for the \
+                      writer.";
+        (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
+    }),
+    row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
+        let processes = &case.judged.segment.around.traced.as_ref()?.processes;
+        let total: f64 = processes.iter().map(|(_, _, count)| count).sum();
+        let (id, name, count) = processes.first()?;
+        let share = count / total.max(1.0);
+        let action = format!(
+            "Move process {id} ({name}) to another disk, or limit it (io.max, io.weight): it issues {} \
+             of the requests.",
+            percent(share)
+        );
+        Some((action, Some(Change::Without { share, process: Some(*id) })))
+    }),
+    Row {
+        words: [
+            "the other device is as fast as this one, and the data can be divided",
+            "moving data",
+            "watch the other device: it has time left",
+        ],
+        ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
+            let action = "Move half of what this device does to one that has much to spare.";
+            sure(&case.judged.judgement)
+                .then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
+        })
+    },
+    Row {
+        unpredicted: "how far reads pass depends on how many requests the device itself queues",
+        words: [
+            "the device takes requests in the order in which it gets them",
+            "writes wait longer",
+            "latency of reads falls: if it stays, the queue is in the device",
+        ],
+        ..row(Strategy::Scheduler, &[CauseCode::WritesInFront], Fixes::Order, |case| {
+            let facts = case.judged.segment.facts;
+            let now = facts.and_then(|facts| facts.scheduler.as_deref()).unwrap_or("unknown");
+            let action = format!(
+                "A scheduler that lets reads pass (mq-deadline or kyber; now {now}), or a limit on the \
+                 writer (io.max)."
+            );
+            let passes = matches!(now, "mq-deadline" | "kyber" | "bfq");
+            (!passes).then_some((action, None))
+        })
+    },
+    row(Strategy::MoreDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
+        let action = "Spread the load evenly over two such disks instead of one.";
+        Some((action.to_owned(), Some(array(2, RaidLevel::Raid0))))
+    }),
+    row(Strategy::DiskArray, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
+        let action = "Stripe over an array: four disks as RAID 10 serve reads on four and write each \
+                      write twice. Parity (RAID 5, 6) is cheaper and costs four or six requests per \
+                      small write.";
+        Some((action.to_owned(), Some(array(4, RaidLevel::Raid10))))
+    }),
+    row(Strategy::FasterDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |_| {
+        let action = format!("A disk whose requests take {} less.", percent(FASTER));
+        Some((action, Some(Change::Faster(FASTER))))
+    }),
+    row(Strategy::CachedDisks, &[CauseCode::RateNearMaximum], Fixes::Room, |case| {
+        let reads = case.judged.segment.tally.read_share().filter(|share| *share >= READS_MIN);
+        let action = format!(
+            "A device or controller with a cache that serves {} of the random reads.",
+            percent(CACHED)
+        );
+        reads.map(|_| (action, Some(Change::CacheHit { share: CACHED, hit_ns: None })))
+    }),
+    row(Strategy::HostCache, &[CauseCode::RateNearMaximum], Fixes::Room, |case| {
+        let segment = &case.judged.segment;
+        segment.tally.read_share().filter(|share| *share >= READS_MIN)?;
+        let memory = segment.around.memory_bytes.filter(|bytes| *bytes > MEMORY_MIN)?;
+        let action = format!(
+            "Let the host cache {} of the reads: {} are available (a larger shared buffer, or buffered \
+             instead of direct reads).",
+            percent(CACHED),
+            format_bytes(memory as u64)
+        );
+        (!segment.known.constant).then_some((action, Some(Change::HostCache(CACHED))))
+    }),
+];
+
+fn array(disks: u32, raid: RaidLevel) -> Change {
+    Change::Array { disks, raid, chunk_bytes: CHUNK_BYTES }
+}
