@@ -1,18 +1,13 @@
 //! Estimators with error bars. Pure arithmetic: nothing here knows what a disk is.
 //!
-//! A benchmark's number is worth what its interval is worth, so every estimator states how often
-//! its 95 % interval holds the truth, and a simulation in the tests checks the statement on data
-//! that resemble a disk's: autocorrelated, skewed, drifting, and looked at more than once. Each
-//! module gives one method, its source, and the methods that lost.
+//! Every estimator states how often its 95 % interval includes the truth, and the tests check that
+//! by simulation on data like a disk's: autocorrelated, skewed, drifting, looked at more than once.
 //!
-//! Time runs through three scales, each with its own source of noise. Slices within one visit are
-//! autocorrelated: [`batch_means`] and [`batch_ratio`]. Visits of one cell at different moments
-//! differ by what else the device was doing: [`visits_mean`] and the stopping rule [`look`]; whether
-//! one visit by itself has gone on for long enough says [`known_to`]. Cells of a sweep lie on
-//! curves: [`weighted_line`]. What contradicts "one unchanging device" is found by the functions of
-//! the module `changes`: [`steadiness`], [`drift`], [`segments`] and others.
-//!
-//! Series with a value that is not finite have no estimate: the functions return `None`.
+//! Noise comes from three scales of time. Slices of one visit are autocorrelated: [`batch_means`],
+//! [`batch_ratio`], and [`known_to`] for when to stop. Visits of a cell differ by what else the
+//! device was doing: [`visits_mean`], with the stopping rule [`look`]. Cells of a sweep lie on
+//! curves: [`weighted_line`]. The functions of the module `changes` find what contradicts "one
+//! unchanging device". Values that are not finite have no estimate: `None`.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -47,6 +42,12 @@ pub(crate) const UPPER_95: f64 = 0.975;
 #[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean of at least two independent values, and the variance of that mean.
+pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    let (count, centre) = (values.len() as f64, mean(values));
+    (centre, squares(values, centre) / (count - 1.0) / count)
 }
 
 /// Sum of squared distances from `centre`.

@@ -41,39 +41,3 @@ pub fn median_interval(mut values: Vec<f64>) -> Option<Estimate> {
     let (low, high) = (*values.get(outside.checked_sub(1)?)?, *values.get(count - outside)?);
     Some(Estimate::spanning(median(values), low, high, count as u32))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interval_holds_the_median_of_a_skewed_population_as_often_as_it_says() {
-        // A fixed sequence (a multiplicative generator), made exponential: its median is ln 2.
-        let mut state = 88_172_645_463_325_252u64;
-        let mut uniform = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-        };
-        for (count, exact) in [(6, 0.96875), (12, 0.96143), (25, 0.95671)] {
-            let runs = 20_000;
-            let inside = (0..runs)
-                .filter(|_| {
-                    let values = (0..count).map(|_| -libm::log(uniform())).collect();
-                    let found = median_interval(values).unwrap();
-                    (found.low..=found.high).contains(&std::f64::consts::LN_2)
-                })
-                .count();
-            let share = inside as f64 / f64::from(runs);
-            // Five standard errors of a share of 20,000.
-            assert!((share - exact).abs() < 0.008, "{count}: {share}");
-        }
-    }
-
-    #[test]
-    fn of_few_values_there_is_no_interval() {
-        assert!(median_interval(vec![1.0, 2.0, 3.0, 4.0, 5.0]).is_none());
-        let six = median_interval(vec![6.0, 1.0, 2.0, 3.0, 5.0, 4.0]).unwrap();
-        assert_eq!((six.low, six.value, six.high), (1.0, 3.5, 6.0));
-        assert!(median_interval(vec![f64::NAN; 12]).is_none());
-    }
-}

@@ -1,7 +1,6 @@
 //! Change detection: the one place that says whether, where and how a series changes.
 //!
-//! Five questions are asked of series in time or in place. They are five and not one because what
-//! counts as "no change" differs:
+//! Five questions, because what counts as "no change" differs:
 //!
 //! | question | function | what no change means | rule |
 //! |---|---|---|---|
@@ -11,13 +10,7 @@
 //! | where does a row of places have steps | [`steps`] | exchangeable places | the clearest split against permutations |
 //! | into which segments does a recording fall | [`segments`] | pieces of one level | least squares with a penalty for each cut |
 //!
-//! A warm-up must be cut with few false alarms by a rule without parameters; a map of zones states
-//! its rate of false alarms, so it is permuted; a recording of a night has many changes of any
-//! size and no null hypothesis, so its cuts are the best under a penalty; three visits in shuffled
-//! order have no neighbours, so ranks are all that they give.
-//!
-//! All but the ranks rest on the same numbers, [`PartialSums`]: a piece's sum of squares around its
-//! own mean, and the difference between the means to both sides of a place.
+//! All but the ranks rest on [`PartialSums`].
 
 mod drift;
 mod segments;

@@ -1,22 +1,15 @@
 //! Into which segments a recording falls: where the use of a device changes.
 //!
-//! One average over a night describes no moment of it. The segments are found by optimal
-//! partitioning: of all ways to cut the series, the one with the least sum of squares around the
-//! means of its pieces plus a penalty for each cut (Jackson and others 2005; the pruning that makes
-//! it fast is that of Killick, Fearnhead and Eckley 2012, PELT). It is exact, needs no number of
-//! pieces, and treats all moments alike. The noise that a cut has to beat is measured from the
-//! series itself, as the spread of differences between neighbours and, because a queue remembers,
-//! between those two and four apart, from which follow the autocorrelation and the variance of a
-//! long mean (as of an autoregression of first order): medians of absolute deviations, which a few
-//! changes do not move. The penalty is twice that of Schwarz (1978).
+//! Optimal partitioning: the cuts with the least sum of squares around the means of the pieces plus a
+//! penalty for each cut, twice Schwarz's (1978) (Jackson and others 2005; pruned as in PELT, Killick,
+//! Fearnhead and Eckley 2012). It is exact and needs no number of pieces. The noise that a cut has to
+//! beat is measured from the series: medians of the absolute differences between neighbours, and
+//! between values two and four apart, from which follow the autocorrelation and the variance of a long
+//! mean. A value that stands out from the median of its neighbourhood counts only as far as its noise
+//! explains: a disk that freezes for half a second every three is one segment, not forty.
 //!
-//! What lasts less than a segment is none: a value that stands out from the median of its
-//! neighbourhood counts only as far as its noise explains. A disk that freezes for half a second
-//! every three is then one segment, and not forty that alternate.
-//!
-//! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges, which are what
-//! one looks for), binary segmentation (a first cut that is wrong stays), hidden Markov models (the
-//! same answer for many parameters).
+//! Rejected: thresholds on the rate (whose?), a moving average (it smears the edges), binary
+//! segmentation (a wrong first cut stays), hidden Markov models (the same answer for many parameters).
 
 use super::PartialSums;
 

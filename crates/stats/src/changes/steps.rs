@@ -1,17 +1,12 @@
 //! Steps in a row of levels, and never in noise.
 //!
-//! The statistic is the largest standardised difference of means left and right of any split (the
-//! maximum of the CUSUM; Page 1955, Sen and Srivastava 1975). Its distribution comes from
-//! permuting the positions: if the place has no effect on its neighbours' levels, every order of
-//! the values was as likely as the one found, whatever their distribution, and even if single
-//! places are fast or slow by themselves, as the pieces of a distributed volume are. So the test
-//! is exact: a row without steps is said to have one in at most [`STEP_FALSE_ALARM_SHARE`] of all
-//! rows. Each part beside a found step is tested in the same way (binary segmentation; Vostrikova
-//! 1981), at the same level; a part of fewer than ten positions has too few orders to be split.
-//!
-//! Rejected: tests that take the noise for normal and independent (a disk's is neither, and one
-//! slow visit becomes two steps), and a penalty on the number of steps, as [`super::segments`] has:
-//! it has no stated rate of false alarms.
+//! The statistic is the largest standardised difference of means left and right of any split (CUSUM;
+//! Page 1955, Sen and Srivastava 1975). Its distribution comes from permuting the positions, so the
+//! test is exact for noise of any shape: a row without steps is said to have one in at most
+//! [`STEP_FALSE_ALARM_SHARE`] of all rows. Each part beside a found step is tested in the same way
+//! (binary segmentation; Vostrikova 1981). Rejected: tests that take the noise for normal and
+//! independent (one slow visit becomes two steps), and a penalty as in [`super::segments`] (no stated
+//! rate of false alarms).
 
 use super::PartialSums;
 
@@ -86,63 +81,4 @@ fn best_split(levels: &[f64]) -> Option<(usize, f64, f64)> {
         }
     }
     best
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::SplitMix64;
-
-    const LEAST: f64 = 0.005;
-
-    fn found(levels: &[f64], random: &mut SplitMix64) -> Steps {
-        steps(levels, LEAST, |bound| random.below(bound))
-    }
-
-    fn row(parts: &[(usize, f64)], noise: f64, random: &mut SplitMix64) -> Vec<f64> {
-        parts
-            .iter()
-            .flat_map(|&(count, level)| std::iter::repeat_n(level, count))
-            .map(|level| level + noise * (random.unit() - 0.5))
-            .collect()
-    }
-
-    #[test]
-    fn steps_are_found_where_they_are() {
-        let mut random = SplitMix64::new(5);
-        let levels = row(&[(20, 0.0), (20, -0.1), (20, -0.3)], 0.04, &mut random);
-        let found = found(&levels, &mut random);
-        assert_eq!(found.starts, [20, 40]);
-        assert!(found.p_value <= 0.001, "{}", found.p_value);
-    }
-
-    #[test]
-    fn a_row_without_noise_gives_its_steps_and_a_flat_one_none() {
-        let mut random = SplitMix64::new(5);
-        let levels = row(&[(30, 0.0), (30, -0.2)], 0.0, &mut random);
-        assert_eq!(found(&levels, &mut random).starts, [30]);
-        assert_eq!(found(&[0.7; 60], &mut random), Steps { starts: Vec::new(), p_value: 1.0 });
-        assert!(found(&[0.1, 0.2, 0.3], &mut random).starts.is_empty());
-        let trifle = row(&[(30, 0.0), (30, -0.004)], 0.0, &mut random);
-        assert!(found(&trifle, &mut random).starts.is_empty());
-    }
-
-    /// Noise as a disk's: skewed, with rare slow places.
-    #[test]
-    fn noise_of_any_shape_gives_a_step_no_more_often_than_stated() {
-        let rows = 600;
-        let mut alarms = 0;
-        for seed in 0..rows {
-            let mut random = SplitMix64::new(seed);
-            let levels: Vec<f64> = (0..40)
-                .map(|_| {
-                    let slow = if random.unit() < 0.05 { 0.6 } else { 0.0 };
-                    0.05 * libm::log(random.unit()) - slow
-                })
-                .collect();
-            alarms += u64::from(!found(&levels, &mut random).starts.is_empty());
-        }
-        // 1 % is stated; of 600 rows with 1 % each, more than 14 come once in two thousand times.
-        assert!(alarms <= 14, "{alarms} of {rows}");
-    }
 }

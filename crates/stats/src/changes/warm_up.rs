@@ -1,64 +1,45 @@
 //! How much of the start of a series is warm-up.
 //!
-//! *Where a start would end*: MSER-5 (White 1997; White, Cobb, Spratt 2000). Average the series in
-//! fives, then cut where the standard error of what remains would be smallest. A transient makes
-//! the rest noisy and is cut; a cut into steady data loses values for nothing and is not made. It
-//! needs no parameter and no model of the transient, and is what the comparison of Hoad, Robinson
-//! and Davies (2010) settled on. A minimum in the second half says that the series is too short to
-//! tell, so the search ends in the middle. Rejected: a fixed ramp time alone (the reader must guess
-//! it), Welch's plots (an eye must read them), and tests against the end of the series (they cut by
-//! the noise of the end).
+//! *Where a start would end*: MSER-5 (White 1997; White, Cobb, Spratt 2000): average in fives, cut
+//! where the standard error of the rest is smallest, in the first half only. It needs no parameter and
+//! no model of the transient (Hoad, Robinson and Davies 2010 settled on it). Rejected: a fixed ramp
+//! time alone, Welch's plots (an eye must read them), tests against the end of the series.
 //!
-//! *Whether it is one*: MSER-5 answers with some place on steady data too: on independent noise it
-//! cuts two of five windows of 64 values. So a t test decides, of one run ([`warm_up_of_run`]) or of
-//! several visits ([`warm_up_of_visits`]).
+//! *Whether it is one*: MSER-5 cuts two of five windows of independent noise, so a t test decides.
 //!
 //! # One run
 //!
-//! The part before the cut is tested against the part after it, by the noise of the latter alone
-//! (batch means, which count the correlation within): a start that decays has a variance of its own
-//! that would hide it. Student's t at 1 %, shared among the places that the search can choose, and
-//! only where the difference is worth cutting for. The cut goes to the next edge of a segment and is
-//! never more than half of the run: a start that is longer is no start, and the verdict on
-//! steadiness says so.
+//! [`warm_up_of_run`] tests the part before the cut against the part after it, by the noise of the
+//! latter (batch means): Student's t at 1 %, shared among the places that the search can choose. The
+//! cut goes to the next edge of a segment and is never more than half of the run.
 //!
-//! The series of an open loop (the sum of the times of its requests) is skewed: most of it comes in
-//! rare busy periods, and the search cuts after the last large one, so that the rest looks quieter
-//! than it is. There the noise is the larger of that of the rest and that of both parts, each around
-//! its own level, and the difference must be half as large again. It costs power: a start at three
-//! times the level that decays over a thirtieth of the run is found in 86 of 100 open loops at half
-//! load.
+//! The series of an open loop is skewed: most of it comes in rare busy periods, and the search cuts
+//! after the last large one, so that the rest looks too quiet. There the noise is the larger of that
+//! of the rest and that of both parts, and the difference must be half as large again. False cuts of
+//! steady runs (the tests of `trial` print them): none in a thousand with independent slices, at most
+//! 7 with M/M/1 in a closed loop, 0 to 16 in an open loop (up to 106 by the rule of closed loops).
 //!
-//! False cuts of steady runs (the tests of `trial` print them): none in a thousand with independent
-//! slices, at most 7 in a thousand of M/M/1 in a closed loop, 0 to 16 in a thousand of M/M/1 in an
-//! open loop at loads of 0.1 to 0.9 with 0.3 to 50 requests in a slice. With the rule of closed loops
-//! those were up to 106. A rest that is shorter than 25 correlation times tells nothing, and nothing
-//! is cut. Rejected: the verdict of [`crate::steadiness`] as the condition (a short start that is far
-//! off does not show in a test of eighths), the noise of both parts in closed loops too (a decaying
-//! start on a quiet device hides itself), and that the start lies beyond all parts of the rest of the
-//! same length (changes nothing: false cuts are long ones).
+//! A rest shorter than 25 correlation times tells nothing of its noise and nothing is cut, but for one
+//! case: a flash drive ran at twelve times its later rate for a twentieth of the run, and the wandering
+//! rest hid that. So a closed loop's start is also cut where it lies further from all later segments
+//! than three times what these differ by (none of 3,000 wandering runs passes that).
 //!
-//! A rest that wanders slowly tells nothing of its noise, yet a start may lie so far off that no
-//! noise is needed to see it: a flash drive ran at twelve times its later rate for a twentieth of
-//! the run, and the rest, which rose and fell by half, hid that. So in a closed loop a start is also
-//! cut where it lies further from all later segments than three times what these differ by. That is
-//! asked only of a rest that is shorter than 25 correlation times; a random walk has yet to pass it
-//! (none of 3,000 wandering runs of any memory in the tests). It is not asked of open loops: one long
-//! busy period at the start passes it there.
+//! Rejected: the verdict of [`crate::steadiness`] as the condition (a short start does not show in
+//! eighths), and the noise of both parts in closed loops too (a decaying start hides itself).
 //!
 //! # Several visits
 //!
-//! The search runs on the average of the visits, as Hoad, Robinson and Davies (2010) do with
-//! replications: what all visits share stays, what one met by chance fades. The relative difference
-//! between start and rest, one value per visit, must differ from zero at 1 % by Student's t.
-//! Simulated on independent, correlated (lag-1 0.9) and stalling series, this cuts 1 to 3 % of the
-//! cells that need none and moves their mean by less than 0.05 %; of a start that is 40 % slower for a
-//! fifth of the window it removes all at six visits and nearly all at three. Rejected: a cut in each
-//! visit by itself (up to 1.3 % of bias on the same series), and the bare search on the average (where
-//! a device stalls now and then it prefers to cut the stalls, 0.2 to 0.4 % of bias).
+//! [`warm_up_of_visits`] searches the average of the visits, as Hoad, Robinson and Davies do with
+//! replications. The relative difference between start and rest, one value per visit, must differ from
+//! zero at 1 % by Student's t. In simulation this cuts 1 to 3 % of the cells that need none and moves
+//! their mean by less than 0.05 %; it removes a start that is 40 % slower for a fifth of the window
+//! wholly at six visits and nearly at three. Rejected: a cut in each visit by itself (1.3 % of bias),
+//! the bare search on the average (0.2 to 0.4 % of bias where a device stalls now and then).
 
 use super::PartialSums;
-use crate::{UPPER_95, all_finite, batch_means, long_enough, mean, squares, student_t_quantile};
+use crate::{
+    UPPER_95, all_finite, batch_means, long_enough, mean, mean_and_variance, student_t_quantile,
+};
 use record::Estimate;
 
 /// Values that are averaged before the search.
@@ -123,10 +104,10 @@ pub fn warm_up_of_visits(visits: &[Vec<f64>]) -> usize {
     let cut = warm_up_cut(&(0..length).map(of_all).collect::<Vec<_>>());
     let difference = |one: &Vec<f64>| mean(&one[..cut]) / mean(&one[cut..]) - 1.0;
     let differences: Vec<f64> = visits.iter().map(difference).collect();
-    let (count, centre) = (differences.len() as f64, mean(&differences));
-    let se = (squares(&differences, centre) / (count - 1.0) / count).sqrt();
-    let limit = student_t_quantile(1.0 - FALSE_ALARM_SHARE / 2.0, count - 1.0);
-    if cut > 0 && centre.abs() > se * limit { cut } else { 0 }
+    let (centre, variance) = mean_and_variance(&differences);
+    let freedom = differences.len() as f64 - 1.0;
+    let limit = student_t_quantile(1.0 - FALSE_ALARM_SHARE / 2.0, freedom);
+    if cut > 0 && centre.abs() > variance.sqrt() * limit { cut } else { 0 }
 }
 
 /// Number of segments at the start that lie further from all others than [`FAR_OFF`] times the
@@ -200,38 +181,5 @@ impl Noise {
         let freedom = f64::from(mean.n.max(2)) - 1.0;
         let error = mean.half_width() / student_t_quantile(UPPER_95, freedom);
         Self { variance: error * error * values as f64, freedom }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_constant_series_is_kept_whole() {
-        assert_eq!(warm_up_cut(&[3.0; 200]), 0);
-    }
-
-    #[test]
-    fn a_step_at_the_start_is_cut_where_it_ends() {
-        let series: Vec<f64> = (0..200).map(|i| if i < 40 { 9.0 } else { 3.0 }).collect();
-        assert_eq!(warm_up_cut(&series), 40);
-    }
-
-    #[test]
-    fn never_more_than_half_is_cut() {
-        let step: Vec<f64> = (0..203).map(|i| if i < 180 { 9.0 } else { 3.0 }).collect();
-        assert!(warm_up_cut(&step) <= 101);
-        let slope: Vec<f64> = (0..203).map(f64::from).collect();
-        assert!(warm_up_cut(&slope) <= 101);
-    }
-
-    #[test]
-    fn series_that_cannot_tell_are_kept_whole() {
-        assert_eq!(warm_up_cut(&[]), 0);
-        assert_eq!(warm_up_cut(&[9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0);
-        let mut broken = [1.0; 100];
-        broken[0] = f64::INFINITY;
-        assert_eq!(warm_up_cut(&broken), 0);
     }
 }

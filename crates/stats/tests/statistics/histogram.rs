@@ -54,3 +54,47 @@ fn percentiles_are_within_a_percent_of_the_sorted_values() {
     });
     compare("heavy tail", |source| 1e5 / libm::pow(source.uniform(), 0.4));
 }
+
+#[test]
+fn merging_gives_what_recording_together_gives() {
+    let (mut left, mut right, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
+    for step in 0..5_000u64 {
+        let nanos = step * step * 37 % 9_999_991;
+        if step % 3 == 0 {
+            left.record(nanos);
+        } else {
+            right.record(nanos);
+        }
+        both.record(nanos);
+    }
+    let kept = left.snapshot().merged(&right.snapshot());
+    left.merge(&right);
+    assert_eq!(left.count(), 5_000);
+    assert_eq!(left.snapshot(), both.snapshot());
+    assert_eq!(kept, both.snapshot());
+}
+
+#[test]
+fn a_cleared_histogram_is_empty_and_has_no_summary() {
+    let mut histogram = Histogram::new();
+    histogram.record(u64::MAX);
+    histogram.record(0);
+    assert_eq!(histogram.count(), 2);
+    histogram.clear();
+    assert_eq!(histogram.count(), 0);
+    assert!(summarise(&histogram.snapshot(), 0.0, None).is_none());
+}
+
+#[test]
+fn a_constant_time_has_no_spread_and_extremes_that_enclose_it() {
+    let mut histogram = Histogram::new();
+    for _ in 0..100 {
+        histogram.record(1_000_003);
+    }
+    let summary = summarise(&histogram.snapshot(), 1_000_003.0, Some(0.01)).unwrap();
+    assert_eq!(summary.stddev, 0.0);
+    assert_eq!((summary.mean, summary.mean_ci95_rel), (1_000_003.0, Some(0.01)));
+    assert!(summary.min <= 1_000_003 && 1_000_003 <= summary.max);
+    assert!((summary.max - summary.min) as f64 <= 1_000_003.0 / 64.0);
+    assert_eq!(summary.p99, None);
+}

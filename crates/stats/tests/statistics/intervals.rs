@@ -89,3 +89,53 @@ fn a_ratio_of_sums_covers_the_mean_response_time_of_a_closed_loop() {
     });
     assert_share("ratio of sums", covered, 0.90..=0.97);
 }
+
+#[test]
+fn a_series_without_variance_has_an_interval_of_no_width() {
+    let estimate = batch_means(&[5.0; 40]).unwrap();
+    assert_eq!((estimate.value, estimate.low, estimate.high), (5.0, 5.0, 5.0));
+    let ratio = batch_ratio(&[6.0; 9], &[2.0; 9]).unwrap();
+    assert_eq!((ratio.value, ratio.low, ratio.high), (3.0, 3.0, 3.0));
+}
+
+#[test]
+fn short_broken_or_empty_series_have_no_estimate() {
+    assert!(batch_means(&[1.0; 7]).is_none());
+    assert!(batch_means(&[1.0; 8]).is_some());
+    let mut series = [1.0; 20];
+    series[3] = f64::NAN;
+    assert!(batch_means(&series).is_none());
+    assert!(batch_ratio(&[1.0; 20], &[0.0; 20]).is_none());
+    assert!(batch_ratio(&[1.0; 20], &[1.0; 19]).is_none());
+    assert!(batch_ratio(&[1.0; 7], &[1.0; 7]).is_none());
+}
+
+#[test]
+fn the_mean_takes_every_value_even_where_batches_leave_some_out() {
+    let series: Vec<f64> = (0..101).map(f64::from).collect();
+    assert_eq!(batch_means(&series).unwrap().value, 50.0);
+    // 99 of 101 values make 33 batches; the two at the start are in none.
+    let late: Vec<f64> = (0..101).map(|i| if i < 2 { 1_000.0 } else { 5.0 }).collect();
+    let estimate = batch_means(&late).unwrap();
+    assert!(estimate.value > 20.0 && estimate.low == estimate.high, "{estimate:?}");
+}
+
+#[test]
+fn a_ratio_weighs_slices_by_their_denominator() {
+    // Slices of one and of three requests, 10 and 20 time units each.
+    let counts: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 1.0 } else { 3.0 }).collect();
+    let times: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { 10.0 } else { 60.0 }).collect();
+    assert_eq!(batch_ratio(&times, &counts).unwrap().value, 17.5);
+}
+
+#[test]
+fn slices_without_requests_do_not_move_a_ratio() {
+    let mut times = vec![10.0, 12.0, 11.0, 9.0, 10.0, 8.0, 12.0, 10.0];
+    let mut counts = vec![1.0; 8];
+    let before = batch_ratio(&times, &counts).unwrap();
+    times.extend([0.0; 8]);
+    counts.extend([0.0; 8]);
+    let after = batch_ratio(&times, &counts).unwrap();
+    assert_eq!(before.value, after.value);
+    assert!((after.se / before.se - 1.0).abs() < 0.5, "{before:?} {after:?}");
+}

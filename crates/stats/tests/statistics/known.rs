@@ -66,3 +66,32 @@ fn a_series_without_correlation_ends_early_and_a_precise_one_at_the_first_look()
     assert!((200.0..600.0).contains(&mean_end(0.0, 2.0)));
     assert!(mean_end(0.0, 0.5) > 1_000.0);
 }
+
+/// Jumps between 100 and 104.
+fn lively(length: usize) -> Vec<f64> {
+    (0..length).map(|index| 100.0 + (index * index % 5) as f64).collect()
+}
+
+#[test]
+fn a_lively_series_is_known_at_the_first_look_and_not_before() {
+    assert!(known_to(&lively(FIRST_LOOK), 0.05));
+    assert!(!known_to(&lively(FIRST_LOOK - 1), 0.05));
+    assert!(!known_to(&lively(FIRST_LOOK), 0.000_01));
+}
+
+#[test]
+fn a_series_that_has_not_had_time_to_wander_is_not_known_however_flat_it_looks() {
+    // A hundredth of its level up in one sweep: narrow, and all of one mood.
+    let sweep: Vec<f64> = (0..64).map(|index| 100.0 + f64::from(index) / 64.0).collect();
+    assert!(batch_means(&sweep).unwrap().relative_half_width() < 0.05);
+    assert!(!known_to(&sweep, 0.05));
+}
+
+#[test]
+fn series_without_an_interval_are_not_known() {
+    assert!(!known_to(&[], 0.5));
+    let mut broken = lively(100);
+    broken[7] = f64::NAN;
+    assert!(!known_to(&broken, 0.5));
+    assert!(known_to(&[5.0; 64], 0.01), "one without noise is");
+}

@@ -12,8 +12,12 @@ mod histogram;
 mod intervals;
 mod known;
 mod lines;
+mod median;
+mod quantiles;
+mod random;
 mod source;
 mod steadiness;
+mod steps;
 mod tables;
 mod visits;
 

@@ -2,7 +2,7 @@
 
 use crate::source::Source;
 use crate::{assert_share, share};
-use halfpower_stats::{steadiness, warm_up_cut};
+use halfpower_stats::{Steadiness, steadiness, warm_up_cut};
 use libm::exp;
 
 /// A series around 100 with autoregressive noise; `noise` is its relative standard deviation and
@@ -168,4 +168,80 @@ fn a_steady_series_is_kept_almost_whole() {
         .collect();
     cuts.sort_unstable();
     assert!(cuts[250] <= 50, "median {}", cuts[250]);
+}
+
+#[test]
+fn a_constant_series_is_steady() {
+    let verdict = steadiness(&[7.0; 50]).unwrap();
+    assert_eq!(verdict, Steadiness { steady: true, trend_rel: 0.0, level_rel: 0.0, p_value: 1.0 });
+}
+
+#[test]
+fn a_clean_slope_is_measured_from_end_to_end() {
+    let series: Vec<f64> = (0..160).map(|i| 90.0 + 20.0 * (f64::from(i) + 0.5) / 160.0).collect();
+    let verdict = steadiness(&series).unwrap();
+    assert!((verdict.trend_rel - 0.2).abs() < 0.003, "{verdict:?}");
+    assert!((verdict.level_rel - 0.1).abs() < 0.003, "{verdict:?}");
+    assert!(!verdict.steady && verdict.p_value < 1e-6);
+}
+
+#[test]
+fn a_significant_trifle_is_steady() {
+    let series: Vec<f64> = (0..160).map(|i| 1000.0 + 0.1 * f64::from(i)).collect();
+    let verdict = steadiness(&series).unwrap();
+    assert!(verdict.steady && verdict.p_value < 0.01, "{verdict:?}");
+}
+
+#[test]
+fn a_step_between_the_halves_is_found() {
+    let series: Vec<f64> =
+        (0..64).map(|i| (if i < 32 { 100.0 } else { 80.0 }) + f64::from(i * 7 % 5)).collect();
+    let verdict = steadiness(&series).unwrap();
+    assert!(!verdict.steady && (verdict.level_rel - 0.22).abs() < 0.02, "{verdict:?}");
+}
+
+#[test]
+fn the_shortest_series_with_a_verdict_can_be_told_apart() {
+    let noisy = |level: f64| (0..16).map(move |i| level + f64::from(i * 7 % 5));
+    let steady: Vec<f64> = noisy(100.0).collect();
+    assert!(steadiness(&steady).unwrap().steady);
+    let step: Vec<f64> = noisy(100.0).take(7).chain(noisy(50.0).take(9)).collect();
+    assert!(!steadiness(&step).unwrap().steady);
+}
+
+#[test]
+fn short_broken_or_empty_series_have_no_verdict() {
+    assert!(steadiness(&[1.0; 15]).is_none());
+    assert!(steadiness(&[0.0; 50]).is_none());
+    let mut broken = [1.0; 50];
+    broken[9] = f64::NAN;
+    assert!(steadiness(&broken).is_none());
+}
+
+#[test]
+fn a_constant_series_is_kept_whole() {
+    assert_eq!(warm_up_cut(&[3.0; 200]), 0);
+}
+
+#[test]
+fn a_step_at_the_start_is_cut_where_it_ends() {
+    let series: Vec<f64> = (0..200).map(|i| if i < 40 { 9.0 } else { 3.0 }).collect();
+    assert_eq!(warm_up_cut(&series), 40);
+}
+
+#[test]
+fn never_more_than_half_is_cut() {
+    let step: Vec<f64> = (0..203).map(|i| if i < 180 { 9.0 } else { 3.0 }).collect();
+    assert!(warm_up_cut(&step) <= 101);
+    let slope: Vec<f64> = (0..203).map(f64::from).collect();
+    assert!(warm_up_cut(&slope) <= 101);
+}
+
+#[test]
+fn series_that_cannot_tell_are_kept_whole() {
+    assert_eq!(warm_up_cut(&[]), 0);
+    assert_eq!(warm_up_cut(&[9.0, 9.0, 9.0, 9.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0);
+    let mut broken = [1.0; 100];
+    broken[0] = f64::INFINITY;
+    assert_eq!(warm_up_cut(&broken), 0);
 }

@@ -164,3 +164,92 @@ fn a_level_that_wanders_is_seen_in_the_blocks_and_kept_from_raising_alarms() {
     let none = share(|source| compared(&wandering_runs(source, 0.0, 5), true));
     assert_share("no walk", none, 0.0..=0.06);
 }
+
+#[test]
+fn welchs_test_agrees_with_a_published_example() {
+    // Welch (1947) by way of the usual textbook data, on logarithms: means 20.82 and 22.98 (A1
+    // and A2 of https://en.wikipedia.org/wiki/Welch%27s_t-test, example 1): t = -2.46, df = 24.9.
+    let a =
+        [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
+    let b =
+        [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
+    let level = |values: &[f64]| {
+        let exponentials: Vec<f64> = values.iter().map(|&value| libm::exp(value)).collect();
+        Level::of(&exponentials).unwrap()
+    };
+    let ratio = LogRatio::between(level(&a), level(&b), 0.0);
+    assert!((ratio.log / ratio.se - 2.46).abs() < 0.005, "{ratio:?}");
+    assert!((ratio.df - 23.9).abs() < 0.1, "one less: {ratio:?}");
+    assert!((ratio.p_value() - 0.0215).abs() < 0.0005, "{}", ratio.p_value());
+}
+
+#[test]
+fn an_interval_excludes_one_exactly_where_its_p_value_is_below_what_it_misses() {
+    for log in [-0.3, -0.05, 0.01, 0.2] {
+        for slack in [0.0, 0.02, 0.1] {
+            let ratio = LogRatio { log, se: 0.03, df: 4.0, slack };
+            for miss in [0.2, 0.05, 0.001] {
+                let (low, high) = ratio.interval(miss);
+                let excluded = low > 1.0 || high < 1.0;
+                assert_eq!(excluded, ratio.p_value() < miss, "{ratio:?} {miss}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_side_against_itself_has_no_difference() {
+    let level = Level::of(&[7.0, 7.0, 7.0]).unwrap();
+    let ratio = LogRatio::between(level, level, 0.0);
+    assert_eq!((ratio.ratio(), ratio.p_value(), ratio.interval(0.05)), (1.0, 1.0, (1.0, 1.0)));
+    let pairs = LogRatio::of_pairs(&[3.0, 4.0, 5.0], &[3.0, 4.0, 5.0], 0.0).unwrap();
+    assert_eq!((pairs.ratio(), pairs.p_value()), (1.0, 1.0));
+}
+
+#[test]
+fn pairs_cancel_what_moved_both() {
+    let (a, b) = ([100.0, 150.0, 80.0, 120.0], [90.0, 136.0, 72.0, 107.0]);
+    let pairs = LogRatio::of_pairs(&a, &b, 0.0).unwrap();
+    assert!(pairs.p_value() < 0.001, "{pairs:?}");
+    let apart = LogRatio::between(Level::of(&a).unwrap(), Level::of(&b).unwrap(), 0.0);
+    assert!(apart.p_value() > 0.3, "{apart:?}");
+}
+
+#[test]
+fn holms_values_rise_with_the_p_values_and_are_at_least_bonferronis_for_the_smallest() {
+    let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
+    let expected = [0.03, 0.06, 0.06, 0.02];
+    for (value, expected) in adjusted.iter().zip(expected) {
+        assert!((value - expected).abs() < 1e-12, "{adjusted:?}");
+    }
+    assert_eq!(holm(&[]), [0.0; 0]);
+    assert_eq!(holm(&[0.7, 0.9]), [1.0, 1.0]);
+}
+
+#[test]
+fn what_has_no_logarithm_has_no_level() {
+    assert!(Level::of(&[1.0, 0.0, 2.0]).is_none());
+    assert!(Level::of(&[1.0]).is_none() && Level::of_mean(5.0, 1.0, 1).is_none());
+    assert!(Level::of_mean(0.0, 1.0, 3).is_none());
+    assert!(LogRatio::of_pairs(&[1.0, 2.0], &[1.0, -2.0], 0.0).is_none());
+}
+
+#[test]
+fn blocks_that_move_together_have_a_level_and_others_have_none() {
+    let noise = [0.3, -0.1, 0.2, -0.4, 0.1, -0.2, 0.4, -0.3, 0.0, 0.25, -0.25, 0.15];
+    let cells = |levels: [f64; 4]| -> Vec<Vec<f64>> {
+        (0..6)
+            .map(|cell| {
+                (0..4)
+                    .map(|block| 100.0 * (1.0 + levels[block]) + noise[(cell * 5 + block * 7) % 12])
+                    .collect()
+            })
+            .collect()
+    };
+    assert_eq!(common_level(&cells([0.0; 4])), Some(0.0));
+    let moved = common_level(&cells([0.05, -0.05, 0.02, -0.02])).unwrap();
+    // The standard deviation between the blocks is 4.4 %; times the root of five.
+    assert!((moved - 0.044 * libm::sqrt(5.0)).abs() < 0.005, "{moved}");
+    assert!(common_level(&cells([0.0; 4])[..2]).is_none());
+    assert!(common_level(&[vec![1.0; 3], vec![1.0; 3], vec![1.0; 2]]).is_none());
+}

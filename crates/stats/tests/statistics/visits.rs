@@ -2,7 +2,7 @@
 
 use crate::source::Source;
 use crate::{assert_share, covers, share};
-use halfpower_stats::{Look, MIN_VISITS, look, student_t_quantile, visits_mean};
+use halfpower_stats::{Look, MIN_VISITS, look, student_t_quantile, visits_mean, visits_se};
 use libm::sqrt;
 use record::Estimate;
 
@@ -142,4 +142,36 @@ fn two_runs_of_one_cell_differ_by_more_than_their_intervals_in_under_a_tenth() {
         assert_share(&format!("the same device, noise {noise}"), agree(0.0, noise), 0.92..=1.0);
     }
     assert_share("a device 10 % faster, noise 0.03", agree(0.10, 0.03), 0.0..=0.2);
+}
+
+#[test]
+fn looks_come_at_three_visits_and_at_each_doubling_only() {
+    let visits: Vec<f64> = (0..100).map(|i| 100.0 + f64::from(i % 2)).collect();
+    let looks: Vec<usize> =
+        (0..=100).filter(|&n| look(&visits[..n], 0.05) != Look::NotYet).collect();
+    assert_eq!(looks, [3, 6, 12, 24, 48, 96]);
+}
+
+#[test]
+fn the_interval_is_students_t_from_the_variance_between_visits() {
+    assert!(visits_mean(&[7.0]).is_none());
+    assert!(visits_mean(&[7.0, f64::NAN]).is_none());
+    let estimate = visits_mean(&[9.0, 10.0, 11.0]).unwrap();
+    // t(0.98, 2) = 4.848732, standard deviation 1.
+    assert!((estimate.high - 10.0 - 4.848_732 / sqrt(3.0)).abs() < 1e-6, "{estimate:?}");
+    assert!((estimate.low + estimate.high - 20.0).abs() < 1e-12);
+    assert_eq!(estimate.n, 3);
+    assert!((visits_se(&estimate) - 1.0 / sqrt(3.0)).abs() < 1e-9, "{estimate:?}");
+    let lone = Estimate::symmetric(10.0, 1.0, 1);
+    assert_eq!(visits_se(&lone), lone.se);
+}
+
+#[test]
+fn a_wide_interval_asks_for_more_visits_and_a_narrow_one_for_none() {
+    assert_eq!(look(&[100.0, 101.0, 100.5], 0.05), Look::Precise);
+    let wide = [90.0, 110.0, 100.0];
+    assert_eq!(look(&wide, 0.05), Look::Wider(visits_mean(&wide).unwrap()));
+    assert_eq!(look(&[100.0, 100.0, 100.0], 0.05), Look::Precise);
+    assert!(matches!(look(&[0.0, 0.0, 0.0], 0.05), Look::Wider(_)));
+    assert_eq!(look(&[100.0, f64::INFINITY, 100.0], 0.05), Look::NotYet);
 }
