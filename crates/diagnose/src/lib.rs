@@ -9,6 +9,7 @@
 mod advice;
 mod drift;
 mod findings;
+mod observed_load;
 mod rules;
 mod settings;
 mod trials;
@@ -17,6 +18,7 @@ mod words;
 
 pub use advice::advise;
 pub use findings::{Omitted, profile_findings};
+pub use observed_load::{balanced, observed_load};
 pub use rules::{advise_experiment, advise_limits, advise_zones};
 pub use settings::{Program, settings};
 pub use trials::trial_findings;

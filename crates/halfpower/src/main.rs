@@ -14,7 +14,6 @@ mod cost_fit;
 mod cpu_pass;
 mod diagnose;
 mod doctor;
-mod drift_probe;
 mod failure;
 mod help;
 mod import;

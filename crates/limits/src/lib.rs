@@ -17,6 +17,7 @@
 pub mod bus;
 pub mod components;
 pub mod cost;
+pub mod data_sheet;
 pub mod memory;
 pub mod pap;
 pub mod path;

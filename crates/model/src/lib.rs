@@ -20,6 +20,7 @@ mod monotone;
 mod predict;
 pub mod queueing;
 mod size;
+mod validation;
 mod visit;
 mod wander;
 pub mod whatif;
@@ -33,8 +34,9 @@ pub use fits::{
     ExactLine, MIN_FIT_SIZES, MODEL_ERROR_REL, chi_square_limit, fit_is_poor, service_time_fits,
 };
 pub use predict::{
-    DataSheet, DriftFactors, LOADED, ModelError, OpenLoad, OpenTrial, Part, PredictError,
-    Predictor, SheetAnswer, Slo, mix_of, open_loads,
+    DataSheet, DriftFactors, DriftNow, LOADED, ModelError, OpenLoad, OpenTrial, Part, PredictError,
+    PredictQuestion, Predictor, SheetAnswer, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
+pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

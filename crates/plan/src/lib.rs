@@ -10,6 +10,7 @@ mod cells;
 mod check;
 mod cost_fit;
 mod crash_loss;
+mod drift_probe;
 mod for_diagnosis;
 mod loads;
 mod planned;
@@ -20,11 +21,13 @@ mod validate;
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, CheckSettings, MIN_BUDGET};
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
+pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
 pub use precondition::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan, WINDOW_ROUNDS, steady};
 pub use sweep::{
-    Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, missing, trial_seed,
+    Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials,
+    missing, missing_trials, trial_seed,
 };
-pub use validate::{ValidationCase, validation_cases};
+pub use validate::{ValidatePlan, ValidationSettings};

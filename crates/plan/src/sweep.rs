@@ -14,10 +14,11 @@
 //! equal ("all the data obtained were quite repeatable (within 3%)").
 
 use crate::crash_loss::crash_loss;
+use crate::planned::{Preparation, Saved, TrialList};
 use libm::log;
 use record::{
-    DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect, Finding,
-    FindingCode, PlannedTrial, ReachedSizes, Severity, Trial,
+    Arrival, DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect,
+    Finding, FindingCode, PlannedTrial, ReachedSizes, Severity, Trial, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Contrast, Design, Order, Rng, derive_seed};
@@ -35,6 +36,10 @@ const SIZE_AXIS: &str = "bs";
 const DEPTH_AXIS: &str = "iodepth";
 /// Apart from the seeds of streams, data, tags and preconditioning.
 const SEEDS: u64 = 4 << 32;
+/// Apart from the others again.
+const LARGEST_RATE_SEEDS: u64 = 5 << 32;
+/// Requests in progress that reach the largest rate of nearly any device.
+const LARGEST_RATE_DEPTH: u32 = 32;
 /// Least intervals of a run whose end is compared with its begin, which are a tenth of it each.
 const MIN_INTERVALS: usize = 10;
 
@@ -77,6 +82,53 @@ pub fn missing(experiment: &Experiment) -> Vec<u32> {
     let done: BTreeSet<u32> = experiment.done.iter().map(|done| done.position).collect();
     let all = 0..u32::try_from(experiment.plan.len()).unwrap_or(u32::MAX);
     all.filter(|position| !done.contains(position)).collect()
+}
+
+/// The trials that an experiment lacks, each to be saved at its position.
+#[must_use]
+pub fn missing_trials(experiment: &Experiment) -> TrialList {
+    let missing = missing(experiment);
+    let trial = |&position: &u32| {
+        let planned = &experiment.plan[position as usize];
+        let preparation = planned.preparation.clone();
+        let all = || experiment.targets.iter().map(|target| target.path.clone()).collect();
+        let some = Some(&planned.targets).filter(|targets| !targets.is_empty());
+        crate::PlannedTrial {
+            targets: some.cloned().unwrap_or_else(all),
+            preparation: preparation.map_or(Preparation::None, Preparation::Treatment),
+            flush: !experiment.simulated,
+            saved: Saved::InExperiment { id: experiment.id.clone(), position },
+            ..crate::PlannedTrial::new(planned.workload.clone(), planned.seed)
+        }
+    };
+    let done = experiment.plan.len() - missing.len();
+    TrialList::new("trial", missing.iter().map(trial).collect()).after(done)
+}
+
+/// The two trials that find the largest rates of reads and of writes with the requests of a workload,
+/// where a design asks for shares of these. They run before the plan is saved, so that the plan has
+/// rates in numbers: resumed or repeated, it asks for the same. They are no part of the experiment.
+#[must_use]
+pub fn largest_rate_trials(asked: &Workload, seed: u64, targets: &[String]) -> TrialList {
+    let seed = derive_seed(seed, LARGEST_RATE_SEEDS) & u64::from(u32::MAX);
+    let trial = |read_percent: u8| crate::PlannedTrial {
+        targets: targets.to_vec(),
+        saved: Saved::No,
+        ..crate::PlannedTrial::new(
+            Workload {
+                read_percent,
+                iodepth: LARGEST_RATE_DEPTH,
+                numjobs: 1,
+                depth: LARGEST_RATE_DEPTH,
+                arrival: Arrival::Closed,
+                rate_iops: None,
+                write_rate_iops: None,
+                ..asked.clone()
+            },
+            seed,
+        )
+    };
+    TrialList::new("largest rates", [100, 0].map(trial).into())
 }
 
 /// What the trials of an experiment come to.

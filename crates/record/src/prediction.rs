@@ -72,7 +72,7 @@ pub struct SheetPrediction {
 }
 
 /// What a load would see, by all models.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionDocument {
     /// [`PREDICTION_SCHEMA`].
     pub schema: String,

@@ -218,7 +218,7 @@ pub struct ObservedLoad {
 }
 
 /// What would become of a load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// [`WHATIF_SCHEMA`].
     pub schema: String,

@@ -307,6 +307,10 @@ pub struct Workload {
     /// Shares of a random pattern that are sequential or re-read a small area; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
+    /// Whether sequential requests begin at the start of the area, as appending to an empty file does,
+    /// and not at a drawn position; absent where not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_start: bool,
     /// Added to every offset: how far requests lie from their natural alignment.
     pub misalign_bytes: Bytes,
     /// How sequential and strided jobs share the area.
@@ -404,6 +408,7 @@ impl Default for Workload {
             hot: None,
             stride_bytes: None,
             blend: None,
+            from_start: false,
             misalign_bytes: Bytes(0),
             regions: Regions::PerJob,
             bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
@@ -500,7 +505,8 @@ impl Workload {
         let blend = self.blend.map_or_else(String::new, |blend| {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
         });
-        hex_digest(&(text + &blend))
+        let from_start = if self.from_start { " from-start" } else { "" };
+        hex_digest(&(text + &blend + from_start))
     }
 }
 

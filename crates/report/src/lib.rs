@@ -34,6 +34,7 @@ mod saved;
 mod set;
 mod settings;
 mod story;
+mod sweep_script;
 mod target;
 mod trace;
 mod traced;
@@ -69,6 +70,7 @@ pub use story::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, Tone,
     severity,
 };
+pub use sweep_script::{ScriptLine, sweep_script};
 pub use target::target_text;
 pub use trace::{
     TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,

@@ -8,11 +8,13 @@
 
 use crate::ScenarioError;
 use crate::case::{Case, Disk, Load};
-use crate::scenario::Array;
+use crate::counterpart::SimulatedDevice;
+use crate::scenario::{Means, means};
 use crate::stage::{name, observed};
 use record::{
     Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Observation, Strategy,
 };
+use simdisk::SimSpec;
 
 const SECOND: u64 = 1_000_000_000;
 /// The scenario again is no copy: other requests, other service times.
@@ -48,31 +50,25 @@ pub(crate) fn carry_out(
         return Ok(None);
     };
     let after = observed(case, 0, &changed, case.seed.wrapping_add(ANOTHER))?;
-    let Some((latency, rate)) = over(&after, episode) else { return Ok(None) };
+    let Some(means) = over(&after, episode) else { return Ok(None) };
     let by_rate = matches!(remedy.strategy, Strategy::DeeperQueue | Strategy::RaiseCap);
-    let (predicted, found) =
-        if by_rate { (effect.iops_after, rate) } else { (effect.latency_after_ns, latency) };
+    let (predicted, found) = match by_rate {
+        true => (effect.iops_after, means.per_s),
+        false => (effect.latency_after_ns, means.latency_ns),
+    };
     let inside = (predicted.low..=predicted.high).contains(&found);
     Ok(Some(Outcome { strategy: remedy.strategy, by_rate, predicted, found, inside }))
 }
 
-/// Mean response time and rate of the first disk during an episode.
-fn over(observation: &Observation, episode: &Episode) -> Option<(f64, f64)> {
+/// Means of the first disk during an episode.
+fn over(observation: &Observation, episode: &Episode) -> Option<Means> {
     let (begin, end) = (episode.begin_ns, episode.begin_ns + episode.duration_ns);
     let within = |interval: &&Interval| {
         interval.device == name(0)
             && interval.begin_ns >= begin
             && interval.begin_ns + interval.duration_ns <= end
     };
-    let (mut requests, mut time, mut seconds) = (0.0, 0.0, 0.0);
-    for interval in observation.intervals.iter().filter(within) {
-        let length = interval.duration_ns as f64 / 1e9;
-        let count = interval.all.per_s?.value * length;
-        requests += count;
-        time += count * interval.all.latency_ns.map_or(0.0, |figure| figure.value);
-        seconds += length;
-    }
-    (requests > 0.0).then(|| (time / requests, requests / seconds))
+    means(observation.intervals.iter().filter(within))
 }
 
 fn is_closed(load: &Load) -> bool {
@@ -81,6 +77,10 @@ fn is_closed(load: &Load) -> bool {
 
 /// The disk and its loads after a change; `None` for what the simulator has no counterpart for.
 fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
+    let device = |before: &str| {
+        let before = SimSpec::parse(before).ok()?;
+        SimulatedDevice::one(&before).with(change).ok()
+    };
     let mut after = disk.clone();
     let there = |load: &Load| {
         load.from_s * SECOND < episode.begin_ns + episode.duration_ns
@@ -108,8 +108,9 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
             let load = (process? as usize).checked_sub(1).filter(|at| *at < after.loads.len())?;
             after.loads.remove(load);
         }
-        Change::Array { .. } => after.array = Some(Array::of(change)?),
-        Change::Faster(share) if disk.device.alike() => after.is = disk.device.slower(1.0 - share),
+        Change::Array { .. } => after.array = device(&disk.is)?.array,
+        // Of the disk as it was profiled.
+        Change::Faster(_) => after.is = device(&disk.device.text())?.spec.text,
         Change::Independent => {
             let writes = 1.0 - episode.numbers.read_share?;
             let rate = (episode.numbers.iops * writes).round() as u64;

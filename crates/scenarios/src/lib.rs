@@ -23,6 +23,7 @@
 
 mod carry_out;
 mod case;
+mod counterpart;
 mod devices;
 mod dice;
 mod draw;
@@ -31,9 +32,11 @@ mod profiles;
 mod scenario;
 mod scores;
 mod stage;
+mod whatif;
 
 pub use carry_out::Outcome;
 pub use case::{Case, Disk, Expect, FirstAdvice, Kind, Load, ProfileOf};
+pub use counterpart::SimulatedDevice;
 pub use devices::{Device, Known, Queue};
 pub use draw::{draw, draw_of};
 pub use judge::{Score, judge};
@@ -41,6 +44,7 @@ pub use profiles::Profiles;
 pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
 pub use scores::{Drawn, Scores, run};
 pub use stage::{Staged, stage};
+pub use whatif::Simulation;
 
 /// A case that could not be staged, which is a defect of its drawing.
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@
 
 mod driver;
 mod error;
+pub mod experiment;
 mod progress;
 mod real;
 mod session;

@@ -43,6 +43,7 @@ impl Spec {
             hot: None,
             stride_bytes: self.stride,
             blend: self.blend.filter(|blend| blend.sequential_percent + blend.hit_percent > 0),
+            from_start: false,
             misalign_bytes: self.misalign,
             regions: self.regions_asked(),
             bs: self.bs.clone(),

@@ -55,7 +55,8 @@ impl Place {
         let largest = workload.max_bs().0;
         match workload.pattern {
             Pattern::Sequential => {
-                let at = start + rng.below(positions(length, largest, unit)) * unit;
+                let drawn = rng.below(positions(length, largest, unit)) * unit;
+                let at = if workload.from_start { start } else { start + drawn };
                 Self::Sequential(Walk::new(region, unit, 0, Cursor { at, phase: 0 }))
             }
             Pattern::Strided => {

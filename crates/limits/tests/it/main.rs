@@ -6,6 +6,7 @@ mod bus;
 mod caches;
 mod components;
 mod cost;
+mod data_sheet;
 mod line_rate;
 mod memory;
 mod memory_modules;

@@ -20,6 +20,14 @@ pub(super) fn extrapolated(
     };
     for class in &mix.classes {
         let Some(kind) = predictor.table.rows_for(class.op, class.locality) else { continue };
+        if kind.op != class.op {
+            let part = share(mix, |other| other.op == class.op) * 100.0;
+            let (op, measured) = (class.op.name(), kind.op.name());
+            say(format!(
+                "{part:.2} % are {op}s, which were not measured; {measured}s stand for them"
+            ));
+            continue;
+        }
         let op = class.op.name();
         if kind.locality != class.locality {
             let place = place(class.locality);

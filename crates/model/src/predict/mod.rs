@@ -16,6 +16,7 @@ mod answer;
 mod capacity;
 mod describe;
 mod device_time_share;
+mod document;
 mod drift_factors;
 mod errors;
 mod kriging;
@@ -26,17 +27,19 @@ mod slo;
 mod stall_smoothing;
 mod table;
 
+pub use document::{DriftNow, PredictQuestion};
 pub use drift_factors::DriftFactors;
 pub use errors::{LOADED, ModelError, OpenTrial};
 pub use open::{OpenLoad, open_loads};
 pub use sheet::{DataSheet, SheetAnswer};
-pub use slo::Slo;
 pub use table::mix_of;
 
 use capacity::Capacity;
 use device_time_share::DeviceTimeShare;
 use open::OpenTable;
-use record::{Cell, Estimate, Locality, Mix, ModelName, Offered, OpKind, Prediction, Profile};
+use record::{
+    Cell, Estimate, Locality, Mix, ModelName, Objective, Offered, OpKind, Prediction, Profile,
+};
 use table::Table;
 
 /// Why nothing can be said of a load.
@@ -228,9 +231,9 @@ impl Predictor {
         &self,
         level: DriftFactors,
         mix: &Mix,
-        slo: Slo,
+        objective: Objective,
     ) -> Result<Prediction, PredictError> {
-        slo::highest_rate(self, level, mix, slo)
+        slo::highest_rate(self, level, mix, objective)
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty
@@ -250,6 +253,7 @@ impl Predictor {
     /// has nothing of a class.
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
+        capacity::known(&self.table, mix).ok()?;
         self.rates(mix)
     }
 

@@ -6,10 +6,10 @@
 //! to 8.1 ms for a random read of 4 KB. Nothing of it was measured: what a real drive does beside
 //! it is what the rest of this program is for.
 
+use super::PredictError;
 use super::checked;
-use super::{PredictError, Slo};
 use crate::queueing::{mm1_response, utilization};
-use record::{Locality, Mix, OpKind};
+use record::{Locality, Mix, Objective, OpKind};
 
 /// What a data sheet says. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,12 +96,16 @@ impl DataSheet {
     ///
     /// # Errors
     /// If the shares are none, or one request alone takes longer.
-    pub fn highest_rate(&self, mix: &Mix, slo: Slo) -> Result<SheetAnswer, PredictError> {
+    pub fn highest_rate(
+        &self,
+        mix: &Mix,
+        objective: Objective,
+    ) -> Result<SheetAnswer, PredictError> {
         checked(mix)?;
         let service_ns: f64 = self.parts(mix).iter().sum();
-        let mean_ns = match slo {
-            Slo::MeanNs(most) => most,
-            Slo::P99Ns(most) => most / libm::log(100.0),
+        let mean_ns = match objective {
+            Objective::MeanNs(most) => most,
+            Objective::P99Ns(most) => most / libm::log(100.0),
         };
         if mean_ns <= service_ns {
             return Err(PredictError::OutOfReach);

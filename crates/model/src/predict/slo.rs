@@ -4,7 +4,7 @@
 //! answer is one of the rates at which the target is just met.
 
 use super::{DriftFactors, PredictError, Predictor};
-use record::{Mix, Offered, Prediction};
+use record::{Mix, Objective, Offered, Prediction};
 
 /// Halvings: the rate is then known to a millionth of the maximum.
 const HALVINGS: usize = 20;
@@ -13,29 +13,20 @@ const HALVINGS: usize = 20;
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
 
-/// A target of response times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Slo {
-    /// The mean is at most so many nanoseconds.
-    MeanNs(f64),
-    /// The 99th percentile is.
-    P99Ns(f64),
-}
-
 /// The prediction at the highest Poisson rate that keeps it, at most 95 % of the maximum.
 pub(super) fn highest_rate(
     predictor: &Predictor,
     level: DriftFactors,
     mix: &Mix,
-    slo: Slo,
+    objective: Objective,
 ) -> Result<Prediction, PredictError> {
     let max = predictor.max_rate_at(level, mix)?.value;
     let model = predictor.advised();
     let at =
         |share: f64| predictor.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
-    let keeps = |prediction: &Prediction| match slo {
-        Slo::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
-        Slo::P99Ns(most) => match &prediction.p99_ns {
+    let keeps = |prediction: &Prediction| match objective {
+        Objective::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
+        Objective::P99Ns(most) => match &prediction.p99_ns {
             Some(p99) => Ok(p99.value <= most),
             None => Err(PredictError::NoPercentile),
         },

@@ -229,9 +229,17 @@ impl Table {
         self.kinds.iter().find(|kind| kind.op == op && kind.locality == place)
     }
 
-    /// The rows that stand for a class: its own kind, else random ones of its operation.
+    /// The rows that stand for a class: its own kind, else random ones of its operation, else random
+    /// ones of the other operation (see [`Table::knows`]).
     pub(crate) fn rows_for(&self, op: OpKind, place: Locality) -> Option<&Rows> {
-        self.kind(op, place).or_else(|| self.kind(op, Locality::Random))
+        self.kind(op, place)
+            .or_else(|| self.kind(op, Locality::Random))
+            .or_else(|| self.kinds.iter().find(|kind| kind.locality == Locality::Random))
+    }
+
+    /// Whether the operation was measured at all.
+    pub(crate) fn knows(&self, op: OpKind) -> bool {
+        self.rows_for(op, Locality::Random).is_some_and(|rows| rows.op == op)
     }
 
     /// The largest depth of the rows.

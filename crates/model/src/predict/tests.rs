@@ -267,15 +267,16 @@ fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
 #[test]
 fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
     let predictor = Predictor::of_cells(&servers(1));
-    let found =
-        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::MeanNs(2e6)).unwrap();
+    let found = predictor
+        .highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::MeanNs(2e6))
+        .unwrap();
     assert!((found.iops.value - 500.0).abs() < 5.0, "{:?}", found.iops);
     assert_eq!(
-        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::MeanNs(5e5)),
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
     assert_eq!(
-        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Slo::P99Ns(1e9)),
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e9)),
         Err(PredictError::NoPercentile)
     );
 }

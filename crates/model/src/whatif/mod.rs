@@ -15,10 +15,12 @@
 mod array;
 mod balance;
 mod disk;
+mod document;
 mod path;
 mod words;
 
 pub use balance::{BalanceSide, balance};
+pub use document::document;
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
@@ -173,6 +175,14 @@ impl Setup {
             }
         }
         Ok(next)
+    }
+
+    /// The same with all of these changes, in order.
+    ///
+    /// # Errors
+    /// As [`Setup::with`].
+    pub fn with_all(&self, changes: &[Change], predictor: &Predictor) -> Result<Self, WhatIfError> {
+        changes.iter().try_fold(self.clone(), |setup, change| setup.with(*change, predictor))
     }
 
     /// Requests per second: counted, offered, or what the depth gives.

@@ -9,5 +9,6 @@ mod curves;
 mod expect;
 mod fits;
 mod synthetic;
+mod validation;
 mod wander;
 mod warm_up;

@@ -46,6 +46,10 @@ impl Treatment for FileState {
         own_files(targets)
     }
 
+    fn appends(&self) -> bool {
+        *self == Self::Append
+    }
+
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
         let length = workload.offset_bytes.0 + workload.size_bytes.0;
         let mut holes = Vec::new();

@@ -30,6 +30,12 @@ pub trait Treatment: Sync {
     /// If not: the reason, for a reader.
     fn fits(&self, targets: &[&Target]) -> Result<(), String>;
 
+    /// Whether the workload must begin at the start of the area: anywhere else in an empty file would
+    /// leave a hole, and filling that is no appending.
+    fn appends(&self) -> bool {
+        false
+    }
+
     /// Prepares, and says what is done after the trial.
     ///
     /// # Errors

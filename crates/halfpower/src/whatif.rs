@@ -2,39 +2,37 @@
 //!
 //! The load is stated with the flags of `predict`, or taken from an observation; changes are flags,
 //! too. Three flags can be either: what they say is the load where there is none yet, and a change
-//! where there is one, so that `--bs 4k --bs 64k` reads as it is meant. Arithmetic is the model's;
-//! the simulator, where it is asked for, is in [`simulated`].
-
-mod observed;
-mod simulated;
+//! where there is one, so that `--bs 4k --bs 64k` reads as it is meant.
 
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
 use crate::predict::{ArrivalName, depth, rate};
 use crate::profiles::{Profiles, saved};
-use crate::store_args::StoreArgs;
+use crate::recordings;
+use crate::store_args::{LAST, StoreArgs, newest_observation};
 use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
-use anyhow::Context;
+use ::diagnose::{balanced, observed_load};
+use anyhow::{Context, anyhow};
 use clap::Args;
 use model::Predictor;
-use model::whatif::{Setup, WhatIfError, words};
-use observed::Seen;
+use model::whatif::Setup;
 use plan::LoadSpec;
 use record::{
-    Bytes, Change, Estimate, LoadState, Measured, Nanos, Offered, Profile, RaidLevel,
-    WHATIF_SCHEMA, WhatIf, WhatIfCase, format_bytes,
+    Bytes, Change, Measured, Nanos, Observation, ObservedDevice, ObservedLoad, Offered, Profile,
+    RaidLevel, WHATIF_SCHEMA, WhatIf, format_bytes,
 };
-use session::{self, VERSION};
-use simdisk::SimSpec;
+use scenarios::Simulation;
+use session::VERSION;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use store::{Store, StoreError};
 
 /// Request size where the user names none.
 const BS: Bytes = Bytes(4096);
-/// A ratio of two computed response times is not known better than this.
-const RATIO_ERROR: f64 = 0.05;
+/// The word that stands for the newest observation.
+const OBSERVED: &str = "observed";
 
 /// `halfpower whatif`.
 #[derive(Debug, Args)]
@@ -183,22 +181,8 @@ fn usage(text: impl Into<String>) -> anyhow::Error {
 
 /// Computes, simulates, prints.
 pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let observation = observed::observation(arguments)?;
-    let document = match observation {
-        Some(observation) => {
-            let path = arguments.keeping.file()?;
-            let profiles = Profiles::open(Ok(path), arguments.profile.as_deref())?;
-            if arguments.balance {
-                let only = arguments.changes(true)?;
-                if !only.is_empty() {
-                    return Err(usage("--balance stands alone: name no other change beside it"));
-                }
-                observed::balanced(&observation, &profiles, arguments)?
-            } else {
-                let seen = observed::seen(&observation, &profiles, arguments)?;
-                of_load(arguments, stop, Some(&seen), &seen.profile, &seen.setup)?
-            }
-        }
+    let document = match observation(arguments)? {
+        Some(observation) => of_observation(arguments, stop, &observation)?,
         None if arguments.balance => {
             return Err(usage(
                 "--balance moves the load of an observation: name one, not a profile",
@@ -206,12 +190,63 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::
         }
         None => {
             let profile = saved(&arguments.keeping, &arguments.source)?;
-            let setup = arguments.stated()?;
-            of_load(arguments, stop, None, &profile, &setup)?
+            let predictor = Predictor::new(&profile);
+            of_load(arguments, stop, None, &profile, &predictor, &arguments.stated()?)?
         }
     };
     output::document(arguments.json, &document, || output::page(&report::whatif(&document)))?;
     Ok(Verdict::Clean)
+}
+
+/// The observation that the source names; `None` where it names a profile.
+fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
+    let source = arguments.source.as_str();
+    if Path::new(source).is_file() {
+        let found = recordings::named(&[source.to_owned()], &arguments.keeping)?;
+        return Ok(found.and_then(|found| found.into_iter().next()));
+    }
+    if source == LAST {
+        return Ok(None);
+    }
+    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    if source == OBSERVED {
+        return Ok(Some(newest_observation(&store)?));
+    }
+    // What is a profile is one; everything else has to be an observation.
+    match store.profile(source) {
+        Err(StoreError::NotFound { .. }) => Ok(Some(store.document(source)?)),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+/// The load of an observation, of one device or balanced over all.
+fn of_observation(
+    arguments: &WhatIfArgs,
+    stop: &Arc<AtomicBool>,
+    observation: &Observation,
+) -> anyhow::Result<WhatIf> {
+    let profiles = Profiles::open(arguments.keeping.file(), arguments.profile.as_deref())?;
+    let diagnosis = profiles.diagnose(observation, true);
+    let of = |device: &ObservedDevice| profiles.of(device);
+    if !arguments.balance {
+        let device = arguments.device.as_deref();
+        let (observed, setup, profile) =
+            observed_load(observation, &diagnosis, &of, device).map_err(|why| anyhow!(why))?;
+        let (profile, predictor) = (profile.profile(), profile.predictor());
+        return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
+    }
+    if !arguments.changes(true)?.is_empty() {
+        return Err(usage("--balance stands alone: name no other change beside it"));
+    }
+    if arguments.simulate {
+        return Err(usage("--balance is not simulated: a simulated machine has one device"));
+    }
+    Ok(WhatIf {
+        schema: WHATIF_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        balance: Some(balanced(observation, &diagnosis, &of).map_err(|why| anyhow!(why))?),
+        ..WhatIf::default()
+    })
 }
 
 impl WhatIfArgs {
@@ -299,11 +334,12 @@ impl WhatIfArgs {
 fn of_load(
     arguments: &WhatIfArgs,
     stop: &Arc<AtomicBool>,
-    seen: Option<&Seen>,
+    observed: Option<ObservedLoad>,
     profile: &Profile,
+    predictor: &Predictor,
     setup: &Setup,
 ) -> anyhow::Result<WhatIf> {
-    let changes = arguments.changes(seen.is_some())?;
+    let changes = arguments.changes(observed.is_some())?;
     if changes.is_empty() {
         return Err(usage(
             "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, \
@@ -311,111 +347,56 @@ fn of_load(
              --independent, or --balance",
         ));
     }
-    let predictor = Predictor::new(profile);
-    let before = setup.state(&predictor);
     // Too much for the disk as it is may be what the change is about; but there is nothing to
     // compare with, and no load that could be observed.
-    let before = before.map_err(|error| usage(error.to_string()))?;
-    let device = simulated_device(arguments, profile)?;
-    let simulate = |setup: &Setup, state: &LoadState, changes: &[Change]| {
-        let Some(device) = &device else { return Ok(None) };
-        let device = match device {
-            Ok(device) => device,
-            Err(why) => return Ok(Some(Measured::not(why.clone()))),
-        };
-        let area = profile.target.size_bytes;
-        simulated::state(device, setup, state, changes, area, arguments.seed, stop).map(Some)
-    };
-    let before_simulated = simulate(setup, &before, &[])?;
-    let mut sets: Vec<Vec<Change>> = changes.iter().map(|change| vec![*change]).collect();
-    if changes.len() > 1 {
-        sets.push(changes);
-    }
-    let mut cases = Vec::new();
-    for set in sets {
-        let mut case = grounds(arguments, seen, profile, &set, setup)?;
-        let changed =
-            set.iter().try_fold(setup.clone(), |setup, change| setup.with(*change, &predictor));
-        let after = changed.and_then(|changed| Ok((changed.state(&predictor)?, changed)));
-        match after {
-            Ok((state, changed)) => {
-                case.latency_ratio = Some(ratio(&before.latency_ns, &state.latency_ns));
-                case.simulated = simulate(&changed, &state, &set)?;
-                case.after = Measured::Value(state);
-            }
-            // Disks that a level cannot be made of are a wrong question.
-            Err(error @ WhatIfError::Disks(..)) => return Err(usage(error.to_string())),
-            Err(error) => case.after = Measured::not(error.to_string()),
-        }
-        cases.push(case);
-    }
-    let extrapolated = predictor.predict(&setup.mix, setup.offered);
-    Ok(WhatIf {
-        schema: WHATIF_SCHEMA.to_owned(),
-        halfpower_version: VERSION.to_owned(),
-        profile_id: Some(profile.id.clone()),
-        target: Some(profile.target.path.clone()),
-        simulated: profile.simulated,
-        observed: seen.map(|seen| seen.observed.clone()),
-        before: Some(before),
-        before_simulated,
-        extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
-        cases,
-        balance: None,
-    })
-}
-
-/// After over before. Both are of one model, whose error is in both: what the ends of the interval
-/// after are wider by is the error of the ratio, and never less than [`RATIO_ERROR`].
-fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
-    let value = after.value / before.value;
-    let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);
-    let low = value / beyond(after.value / after.low, before.value / before.low);
-    let high = value * beyond(after.high / after.value, before.high / before.value);
-    Estimate::spanning(value, low, high, 0)
-}
-
-/// What a case takes for granted, costs and is refuted by, with what was seen of it.
-fn grounds(
-    arguments: &WhatIfArgs,
-    seen: Option<&Seen>,
-    profile: &Profile,
-    changes: &[Change],
-    setup: &Setup,
-) -> anyhow::Result<WhatIfCase> {
-    let mut case = WhatIfCase {
-        changes: changes.to_vec(),
-        after: Measured::not("not computed"),
-        latency_ratio: None,
-        assumes: Vec::new(),
-        cost: Vec::new(),
-        how_to_check: Vec::new(),
-        evidence: Vec::new(),
-        simulated: None,
-    };
-    if changes.len() > 1 {
-        case.assumes.push("all that is assumed above, together".to_owned());
-        case.cost.push("all of the costs above".to_owned());
-        case.how_to_check.push("each of the checks above".to_owned());
-        return Ok(case);
-    }
-    for change in changes {
-        let words = words(*change, setup);
-        case.assumes.push(words.assumes);
-        case.cost.push(words.cost);
-        case.how_to_check.push(words.how_to_check);
-        match change {
-            Change::HostCache(_) => case.evidence.push(memory(seen)),
-            Change::Sequential(_) => case.evidence.push(extents(arguments, profile)?),
+    let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
+    let mut document = found.map_err(|error| usage(error.to_string()))?;
+    let memory = memory(document.observed.as_ref());
+    for case in &mut document.cases {
+        match case.changes[..] {
+            [Change::HostCache(_)] => case.evidence.push(memory.clone()),
+            [Change::Sequential(_)] => case.evidence.push(extents(arguments, profile)?),
             _ => {}
         }
     }
-    Ok(case)
+    if arguments.simulate {
+        simulate(arguments, stop, &mut document, profile, predictor, setup)?;
+    }
+    Ok(document)
+}
+
+/// Simulates the answered question, or says in each place why not.
+fn simulate(
+    arguments: &WhatIfArgs,
+    stop: &Arc<AtomicBool>,
+    document: &mut WhatIf,
+    profile: &Profile,
+    predictor: &Predictor,
+    setup: &Setup,
+) -> anyhow::Result<()> {
+    let name = arguments.simulate_as.as_deref().unwrap_or(&profile.target.path);
+    let Some(device) = &session::simulated(name)? else {
+        if arguments.simulate_as.is_some() {
+            return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
+        }
+        let why = || {
+            Measured::not(format!(
+                "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
+            ))
+        };
+        document.before_simulated = Some(why());
+        let answered = document.cases.iter_mut().filter(|case| case.after.value().is_some());
+        answered.for_each(|case| case.simulated = Some(why()));
+        return Ok(());
+    };
+    let area = profile.target.size_bytes;
+    let simulation = Simulation { device, area, seed: arguments.seed, stop };
+    Ok(simulation.add_to(document, setup, predictor)?)
 }
 
 /// What is known of memory that could hold more.
-fn memory(seen: Option<&Seen>) -> String {
-    match seen.map(|seen| seen.observed.memory_available_bytes) {
+fn memory(observed: Option<&ObservedLoad>) -> String {
+    match observed.map(|observed| observed.memory_available_bytes) {
         Some(Some(bytes)) => {
             format!("at least {} of memory were available all the time", format_bytes(bytes))
         }
@@ -446,21 +427,4 @@ fn extents(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<String> 
         ),
         None => "not known: --extents-of FILE counts the extents of a file".to_owned(),
     })
-}
-
-/// The device to simulate, or why there is none; `None` where none was asked for.
-type Simulated = Option<Result<SimSpec, String>>;
-
-fn simulated_device(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<Simulated> {
-    if !arguments.simulate {
-        return Ok(None);
-    }
-    let name = arguments.simulate_as.as_deref().unwrap_or(&profile.target.path);
-    let device = session::simulated(name)?;
-    if device.is_none() && arguments.simulate_as.is_some() {
-        return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
-    }
-    Ok(Some(device.ok_or_else(|| {
-        "the profile is of a real device; --as sim:NAME names one that can be simulated".to_owned()
-    })))
 }

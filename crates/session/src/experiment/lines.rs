@@ -4,13 +4,10 @@
 //! line can be typed. What a combination needs and these targets do not have leaves it out with a
 //! reason; what no target could carry out is an error of the design.
 
-use crate::cli::{Cli, Verb};
-use crate::failure::UsageError;
-use crate::run_args::RunArgs;
-use ::workload::{Combination, Design, Spec};
-use clap::Parser;
-use record::EngineName;
+use crate::{Result, SessionError, simulated, treatment};
+use record::{EngineName, PlannedTrial};
 use std::collections::BTreeMap;
+use workload::{Combination, Design, Spec};
 
 /// Keys that a level's `sim` stands in for on a simulated target.
 const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
@@ -19,35 +16,53 @@ const NOTHING_TO_DO: &str = "drop-cache";
 /// Why a target cannot be used twice at once.
 const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use gets a \
                              test file of its own";
+/// Why a mapping is not compared with requests past the page cache.
+const OTHER_CACHE: &str = "mmap reads through the page cache and the other ways past it, which would \
+                           compare caches; run it by itself (halfpower run --ioengine mmap)";
 /// What stands for the largest rate of a direction until it is known.
 const UNKNOWN_RATE: u64 = 10_000;
 
 /// The largest rates of each direction alone, requests per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Maxima {
-    pub(super) reads: f64,
-    pub(super) writes: f64,
+pub struct Maxima {
+    /// Of reads.
+    pub reads: f64,
+    /// Of writes.
+    pub writes: f64,
 }
+
+/// What the parser of `run` reads from a line.
+#[derive(Clone, Debug)]
+pub struct ReadLine {
+    /// What is asked.
+    pub spec: Spec,
+    /// A flag that means nothing on a simulated target, where one is given.
+    pub real_only: Option<&'static str>,
+}
+
+/// The parser of `run`: from targets and flags.
+pub type Parse<'a> = &'a dyn Fn(&[String], &[String]) -> Result<ReadLine, String>;
 
 /// One combination, as it can be run.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) combination: Combination,
+pub struct Line {
+    /// Its levels and settings.
+    pub combination: Combination,
     /// The targets, as they are typed.
-    pub(super) targets: Vec<String>,
+    pub targets: Vec<String>,
     /// What is done before the trial.
-    pub(super) preparation: Option<String>,
+    pub preparation: Option<String>,
     /// The flags, as they are typed.
-    pub(super) flags: Vec<String>,
+    pub flags: Vec<String>,
     /// What they ask for.
-    pub(super) spec: Spec,
+    pub spec: Spec,
     /// Whether its rates are shares of what the target can do.
-    pub(super) shares: bool,
+    pub shares: bool,
 }
 
 /// Combinations that are not run, by reason, in the order of the design.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
+pub struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
 
 impl LeftOut {
     /// One more.
@@ -59,7 +74,8 @@ impl LeftOut {
     }
 
     /// A sentence for each reason: how many, which, why.
-    pub(super) fn sentences(&self) -> Vec<String> {
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
         let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
             let what = common(all);
             let number = all.len();
@@ -86,15 +102,50 @@ pub(super) fn lines(
     design: &Design,
     targets: &[String],
     maxima: Option<Maxima>,
-) -> anyhow::Result<(Vec<Line>, LeftOut)> {
+    parse: Parse<'_>,
+) -> Result<(Vec<Line>, LeftOut)> {
     let (mut lines, mut left_out) = (Vec::new(), LeftOut::default());
     for combination in design.combinations() {
-        match line(design, &combination, targets, maxima)? {
+        match line(design, &combination, targets, maxima, parse)? {
             Ok(line) => lines.push(line),
             Err(reason) => left_out.add(reason, &combination.levels),
         }
     }
+    let mapped = |line: &Line| line.spec.engine == EngineName::Mmap;
+    if lines.iter().any(|line| line.spec.cache.direct()) {
+        for line in lines.extract_if(.., |line| mapped(line)) {
+            left_out.add(OTHER_CACHE.to_owned(), &line.combination.levels);
+        }
+    }
     Ok((lines, left_out))
+}
+
+/// Gives planned trials of shares their rates, which follow from the largest ones.
+///
+/// # Errors
+/// As for the lines of the design.
+pub fn set_rates(
+    plan: &mut [PlannedTrial],
+    design: &Design,
+    targets: &[String],
+    maxima: Maxima,
+    parse: Parse<'_>,
+) -> Result<()> {
+    let (lines, _) = lines(design, targets, Some(maxima), parse)?;
+    for planned in plan {
+        let line = lines.iter().find(|line| line.combination.levels == planned.levels);
+        let Some(line) = line.filter(|line| line.shares) else { continue };
+        let workload = &mut planned.workload;
+        workload.rate_iops = line.spec.rate_iops;
+        workload.write_rate_iops = line.spec.write_rate_iops;
+        workload.read_percent = line.spec.read_percent;
+    }
+    Ok(())
+}
+
+/// An error of the design itself.
+fn of_design(design: &Design, text: &str) -> SessionError {
+    SessionError::Usage(format!("the design {}: {text}", design.name))
 }
 
 /// A combination, or the reason why it cannot be run on these targets.
@@ -103,11 +154,12 @@ fn line(
     combination: &Combination,
     targets: &[String],
     maxima: Option<Maxima>,
-) -> anyhow::Result<Result<Line, String>> {
-    let simulated = session::simulated(&targets[0])?.is_some();
+    parse: Parse<'_>,
+) -> Result<Result<Line, String>> {
+    let on_simulated = simulated(&targets[0])?.is_some();
     let mut combination = combination.clone();
     let keys = combination.get("sim").map(str::to_owned);
-    if simulated {
+    if on_simulated {
         let stood_for = |key: &str| keys.is_some() && STOOD_FOR.contains(&key);
         combination
             .settings
@@ -115,42 +167,35 @@ fn line(
     }
     let preparation = combination.get("prepare").map(str::to_owned);
     if let Some(name) = &preparation {
-        if simulated {
+        if on_simulated {
             return Ok(Err(format!("{name}: a file is prepared on a real target only")));
         }
-        if session::treatment::find(name).is_none() {
-            let known = session::treatment::names().join(", ");
-            let text =
-                format!("the design {}: no preparation {name:?}; use one of {known}", design.name);
-            return Err(UsageError(text).into());
+        if treatment::find(name).is_none() {
+            let known = treatment::names().join(", ");
+            let text = format!("no preparation {name:?}; use one of {known}");
+            return Err(of_design(design, &text));
         }
     }
     let chosen = match chosen(&combination, targets) {
         Ok(chosen) => chosen,
         Err(reason) => return Ok(Err(reason)),
     };
-    let chosen = match (simulated, &keys) {
+    let chosen = match (on_simulated, &keys) {
         (true, Some(keys)) => vec![format!("{},{keys}", chosen[0])],
         _ => chosen,
     };
-    if simulated && let Err(error) = session::simulated(&chosen[0]) {
-        return Ok(Err(format!("{error:#}")));
+    if on_simulated && let Err(error) = simulated(&chosen[0]) {
+        return Ok(Err(error.to_string()));
     }
     let mut flags = combination.flags();
     let (rates, shares) = rates(&combination, maxima)?;
     flags.extend(rates);
-    let arguments = read(design, &chosen, &flags)?;
-    if let Some(text) = arguments.contradiction() {
-        return Err(UsageError(format!("the design {}: {text}", design.name)).into());
+    let ReadLine { spec, real_only } =
+        parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
+    if on_simulated && let Some(flag) = real_only {
+        return Ok(Err(format!("{flag} needs a real target")));
     }
-    if simulated {
-        let given = arguments.real_only().into_iter().find(|(_, given)| *given);
-        if let Some((flag, _)) = given {
-            return Ok(Err(format!("{flag} needs a real target")));
-        }
-    }
-    let spec = arguments.spec();
-    let spec = if simulated { Spec { engine: EngineName::Sim, ..spec } } else { spec };
+    let spec = if on_simulated { Spec { engine: EngineName::Sim, ..spec } } else { spec };
     Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
 }
 
@@ -185,18 +230,18 @@ fn several_on_one(chosen: &[String]) -> bool {
 }
 
 /// `--rate-iops` from a rate for each direction, and whether they are shares.
-fn rates(combination: &Combination, maxima: Option<Maxima>) -> anyhow::Result<(Vec<String>, bool)> {
+fn rates(combination: &Combination, maxima: Option<Maxima>) -> Result<(Vec<String>, bool)> {
     let mut shares = false;
-    let mut rate = |key: &str, largest: Option<f64>| -> anyhow::Result<Option<u64>> {
+    let mut rate = |key: &str, largest: Option<f64>| -> Result<Option<u64>> {
         let Some(text) = combination.get(key) else { return Ok(None) };
-        let wrong = || UsageError(format!("{key} = {text:?}; use 500 or 25%"));
+        let wrong = || SessionError::Usage(format!("{key} = {text:?}; use 500 or 25%"));
         let Some(percent) = text.strip_suffix('%') else {
             return Ok(Some(text.parse().map_err(|_| wrong())?));
         };
         shares = true;
         let percent: f64 = percent.parse().map_err(|_| wrong())?;
         if !(0.0..=100.0).contains(&percent) {
-            return Err(wrong().into());
+            return Err(wrong());
         }
         let largest = largest.unwrap_or(UNKNOWN_RATE as f64);
         Ok(Some((largest * percent / 100.0).round() as u64))
@@ -211,25 +256,4 @@ fn rates(combination: &Combination, maxima: Option<Maxima>) -> anyhow::Result<(V
     };
     let words = ["--rw", rw, "--rate-iops", &rates].map(str::to_owned).to_vec();
     Ok((words, shares))
-}
-
-/// The arguments, read by the parser of `run`.
-pub(super) fn read(
-    design: &Design,
-    targets: &[String],
-    flags: &[String],
-) -> anyhow::Result<Box<RunArgs>> {
-    let words = ["halfpower", "run"]
-        .into_iter()
-        .chain(targets.iter().map(String::as_str))
-        .chain(flags.iter().map(String::as_str));
-    let parsed = Cli::try_parse_from(words).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        UsageError(format!("the design {}: {first}", design.name))
-    })?;
-    match parsed.verb {
-        Verb::Run(arguments) => Ok(arguments),
-        _ => Err(UsageError(format!("the design {} does not run anything", design.name)).into()),
-    }
 }

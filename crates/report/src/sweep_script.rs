@@ -5,7 +5,8 @@
 //! the same document, byte for byte. Only what a preset does between trials is not in it; a line
 //! that lacks something says so.
 
-use record::{Experiment, Nanos, PlannedTrial};
+use crate::escape;
+use record::{Experiment, PlannedTrial};
 use std::collections::BTreeMap;
 
 /// A word as a POSIX shell takes it.
@@ -19,47 +20,34 @@ fn quoted(word: &str) -> String {
 
 /// A text that cannot end a comment.
 fn comment(text: &str) -> String {
-    report::escape(&text.replace(['\n', '\r'], " "))
-}
-
-/// The longest that the trials can take.
-pub(super) fn longest(plan: &[PlannedTrial]) -> Nanos {
-    let time = |planned: &PlannedTrial| planned.workload.ramp_ns.plus(planned.workload.runtime_ns);
-    plan.iter().map(time).fold(Nanos(0), Nanos::plus)
-}
-
-/// A time of minutes and hours, in seconds, for a reader: `48 min`.
-pub(super) fn duration(seconds: f64) -> String {
-    let (seconds, minutes) = (seconds.ceil() as u64, (seconds / 60.0).round() as u64);
-    match seconds {
-        0..=119 => format!("{seconds} s"),
-        120..=7_199 => format!("{minutes} min"),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
-    }
+    escape(&text.replace(['\n', '\r'], " "))
 }
 
 /// What stands for a trial on the command line: its targets and flags.
-pub(super) struct Command {
+#[derive(Clone, Debug)]
+pub struct ScriptLine {
     /// The targets.
-    pub(super) targets: Vec<String>,
+    pub targets: Vec<String>,
     /// The flags.
-    pub(super) flags: Vec<String>,
+    pub flags: Vec<String>,
     /// Whether its rates were not known when it was written.
-    pub(super) shares: bool,
+    pub shares: bool,
 }
 
-/// The script of an experiment that was not run; `commands` has the line of each combination.
-pub(super) fn script(
+/// The script of an experiment that was not run and takes at most `longest`; `lines` has the line of
+/// each combination.
+#[must_use]
+pub fn sweep_script(
     experiment: &Experiment,
-    commands: &BTreeMap<BTreeMap<String, String>, Command>,
+    lines: &BTreeMap<BTreeMap<String, String>, ScriptLine>,
     left_out: &[String],
+    longest: &str,
 ) -> String {
     let plan = &experiment.plan;
     let blocks = plan.iter().map(|planned| planned.block).max().map_or(0, |last| last + 1);
-    let time = duration(longest(plan).as_secs_f64());
     let targets: Vec<&str> = experiment.targets.iter().map(|target| target.path.as_str()).collect();
     let mut text = format!(
-        "#!/bin/sh\n# halfpower sweep {} {}: {} trials in {blocks} blocks, at most {time}\n",
+        "#!/bin/sh\n# halfpower sweep {} {}: {} trials in {blocks} blocks, at most {longest}\n",
         comment(&experiment.design),
         comment(&targets.join(" ")),
         plan.len(),
@@ -68,22 +56,22 @@ pub(super) fn script(
         text.push_str(&format!("# {}\n", comment(sentence)));
     }
     for planned in plan {
-        let Some(command) = commands.get(&planned.levels) else { continue };
+        let Some(command) = lines.get(&planned.levels) else { continue };
         text.push_str(&line(experiment, planned, command));
     }
     text
 }
 
 /// One trial.
-fn line(experiment: &Experiment, planned: &PlannedTrial, command: &Command) -> String {
+fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -> String {
     let seed = planned.seed.to_string();
     let mut words: Vec<&str> = vec!["halfpower", "run"];
     words.extend(command.targets.iter().chain(&command.flags).map(String::as_str));
     words.extend(["--seed", &seed]);
     let trace = format!("{}.csv", experiment.design.rsplit('/').next().unwrap_or("sweep"));
     // A line of the trace has one operation and size, and its comment has no commas.
-    let traced = report::check_trace_workload(&planned.workload).is_ok()
-        && report::check_trace_comment(&experiment.note).is_ok();
+    let traced = crate::check_trace_workload(&planned.workload).is_ok()
+        && crate::check_trace_comment(&experiment.note).is_ok();
     if !experiment.note.is_empty() && traced {
         words.extend(["--sqlio-csv", &trace, "--comment", &experiment.note]);
     }
@@ -116,11 +104,5 @@ mod tests {
         assert_eq!(quoted("it's $HOME `x`"), "'it'\\''s $HOME `x`'");
         assert_eq!(quoted(""), "''");
         assert_eq!(comment("a\nrm -rf b"), "a rm -rf b");
-    }
-
-    #[test]
-    fn a_time_is_told_in_the_unit_that_a_reader_waits_in() {
-        let told = [0.4, 119.0, 120.0, 2_880.0, 7_200.0, 9_000.0].map(duration);
-        assert_eq!(told, ["1 s", "119 s", "2 min", "48 min", "2 h 0 min", "2 h 30 min"]);
     }
 }

@@ -1,7 +1,6 @@
 //! What the loads of a validation come to, and what was to be reached.
 
-use super::distance;
-use model::LOADED;
+use crate::predict::LOADED;
 use record::{AsProfiled, ModelAccuracy, ModelName, ValidationSummary, ValidationTrial};
 
 /// Goals: of a simulated device and of a real one, of its repeatability, and of the largest rate.
@@ -12,8 +11,16 @@ const MAX_RATE_GOAL: f64 = 0.05;
 /// Fewest loads behind a verdict.
 const MIN_LOADS: usize = 4;
 
+/// Difference of the first two visits, over their mean; `None` with fewer.
+#[must_use]
+pub fn visits_repeat_rel(visits: &[f64]) -> Option<f64> {
+    let [first, second, ..] = visits else { return None };
+    Some((first - second).abs() / f64::midpoint(*first, *second))
+}
+
 /// What these loads come to.
-pub(super) fn summary(
+#[must_use]
+pub fn validation_summary(
     advised: ModelName,
     trials: &[ValidationTrial],
     simulated: bool,
@@ -51,7 +58,7 @@ pub(super) fn summary(
         loaded_repeat_rel: repeat(true),
         max_iops_rel,
         max_iops_repeat_rel: median(
-            trials.iter().filter_map(|trial| distance(&trial.measured_max_iops)),
+            trials.iter().filter_map(|trial| visits_repeat_rel(&trial.measured_max_iops)),
         ),
         goal_rel,
         max_iops_goal_rel: MAX_RATE_GOAL,
@@ -104,75 +111,4 @@ fn off(told: f64, measured: f64) -> Option<f64> {
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| stats::median(values))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::{Estimate, Mix, ModelPrediction};
-
-    /// A load of which 10 ms and 1,000 requests per second were foretold of the device as profiled,
-    /// `now` times the first and `max_now` times the second right before, and that was measured at
-    /// `measured` times these.
-    fn load(now: Option<(f64, f64)>, measured: (f64, f64), share: f64) -> ValidationTrial {
-        let told = |factor: f64| {
-            vec![ModelPrediction { model: ModelName::Calibrated, latency_ns: Some(1e7 * factor) }]
-        };
-        ValidationTrial {
-            mix: Mix::default(),
-            rate_per_s: share * 1e3 * measured.1,
-            prediction: None,
-            foretold: told(1.0),
-            foretold_now: now.map_or_else(Vec::new, |(latency, _)| told(latency)),
-            measured_ns: vec![1e7 * measured.0 * 0.99, 1e7 * measured.0 * 1.01],
-            measured_p99_ns: Vec::new(),
-            repeat_rel: Some(0.02),
-            max_iops: Estimate::symmetric(1e3, 10.0, 3),
-            max_iops_now: now.map(|(_, max)| 1e3 * max),
-            measured_max_iops: vec![1e3 * measured.1; 3],
-            trial_ids: Vec::new(),
-            left_out: Vec::new(),
-        }
-    }
-
-    fn close(found: Option<f64>, expected: f64) {
-        let found = found.unwrap();
-        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
-    }
-
-    #[test]
-    fn predictions_that_follow_the_device_are_held_to_and_those_that_do_not_stand_beside() {
-        // It takes 1.5 times as long as then, and does 0.8 times as much; that was seen.
-        let trials: Vec<ValidationTrial> =
-            (0..6).map(|_| load(Some((1.4, 0.82)), (1.5, 0.8), 0.4)).collect();
-        let summary = summary(ModelName::Calibrated, &trials, false);
-        let mine = &summary.accuracy.iter().find(|one| one.model == ModelName::Calibrated).unwrap();
-        close(mine.median_rel, 1.0 - 1.4 / 1.5);
-        assert_eq!(mine.trials, 6);
-        close(summary.max_iops_rel, 0.025);
-        close(summary.max_iops_repeat_rel, 0.0);
-        assert_eq!(summary.reached, Some(true));
-        let then = summary.as_profiled.unwrap();
-        close(then.latency_rel, 1.0 - 1.0 / 1.5);
-        close(then.max_iops_rel, 0.25);
-        assert_eq!(then.reached, Some(false));
-    }
-
-    #[test]
-    fn where_no_level_was_seen_the_device_as_profiled_is_what_counts() {
-        let trials: Vec<ValidationTrial> = (0..6).map(|_| load(None, (1.08, 1.02), 0.4)).collect();
-        let real = summary(ModelName::Calibrated, &trials, false);
-        assert_eq!((real.reached, real.as_profiled), (Some(true), None));
-        // Of a simulated device more is asked.
-        let simulated = summary(ModelName::Calibrated, &trials, true);
-        assert_eq!(simulated.reached, Some(false));
-        // Loads near the largest rate are told apart, and few loads are no verdict.
-        let heavy: Vec<ValidationTrial> =
-            (0..6).map(|at| load(None, (3.0, 1.0), if at < 3 { 0.4 } else { 0.9 })).collect();
-        let few = summary(ModelName::Calibrated, &heavy, false);
-        assert_eq!(few.reached, None);
-        let mine = few.accuracy.iter().find(|one| one.model == ModelName::Calibrated).unwrap();
-        assert_eq!(mine.trials, 3);
-        close(mine.loaded_median_rel, 2.0 / 3.0);
-    }
 }

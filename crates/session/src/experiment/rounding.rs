@@ -4,9 +4,9 @@
 //! section 5.5). The cost needs no trial, so it is told beside the trials that look for what alignment
 //! gives: for the file system's own unit, and for the 64 KiB that the paper advises.
 
-use ::workload::{Design, Setting};
 use record::{DeviceFacts, Finding, FindingCode, Severity, Target, TargetKind, format_bytes};
 use std::path::Path;
+use workload::{Design, Setting};
 
 /// The key of a design that looks for alignment.
 const ALIGNMENT_KEY: &str = "misalign";
@@ -16,7 +16,8 @@ const FILES_MAX: usize = 100_000;
 const ADVISED_BYTES: u64 = 64 << 10;
 
 /// What rounding loses below each directory among the targets, for a design about alignment.
-pub(super) fn findings(design: &Design, targets: &[Target]) -> Vec<Finding> {
+#[must_use]
+pub fn rounding_findings(design: &Design, targets: &[Target]) -> Vec<Finding> {
     let key = |setting: &Setting| setting.key == ALIGNMENT_KEY;
     let mut levels = design.axes.iter().flat_map(|axis| &axis.levels);
     let asked = levels.any(|level| level.settings.iter().any(key));

@@ -1,23 +1,24 @@
-//! The same change in the simulator.
+//! "What if", simulated: the load of a question and its device before and after each change.
 //!
-//! A setup becomes a simulated device (with more disks, faster servers, a cap) and loads on it, and
-//! is observed as a kernel would show it. Not everything has a dial there: no cache whose share of
-//! hits can be set, no drive with another mechanism, no RAID 6 or 10. Such a case is not simulated,
-//! and says why, rather than being simulated as something else.
+//! A setup becomes a simulated device and loads on it, and is observed as a kernel would show it. What
+//! has no counterpart there is not simulated, and the case says why.
 
+use crate::counterpart::SimulatedDevice;
+use crate::scenario::{Scenario, ScenarioLoad, means, observe};
+use model::Predictor;
 use model::whatif::Setup;
 use plan::{Amount, LoadSpec};
 use record::{
     Bytes, Change, EngineName, LoadState, Locality, Measured, Mix, MixClass, Nanos, Offered,
-    OpKind, RaidLevel, SimulatedState, SizeShare, Workload,
+    OpKind, RaidLevel, SimulatedState, SizeShare, WhatIf, Workload,
 };
-use scenarios::{Scenario, ScenarioLoad, observe};
-use simdisk::{SimKind, SimSpec};
+use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
+use trial::TrialError;
 
 /// Requests that a mean rests on.
 const REQUESTS: f64 = 30_000.0;
-/// Shortest and longest virtual time.
+/// Shortest and longest virtual time, in seconds.
 const SECONDS: (f64, f64) = (2.0, 3_000.0);
 /// Intervals, of which the first are warm-up.
 const INTERVALS: u64 = 20;
@@ -27,142 +28,114 @@ const AGREES: f64 = 0.10;
 /// A share that a simulated load rounds by more than this is another load, in per cent.
 const ROUNDS: f64 = 0.75;
 
-/// What the simulator says of a setup, or why it says nothing.
-pub(super) fn state(
-    base: &SimSpec,
-    setup: &Setup,
-    computed: &LoadState,
-    changes: &[Change],
-    area: Bytes,
-    seed: u64,
-    stop: &AtomicBool,
-) -> anyhow::Result<Measured<SimulatedState>> {
-    let built = device(base, setup)
-        .and_then(|text| SimSpec::parse(&text).map_err(|error| error.to_string()));
-    let device = match built {
-        Ok(device) => device,
-        Err(why) => return Ok(Measured::not(why)),
-    };
-    let (behind, left) = setup.behind_host();
-    let area = area.min(device.size());
-    let workloads = match workloads(&behind.mix, behind.offered, area) {
-        Ok(workloads) => workloads,
-        Err(why) => return Ok(Measured::not(why)),
-    };
-    let rate = (computed.iops.value * left).max(1e-3);
-    let seconds = (REQUESTS / rate).clamp(SECONDS.0, SECONDS.1);
-    let duration = Nanos((seconds * 1e9) as u64);
-    let loads = workloads
-        .into_iter()
-        .enumerate()
-        .map(|(at, workload)| ScenarioLoad {
-            name: format!("load-{}", at + 1),
+/// A device to simulate on.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation<'a> {
+    /// The device before any change.
+    pub device: &'a SimSpec,
+    /// The part of it that loads use.
+    pub area: Bytes,
+    /// Seed of service times and requests.
+    pub seed: u64,
+    /// Ends it early.
+    pub stop: &'a AtomicBool,
+}
+
+impl Simulation<'_> {
+    /// Simulates the load of an answered question before and after its changes.
+    ///
+    /// # Errors
+    /// If an engine broke, or the end was asked for.
+    pub fn add_to(
+        &self,
+        document: &mut WhatIf,
+        setup: &Setup,
+        predictor: &Predictor,
+    ) -> Result<(), TrialError> {
+        if let Some(before) = &document.before {
+            document.before_simulated = Some(self.state(setup, before, &[])?);
+        }
+        for case in &mut document.cases {
+            let changed = setup.with_all(&case.changes, predictor);
+            if let (Some(computed), Ok(changed)) = (case.after.value(), changed) {
+                case.simulated = Some(self.state(&changed, computed, &case.changes)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the simulator says of a setup, or why it says nothing.
+    fn state(
+        &self,
+        setup: &Setup,
+        computed: &LoadState,
+        changes: &[Change],
+    ) -> Result<Measured<SimulatedState>, TrialError> {
+        let (behind, left) = setup.behind_host();
+        let built = device(self.device, setup).and_then(|device| {
+            let area = self.area.min(device.spec.size());
+            Ok((workloads(&behind.mix, behind.offered, area)?, device))
+        });
+        let (workloads, device) = match built {
+            Ok(built) => built,
+            Err(why) => return Ok(Measured::not(why)),
+        };
+        let rate = (computed.iops.value * left).max(1e-3);
+        let seconds = (REQUESTS / rate).clamp(SECONDS.0, SECONDS.1);
+        let duration = Nanos((seconds * 1e9) as u64);
+        let load = |(workload, number): (Workload, u32)| ScenarioLoad {
+            name: format!("load-{number}"),
             workload,
             begin: Nanos(0),
             end: duration,
             limits: Vec::new(),
             write_back: false,
-        })
-        .collect();
-    let scenario = Scenario {
-        device: &device,
-        array: None,
-        loads,
-        duration,
-        interval: Nanos(duration.0 / INTERVALS),
-        seed,
-        traced: false,
-        steal_share: 0.0,
-    };
-    let observation = observe(&scenario, session::VERSION, stop)?;
-    let warm = observation.intervals.get(WARM_UP..).unwrap_or_default();
-    let (mut requests, mut time_ns, mut seconds) = (0.0, 0.0, 0.0);
-    for interval in warm {
-        let length = interval.duration_ns as f64 / 1e9;
-        let count = interval.all.per_s.map_or(0.0, |rate| rate.value * length);
-        requests += count;
-        time_ns += count * interval.all.latency_ns.map_or(0.0, |time| time.value);
-        seconds += length;
+        };
+        let scenario = Scenario {
+            device: &device.spec,
+            array: device.array,
+            loads: workloads.into_iter().zip(1..).map(load).collect(),
+            duration,
+            interval: Nanos(duration.0 / INTERVALS),
+            seed: self.seed,
+            traced: false,
+            steal_share: 0.0,
+        };
+        let observation = observe(&scenario, session::VERSION, self.stop)?;
+        let Some(found) = means(observation.intervals.iter().skip(WARM_UP)) else {
+            return Ok(Measured::not("no request was completed in it"));
+        };
+        let latency_ns = found.latency_ns * left;
+        let difference_rel = computed.latency_ns.value / latency_ns - 1.0;
+        let breaks = (difference_rel.abs() > AGREES)
+            .then(|| assumption(changes, difference_rel > 0.0, setup.offered).to_owned());
+        Ok(Measured::Value(SimulatedState {
+            device: device.to_string(),
+            latency_ns,
+            iops: found.per_s / left,
+            requests: found.requests.round() as u64,
+            difference_rel,
+            breaks,
+        }))
     }
-    if requests <= 0.0 || seconds <= 0.0 {
-        return Ok(Measured::not("no request was completed in it"));
-    }
-    let latency_ns = time_ns / requests * left;
-    let difference_rel = computed.latency_ns.value / latency_ns - 1.0;
-    let breaks = (difference_rel.abs() > AGREES)
-        .then(|| assumption(changes, difference_rel > 0.0, setup.offered).to_owned());
-    Ok(Measured::Value(SimulatedState {
-        device: format!("sim:{}", device.text),
-        latency_ns,
-        iops: requests / seconds / left,
-        requests: requests.round() as u64,
-        difference_rel,
-        breaks,
-    }))
 }
 
 /// The simulated device of a setup.
-fn device(base: &SimSpec, setup: &Setup) -> Result<String, String> {
-    let mut text = base.text.clone();
-    if setup.cache.is_some() {
-        return Err("simulated devices have no cache whose share of hits can be set".to_owned());
-    }
-    let factor = setup.time_factor;
-    let slower = (factor - 1.0).abs() > 1e-9;
-    match &base.kind {
-        SimKind::Queue(spec) => {
-            if setup.array.is_some() {
-                return Err("arrays are simulated in machines of drives only".to_owned());
-            }
-            if slower {
-                let time = |nanos: Nanos| format!("{}ns", (nanos.0 as f64 * factor).round() as u64);
-                text.push_str(&format!(",service={},hit={}", time(spec.service), time(spec.hit)));
-                let faster = |rate: u64| (rate as f64 / factor).round() as u64;
-                let keys = [
-                    ("rate", spec.rate_bytes_per_s),
-                    ("iops", spec.iops),
-                    ("throughput", spec.throughput_bytes_per_s),
-                ];
-                for (key, rate) in keys.into_iter().filter(|(_, rate)| *rate > 0) {
-                    let unit = if key == "iops" { "" } else { "B" };
-                    text.push_str(&format!(",{key}={}{unit}", faster(rate)));
-                }
-            }
-            if let Some(cap) = setup.cap {
-                if spec.iops > 0 && (spec.iops as f64) < cap {
-                    return Err("the simulated device has a lower cap of its own".to_owned());
-                }
-                text.push_str(&format!(",iops={},burst=1", cap.round()));
-            }
-            Ok(text)
-        }
-        SimKind::Machine(_) | SimKind::Flash(_) if slower => {
-            Err("a simulated drive has no dial for the speed of its parts".to_owned())
-        }
-        SimKind::Machine(_) | SimKind::Flash(_) if setup.cap.is_some() => {
-            Err("a cap is simulated ahead of queues only (sim:mmc and the like)".to_owned())
-        }
-        SimKind::Flash(_) if setup.array.is_some() => {
-            Err("arrays are simulated in machines of disk drives only".to_owned())
-        }
-        SimKind::Flash(_) => Ok(text),
-        SimKind::Machine(spec) => {
-            let Some(array) = &setup.array else { return Ok(text) };
-            if spec.disks > 1 {
-                return Err("the simulated device has several disks already".to_owned());
-            }
-            if !matches!(array.raid, RaidLevel::Raid0 | RaidLevel::Raid1 | RaidLevel::Raid5) {
-                return Err("simulated are RAID 0, 1 and 5".to_owned());
-            }
-            let chunk = array.chunk_bytes;
-            text.push_str(&format!(
-                ",disks={},raid={},chunk={chunk}B",
-                array.disks,
-                array.raid.number()
-            ));
-            Ok(text)
-        }
-    }
+fn device(base: &SimSpec, setup: &Setup) -> Result<SimulatedDevice, String> {
+    let slower = (setup.time_factor - 1.0).abs() > 1e-9;
+    let array = setup.array.map(|array| Change::Array {
+        disks: array.disks,
+        raid: array.raid,
+        chunk_bytes: array.chunk_bytes,
+    });
+    let cache = setup.cache.map(|(share, ns)| Change::CacheHit { share, hit_ns: Some(ns) });
+    let changes = [
+        cache,
+        slower.then_some(Change::Faster(1.0 - setup.time_factor)),
+        array,
+        setup.cap.map(Change::Cap),
+    ];
+    changes.into_iter().flatten().try_fold(SimulatedDevice::one(base), SimulatedDevice::with)
 }
 
 /// The loads of a mix: one for each operation where they arrive by themselves, because then they

@@ -1,0 +1,101 @@
+//! What is asked "what if" of an observation: the load of the episode in which a device did the most.
+
+use crate::verdict::FittedProfile;
+use model::whatif::{BalanceSide, Setup, balance};
+use record::{
+    Balance, DeviceDiagnosis, Diagnosis, Episode, EpisodeLoad, Observation, ObservedDevice,
+    ObservedLoad,
+};
+
+/// The episode in which a device did the most.
+fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
+    device.episodes.iter().max_by(|a, b| a.numbers.iops.total_cmp(&b.numbers.iops))
+}
+
+/// The load of that episode.
+fn load(device: &DeviceDiagnosis) -> Result<(&Episode, &EpisodeLoad), String> {
+    let named = |why: &str| format!("{}: {why}", device.device);
+    let episode = busiest(device).ok_or_else(|| named("it did nothing"))?;
+    let why = "the source does not tell reads from writes and their sizes, or there were none";
+    Ok((episode, episode.load.as_ref().ok_or_else(|| named(why))?))
+}
+
+/// The profile that a device was diagnosed by.
+fn profile<'a>(
+    device: &DeviceDiagnosis,
+    observation: &Observation,
+    profiles: &dyn Fn(&ObservedDevice) -> Option<&'a FittedProfile>,
+) -> Result<&'a FittedProfile, String> {
+    let known = observation.devices.iter().find(|known| known.name == device.device);
+    let found = known.and_then(profiles).filter(|_| device.profile.value().is_some());
+    let why = device.profile.reason().unwrap_or("no profile fits");
+    found.ok_or_else(|| format!("{}: {why}", device.device))
+}
+
+/// The load of a device, else of the device that did the most, and the profile of that.
+///
+/// # Errors
+/// If there is no such device, or no load or profile of it.
+pub fn observed_load<'a>(
+    observation: &Observation,
+    diagnosis: &Diagnosis,
+    profiles: &dyn Fn(&ObservedDevice) -> Option<&'a FittedProfile>,
+    device: Option<&str>,
+) -> Result<(ObservedLoad, Setup, &'a FittedProfile), String> {
+    let devices = &diagnosis.devices;
+    let rate = |device: &DeviceDiagnosis| busiest(device).map_or(0.0, |one| one.numbers.iops);
+    let found = match device {
+        Some(name) => devices.iter().find(|device| device.device == *name),
+        None => devices.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))),
+    };
+    let device = found.ok_or_else(|| {
+        let names: Vec<&str> = devices.iter().map(|device| device.device.as_str()).collect();
+        format!("the observation has no such device; it has {}", names.join(", "))
+    })?;
+    let profile = profile(device, observation, profiles)?;
+    let (episode, load) = load(device)?;
+    let end = episode.begin_ns.saturating_add(episode.duration_ns);
+    let within = observation
+        .contexts
+        .iter()
+        .filter(|context| context.begin_ns < end && context.begin_ns >= episode.begin_ns);
+    let observed = ObservedLoad {
+        observation_id: observation.id.clone(),
+        device: device.device.clone(),
+        begin_ns: episode.begin_ns,
+        duration_ns: episode.duration_ns,
+        latency_ns: episode.numbers.latency_ns,
+        sequential_traced: episode.calibrated.is_some_and(|split| split.sequential_traced),
+        memory_available_bytes: within.filter_map(|context| context.memory_available_bytes).min(),
+    };
+    Ok((observed, Setup::from(load), profile))
+}
+
+/// The load of all devices, moved between them until they are equally full.
+///
+/// # Errors
+/// If fewer than two can take part.
+pub fn balanced<'a>(
+    observation: &Observation,
+    diagnosis: &Diagnosis,
+    profiles: &dyn Fn(&ObservedDevice) -> Option<&'a FittedProfile>,
+) -> Result<Balance, String> {
+    let (mut sides, mut left_out) = (Vec::new(), Vec::new());
+    for device in &diagnosis.devices {
+        let found = profile(device, observation, profiles);
+        match found.and_then(|profile| Ok((profile, load(device)?.1))) {
+            Ok((profile, load)) => sides.push(BalanceSide {
+                name: device.device.clone(),
+                predictor: profile.predictor(),
+                mix: load.mix.clone(),
+                rate: load.iops,
+            }),
+            Err(why) => left_out.push(why),
+        }
+    }
+    let found = balance(&sides).map_err(|error| {
+        let (number, all) = (sides.len(), diagnosis.devices.len());
+        format!("{error}; {number} of {all} can take part. {}", left_out.join("; "))
+    })?;
+    Ok(Balance { left_out, ..found })
+}

@@ -1,0 +1,419 @@
+//! `halfpower sweep`: an experiment, from its design to its document.
+//!
+//! The plan is saved before the first trial, each trial as it ends, the conclusions last. So an
+//! experiment that ends in any way is one whose plan has positions without a trial, and resuming it
+//! runs these: nothing else is remembered. What was planned is not planned again, because the target
+//! may have changed in the meantime and the trials would no longer belong together.
+//!
+//! What concerns the design is said as `--set AXIS=LEVELS`, in the words of a design file, instead of
+//! by a flag for each axis: a file and a command line then say the same.
+
+use crate::cli::{Cli, Verb};
+use crate::failure::{Interruption, UsageError};
+use crate::output::{self, Verdict};
+use crate::precondition;
+use crate::progress::Progress;
+use crate::store_args::{LAST, NOT_SAVED, StoreArgs, open_store};
+use ::workload::{Design, PRESETS, preset};
+use anyhow::Context;
+use clap::{Args, Parser};
+use record::{DoneTrial, Experiment, Severity, Trial};
+use session::experiment::{Maxima, OpenedDesign, ReadLine, rounding_findings, set_rates};
+use session::{Driver, End, Targets};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use store::Store;
+use target::Access;
+
+/// `halfpower sweep`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower sweep --list                      the presets\n  \
+    halfpower sweep riedel /mnt/data            size, depth and buffering, 3 blocks\n  \
+    halfpower sweep chung sim:st34371w          the same on a simulated disk\n  \
+    halfpower sweep friedman . --protocol paper --blocks 1\n  \
+    halfpower sweep riedel . --set bs=4k,64k --set rw=read --runtime 2s\n  \
+    halfpower sweep my.toml /mnt/a /mnt/b --dry-run > trials.sh\n  \
+    halfpower sweep --resume last\n\n\
+    A design of your own: halfpower sweep --show riedel > my.toml, and change it.")]
+pub(crate) struct SweepArgs {
+    /// A preset, or a TOML file.
+    #[arg(required_unless_present_any = ["list", "saved", "resume"])]
+    design: Option<String>,
+    /// Directories (a temporary test file in each), files, block devices, or one sim:NAME.
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Describe the presets.
+    #[arg(long, exclusive = true)]
+    list: bool,
+    /// Print the design as TOML and run nothing.
+    #[arg(long, conflicts_with = "dry_run")]
+    show: bool,
+    /// Print the trials as a script of `halfpower run` lines and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Run what an experiment still lacks: its id, the beginning of it, or "last".
+    #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run"])]
+    resume: Option<String>,
+    /// List the saved experiments.
+    #[arg(long, conflicts_with_all = ["design", "resume"])]
+    saved: bool,
+    /// How often each combination is run [default: the design's, mostly 3].
+    #[arg(long, value_name = "N", help_heading = "Design")]
+    blocks: Option<u32>,
+    /// Constants of the design under this name: paper has the times of the publication.
+    #[arg(long, value_name = "NAME", help_heading = "Design")]
+    protocol: Option<String>,
+    /// Other levels of an axis (bs=4k,64k) or another constant (numjobs=2). Once for each.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
+    set: Vec<String>,
+    /// Size of the test file, or of the area: --set size=SIZE.
+    #[arg(long, value_name = "SIZE", help_heading = "Design")]
+    size: Option<String>,
+    /// Measured time of a trial, or the longest: --set runtime=TIME.
+    #[arg(long, value_name = "TIME", help_heading = "Design")]
+    runtime: Option<String>,
+    /// Seed of order and requests [default: from the time; 1 for a simulated target].
+    #[arg(long, value_name = "N", help_heading = "Design")]
+    seed: Option<u64>,
+    /// A note that is kept with the experiment and stands in the lines of --dry-run.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        env = "sqlio_note",
+        hide_env_values = true,
+        help_heading = "Results"
+    )]
+    note: Option<String>,
+    /// Print the experiment as JSON.
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    /// Do not save the results.
+    #[arg(long, conflicts_with_all = ["resume", "saved"], help_heading = "Results")]
+    no_save: bool,
+    #[command(flatten)]
+    keeping: StoreArgs,
+    /// Allows writing to existing files; their content is lost.
+    #[arg(long, help_heading = "Safety")]
+    overwrite: bool,
+    /// Allows writing to the block device of this stable name; everything on it is lost. Once for
+    /// each device.
+    #[arg(long, value_name = "NAME", help_heading = "Safety")]
+    destroy_data_on: Vec<String>,
+}
+
+/// Runs an experiment, or what is left of one, and prints what it came to.
+pub(crate) fn sweep(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    if arguments.list {
+        output::print(&list_of_presets()?)?;
+        return Ok(Verdict::Clean);
+    }
+    if arguments.saved {
+        return saved(arguments);
+    }
+    match &arguments.resume {
+        Some(id) => resume(arguments, id, stop),
+        None => start(arguments, stop),
+    }
+}
+
+/// The presets with what they are for.
+fn list_of_presets() -> anyhow::Result<String> {
+    let designs = PRESETS.iter().map(|known| preset(known.name));
+    let designs: Vec<Design> = designs.collect::<Result<_, _>>()?;
+    let rows: Vec<report::PresetRow> = designs
+        .iter()
+        .map(|design| report::PresetRow {
+            name: design.name.clone(),
+            title: design.title.clone(),
+            about: design.about.clone(),
+            combinations: design.combinations().len(),
+            blocks: design.blocks,
+            protocols: design.protocols.keys().cloned().collect(),
+        })
+        .collect();
+    Ok(report::preset_list_text(&rows, &output::style()))
+}
+
+/// Lists the saved experiments.
+fn saved(arguments: &SweepArgs) -> anyhow::Result<Verdict> {
+    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    let rows = store.list::<Experiment>()?;
+    let all: Vec<Experiment> =
+        rows.iter().map(|row| store.document(&row.id)).collect::<Result<_, _>>()?;
+    let text = if arguments.json {
+        output::json(&all)?
+    } else {
+        report::experiment_list_text(&all, &output::style())
+    };
+    output::print(&text)?;
+    Ok(Verdict::Clean)
+}
+
+/// The design that the command line asks for.
+fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
+    let name = arguments.design.as_deref().unwrap_or_default();
+    let path = Path::new(name);
+    let is_file = name.ends_with(".toml") || name.contains('/');
+    let mut design = if is_file {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the design {path:?}"))?;
+        Design::parse(name, &text)?
+    } else {
+        preset(name)?
+    };
+    if let Some(protocol) = &arguments.protocol {
+        design = design.with_protocol(protocol)?;
+    }
+    let named = [("size", &arguments.size), ("runtime", &arguments.runtime)];
+    let named = named.iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_ref()?)));
+    for setting in named.chain(arguments.set.iter().cloned()) {
+        design = design.with_setting(&setting)?;
+    }
+    if let Some(blocks) = arguments.blocks {
+        design.blocks = blocks;
+        design = Design::parse(&design.name, &design.to_toml())?;
+    }
+    Ok(design)
+}
+
+/// A new experiment.
+fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    let design = design(arguments)?;
+    if arguments.show {
+        output::print(&design.to_toml())?;
+        return Ok(Verdict::Clean);
+    }
+    let names = &arguments.targets;
+    let simulated = check_targets(names)?;
+    let seed = session::seed(arguments.seed, simulated);
+    let opened = open(arguments, &design, names, simulated)?;
+    let left_out = opened.left_out.sentences();
+    for sentence in &left_out {
+        output::say(&format!("halfpower: {}", report::escape(sentence)));
+    }
+    if opened.ready.is_empty() {
+        let text = format!("nothing of the design {} can be run here", design.name);
+        return Err(UsageError(text).into());
+    }
+    let note = arguments.note.as_deref().unwrap_or_default();
+    let mut experiment = opened.experiment(&design, names, seed, note);
+    if arguments.dry_run {
+        output::print(&script(&experiment, &opened, &left_out))?;
+        return Ok(Verdict::Clean);
+    }
+    let mut progress = Progress::new();
+    let store = open_store(&arguments.keeping, arguments.no_save)?;
+    let of_shares = opened.ready.iter().find(|ready| ready.line.shares).cloned();
+    let targets = prepare(opened, &design, simulated, seed, stop, &mut progress)?;
+    let mut driver = Driver::new(targets, store, &mut progress);
+    if let Some(ready) = of_shares {
+        let mut pilot = plan::largest_rate_trials(&ready.workload, seed, &ready.line.targets);
+        let rates: Vec<f64> = driver.run(&mut pilot)?.trials.iter().map(Trial::iops).collect();
+        let [reads, writes] = rates[..] else { return Err(no_trial()) };
+        let maxima = Maxima { reads, writes };
+        set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
+    }
+    add_findings(&mut experiment, &driver.targets);
+    experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
+    driver.keep(|store| store.start_experiment(&experiment));
+    run(arguments, &design, experiment, Vec::new(), driver)
+}
+
+/// Whether the target is a simulated one, which then stands alone.
+fn check_targets(targets: &[String]) -> anyhow::Result<bool> {
+    let devices =
+        targets.iter().map(|target| session::simulated(target)).collect::<Result<Vec<_>, _>>()?;
+    if targets.is_empty() {
+        let text = "name at least one target: a directory, a file, a device or sim:NAME";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let simulated = devices.iter().flatten().next().is_some();
+    if simulated && targets.len() > 1 {
+        let text = "a simulated target stands alone: its disks are its own keys; name one target";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    Ok(simulated)
+}
+
+fn open(
+    arguments: &SweepArgs,
+    design: &Design,
+    targets: &[String],
+    simulated: bool,
+) -> anyhow::Result<OpenedDesign> {
+    if design.precondition && simulated {
+        let text = "nothing is written first: a simulated drive has its state by its key \
+                    preconditioned=";
+        output::say(&format!("halfpower: {text}"));
+    }
+    let allowed = Access::ReadWrite {
+        overwrite: arguments.overwrite,
+        destroy: arguments.destroy_data_on.clone(),
+    };
+    Ok(OpenedDesign::open(design, targets, &allowed, &read_line)?)
+}
+
+/// A line of a design, read by the parser of `run`.
+fn read_line(targets: &[String], flags: &[String]) -> Result<ReadLine, String> {
+    let words = ["halfpower", "run"].into_iter();
+    let words = words.chain(targets.iter().chain(flags).map(String::as_str));
+    let parsed = Cli::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    })?;
+    let Verb::Run(run) = parsed.verb else { return Err("it does not run anything".to_owned()) };
+    if let Some(text) = run.contradiction() {
+        return Err(text);
+    }
+    let given = run.real_only().into_iter().find(|(_, given)| *given);
+    Ok(ReadLine { spec: run.spec(), real_only: given.map(|(flag, _)| flag) })
+}
+
+/// The targets of a design, with their test files, brought into the state that it asks for.
+fn prepare(
+    opened: OpenedDesign,
+    design: &Design,
+    simulated: bool,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+    progress: &mut Progress,
+) -> anyhow::Result<Targets> {
+    let workload = (design.precondition && !simulated).then(|| opened.steady_workload());
+    let mut targets = Targets::none(stop);
+    for (names, mut session) in opened.into_sessions(seed, stop, progress)? {
+        if let Some(workload) = &workload {
+            let past = session.past_cache;
+            let outcome = precondition::run(&mut session, workload, past, seed, progress)?;
+            session.preconditioning = Some(outcome);
+        }
+        targets.add(names, session);
+    }
+    Ok(targets)
+}
+
+/// What was found of the targets before any trial.
+fn add_findings(experiment: &mut Experiment, targets: &Targets) {
+    for finding in targets.all().flat_map(|session| &session.findings) {
+        if !experiment.setup_findings.contains(finding) {
+            experiment.setup_findings.push(finding.clone());
+        }
+    }
+}
+
+/// The trials as a script of `run` lines.
+fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -> String {
+    let line = |ready: &session::experiment::ReadyLine| {
+        let line = &ready.line;
+        let (targets, flags) = (line.targets.clone(), line.flags.clone());
+        let line_of = report::ScriptLine { targets, flags, shares: line.shares };
+        (line.combination.levels.clone(), line_of)
+    };
+    let lines = opened.ready.iter().map(line).collect();
+    let longest = session::duration(plan::missing_trials(experiment).longest());
+    report::sweep_script(experiment, &lines, left_out, &longest)
+}
+
+/// What is left of a saved experiment.
+fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+    let flags = [
+        ("--blocks", arguments.blocks.is_some()),
+        ("--protocol", arguments.protocol.is_some()),
+        ("--set", !arguments.set.is_empty()),
+        ("--size", arguments.size.is_some()),
+        ("--runtime", arguments.runtime.is_some()),
+        ("--seed", arguments.seed.is_some()),
+    ];
+    if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
+        let text = format!("--resume runs what was planned; leave {flag} out");
+        return Err(UsageError(text).into());
+    }
+    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    let newest = (id == LAST).then(|| store.list::<Experiment>()).transpose()?;
+    let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
+    let mut experiment: Experiment = store.document(id)?;
+    let design = Design::parse(&experiment.design, &experiment.design_text)?;
+    let trials = store.trials_of_experiment(&experiment.id)?;
+    let names: Vec<String> = experiment.targets.iter().map(|target| target.path.clone()).collect();
+    let (seed, simulated) = (experiment.seed, experiment.simulated);
+    let mut progress = Progress::new();
+    let missing = plan::missing(&experiment);
+    let targets = if missing.is_empty() {
+        Targets::none(stop)
+    } else {
+        let opened = open(arguments, &design, &names, simulated)?;
+        let planned = missing.iter().map(|at| &experiment.plan[*at as usize].levels);
+        if !opened.runs_all(planned) {
+            let text = format!(
+                "the rest cannot be run as it was planned; {}; give the targets and the safety \
+                 flags that it began with",
+                opened.left_out.sentences().join("; ")
+            );
+            return Err(UsageError(text).into());
+        }
+        prepare(opened, &design, simulated, seed, stop, &mut progress)?
+    };
+    add_findings(&mut experiment, &targets);
+    let driver = Driver::new(targets, Some(store), &mut progress);
+    run(arguments, &design, experiment, trials, driver)
+}
+
+fn no_trial() -> anyhow::Error {
+    Interruption("no trial had finished".to_owned()).into()
+}
+
+/// Runs what is missing, concludes from all of it, saves and prints. `trials` are those of
+/// `experiment.done`, one for one.
+fn run(
+    arguments: &SweepArgs,
+    design: &Design,
+    mut experiment: Experiment,
+    mut trials: Vec<Trial>,
+    mut driver: Driver<'_>,
+) -> anyhow::Result<Verdict> {
+    let missing = plan::missing(&experiment);
+    let finished = driver.run(&mut plan::missing_trials(&experiment))?;
+    let ended = finished.trials.into_iter().zip(finished.extras);
+    for (position, (trial, extras)) in missing.into_iter().zip(ended) {
+        // In the order of the plan, as it is read back.
+        let place = experiment.done.partition_point(|known| known.position < position);
+        experiment.done.insert(place, DoneTrial { position, trial_id: trial.id.clone(), extras });
+        trials.insert(place, trial);
+    }
+    let (done, total) = (trials.len(), experiment.plan.len());
+    if done == 0 {
+        return Err(no_trial());
+    }
+    session::something_completed(&trials)?;
+    let conclusions = plan::conclude(&experiment, design, &trials);
+    let mut findings = experiment.setup_findings.clone();
+    findings.extend(conclusions.findings);
+    let of_trials = diagnose::trial_findings(&trials, &findings);
+    findings.extend(of_trials);
+    for finding in &mut findings {
+        // The measuring time of a check; here each trial has its own.
+        finding.remedy = finding.remedy.replace("--budget", "--runtime");
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    experiment.cells = conclusions.cells;
+    experiment.reached = conclusions.reached;
+    experiment.effects = conclusions.effects;
+    experiment.findings = findings;
+    experiment.advice = diagnose::advise_experiment(&experiment);
+    driver.keep(|store| store.add_document(&experiment));
+    output::document(arguments.json, &experiment, || {
+        output::page(&report::experiment(&experiment, &[]))
+    })?;
+    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+    if finished.end != End::Completed {
+        let kept = match driver.store() {
+            Some(_) => format!("`halfpower sweep --resume {}` runs the rest", experiment.id),
+            None => "they are not saved (--no-save)".to_owned(),
+        };
+        let text = format!("{done} of {total} trials had finished, {kept}");
+        return Err(Interruption(text).into());
+    }
+    let clean = experiment.findings.iter().all(|finding| finding.severity < Severity::Invalid);
+    Ok(Verdict::of(clean))
+}

@@ -1,0 +1,141 @@
+//! The documents that answer what a load would see: of a profile, and of a data sheet.
+
+use super::{DataSheet, DriftFactors, PredictError, Predictor};
+use record::{
+    Mix, ModelAccuracy, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
+    PredictionDocument, Profile, SheetPrediction, SinceProfile,
+};
+
+/// The rate of a data sheet where the user names none, as a share of the largest.
+const LIGHT_SHARE: f64 = 1e-6;
+
+/// What is asked of a device.
+#[derive(Clone, Debug)]
+pub struct PredictQuestion {
+    /// The mix.
+    pub mix: Mix,
+    /// How much of it; `None` where only objectives are asked about.
+    pub offered: Option<Offered>,
+    /// Targets for which the highest rate is asked.
+    pub objectives: Vec<Objective>,
+    /// Version of the program.
+    pub halfpower_version: String,
+}
+
+/// What a device does now, by some of the profile's loads run again.
+#[derive(Clone, Debug)]
+pub struct DriftNow {
+    /// The level.
+    pub level: DriftFactors,
+    /// The level with one number at an end of its interval.
+    pub ends: Vec<DriftFactors>,
+    /// The same for a reader.
+    pub since: SinceProfile,
+}
+
+impl PredictQuestion {
+    fn document(&self) -> PredictionDocument {
+        PredictionDocument {
+            schema: PREDICTION_SCHEMA.to_owned(),
+            halfpower_version: self.halfpower_version.clone(),
+            mix: self.mix.clone(),
+            offered: self.offered,
+            ..PredictionDocument::default()
+        }
+    }
+
+    /// By the predictor of a profile, which with `now` is one that knows the trials of `now`.
+    ///
+    /// # Errors
+    /// If the advised model has no answer.
+    pub fn by_profile(
+        &self,
+        profile: &Profile,
+        predictor: &Predictor,
+        now: Option<DriftNow>,
+    ) -> Result<PredictionDocument, PredictError> {
+        let level = now.as_ref().map_or(DriftFactors::PROFILED, |now| now.level);
+        let ends = now.as_ref().map_or(&[][..], |now| &now.ends);
+        let advised = predictor.advised();
+        let near = |model, offered| predictor.predict_near(level, ends, model, &self.mix, offered);
+        let mut predictions = Vec::new();
+        if let Some(offered) = self.offered {
+            predictions.push(near(advised, offered)?);
+            // The calibrated model without a trial behind it is the one before it.
+            let open = !predictor.errors().is_empty();
+            let known = |model: &ModelName| *model != ModelName::Calibrated || open;
+            let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
+            predictions.extend(others.filter(known).filter_map(|model| near(model, offered).ok()));
+            predictions.sort_by_key(|prediction| prediction.model);
+        }
+        let answer = |&objective: &Objective| {
+            let at = predictor.highest_rate(level, &self.mix, objective);
+            match at.and_then(|at| near(at.model, at.offered)) {
+                Ok(at) => ObjectiveAnswer { objective, at: Some(at), not: None },
+                Err(error) => ObjectiveAnswer { objective, at: None, not: Some(error.to_string()) },
+            }
+        };
+        Ok(PredictionDocument {
+            profile_id: Some(profile.id.clone()),
+            profile_time: profile.time.clone(),
+            target: Some(profile.target.path.clone()),
+            simulated: profile.simulated,
+            advised: Some(advised),
+            predictions,
+            accuracy: accuracy(predictor),
+            objectives: self.objectives.iter().map(answer).collect(),
+            since_profile: now.map(|now| now.since),
+            ..self.document()
+        })
+    }
+
+    /// By a data sheet of this name, at the rate asked for; a depth is not looked at.
+    ///
+    /// # Errors
+    /// If the rate is more than it can do, or an objective is met at no rate.
+    pub fn by_sheet(
+        &self,
+        name: String,
+        sheet: &DataSheet,
+    ) -> Result<PredictionDocument, PredictError> {
+        let alone = sheet.at_rate(&self.mix, 0.0)?;
+        let rate = match self.offered {
+            Some(Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) => rate,
+            _ => LIGHT_SHARE * alone.max_per_s,
+        };
+        let answer = sheet.at_rate(&self.mix, rate)?;
+        let [seek_ns, rotation_ns, transfer_ns, overhead_ns] = answer.parts_ns;
+        let mut highest_per_s = None;
+        for &objective in &self.objectives {
+            let kept = sheet.highest_rate(&self.mix, objective)?;
+            let rate = kept.utilization * kept.max_per_s;
+            highest_per_s = Some(highest_per_s.map_or(rate, |other: f64| other.min(rate)));
+        }
+        let prediction = SheetPrediction {
+            name,
+            seek_ns,
+            rotation_ns,
+            transfer_ns,
+            overhead_ns,
+            service_ns: answer.service_ns,
+            max_per_s: answer.max_per_s,
+            utilization: answer.utilization,
+            latency_ns: answer.latency_ns,
+            p99_ns: answer.p99_ns,
+            highest_per_s,
+        };
+        Ok(PredictionDocument { sheet: Some(prediction), ..self.document() })
+    }
+}
+
+/// Errors of the models on the profile's own trials, the best first.
+fn accuracy(predictor: &Predictor) -> Vec<ModelAccuracy> {
+    let some = |share: f64| Some(share).filter(|share| share.is_finite());
+    let of = |error: &super::ModelError| ModelAccuracy {
+        model: error.model,
+        median_rel: some(error.median_rel),
+        loaded_median_rel: some(error.loaded_median_rel),
+        trials: u32::try_from(error.trials).unwrap_or(u32::MAX),
+    };
+    predictor.errors().iter().map(of).collect()
+}

@@ -1,0 +1,90 @@
+//! The document of a question "what if": one load before, and after each change and all together.
+
+use super::{Setup, WhatIfError, words};
+use crate::predict::Predictor;
+use record::{
+    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, WHATIF_SCHEMA, WhatIf, WhatIfCase,
+};
+
+/// A ratio of two computed latencies is not known better than this.
+const RATIO_ERROR: f64 = 0.05;
+
+/// What becomes of a load by each change alone, and by all together. Nothing is simulated yet.
+///
+/// # Errors
+/// If the load before has no answer, which leaves nothing to compare with, or a RAID level cannot be
+/// made of so many disks.
+pub fn document(
+    profile: &Profile,
+    predictor: &Predictor,
+    setup: &Setup,
+    changes: &[Change],
+    observed: Option<ObservedLoad>,
+    halfpower_version: &str,
+) -> Result<WhatIf, WhatIfError> {
+    let before = setup.state(predictor)?;
+    let together = (changes.len() > 1).then_some(changes);
+    let sets = changes.chunks(1).chain(together);
+    let cases = sets.map(|set| case(predictor, setup, &before, set));
+    let extrapolated = predictor.predict(&setup.mix, setup.offered);
+    Ok(WhatIf {
+        schema: WHATIF_SCHEMA.to_owned(),
+        halfpower_version: halfpower_version.to_owned(),
+        profile_id: Some(profile.id.clone()),
+        target: Some(profile.target.path.clone()),
+        simulated: profile.simulated,
+        observed,
+        cases: cases.collect::<Result<_, _>>()?,
+        before: Some(before),
+        before_simulated: None,
+        extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
+        balance: None,
+    })
+}
+
+fn case(
+    predictor: &Predictor,
+    setup: &Setup,
+    before: &LoadState,
+    changes: &[Change],
+) -> Result<WhatIfCase, WhatIfError> {
+    let [assumes, cost, how_to_check] = match changes {
+        [change] => {
+            let words = words(*change, setup);
+            [words.assumes, words.cost, words.how_to_check]
+        }
+        _ => [
+            "all that is assumed above, together",
+            "all of the costs above",
+            "each of the checks above",
+        ]
+        .map(str::to_owned),
+    };
+    let after = setup.with_all(changes, predictor).and_then(|changed| changed.state(predictor));
+    let after = match after {
+        // Disks that a level cannot be made of are a wrong question.
+        Err(error @ WhatIfError::Disks(..)) => return Err(error),
+        Err(error) => Measured::not(error.to_string()),
+        Ok(state) => Measured::Value(state),
+    };
+    Ok(WhatIfCase {
+        changes: changes.to_vec(),
+        latency_ratio: after.value().map(|state| ratio(&before.latency_ns, &state.latency_ns)),
+        after,
+        assumes: vec![assumes],
+        cost: vec![cost],
+        how_to_check: vec![how_to_check],
+        evidence: Vec::new(),
+        simulated: None,
+    })
+}
+
+/// After over before. Both are of one model, whose error is in both: what the ends of the interval
+/// after are wider by is the error of the ratio, and never less than [`RATIO_ERROR`].
+fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
+    let value = after.value / before.value;
+    let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);
+    let low = value / beyond(after.value / after.low, before.value / before.low);
+    let high = value * beyond(after.high / after.value, before.high / before.value);
+    Estimate::spanning(value, low, high, 0)
+}

@@ -1,0 +1,402 @@
+//! How fast a device is now, over what it was when it was profiled.
+//!
+//! A profile is minutes old when it is used, and the level of a shared device wanders within minutes.
+//! Some of the profile's own loads, run again for less than half a second each, tell by how much:
+//! closed loops of random reads at queue depth 1 and deep; where the target may be written, deep
+//! loops of random writes and of both; and open loads that leave the device room. Without writes
+//! these are taken to have moved as reads did, without open loads these as lone reads did.
+//!
+//! A closed loop runs as long as in the profile: half a second in place of a twentieth made deep loops
+//! of large requests 2 to 3 % faster. The rate of a visit is off by a sixth, so a level is the mean of
+//! many visits, of the latest only, because it has moved when they are a minute old. One loop that
+//! differs from the others of its kind is no matter of the level: all its visits together say what it
+//! does ([`DriftProbe::updated`]).
+//!
+//! Rejected for closed loops: the median, which leaves out the stalls that a longer load meets (largest
+//! rates came out 3 to 4 % too high). Of open loads it is the geometric mean, because one visit with a
+//! stall takes many times as long as the others: over ten validations that was nearer to the loads that
+//! followed than the mean or the median.
+
+use crate::planned::{Plan, PlannedTrial, Progress};
+use model::{DriftFactors, Predictor};
+use record::{Arrival, Cell, Locality, Mix, Nanos, Offered, OpKind, SinceProfile, Trial, Workload};
+use std::collections::VecDeque;
+
+/// Fewest without which a kind says nothing.
+const MIN_LOADS: usize = 4;
+/// Shallowest of the deep loops.
+const DEEP: u32 = 64;
+/// Share of the largest rate that an open load leaves to be looked at: at more, what is not known of
+/// that rate moves its queue.
+const ROOM: f64 = 0.5;
+/// The latest visits of which a level is the mean: of lone reads, deep reads, deep writes, deep
+/// mixes and open loads. A kind has no more loads than that, so each of them counts alike: in a
+/// profile one differs from the next by more than a level does.
+const LATEST: [usize; KINDS] = [12, 24, 24, 36, 24];
+const KINDS: usize = 5;
+/// A ratio below which the end of an interval is not believed.
+const LEAST_RATIO: f64 = 0.01;
+/// A visit to an open load, and what is run before it counts.
+const VISIT: Nanos = Nanos(400_000_000);
+const RAMP: Nanos = Nanos(50_000_000);
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// All that a level is taken from.
+    Whole,
+    /// Before a load that leaves the device room: no deep writes, whose traces in buffers it would
+    /// meet.
+    BeforeOpen,
+    /// Before a closed loop.
+    BeforeClosed,
+}
+
+impl Look {
+    /// Visits by kind.
+    #[must_use]
+    pub fn visits(self) -> [usize; KINDS] {
+        match self {
+            Self::Whole => LATEST,
+            Self::BeforeOpen => [2, 4, 0, 0, 8],
+            Self::BeforeClosed => [0, 6, 6, 12, 0],
+        }
+    }
+}
+
+/// What a load of the profile did then.
+#[derive(Debug)]
+enum PastMeasurement {
+    /// Requests per second of a closed loop.
+    Rate(f64),
+    /// Requests per second of a closed loop that both reads and writes.
+    Mixed { mix: Mix, per_s: f64 },
+    /// Mean response time of an open load, in nanoseconds.
+    Response { mix: Mix, rate_per_s: f64, ns: f64 },
+}
+
+/// A load of the profile.
+#[derive(Debug)]
+struct Load {
+    workload: Workload,
+    then: PastMeasurement,
+    /// How fast it was over that, by visit since.
+    ratios: Vec<f64>,
+}
+
+/// Loads of one kind, which take turns.
+#[derive(Debug, Default)]
+struct Kind {
+    loads: Vec<Load>,
+    turn: usize,
+    latest: VecDeque<f64>,
+}
+
+/// Tells the level of a device, again with each look.
+#[derive(Debug)]
+pub struct DriftProbe<'a> {
+    predictor: &'a Predictor,
+    /// Lone reads, deep reads, deep writes, deep mixes, open loads.
+    kinds: [Kind; KINDS],
+    /// Kinds of the visits to come.
+    to_visit: VecDeque<usize>,
+    /// The kind and load of the present visit, and the level before the first visit to the kind:
+    /// mixes and open loads come last, because their ratio depends on how the others moved.
+    present: (usize, usize),
+    level_before: DriftFactors,
+    seed: u64,
+    spent: Nanos,
+    /// Levels so far, one per look.
+    levels: Vec<DriftFactors>,
+    trial_ids: Vec<String>,
+}
+
+impl PastMeasurement {
+    /// How fast the load is now, by a trial; `None` where it or the models do not tell.
+    fn ratio(&self, trial: &Trial, predictor: &Predictor, level: DriftFactors) -> Option<f64> {
+        match self {
+            Self::Rate(then) => Some(trial.iops() / then),
+            Self::Mixed { mix, per_s } => {
+                let level = DriftFactors { mixes: 1.0, ..level };
+                let max = |level| Some(predictor.max_rate_at(level, mix).ok()?.value);
+                Some(trial.iops() / per_s * max(DriftFactors::PROFILED)? / max(level)?)
+            }
+            Self::Response { mix, rate_per_s, ns } => {
+                // The same rate is another share of what the device does at most now.
+                let offered = Offered::PoissonPerS(*rate_per_s);
+                let model = predictor.advised();
+                let at = |level| {
+                    Some(predictor.predict_at(level, model, mix, offered).ok()?.latency_ns.value)
+                };
+                let moved = at(DriftFactors { open: 1.0, ..level })? / at(DriftFactors::PROFILED)?;
+                Some(ns * moved / trial.latency_ns()?)
+            }
+        }
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    }
+}
+
+impl Load {
+    fn is_loop(&self) -> bool {
+        self.workload.arrival == Arrival::Closed
+    }
+}
+
+impl Kind {
+    /// So many of these, spread evenly.
+    fn of(all: Vec<Load>, most: usize) -> Self {
+        let (count, of) = (all.len().min(most), all.len());
+        let mut kept = (0..count).map(|at| at * of / count).peekable();
+        let spread = all.into_iter().enumerate();
+        let spread = spread.filter(|(at, _)| kept.next_if_eq(at).is_some()).map(|(_, load)| load);
+        Self { loads: spread.collect(), ..Self::default() }
+    }
+
+    /// Nothing where there are too few.
+    fn or_none(self) -> Self {
+        if self.is_enough() { self } else { Self::default() }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.loads.len() >= MIN_LOADS
+    }
+
+    /// The mean of the latest visits, of their logarithms where these are open loads, with its
+    /// interval where they are enough for one.
+    fn latest(&self) -> Option<(f64, Option<[f64; 2]>)> {
+        let open = !self.loads.iter().all(Load::is_loop);
+        let scaled = |ratio: &f64| if open { ratio.ln() } else { *ratio };
+        let back = |value: f64| if open { value.exp() } else { value };
+        let visits: Vec<f64> = self.latest.iter().map(scaled).collect();
+        if visits.is_empty() {
+            return None;
+        }
+        let ends = stats::visits_mean(&visits)
+            // A rate is never negative, whatever a symmetric interval says.
+            .map(|mean| [mean.low, mean.high].map(|end| back(end).max(LEAST_RATIO)));
+        Some((back(visits.iter().sum::<f64>() / visits.len() as f64), ends))
+    }
+}
+
+impl<'a> DriftProbe<'a> {
+    /// A probe of a profile's cells that begins with a whole look; `None` with too few closed loops.
+    #[must_use]
+    pub fn new(cells: &[Cell], predictor: &'a Predictor, write: bool, seed: u64) -> Option<Self> {
+        let closed = |most: usize, op: OpKind, of: &dyn Fn(u32) -> bool| {
+            let at_random = cells.iter().filter(|cell| is_random_loop(cell, op));
+            let of_kind = at_random.filter(|cell| of(cell.workload.depth));
+            let load = |cell: &Cell| Load {
+                workload: cell.workload.clone(),
+                then: PastMeasurement::Rate(cell.iops.value),
+                ratios: Vec::new(),
+            };
+            Kind::of(of_kind.map(load).collect(), most)
+        };
+        let [lone, reads, writes, mixes, at_rates] = LATEST;
+        let kinds = [
+            closed(lone, OpKind::Read, &|depth| depth == 1),
+            closed(reads, OpKind::Read, &|depth| depth >= DEEP),
+            closed(writes, OpKind::Write, &|depth| write && depth >= DEEP),
+            Kind::of(mixed(cells, write), mixes).or_none(),
+            Kind::of(open(cells, predictor, write), at_rates).or_none(),
+        ];
+        let told = kinds[0].is_enough() && kinds[1].is_enough() && (!write || kinds[2].is_enough());
+        let mut probe = Self {
+            predictor,
+            kinds,
+            to_visit: VecDeque::new(),
+            present: (KINDS, 0),
+            level_before: DriftFactors::PROFILED,
+            seed,
+            spent: Nanos(0),
+            levels: Vec::new(),
+            trial_ids: Vec::new(),
+        };
+        probe.begin(Look::Whole);
+        told.then_some(probe)
+    }
+
+    /// Begins a look: its visits come next.
+    pub fn begin(&mut self, look: Look) {
+        for (at, visits) in look.visits().into_iter().enumerate() {
+            let visits = if self.kinds[at].loads.is_empty() { 0 } else { visits };
+            self.to_visit.extend(std::iter::repeat_n(at, visits));
+        }
+        self.present.0 = KINDS;
+    }
+
+    /// The level by the latest visits; `None` without reads that count.
+    #[must_use]
+    pub fn level(&self) -> Option<DriftFactors> {
+        level_of(self.kinds.each_ref().map(|kind| Some(kind.latest()?.0)))
+    }
+
+    /// The level with one of its numbers at an end of the interval that the latest visits give it,
+    /// for each number that they give one.
+    #[must_use]
+    pub fn ends(&self) -> Vec<DriftFactors> {
+        let latest = self.kinds.each_ref().map(Kind::latest);
+        let means = latest.map(|found| Some(found?.0));
+        let ends = latest.into_iter().enumerate().filter_map(|(at, found)| Some((at, found?.1?)));
+        let apart = ends.flat_map(|(at, ends)| ends.map(|end| (at, end)));
+        let moved = |(at, end)| {
+            let mut numbers = means;
+            numbers[at] = Some(end);
+            level_of(numbers)
+        };
+        apart.filter_map(moved).collect()
+    }
+
+    /// How long a look measures.
+    #[must_use]
+    pub fn time(&self, look: Look) -> Nanos {
+        let of_kind = |(kind, visits): (&Kind, usize)| {
+            let length = |one: &Load| one.workload.runtime_ns.plus(one.workload.ramp_ns).0;
+            let all = kind.loads.iter().map(length);
+            all.sum::<u64>() / kind.loads.len().max(1) as u64 * visits as u64
+        };
+        Nanos(self.kinds.iter().zip(look.visits()).map(of_kind).sum())
+    }
+
+    /// The profile's cells with what all looks so far add to them: a closed loop that was run again
+    /// stands for as many visits as it had and has now, each of those now at the level that its kind
+    /// had on average.
+    #[must_use]
+    pub fn updated(&self, cells: &[Cell]) -> Vec<Cell> {
+        let mut cells = cells.to_vec();
+        for kind in &self.kinds {
+            let all: Vec<f64> = kind.loads.iter().flat_map(|load| load.ratios.clone()).collect();
+            let level = all.iter().sum::<f64>() / all.len() as f64;
+            let loops = kind.loads.iter().filter(|load| load.is_loop() && !load.ratios.is_empty());
+            for load in loops {
+                let id = load.workload.cell();
+                let Some(cell) = cells.iter_mut().find(|cell| cell.cell == id) else { continue };
+                let (then, now) = (cell.trial_ids.len() as f64, load.ratios.len() as f64);
+                let beside = load.ratios.iter().sum::<f64>() / level;
+                let factor = (then + beside) / (then + now);
+                cell.iops = cell.iops.scaled(factor);
+                cell.bytes_per_s = cell.bytes_per_s.scaled(factor);
+                cell.latency_ns = cell.latency_ns.scaled(1.0 / factor);
+            }
+        }
+        cells
+    }
+
+    /// Measured time of all looks so far, ramps included.
+    pub(crate) fn spent(&self) -> Nanos {
+        self.spent
+    }
+
+    /// All looks together.
+    #[must_use]
+    pub fn since(&self) -> SinceProfile {
+        let [qd1_ratio, reads_ratio, writes_ratio, mixes_ratio, open_ratio] =
+            self.kinds.each_ref().map(|kind| {
+                let visited = kind.loads.iter().filter(|one| !one.ratios.is_empty());
+                let medians = visited.map(|one| stats::median(one.ratios.clone()));
+                stats::median_interval(medians.collect())
+            });
+        let of_level = |&DriftFactors { reads, writes, mixes, .. }: &DriftFactors| {
+            [reads, writes, reads * mixes, writes * mixes]
+        };
+        let deep = || self.levels.iter().flat_map(of_level);
+        SinceProfile {
+            qd1_ratio,
+            reads_ratio,
+            writes_ratio,
+            mixes_ratio,
+            open_ratio,
+            least_deep_ratio: deep().reduce(f64::min),
+            most_deep_ratio: deep().reduce(f64::max),
+            trial_ids: self.trial_ids.clone(),
+        }
+    }
+}
+
+impl Plan for DriftProbe<'_> {
+    fn next(&mut self) -> Option<PlannedTrial> {
+        let at = self.to_visit.pop_front()?;
+        if self.present.0 != at {
+            self.level_before = self.level().unwrap_or(DriftFactors::PROFILED);
+        }
+        let kind = &mut self.kinds[at];
+        let turn = kind.turn % kind.loads.len();
+        kind.turn += 1;
+        self.present = (at, turn);
+        let seed = workload::derive_seed(self.seed, self.trial_ids.len() as u64) >> 11;
+        Some(PlannedTrial::new(kind.loads[turn].workload.clone(), seed))
+    }
+
+    fn observe(&mut self, trial: &Trial, _spent: Nanos) {
+        self.spent = self.spent.plus(trial.workload.runtime_ns).plus(trial.workload.ramp_ns);
+        self.trial_ids.push(trial.id.clone());
+        let (at, turn) = self.present;
+        let kind = &mut self.kinds[at];
+        let load = &mut kind.loads[turn];
+        let ratio = load.then.ratio(trial, self.predictor, self.level_before);
+        if let Some(ratio) = ratio.filter(|_| model::counts(trial)) {
+            load.ratios.push(ratio);
+            kind.latest.push_back(ratio);
+            if kind.latest.len() > LATEST[at] {
+                kind.latest.pop_front();
+            }
+        }
+        if self.to_visit.is_empty() {
+            self.levels.extend(self.level());
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::of_budget("level", self.spent, self.time(Look::Whole))
+    }
+}
+
+/// The level of these numbers, by kind: what has none of its own moved as what it is most like.
+fn level_of([alone, reads, writes, mixes, open]: [Option<f64>; KINDS]) -> Option<DriftFactors> {
+    let (alone, reads) = alone.zip(reads)?;
+    Some(DriftFactors {
+        alone,
+        open: open.unwrap_or(alone),
+        reads,
+        writes: writes.unwrap_or(reads),
+        mixes: mixes.unwrap_or(1.0),
+    })
+}
+
+/// The open loads of a profile that leave the device room.
+fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
+    let loads = model::open_loads(cells).into_iter().filter_map(|load| {
+        let rate_per_s = load.cell.workload.rate_iops? as f64;
+        let max = predictor.max_rate(&load.mix).ok()?.value;
+        let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
+        fits.then(|| Load {
+            workload: Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() },
+            then: PastMeasurement::Response { mix: load.mix, rate_per_s, ns: load.latency_ns },
+            ratios: Vec::new(),
+        })
+    });
+    loads.collect()
+}
+
+/// The deep loops of a profile that both read and write.
+fn mixed(cells: &[Cell], write: bool) -> Vec<Load> {
+    let loads = cells.iter().filter_map(|cell| {
+        let Cell { workload, iops, .. } = cell;
+        let closed = workload.arrival == Arrival::Closed && workload.depth >= DEEP;
+        let both = workload.only_op().is_none();
+        let mix = model::mix_of(workload).filter(|_| write && closed && both)?;
+        Some(Load {
+            workload: workload.clone(),
+            then: PastMeasurement::Mixed { mix, per_s: iops.value },
+            ratios: Vec::new(),
+        })
+    });
+    loads.collect()
+}
+
+/// Whether a cell is a closed loop of nothing but random requests of an operation.
+fn is_random_loop(cell: &Cell, op: OpKind) -> bool {
+    let of_kind = |class: &record::MixClass| class.locality == Locality::Random && class.op == op;
+    cell.workload.arrival == Arrival::Closed
+        && model::mix_of(&cell.workload).is_some_and(|mix| mix.classes.iter().all(of_kind))
+}
