@@ -212,10 +212,14 @@ fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
     if source == OBSERVED {
         return Ok(Some(newest_observation(&store)?));
     }
-    // What is a profile is one; everything else has to be an observation.
-    match store.profile(source) {
-        Err(StoreError::NotFound { .. }) => Ok(Some(store.document(source)?)),
-        Ok(_) | Err(_) => Ok(None),
+    let (profile, observation) = (store.profile(source), store.document::<Observation>(source));
+    match (profile, observation) {
+        (Ok(profile), Ok(observation)) => Err(usage(format!(
+            "{source:?} stands for a profile and an observation: {}, {}; give more of the id",
+            profile.id, observation.id
+        ))),
+        (Err(StoreError::NotFound { .. }), observation) => Ok(Some(observation?)),
+        _ => Ok(None),
     }
 }
 

@@ -159,6 +159,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The ids that an ambiguous beginning stands for; none for other errors.
+    #[must_use]
+    pub fn candidates(&self) -> &[String] {
+        match self {
+            Self::Ambiguous { candidates, .. } => candidates,
+            _ => &[],
+        }
+    }
+
     /// The variant that fits what SQLite said about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {

@@ -5,7 +5,7 @@
 //! exclude a profile, also one that the user chose: its verdicts would be about another device.
 
 use super::fitted_profile::FittedProfile;
-use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile};
+use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile, format_bytes};
 
 /// A size may differ by this share: partitions, units, reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
@@ -70,17 +70,23 @@ fn choice(why: &str) -> Fit {
 }
 
 fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
-    let differs = |a: &Option<String>, b: &Option<String>| match (a, b) {
-        (Some(a), Some(b)) => a.trim() != b.trim(),
-        _ => false,
-    };
-    if differs(&seen.model, &measured.model) || differs(&seen.serial, &measured.serial) {
-        return Fit::Not("model or serial number differ from those of the profile".to_owned());
+    let facts = [
+        ("model", &seen.model, &measured.model),
+        ("serial number", &seen.serial, &measured.serial),
+    ];
+    for (what, seen, measured) in facts {
+        if let (Some(seen), Some(measured)) = (seen, measured)
+            && seen.trim() != measured.trim()
+        {
+            let (seen, measured) = (seen.trim(), measured.trim());
+            return Fit::Not(format!("its {what} is {seen}, that of the profile {measured}"));
+        }
     }
     let (size, was) = (seen.size_bytes.0 as f64, measured.size_bytes.0 as f64);
     let sizes_known = size > 0.0 && was > 0.0;
     if sizes_known && (size - was).abs() > SIZE_DIFFERS * was {
-        return Fit::Not("its size differs from that of the profile".to_owned());
+        let (size, was) = (format_bytes(seen.size_bytes.0), format_bytes(measured.size_bytes.0));
+        return Fit::Not(format!("it holds {size}, the device of the profile {was}"));
     }
     if seen.serial.is_some() && measured.serial.is_some() {
         return Fit::Of(MatchedBy::Serial, None);
@@ -98,10 +104,13 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
         };
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
+    let names = format!("it is {}, the profile is of {}", seen.disk, measured.disk);
     if chosen {
-        return choice("neither serial number nor name say that it is the same device");
+        return choice(&format!(
+            "{names}, and no serial number says that they are the same device"
+        ));
     }
-    Fit::Not("nothing says that it is the same device".to_owned())
+    Fit::Not(format!("{names}, and nothing says that they are the same device"))
 }
 
 fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
@@ -112,5 +121,5 @@ fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
     if chosen {
         return choice("the recording tells no more than a name");
     }
-    Fit::Not("the profile is of a device of another name".to_owned())
+    Fit::Not(format!("it is {name}, the profile is of {}", measured.name))
 }

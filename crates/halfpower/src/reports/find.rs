@@ -184,10 +184,10 @@ impl Source<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        match (found.len(), several.into_iter().next()) {
-            (1, None) => Ok(found.remove(0)),
-            (0, Some(error)) => Err(error.into()),
-            (0, None) => {
+        match (found.len(), several.len()) {
+            (1, 0) => Ok(found.remove(0)),
+            (0, 1) => Err(several.remove(0).into()),
+            (0, 0) => {
                 let path = store.path().display();
                 let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
                 Err(anyhow!(
@@ -197,7 +197,9 @@ impl Source<'_> {
                 ))
             }
             _ => {
-                let ids: Vec<&str> = found.iter().take(CANDIDATES).map(id_of).collect();
+                let of_several = several.iter().flat_map(StoreError::candidates);
+                let all = found.iter().map(id_of).chain(of_several.map(String::as_str));
+                let ids: Vec<&str> = all.take(CANDIDATES).collect();
                 Err(UsageError(format!(
                     "{id:?} stands for more than one document: {}; give more of the id, or --kind",
                     ids.join(", ")

@@ -168,10 +168,27 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     on(&database, "predict last --rate-iops 5000").refuses(2, &["5000", " at most)"]);
     on(&database, "predict last").refuses(2, &["--rate-iops", "--slo"]);
     on(&database, "predict last --rate-iops 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
+    // A profile that is not there is said before any flag.
+    on(&database, "predict nope").refuses(4, &["no profile \"nope\""]);
     // The plain check measured no open load, and that is said.
     let page = on(&database, "predict last --rate-iops 300").expect(0).stdout;
     assert!(page.contains("no open load was measured"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn a_profile_without_writes_answers_for_a_load_with_hardly_any_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("h.db");
+    on(&database, "check sim:md1,service=1ms --no-write --budget 20s --json").expect(0);
+    let reads = predicted(&folder, "--rate-iops 300");
+    let nearly = predicted(&folder, "--rate-iops 300 --rwmixread 99%");
+    let latency = |document: &PredictionDocument| document.predictions[0].latency_ns.value;
+    assert!((latency(&nearly) / latency(&reads) - 1.0).abs() < 1e-6, "{nearly:?}");
+    let said = &nearly.predictions[0].extrapolated;
+    let clause = "1.00 % are writes, which were not measured; reads stand for them";
+    assert!(said.iter().any(|one| one == clause), "{said:?}");
+    on(&database, "predict last --rate-iops 300 --rwmixread 50%").refuses(2, &["random writes"]);
 }
 
 #[test]

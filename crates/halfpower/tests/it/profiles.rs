@@ -1,7 +1,7 @@
 //! `profile list`, `profile show` and `doctor`.
 
 use crate::program::{Outcome, halfpower, names, program, run};
-use record::Profile;
+use record::{Observation, Profile};
 use std::path::Path;
 use store::Store;
 use tempfile::TempDir;
@@ -81,7 +81,10 @@ fn the_beginning_of_several_ids_is_refused_with_the_candidates() {
     for id in ["abc1", "abc2"] {
         store.add_profile(&Profile { id: id.to_owned(), ..first.clone() }, &[]).unwrap();
     }
+    store.add_document(&Observation { id: "abc3".to_owned(), ..Default::default() }).unwrap();
     drop(store);
+    with_database(folder.path(), "report abc")
+        .refuses(2, &["more than one document", "abc1", "abc2", "abc3"]);
     with_database(folder.path(), "profile show abc")
         .refuses(4, &["abc", "more than one", "abc1", "abc2"]);
     assert_eq!(

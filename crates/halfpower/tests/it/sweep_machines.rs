@@ -7,7 +7,9 @@
 
 use crate::program::{halfpower, program, program_under, run};
 use crate::sweep_presets::{effect, swept};
-use record::{EffectMeasure, Experiment, ExperimentCell, ExperimentEffect, Finding, FindingCode};
+use record::{
+    CacheMode, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect, Finding, FindingCode,
+};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -235,6 +237,27 @@ fn blocks_that_were_never_written_are_read_and_are_zeros() {
     };
     assert_eq!((read("preallocated"), read("last-first")), (Some(1.0), Some(1.0)));
     assert_eq!((read("written"), read("append")), (None, None), "they have no such blocks");
+    // Anywhere else than at the end of an empty file a write would leave a hole before it.
+    for planned in &states.plan {
+        let at_end = planned.levels["file"] == "append";
+        assert_eq!(planned.workload.from_start, at_end, "{planned:?}");
+    }
+}
+
+#[test]
+fn engines_leaves_the_mapping_out_which_reads_through_the_page_cache() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let words = format!(
+        "sweep engines {} --size 4m --runtime 50ms --set until-precision= --blocks 1 --json --no-save",
+        folder.path().display()
+    );
+    let ended = halfpower(&words).expect(0);
+    let said = "left out: 1 combination (way mmap, 8 jobs): mmap reads through the page cache";
+    assert!(ended.stderr.contains(said), "{ended:?}");
+    let engines: Experiment = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(engines.cells.len(), 7);
+    assert!(engines.plan.iter().all(|planned| planned.workload.cache == CacheMode::Device));
 }
 
 #[test]

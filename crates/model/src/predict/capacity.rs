@@ -313,7 +313,7 @@ const RARE_SHARE: f64 = 0.01;
 pub(crate) fn known(table: &Table, mix: &Mix) -> Result<(), PredictError> {
     checked(mix)?;
     for class in &mix.classes {
-        let rare = share(mix, |other| other.op == class.op) <= RARE_SHARE;
+        let rare = share(mix, |other| other.op == class.op) <= RARE_SHARE + 1e-9;
         let any = table.rows_for(class.op, class.locality).is_some();
         if !any || !(rare || table.knows(class.op)) {
             return Err(PredictError::NotMeasured(format!("random {}s", class.op.name())));

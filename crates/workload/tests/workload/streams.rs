@@ -78,6 +78,16 @@ fn sequential_jobs_cover_their_own_region_once_per_pass() {
 }
 
 #[test]
+fn what_begins_at_the_start_of_the_area_goes_up_from_there_whatever_the_seed() {
+    let appending = workload(|spec| spec.pattern = Pattern::Sequential);
+    let appending = Workload { from_start: true, ..appending };
+    for seed in 1..5 {
+        let offsets = requests(&appending, seed, 0, 256).into_iter().map(|it| it.offset);
+        assert!(offsets.eq((0..256).map(|block| block * 4096)), "seed {seed}");
+    }
+}
+
+#[test]
 fn mix_shares_come_out_as_asked() {
     let mixed = workload(|spec| {
         spec.read_percent = 70;
