@@ -1,8 +1,7 @@
 //! One enum over all devices, so that a call per event is direct and can be inlined.
 //!
-//! Adding a device is a variant here and a family in `spec`. Rejected: `Box<dyn Device>` (an indirect
-//! call per event, twice a request on the fastest device), and generics up to the driver of a trial
-//! (it would be compiled once per device for the same loop).
+//! Rejected: `Box<dyn Device>` (an indirect call per event, twice a request on the fastest device),
+//! and generics up to the driver of a trial (compiled once per device for the same loop).
 
 use crate::array::Array;
 use crate::device::{Arrival, Conditions, Device, Ended};
@@ -25,7 +24,6 @@ pub enum AnyDevice {
     Array(Box<Array<Self>>),
 }
 
-/// Carries a call out on whichever device it is.
 macro_rules! each {
     ($any:expr, $device:ident => $call:expr) => {
         match $any {
@@ -50,6 +48,11 @@ impl Device for AnyDevice {
     #[inline]
     fn next_event(&self) -> Option<Nanos> {
         each!(self, device => device.next_event())
+    }
+
+    #[inline]
+    fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
+        each!(self, device => device.step(until, ended))
     }
 
     #[inline]

@@ -1,16 +1,14 @@
-//! Devices bound into one by a volume: pieces go to the members as they are, without a host, a bus or
-//! a controller of their own.
+//! Devices bound into one by a volume, without a host, a bus or a controller of their own.
 //!
-//! A member may be an array itself, so that RAID 10 is stripes over mirrors. The work on parity takes
-//! no time.
+//! A member may be an array itself, so that RAID 10 is stripes over mirrors. Parity takes no time.
 
 use crate::device::{Arrival, Conditions, Device, Ended};
-use crate::volume::{DiskLoad, Plan, Volume, VolumeSpec};
+use crate::slab::Slab;
+use crate::volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
 use engine::ComponentSample;
 use record::Nanos;
 use std::collections::BTreeMap;
 
-/// A request on its way.
 #[derive(Debug)]
 struct Request {
     arrival: Arrival,
@@ -27,11 +25,9 @@ pub struct Array<D> {
     members: Vec<D>,
     volume: Volume,
     loads: Vec<DiskLoad>,
-    /// By token.
     requests: BTreeMap<u32, Request>,
     /// Token of the request and member, by token of the piece.
-    pieces: BTreeMap<u32, (u32, usize)>,
-    next_piece: u32,
+    pieces: Slab<(u32, usize)>,
 }
 
 impl<D: Device> Array<D> {
@@ -44,8 +40,7 @@ impl<D: Device> Array<D> {
             loads: vec![DiskLoad::default(); members.len()],
             members,
             requests: BTreeMap::new(),
-            pieces: BTreeMap::new(),
-            next_piece: 0,
+            pieces: Slab::default(),
         }
     }
 
@@ -72,12 +67,10 @@ impl<D: Device> Array<D> {
             request.stage += 1;
             request.left = pieces.len();
             for piece in &pieces {
-                let (member, number) = (piece.disk as usize, self.next_piece);
-                self.next_piece = self.next_piece.wrapping_add(1);
-                self.pieces.insert(number, (token, member));
-                self.loads[member].waiting += 1;
-                let (op, offset, bytes) = (piece.op, piece.offset, piece.bytes);
-                self.members[member].arrive(now, &Arrival { token: number, op, offset, bytes });
+                let Piece { disk, op, offset, bytes } = *piece;
+                let token = self.pieces.insert((token, disk as usize));
+                self.loads[disk as usize].waiting += 1;
+                self.members[disk as usize].arrive(now, &Arrival { token, op, offset, bytes });
             }
             if !pieces.is_empty() {
                 return;
@@ -107,22 +100,23 @@ impl<D: Device> Device for Array<D> {
         self.members.iter().filter_map(Device::next_event).min()
     }
 
-    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
+    fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
+        let next = self.next_event().filter(|next| *next <= until)?;
         let mut done = Vec::new();
-        while let Some(next) = self.next_event().filter(|next| *next <= until) {
-            self.members.iter_mut().for_each(|member| member.advance(next, &mut done));
-            for piece in done.drain(..) {
-                let Some((token, member)) = self.pieces.remove(&piece.token) else { continue };
-                self.loads[member].waiting -= 1;
-                let Some(request) = self.requests.get_mut(&token) else { continue };
-                request.left -= 1;
-                request.outcome =
-                    request.outcome.min(if piece.outcome < 0 { piece.outcome } else { i32::MAX });
-                if request.left == 0 {
-                    self.next_stage(next, token, ended);
-                }
+        self.members.iter_mut().for_each(|member| member.advance(next, &mut done));
+        for piece in done {
+            let (token, member) = self.pieces.take(piece.token);
+            self.loads[member].waiting -= 1;
+            let Some(request) = self.requests.get_mut(&token) else { continue };
+            request.left -= 1;
+            if piece.outcome < 0 {
+                request.outcome = request.outcome.min(piece.outcome);
+            }
+            if request.left == 0 {
+                self.next_stage(next, token, ended);
             }
         }
+        Some(next)
     }
 
     fn size(&self) -> u64 {

@@ -2,9 +2,8 @@
 //!
 //! The driver steps the jobs that something happened to, in order of (virtual time, index), until
 //! none can go on, then lets time pass to the next event: a completion, a moment that a job waits
-//! for, or an boundary at which the counters are read. A job that nothing happened to would find
-//! nothing to do, so it is not asked; only when the end of the run moves are all of them. What the
-//! watching thread does for real jobs happens between two moves.
+//! for, or a boundary at which the counters are read. Only when the end of the run moves are all
+//! jobs stepped. What the watching thread does for real jobs happens between two moves.
 
 use crate::device::Conditions;
 use crate::port::{SimClock, SimEngine, SimProbe};
@@ -21,6 +20,38 @@ use trial::{
     CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, Precision, SEGMENTS,
     SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
 };
+
+/// A job in virtual time: workload, seed and index of it. It takes single completions, and never
+/// spins.
+pub fn sim_worker<E: Engine>(
+    host: &Rc<RefCell<SimHost>>,
+    engine: E,
+    (workload, seed, job): (&Workload, u64, u32),
+    control: &Arc<Control>,
+    board: Arc<JobCounters>,
+) -> Worker<E, SimClock> {
+    let (depth, control, spin) = (workload.iodepth, Arc::clone(control), Nanos(0));
+    let gathering = CompletionBatch::Fixed(1);
+    let plan = JobPlan { workload, seed, job, depth, control, board, spin, gathering };
+    Worker::new(engine, SimClock(Rc::clone(host)), &plan)
+}
+
+/// Steps a job as far as it goes; takes it out once it is done.
+///
+/// # Errors
+/// If its engine broke.
+pub fn run_until_blocked<E: Engine>(
+    job: &mut Option<Worker<E, SimClock>>,
+) -> Result<Option<Worker<E, SimClock>>, TrialError> {
+    let Some(worker) = job else { return Ok(None) };
+    loop {
+        match worker.step()? {
+            Step::Progress => {}
+            Step::Blocked | Step::Idle(_) => return Ok(None),
+            Step::Done => return Ok(job.take()),
+        }
+    }
+}
 
 /// Runs workloads on one simulated device, whose state and time go on from trial to trial.
 #[derive(Debug)]
@@ -62,18 +93,9 @@ impl SimBackend {
         let jobs: Vec<Arc<JobCounters>> =
             (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
         let workers = (0..workload.numjobs).map(|job| {
-            let plan = JobPlan {
-                workload,
-                seed,
-                job,
-                depth: workload.iodepth,
-                control: Arc::clone(&control),
-                board: Arc::clone(&jobs[job as usize]),
-                spin: Nanos(0),
-                gathering: CompletionBatch::Fixed(1),
-            };
             let engine = wrap(job, SimEngine::new(&self.host, job));
-            Some(Worker::new(engine, SimClock::new(&self.host), &plan))
+            let board = Arc::clone(&jobs[job as usize]);
+            Some(sim_worker(&self.host, engine, (workload, seed, job), &control, board))
         });
         let mut drive = Drive {
             host: &self.host,
@@ -82,7 +104,7 @@ impl SimBackend {
             control: &control,
             workload,
             stop,
-            probe: SimProbe::new(&self.host),
+            probe: SimProbe(Rc::clone(&self.host)),
             before: Vec::new(),
             after: None,
             boundary: window.begin,
@@ -136,7 +158,6 @@ impl TrialBackend for SimBackend {
     }
 }
 
-/// A run on its way.
 struct Drive<'a, E> {
     host: &'a Rc<RefCell<SimHost>>,
     /// `None` for one that has ended.
@@ -153,9 +174,7 @@ struct Drive<'a, E> {
     boundary: Nanos,
     /// The end of the run as the jobs know it.
     known_end: Nanos,
-    /// Jobs that something happened to.
     turn: Vec<u32>,
-    /// Jobs that have not ended.
     running: u32,
     precision: Precision,
     tally: JobTally,
@@ -192,16 +211,13 @@ impl<E: Engine> Drive<'_, E> {
             if passed == Passed::Silence {
                 break self.fall_silent();
             }
-            self.pass_boundarys(self.now());
+            self.pass_boundaries(self.now());
             self.look();
             self.host.borrow_mut().take_turn(&mut self.turn);
         };
-        self.pass_boundarys(until);
+        self.pass_boundaries(until);
         self.advance(until);
-        let after = match self.after.take() {
-            Some(sample) => sample,
-            None => self.probe.sample(),
-        };
+        let after = self.after.take().unwrap_or_else(|| self.probe.sample());
         if self.before.is_empty() {
             self.before.push(after.clone());
         }
@@ -220,16 +236,7 @@ impl<E: Engine> Drive<'_, E> {
     /// Steps every job whose turn it is as far as it goes.
     fn step_turn(&mut self) -> Result<(), TrialError> {
         for job in self.turn.drain(..) {
-            let slot = &mut self.workers[job as usize];
-            let Some(worker) = slot else { continue };
-            let done = loop {
-                match worker.step()? {
-                    Step::Progress => {}
-                    Step::Blocked | Step::Idle(_) => break false,
-                    Step::Done => break true,
-                }
-            };
-            if done && let Some(worker) = slot.take() {
+            if let Some(worker) = run_until_blocked(&mut self.workers[job as usize])? {
                 self.running -= 1;
                 let (tally, log) = worker.finish();
                 self.tally.merge(&tally);
@@ -240,7 +247,7 @@ impl<E: Engine> Drive<'_, E> {
     }
 
     /// Reads the counters at every boundary up to `until`, and at the end of the window.
-    fn pass_boundarys(&mut self, until: Nanos) {
+    fn pass_boundaries(&mut self, until: Nanos) {
         while self.boundary <= until {
             if self.boundary > self.control.end() {
                 self.boundary = Nanos(u64::MAX);
@@ -250,9 +257,9 @@ impl<E: Engine> Drive<'_, E> {
             let sample = self.probe.sample();
             self.before.push(sample);
             let segment = self.before.len();
-            let boundarys = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
+            let boundaries = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
             let next = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
-            self.boundary = if segment < boundarys { next } else { Nanos(u64::MAX) };
+            self.boundary = if segment < boundaries { next } else { Nanos(u64::MAX) };
         }
         let end = self.control.window().end;
         if self.after.is_none() && end <= until {

@@ -1,11 +1,9 @@
 //! The contract of a simulated device: it takes requests, has events of its own and ends requests.
 //!
-//! A device is told of arrivals and of time that passes; it says when it next has something to do.
-//! It knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token and keeps
-//! the rest. Between two trials its state stays (cache content, arm position, wear), as that of a
-//! real one does.
+//! It knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token. Between
+//! two trials its state stays (cache content, arm position, wear), as that of a real one does.
 
-use engine::ComponentSample;
+use engine::{ComponentSample, PhaseSample};
 use record::{CacheMode, Nanos, OpKind};
 use std::fmt::Debug;
 
@@ -54,10 +52,20 @@ pub struct Conditions {
     pub working_bytes: u64,
 }
 
+/// The busy time of `units` parts of a name, and what it was spent on.
+pub(crate) fn component(
+    name: impl Into<String>,
+    units: u32,
+    busy_ns: u64,
+    phases: &[(&'static str, u64)],
+) -> ComponentSample {
+    let phases = phases.iter().map(|&(name, busy_ns)| PhaseSample { name, busy_ns }).collect();
+    ComponentSample { name: name.into(), units, busy_ns, phases }
+}
+
 /// A simulated device.
 ///
-/// Contract: times given never go back; `advance(until)` is called with times at or after those of
-/// all earlier calls; a request ends later than it arrives (by at least a nanosecond), exactly
+/// Contract: times given never go back; a request ends later than it arrives (by at least a nanosecond), exactly
 /// once, in an `advance`. All of it is a function of the specification, the seed and the calls.
 pub trait Device: Debug {
     /// A trial begins; nothing is in flight. State stays as the last trial left it.
@@ -70,19 +78,26 @@ pub trait Device: Debug {
     /// something is in flight or dirty, so that a device that rests lets the run end.
     fn next_event(&self) -> Option<Nanos>;
 
-    /// Carries out every event at or before `until`; appends what ended, in order of time, then of
-    /// arrival.
-    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>);
+    /// Carries out the next event at or before `until`, if there is one; when that was. Appends what
+    /// ended, in order of time, then of arrival.
+    fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos>;
+
+    /// Carries out every event at or before `until`.
+    #[inline]
+    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
+        while self.step(until, ended).is_some() {}
+    }
 
     /// As `advance`, but stops behind the first event at which a request ended, with all others of
     /// its time. When the last event was that it carried out, `from` if there was none.
+    #[inline]
     fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
-        let mut now = from;
-        while ended.is_empty()
-            && let Some(next) = self.next_event().filter(|&next| next <= until)
-        {
-            now = next.max(now);
-            self.advance(now, ended);
+        let (mut now, mut until) = (from, until);
+        while let Some(at) = self.step(until, ended) {
+            now = now.max(at);
+            if !ended.is_empty() {
+                until = now;
+            }
         }
         now
     }

@@ -3,7 +3,6 @@
 //! A simulated request divides some ten times by track lengths, heads and revolutions, which are
 //! known when the device is made; the processor's own division takes several times as long.
 
-/// A divisor with its reciprocal.
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
     value: u64,
@@ -12,23 +11,17 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// For division by `value`, at least 1.
-    #[must_use]
     pub fn new(value: u64) -> Self {
         let value = value.max(1);
         Self { value, reciprocal: u64::MAX / value }
     }
 
-    /// The divisor.
     #[inline]
-    #[must_use]
     pub fn value(self) -> u64 {
         self.value
     }
 
-    /// Quotient and remainder.
     #[inline]
-    #[must_use]
     pub fn divide(self, dividend: u64) -> (u64, u64) {
         // The reciprocal is short of 2^64 / value by one at most, so the product over 2^64 is short
         // of the quotient by less than one, and its whole part by one at most.

@@ -1,9 +1,8 @@
 //! Events to come, in the order in which they happen.
 //!
-//! A binary heap over (time, number of the push): events at the same time come out in the order in
-//! which they were put in, so that ties are the same in every run. Rejected: a calendar queue or a
-//! wheel of buckets (faster with many thousand events of one time scale, but a simulated array has
-//! few events in flight per drive, over six orders of magnitude of time).
+//! A binary heap over (time, number of the push): ties are the same in every run. Rejected: a
+//! calendar queue or a wheel of buckets (faster with many thousand events of one time scale, but a
+//! simulated array has few events in flight per drive, over six orders of magnitude of time).
 
 use record::Nanos;
 use std::cmp::Ordering;
@@ -68,12 +67,6 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// Nothing to come.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, at: Nanos, event: E) {
@@ -95,17 +88,5 @@ impl<E: Copy> EventQueue<E> {
             return None;
         }
         self.heap.pop().map(|entry| (entry.at, entry.event))
-    }
-
-    /// How many are to come.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// Whether none is to come.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
     }
 }

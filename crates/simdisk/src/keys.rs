@@ -1,9 +1,7 @@
 //! Names and keys of `sim:NAME,key=value,...`, and the reading of values.
 //!
-//! A family of devices has a table of names and a table of keys; a key's row has its default, its
-//! help and how its value is set. Parser, errors, suggestions, help and list come from these
-//! tables, so that none of them can miss a name or a key. An error says which values are allowed;
-//! the parser adds key and value.
+//! A family of devices has a table of names and one of keys; parser, errors, suggestions, help and
+//! list come from them. An error says which values are allowed; the parser adds key and value.
 
 use record::{Bytes, Nanos};
 
@@ -18,12 +16,14 @@ pub struct Kind {
     pub help: &'static str,
 }
 
-pub(crate) const fn kind(
-    name: &'static str,
-    defaults: &'static [(&'static str, &'static str)],
-    help: &'static str,
-) -> Kind {
-    Kind { name, defaults, help }
+pub(crate) const fn kind(name: &'static str, help: &'static str) -> Kind {
+    Kind { name, defaults: &[], help }
+}
+
+impl Kind {
+    pub(crate) const fn with(self, defaults: &'static [(&'static str, &'static str)]) -> Self {
+        Self { defaults, ..self }
+    }
 }
 
 /// A key of a family.
@@ -46,13 +46,14 @@ pub(crate) struct Setting<S> {
     set: fn(&mut S, &str) -> Result<(), String>,
 }
 
-pub(crate) const fn setting<S>(
-    name: &'static str,
-    default: &'static str,
-    help: &'static str,
-    set: fn(&mut S, &str) -> Result<(), String>,
-) -> Setting<S> {
-    Setting { key: Key { name, default, help }, set }
+pub(crate) const fn key(name: &'static str, default: &'static str, help: &'static str) -> Key {
+    Key { name, default, help }
+}
+
+impl Key {
+    pub(crate) const fn sets<S>(self, set: fn(&mut S, &str) -> Result<(), String>) -> Setting<S> {
+        Setting { key: self, set }
+    }
 }
 
 /// The keys of a table, for help and list.
@@ -116,7 +117,14 @@ pub(crate) fn time_or_none(value: &str) -> Result<Nanos, String> {
     if matches!(value, "0" | "none" | "off") { Ok(Nanos(0)) } else { time(value) }
 }
 
-/// On or off.
+/// A number, or 0 for `none`.
+pub(crate) fn or_none(
+    value: &str,
+    read: impl Fn(&str) -> Result<u64, String>,
+) -> Result<u64, String> {
+    if value == "none" { Ok(0) } else { read(value) }
+}
+
 pub(crate) fn switch(value: &str) -> Result<bool, String> {
     choice(value, &[("on", true), ("off", false)])
 }
@@ -137,20 +145,16 @@ pub(crate) fn word<T: PartialEq>(choice: &T, words: &[(&'static str, T)]) -> &'s
     words.iter().find(|(_, other)| other == choice).map_or("", |(word, _)| word)
 }
 
-/// Bytes.
 pub(crate) fn bytes(value: &str) -> Result<Bytes, String> {
     value.parse::<Bytes>().map_err(|error| error.to_string())
 }
 
 /// Bytes per second, with or without `/s`; `none` is 0.
 pub(crate) fn bytes_per_s(value: &str) -> Result<u64, String> {
-    if value == "none" {
-        return Ok(0);
-    }
-    bytes(value.strip_suffix("/s").unwrap_or(value)).map(|bytes| bytes.0)
+    let read = |value: &str| bytes(value.strip_suffix("/s").unwrap_or(value));
+    or_none(value, |value| read(value).map(|bytes| bytes.0))
 }
 
-/// A whole number.
 pub(crate) fn count(value: &str, least: u64, most: u64) -> Result<u64, String> {
     match value.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
@@ -163,7 +167,6 @@ pub(crate) fn count32(value: &str, least: u32, most: u32) -> Result<u32, String>
     count(value, least.into(), most.into()).map(|number| number as u32)
 }
 
-/// A number.
 pub(crate) fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {
     match value.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),

@@ -1,16 +1,14 @@
 //! Simulated devices in virtual time, behind the same engine, clock and probe as real ones.
 //!
 //! A [`SimHost`] holds one device, the virtual time and the events to come. Jobs share it on one
-//! thread: each has a [`SimEngine`] whose `wait` never blocks, and the driver of the jobs advances the
-//! host to its next event when none of them can go on.
-//!
-//! A host's device is a [`Device`]: queues with a known truth, against which estimators,
-//! models and the whole program are tested; machines of drives, buses and a host; flash drives. The
-//! tables of [`FAMILIES`] name them and their keys, and a [`SimSpec`] reads a name with keys.
+//! thread: each has a [`SimEngine`] whose `wait` never blocks, and the driver of the jobs advances
+//! the host to its next event when none of them can go on. A [`Device`] is a queue with a known
+//! truth, a machine of drives, buses and a host, or a flash drive; a [`SimSpec`] reads its name and
+//! keys by the tables of [`FAMILIES`].
 //!
 //! Time is u64 nanoseconds and the logarithm is a pure-Rust one, so a seed gives the same bytes of
-//! output on every machine. Rejected: simulated devices behind real time (slow, and as noisy as
-//! the machine), and a thread per simulated job (the order of events would be the scheduler's).
+//! output on every machine. Rejected: simulated devices behind real time (slow, and as noisy as the
+//! machine), and a thread per simulated job (the order of events would be the scheduler's).
 #![forbid(unsafe_code)]
 
 mod any_device;
@@ -25,7 +23,6 @@ mod event_queue;
 mod files;
 mod flash;
 mod gate;
-mod host;
 mod keys;
 mod machine;
 mod network;
@@ -33,6 +30,7 @@ mod number_map;
 mod port;
 mod queue;
 mod queue_spec;
+mod server;
 mod service;
 mod sim_host;
 mod slab;
@@ -42,21 +40,18 @@ mod volume;
 
 pub use any_device::AnyDevice;
 pub use array::Array;
-pub use backend::SimBackend;
+pub use backend::{SimBackend, run_until_blocked, sim_worker};
 pub use catalogue::{Parameter, Part, Source, parts};
 pub use device::{Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
-pub use engine::{ComponentSample, PhaseSample};
 pub use event_queue::EventQueue;
 pub use files::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
 pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};
 pub use keys::{Key, Kind};
 pub use machine::{Machine, MachineSpec};
-pub use network::{Delivered, Network, NetworkSpec, Reached};
-pub use port::{SimClock, SimEngine, SimProbe};
+pub use network::{Network, NetworkSpec, Reached};
+pub use port::{SimClock, SimEngine};
 pub use queue::QueueDevice;
 pub use queue_spec::QueueSpec;
 pub use sim_host::{Passed, SimHost};
 pub use spec::{FAMILIES, Family, SimKind, SimSpec, SpecError};
-pub use volume::{
-    DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeError, VolumeSpec,
-};
+pub use volume::{DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeSpec};

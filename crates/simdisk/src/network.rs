@@ -1,41 +1,36 @@
 //! A network between the client, where the application runs, and the server that owns the disks.
 //!
-//! A request costs processor time at the client, crosses the link to the server, costs processor
-//! time there, is served as a local one, and comes back the same way. Data goes with the request of
-//! a write and with the reply of a read. The link is full duplex: each direction is a line in which
-//! messages wait. At the server the data crosses the PCI bus a second time, on its way between
+//! A request costs processor time at the client, crosses the link, costs processor time at the
+//! server, is served as a local one, and comes back the same way. Each direction of the link is a
+//! line in which messages wait. At the server the data crosses the PCI bus a second time, between
 //! memory and network card; Chung 2000 (section 9) takes that for the limit of 37.5 MB/s, and the
-//! machine charges [`Network::crossing`] bytes to its bus for it.
+//! machine charges [`Network::crossing`] bytes for it. A write takes the client two turns (ask,
+//! then send), since its authors saw "more handshaking" on writes. The processors of the client are
+//! the host's in the results.
 //!
-//! A write takes the client two turns (ask, then send), since its authors saw "more handshaking"
-//! and "much higher bi-directional network traffic" on writes. The application runs at the client,
-//! whose processors therefore are the host's in the results.
-//!
-//! Each line is a moment from which it is free; what happens between two lines is an event, so that
-//! messages join a line in the order in which they reach it. Rejected: frames as events (90 per
-//! 128 KiB, for the same end), and loss and congestion (the paper's machines are joined by one
-//! cable).
+//! Rejected: frames as events (90 per 128 KiB, for the same end), and loss and congestion (the
+//! paper's machines are joined by one cable).
 
-use crate::device::HOST_CPU;
+use crate::device::{HOST_CPU, component};
 use crate::event_queue::EventQueue;
 use crate::files::CallCost;
 use crate::keys::choice;
+use crate::server::{Processors, Server};
 use engine::ComponentSample;
 use record::{Nanos, OpKind};
 
-/// Assumed, quoted from memory: payload and length on the wire of a full Ethernet frame: 1,460 bytes of TCP payload in 1,538
-/// with headers, preamble and gap (IEEE 802.3, RFC 793).
+// Assumed, quoted from memory: a full Ethernet frame has 1,460 bytes of TCP payload in 1,538 with
+// headers, preamble and gap (IEEE 802.3, RFC 793); an acknowledgement for every second segment is a
+// frame of 64 bytes with 20 of preamble and gap (RFC 1122, section 4.2.3.2); a CIFS header has 64
+// bytes with its parameter words and what TCP adds (SNIA CIFS 1.0, sections 2.4 and 4.2).
 const FRAME_PAYLOAD_BYTES: u64 = 1_460;
 const FRAME_WIRE_BYTES: u64 = 1_538;
-/// Assumed, too: an acknowledgement is a frame of least length, 64 bytes with 20 of preamble and gap, for every
-/// second segment (IEEE 802.3; RFC 1122, section 4.2.3.2).
 const SHORT_FRAME_BYTES: u64 = 84;
+const HEADER_BYTES: u64 = 64;
 /// A PCI bus that carries 98.5 MB/s in transfers of 1 MB carries 83.6 in smaller ones (Chung,
 /// section 3.2, for 64 KB; frames are smaller still).
 const LARGE_TRANSFER_RATE: u64 = 985;
 const SMALL_TRANSFER_RATE: u64 = 836;
-/// Assumed, too: a CIFS header with its parameter words, and what TCP adds (SNIA CIFS 1.0, sections 2.4 and 4.2).
-const HEADER_BYTES: u64 = 64;
 
 /// A link and the cost of what is at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +47,6 @@ pub struct NetworkSpec {
     pub client_processors: u32,
 }
 
-/// Networks by name.
 const KNOWN: &[(&str, NetworkSpec)] = &[
     // Gigabit Ethernet between two machines of 2 x 733 MHz (Chung, section 9). Fixed costs share the
     // 563 us that a mapped drive costs on a machine that is client and server, less 51 us for the
@@ -73,24 +67,11 @@ const KNOWN: &[(&str, NetworkSpec)] = &[
 
 impl NetworkSpec {
     /// The network of this name.
-    pub(crate) fn named(name: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// Names those that there are.
+    pub fn named(name: &str) -> Result<Self, String> {
         choice(name, KNOWN)
-    }
-}
-
-/// A resource in which one thing at a time waits its turn.
-#[derive(Clone, Copy, Debug, Default)]
-struct Line {
-    free: u64,
-    busy_ns: u64,
-}
-
-impl Line {
-    /// Takes `ns` from `at` on, behind what is before; when it is over.
-    fn pass(&mut self, at: u64, ns: u64) -> u64 {
-        self.free = self.free.max(at) + ns;
-        self.busy_ns += ns;
-        self.free
     }
 }
 
@@ -111,7 +92,6 @@ enum Step {
     Done,
 }
 
-/// A message on its way.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     token: u32,
@@ -129,24 +109,13 @@ pub enum Reached {
     Application,
 }
 
-/// A message that has reached its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivered {
-    /// Of its request.
-    pub token: u32,
-    /// When.
-    pub at: Nanos,
-    /// Where.
-    pub reached: Reached,
-}
-
 /// The network stage of a machine. Calls come in order of time.
 #[derive(Clone, Debug)]
 pub struct Network {
     spec: NetworkSpec,
-    processors: Vec<Line>,
-    to_server: Line,
-    to_client: Line,
+    processors: Processors,
+    to_server: Server,
+    to_client: Server,
     agenda: EventQueue<Message>,
 }
 
@@ -156,16 +125,16 @@ impl Network {
     pub fn new(spec: &NetworkSpec) -> Self {
         Self {
             spec: *spec,
-            processors: vec![Line::default(); spec.client_processors.max(1) as usize],
-            to_server: Line::default(),
-            to_client: Line::default(),
-            agenda: EventQueue::new(),
+            processors: Processors::new(spec.client_processors.max(1)),
+            to_server: Server::default(),
+            to_client: Server::default(),
+            agenda: EventQueue::default(),
         }
     }
 
     /// A request leaves the application.
     pub fn send(&mut self, now: Nanos, token: u32, op: OpKind, bytes: u32) {
-        let made = self.compute(now.0, self.spec.client.ns(bytes) / 2);
+        let made = self.processors.take(now.0, self.spec.client.ns(bytes) / 2);
         self.agenda.push(Nanos(made), Message { token, op, bytes, step: Step::Made });
     }
 
@@ -183,27 +152,27 @@ impl Network {
     }
 
     /// Carries out every event at or before `until`; appends what has reached its end, in order of
-    /// time.
-    pub fn advance(&mut self, until: Nanos, delivered: &mut Vec<Delivered>) {
+    /// time: when, the token of its request, and which end.
+    pub fn advance(&mut self, until: Nanos, delivered: &mut Vec<(Nanos, u32, Reached)>) {
         while let Some((at, message)) = self.agenda.pop_until(until) {
             let Message { token, op, bytes, step } = message;
             let (next_at, next) = match step {
-                Step::Made => match op {
-                    OpKind::Read => (self.cross(true, at.0, 0), Step::AtServer),
-                    OpKind::Write => (self.cross(true, at.0, 0), Step::Asked),
-                },
+                Step::Made => {
+                    let next = if op == OpKind::Read { Step::AtServer } else { Step::Asked };
+                    (self.cross(true, at.0, 0), next)
+                }
                 Step::Asked => (self.cross(false, at.0, 0), Step::Granted),
                 Step::Granted => (self.cross(true, at.0, u64::from(bytes)), Step::AtServer),
                 Step::CameBack => {
                     let cost = self.spec.client.ns(bytes);
-                    (self.compute(at.0, cost - cost / 2), Step::Done)
+                    (self.processors.take(at.0, cost - cost / 2), Step::Done)
                 }
                 Step::AtServer => {
-                    delivered.push(Delivered { token, at, reached: Reached::Server });
+                    delivered.push((at, token, Reached::Server));
                     continue;
                 }
                 Step::Done => {
-                    delivered.push(Delivered { token, at, reached: Reached::Application });
+                    delivered.push((at, token, Reached::Application));
                     continue;
                 }
             };
@@ -230,26 +199,14 @@ impl Network {
         let wire = u128::from(wire_bytes(bytes)) * 1_000_000_000;
         let ns = wire.div_ceil(u128::from(self.spec.rate_bytes_per_s.max(1))) as u64;
         let line = if to_server { &mut self.to_server } else { &mut self.to_client };
-        line.pass(at, ns) + self.spec.hop_ns
-    }
-
-    fn compute(&mut self, at: u64, ns: u64) -> u64 {
-        match self.processors.iter_mut().min_by_key(|processor| processor.free) {
-            Some(processor) => processor.pass(at, ns),
-            None => at + ns,
-        }
+        line.serve(at, ns) + self.spec.hop_ns
     }
 
     /// Busy time of its parts since it was made, appended.
     pub fn uses(&self, uses: &mut Vec<ComponentSample>) {
-        let client: u64 = self.processors.iter().map(|processor| processor.busy_ns).sum();
-        let mut add = |name: &str, units: u32, busy_ns| {
-            let name = name.to_owned();
-            uses.push(ComponentSample { name, units, busy_ns, phases: Vec::new() });
-        };
-        add(HOST_CPU, self.processors.len() as u32, client);
-        add("link to server", 1, self.to_server.busy_ns);
-        add("link to client", 1, self.to_client.busy_ns);
+        uses.push(component(HOST_CPU, self.processors.count, self.processors.busy_ns, &[]));
+        uses.push(component("link to server", 1, self.to_server.busy_ns, &[]));
+        uses.push(component("link to client", 1, self.to_client.busy_ns, &[]));
     }
 }
 
@@ -257,85 +214,4 @@ impl Network {
 fn wire_bytes(bytes: u64) -> u64 {
     let message = bytes + HEADER_BYTES;
     message + message.div_ceil(FRAME_PAYLOAD_BYTES) * (FRAME_WIRE_BYTES - FRAME_PAYLOAD_BYTES)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gigabit() -> Network {
-        Network::new(&NetworkSpec::named("gigabit").unwrap())
-    }
-
-    /// Runs all events; the time at which each message reached its end, by token.
-    fn run(network: &mut Network, tokens: usize) -> Vec<u64> {
-        let mut delivered = Vec::new();
-        network.advance(Nanos(u64::MAX), &mut delivered);
-        let mut times = vec![0; tokens];
-        for message in delivered {
-            times[message.token as usize] = message.at.0;
-        }
-        times
-    }
-
-    #[test]
-    fn a_stream_of_large_replies_fills_the_link_but_for_the_headers() {
-        let mut network = gigabit();
-        for token in 0..100 {
-            network.reply(Nanos(0), token, OpKind::Read, 128 << 10);
-        }
-        let last = *run(&mut network, 100).iter().max().unwrap();
-        let mut uses = Vec::new();
-        network.uses(&mut uses);
-        let wire_ns = uses[2].busy_ns;
-        let rate = 100.0 * 131_072.0 / wire_ns as f64;
-        // 1460 of 1538 bytes are payload.
-        assert!((0.1170..0.1188).contains(&rate), "{rate} bytes per ns");
-        assert!(last > wire_ns, "the last one still costs the client processor time");
-    }
-
-    #[test]
-    fn the_two_directions_do_not_wait_for_each_other_and_messages_of_one_direction_do() {
-        let reply_beside = |writes: u32, replies: u32| {
-            let mut network = gigabit();
-            for token in 0..writes {
-                network.send(Nanos(0), token, OpKind::Write, 1 << 20);
-            }
-            let mut delivered = Vec::new();
-            // The data of the first write is on the link.
-            network.advance(Nanos(10_000_000), &mut delivered);
-            for token in 0..replies {
-                network.reply(Nanos(10_000_000), writes + token, OpKind::Read, 64 << 10);
-            }
-            let last = (writes + replies) as usize;
-            run(&mut network, last)[last - 1]
-        };
-        let alone = reply_beside(0, 1);
-        assert_eq!(reply_beside(1, 1), alone);
-        assert!(reply_beside(0, 2) >= alone + 500_000);
-    }
-
-    #[test]
-    fn a_write_takes_one_turn_more_than_a_read() {
-        let round = |op| {
-            let mut network = gigabit();
-            network.send(Nanos(0), 0, op, 4_096);
-            let there = run(&mut network, 1)[0];
-            network.reply(Nanos(there), 0, op, 4_096);
-            run(&mut network, 1)[0]
-        };
-        let more = round(OpKind::Write) - round(OpKind::Read);
-        let turn = 2 * 20_000 + 2 * wire_bytes(0) * 8;
-        assert_eq!(more, turn);
-    }
-
-    #[test]
-    fn a_request_does_not_wait_for_a_reply_that_is_still_on_the_link() {
-        let mut network = gigabit();
-        network.reply(Nanos(0), 0, OpKind::Read, 8 << 20);
-        network.reply(Nanos(0), 1, OpKind::Read, 8 << 20);
-        network.send(Nanos(1_000), 2, OpKind::Read, 4_096);
-        let half = NetworkSpec::named("gigabit").unwrap().client.ns(4_096) / 2;
-        assert_eq!(run(&mut network, 3)[2], 1_000 + half + 20_000 + wire_bytes(0) * 8);
-    }
 }

@@ -1,9 +1,8 @@
 //! A map from numbers (stripes, frames) to small values, the same in every run.
 //!
-//! The standard map with a fixed multiplicative hash: the standard hash has a random seed, so the
-//! cost of a lookup would differ from run to run, and it costs more than the rest of a lookup.
-//! Nothing iterates over such a map, so its order reaches no result. Rejected: an ordered tree,
-//! which allocates while it is used.
+//! The standard hash has a random seed, so the cost of a lookup would differ from run to run, and
+//! it costs more than the rest of a lookup. Nothing iterates over such a map, so its order reaches
+//! no result. Rejected: an ordered tree, which allocates while it is used.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -60,37 +60,17 @@ impl Engine for SimEngine {
 
 /// Reads the virtual time.
 #[derive(Clone, Debug)]
-pub struct SimClock {
-    host: Rc<RefCell<SimHost>>,
-}
-
-impl SimClock {
-    /// A clock of this host.
-    #[must_use]
-    pub fn new(host: &Rc<RefCell<SimHost>>) -> Self {
-        Self { host: Rc::clone(host) }
-    }
-}
+pub struct SimClock(pub(crate) Rc<RefCell<SimHost>>);
 
 impl Clock for SimClock {
     fn now(&self) -> Nanos {
-        self.host.borrow().now()
+        self.0.borrow().now()
     }
 }
 
 /// Reads the simulated device's counters.
 #[derive(Clone, Debug)]
-pub struct SimProbe {
-    host: Rc<RefCell<SimHost>>,
-}
-
-impl SimProbe {
-    /// A probe of this host.
-    #[must_use]
-    pub fn new(host: &Rc<RefCell<SimHost>>) -> Self {
-        Self { host: Rc::clone(host) }
-    }
-}
+pub(crate) struct SimProbe(pub(crate) Rc<RefCell<SimHost>>);
 
 /// The processors of the simulated host, where there is a model of it.
 fn host_cpu(components: &[ComponentSample]) -> Option<&ComponentSample> {
@@ -105,7 +85,7 @@ fn charged_ns(host: &ComponentSample) -> u64 {
 
 impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
-        let host = self.host.borrow();
+        let host = self.0.borrow();
         let components = host.components();
         // What the model says of the host is work of its system: file layer, drivers, interrupts.
         let cpu = host_cpu(&components)
@@ -126,7 +106,7 @@ impl Probe for SimProbe {
     }
 
     fn processors(&self) -> Processors {
-        let components = self.host.borrow().components();
+        let components = self.0.borrow().components();
         Processors {
             usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
             clock: None,

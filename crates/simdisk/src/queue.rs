@@ -2,9 +2,8 @@
 //! distribution.
 //!
 //! With first come, first served and a service time drawn at arrival, the completion time is known
-//! at arrival: the request goes to the server that is free first. A simulated request therefore
-//! costs one draw and two steps in heaps (of servers, of completions), whatever the queue's length.
-//! The gate (a cap) and the stalls keep that: both act in order of arrival.
+//! at arrival, so that a request costs one draw and two steps in heaps, whatever the queue's
+//! length. The gate (a cap) and the stalls keep that: both act in order of arrival.
 
 use crate::device::{Arrival, Conditions, Device, EIO, Ended};
 use crate::event_queue::EventQueue;
@@ -59,7 +58,7 @@ impl QueueDevice {
             stalls: (spec.stall.0 > 0)
                 .then(|| Stalls::new(spec.stall, spec.stall_every, stall_rng)),
             free_at,
-            ends: EventQueue::new(),
+            ends: EventQueue::default(),
             cache: vec![0; lines],
             ns_per_byte,
             spec: spec.clone(),
@@ -123,10 +122,10 @@ impl Device for QueueDevice {
     }
 
     #[inline]
-    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
-        while let Some((at, (token, outcome))) = self.ends.pop_until(until) {
-            ended.push(Ended { token, at, outcome });
-        }
+    fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
+        let (at, (token, outcome)) = self.ends.pop_until(until)?;
+        ended.push(Ended { token, at, outcome });
+        Some(at)
     }
 
     fn size(&self) -> u64 {

@@ -4,133 +4,95 @@
 //! `sim:mm1,stall=20ms` need no device of their own.
 
 use crate::keys::{
-    Kind, Setting, bytes, bytes_per_s, count, count32, kind, number, percentage, put, setting,
+    Kind, Setting, bytes, bytes_per_s, count, count32, key, kind, number, or_none, percentage, put,
     time, time_or_none,
 };
 use record::{Bytes, Nanos};
 
 pub(crate) const KINDS: &[Kind] = &[
-    kind(
-        "mm1",
-        &[],
-        "one server, exponential service times: in a closed loop X = 1/S, R = depth x S",
-    ),
-    kind("md1", &[("cv", "0")], "one server, fixed service time"),
-    kind("mg1", &[("cv", "2")], "one server, service times of the variation that cv= sets"),
+    kind("mm1", "one server, exponential service times: in a closed loop X = 1/S, R = depth x S"),
+    kind("md1", "one server, fixed service time").with(&[("cv", "0")]),
+    kind("mg1", "one server, service times of the variation that cv= sets").with(&[("cv", "2")]),
     kind(
         "mmc",
-        &[("servers", "8")],
         "several servers with one queue, exponential service times: knee near the number of servers",
-    ),
-    kind(
-        "mdc",
-        &[("servers", "8"), ("cv", "0")],
-        "several servers with one queue, fixed service time",
-    ),
-    kind(
-        "capped",
-        &[("service", "500us"), ("servers", "64"), ("cv", "0.3"), ("iops", "3000"), ("burst", "8")],
-        "a volume whose rate is capped by a token bucket",
-    ),
+    )
+    .with(&[("servers", "8")]),
+    kind("mdc", "several servers with one queue, fixed service time")
+        .with(&[("servers", "8"), ("cv", "0")]),
+    kind("capped", "a volume whose rate is capped by a token bucket").with(&[
+        ("service", "500us"),
+        ("servers", "64"),
+        ("cv", "0.3"),
+        ("iops", "3000"),
+        ("burst", "8"),
+    ]),
     kind(
         "cloud",
-        &[
-            ("service", "700us"),
-            ("servers", "64"),
-            ("cv", "0.3"),
-            ("iops", "3000"),
-            ("burst", "8"),
-            ("throughput", "125MiB/s"),
-        ],
         "a cloud volume of ordinary specification: 3,000 requests and 125 MiB per second, below a \
          millisecond each",
-    ),
-    kind(
-        "jittery",
-        &[
-            ("service", "1ms"),
-            ("servers", "8"),
-            ("cv", "0.3"),
-            ("stall", "20ms"),
-            ("stall-every", "500ms"),
-        ],
-        "stands still now and then, all requests with it",
-    ),
-    kind(
-        "drifting",
-        &[("service", "1ms"), ("servers", "8"), ("drift", "20%")],
-        "becomes slower all the time",
-    ),
-    kind(
-        "faulty",
-        &[("service", "1ms"), ("servers", "8"), ("error", "1e-4")],
-        "some requests fail",
-    ),
+    )
+    .with(&[
+        ("service", "700us"),
+        ("servers", "64"),
+        ("cv", "0.3"),
+        ("iops", "3000"),
+        ("burst", "8"),
+        ("throughput", "125MiB/s"),
+    ]),
+    kind("jittery", "stands still now and then, all requests with it").with(&[
+        ("service", "1ms"),
+        ("servers", "8"),
+        ("cv", "0.3"),
+        ("stall", "20ms"),
+        ("stall-every", "500ms"),
+    ]),
+    kind("drifting", "becomes slower all the time")
+        .with(&[("service", "1ms"), ("servers", "8"), ("drift", "20%")]),
+    kind("faulty", "some requests fail")
+        .with(&[("service", "1ms"), ("servers", "8"), ("error", "1e-4")]),
 ];
 
 /// More than any bucket lets pass.
 const MOST: u64 = 1_000_000_000;
 
 pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
-    setting("service", "5ms", "mean service time of a request, without transfer", |it, value| {
-        put(&mut it.service, time(value))
-    }),
-    setting(
+    key("service", "5ms", "mean service time of a request, without transfer")
+        .sets(|it, value| put(&mut it.service, time(value))),
+    key(
         "cv",
         "1",
         "variation of service times: standard deviation over mean; 0 is fixed, 1 exponential, \
          below that Erlang, above hyperexponential",
-        |it, value| put(&mut it.cv, variation(value)),
-    ),
-    setting("servers", "1", "requests served at once", |it, value| {
-        put(&mut it.servers, count32(value, 1, 65_536))
-    }),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.cv, variation(value))),
+    key("servers", "1", "requests served at once")
+        .sets(|it, value| put(&mut it.servers, count32(value, 1, 65_536))),
+    key(
         "rate",
         "none",
         "transfer rate of a server in bytes per second; adds size/rate to the service",
-        |it, value| put(&mut it.rate_bytes_per_s, bytes_per_s(value)),
-    ),
-    setting("size", "64GiB", "capacity", |it, value| put(&mut it.size, bytes(value))),
-    setting(
-        "cache",
-        "0",
-        "bytes of a cache on the device that keeps the blocks last used",
-        |it, value| put(&mut it.cache, bytes(value)),
-    ),
-    setting("hit", "100us", "service time of a request that the cache serves", |it, value| {
-        put(&mut it.hit, time(value))
-    }),
-    setting(
-        "iops",
-        "none",
-        "requests per second at most: tokens of a bucket ahead of the servers",
-        |it, value| put(&mut it.iops, if value == "none" { Ok(0) } else { count(value, 1, MOST) }),
-    ),
-    setting("burst", "1", "requests that may pass at once after a rest", |it, value| {
-        put(&mut it.burst, count(value, 1, MOST))
-    }),
-    setting(
-        "throughput",
-        "none",
-        "bytes per second at most, ahead of the servers; without a burst",
-        |it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value)),
-    ),
-    setting("stall", "none", "time for which the device stands still", |it, value| {
-        put(&mut it.stall, time_or_none(value))
-    }),
-    setting(
-        "stall-every",
-        "1s",
-        "mean time from one such stop to the next, exponential",
-        |it, value| put(&mut it.stall_every, time(value)),
-    ),
-    setting("drift", "0%", "growth of the service time per minute of virtual time", |it, value| {
-        put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))
-    }),
-    setting("error", "0", "probability that a request fails with EIO", |it, value| {
-        put(&mut it.error, number(value, 0.0, 1.0))
-    }),
+    )
+    .sets(|it, value| put(&mut it.rate_bytes_per_s, bytes_per_s(value))),
+    key("size", "64GiB", "capacity").sets(|it, value| put(&mut it.size, bytes(value))),
+    key("cache", "0", "bytes of a cache on the device that keeps the blocks last used")
+        .sets(|it, value| put(&mut it.cache, bytes(value))),
+    key("hit", "100us", "service time of a request that the cache serves")
+        .sets(|it, value| put(&mut it.hit, time(value))),
+    key("iops", "none", "requests per second at most: tokens of a bucket ahead of the servers")
+        .sets(|it, value| put(&mut it.iops, or_none(value, |value| count(value, 1, MOST)))),
+    key("burst", "1", "requests that may pass at once after a rest")
+        .sets(|it, value| put(&mut it.burst, count(value, 1, MOST))),
+    key("throughput", "none", "bytes per second at most, ahead of the servers; without a burst")
+        .sets(|it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value))),
+    key("stall", "none", "time for which the device stands still")
+        .sets(|it, value| put(&mut it.stall, time_or_none(value))),
+    key("stall-every", "1s", "mean time from one such stop to the next, exponential")
+        .sets(|it, value| put(&mut it.stall_every, time(value))),
+    key("drift", "0%", "growth of the service time per minute of virtual time")
+        .sets(|it, value| put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))),
+    key("error", "0", "probability that a request fails with EIO")
+        .sets(|it, value| put(&mut it.error, number(value, 0.0, 1.0))),
 ];
 
 /// Parameters of a queue device; `sim:` gives each key its default.

@@ -1,9 +1,8 @@
 //! Virtual time, requests on their way, and the counters of the simulated device.
 //!
-//! The host stands between jobs and device: it gives each request a token, moves the time from
-//! event to event, hands completions to the jobs that wait for them, and knows which jobs have
-//! something to do. The driver steps those jobs alone, so that the cost of an event does not grow
-//! with the number of jobs.
+//! The host gives each request a token, moves the time from event to event, hands completions to
+//! the jobs that wait for them, and knows which jobs have something to do. The driver steps those
+//! alone, so that the cost of an event does not grow with the number of jobs.
 
 use crate::any_device::AnyDevice;
 use crate::device::{Arrival, Conditions, Device, Ended};
@@ -13,7 +12,6 @@ use record::{Nanos, OpKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A moment that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
 
 /// What came of letting time pass.
@@ -27,7 +25,6 @@ pub enum Passed {
     Silence,
 }
 
-/// A request at the device.
 #[derive(Clone, Copy, Debug)]
 struct Ticket {
     arrived: Nanos,
@@ -36,7 +33,6 @@ struct Ticket {
     write: bool,
 }
 
-/// What the host knows of a job.
 #[derive(Clone, Debug)]
 struct JobState {
     /// Completions that it has not taken yet.
@@ -52,11 +48,9 @@ struct JobState {
 pub struct SimHost {
     now: Nanos,
     device: AnyDevice,
-    /// By token.
     tickets: Slab<Ticket>,
     in_flight: u32,
     jobs: Vec<JobState>,
-    /// Jobs that have something to do.
     turn: Vec<u32>,
     /// When jobs wake; one that no longer waits for that moment is passed over.
     wakes: BinaryHeap<Reverse<(Nanos, u32)>>,
@@ -195,15 +189,10 @@ impl SimHost {
     }
 
     /// Lets time pass until `time`, whatever comes up on the way.
+    #[inline]
     pub fn advance(&mut self, time: Nanos) {
         debug_assert!(time >= self.now, "virtual time does not go back");
         let wake = self.next_wake();
-        self.move_to(time, wake);
-    }
-
-    /// Moves the time to `time`; the first job wakes at `wake`.
-    #[inline]
-    fn move_to(&mut self, time: Nanos, wake: Nanos) {
         self.device.advance(time, &mut self.ended);
         self.take_ended();
         self.now = time;
@@ -212,7 +201,6 @@ impl SimHost {
         }
     }
 
-    /// Hands on what the device has ended.
     #[inline]
     fn take_ended(&mut self) {
         for index in 0..self.ended.len() {
@@ -235,7 +223,6 @@ impl SimHost {
         }
     }
 
-    /// Notes that a job has something to do.
     #[inline]
     fn list(&mut self, job: u32) {
         let state = &mut self.jobs[job as usize];

@@ -3,7 +3,8 @@
 //! A number that was given up is the next one given out, so numbers stay as small as the most that
 //! were in use at once, and nothing is allocated after that many.
 
-/// Values by number.
+use std::ops::{Index, IndexMut};
+
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     values: Vec<T>,
@@ -51,7 +52,6 @@ impl<T> Slab<T> {
         self.free.push(number);
     }
 
-    /// Gives a number up; its value.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> T
     where
@@ -61,17 +61,6 @@ impl<T> Slab<T> {
         self.values[number as usize]
     }
 
-    #[inline]
-    pub(crate) fn get(&self, number: u32) -> &T {
-        &self.values[number as usize]
-    }
-
-    #[inline]
-    pub(crate) fn get_mut(&mut self, number: u32) -> &mut T {
-        &mut self.values[number as usize]
-    }
-
-    /// How many numbers are in use.
     pub(crate) fn in_use(&self) -> usize {
         self.values.len() - self.free.len()
     }
@@ -80,9 +69,20 @@ impl<T> Slab<T> {
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
     }
+}
 
-    pub(crate) fn clear(&mut self) {
-        self.values.clear();
-        self.free.clear();
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, number: u32) -> &T {
+        &self.values[number as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        &mut self.values[number as usize]
     }
 }

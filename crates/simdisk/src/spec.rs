@@ -1,8 +1,7 @@
 //! Reading `sim:NAME,key=value,...` into the specification of a device.
 //!
-//! Devices come in families; a family is a table of names, a table of keys and a way to set one.
-//! Parser, errors, suggestions, help and list come from these tables, so that none of them can miss
-//! a name or a key. Adding a family is a line in [`FAMILIES`] and a variant of [`SimKind`].
+//! A family is a table of names, a table of keys and a way to begin; adding one is a line in
+//! [`FAMILIES`] and a variant of [`SimKind`].
 
 use crate::any_device::AnyDevice;
 use crate::flash::{self, FlashDevice, FlashSpec};
@@ -97,49 +96,28 @@ pub struct SimSpec {
 /// A simulated target that does not exist. All of these are errors of usage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// Unknown name.
-    #[error("there is no simulated device '{name}'{hint}; known are {known}")]
-    Kind {
-        /// What was asked.
-        name: String,
-        /// A near one, as a clause.
-        hint: String,
-        /// All of them.
-        known: String,
-    },
+    /// A name or a key that there is not, a near one as a clause, and all of them.
+    #[error("{0}{1}; known are {2}")]
+    Unknown(String, String, String),
     /// Not of the form key=value.
     #[error("'{0}' in a simulated target is not of the form key=value")]
     Form(String),
-    /// Unknown key.
-    #[error("sim:{kind} has no '{name}'{hint}; known are {known}")]
-    Key {
-        /// The device.
-        kind: &'static str,
-        /// What was asked.
-        name: String,
-        /// A near one, as a clause.
-        hint: String,
-        /// All of them.
-        known: String,
-    },
-    /// A value that cannot be read.
-    #[error("{key}={value} of a simulated device cannot be used: {why}")]
-    Value {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// Values that do not go together.
-    #[error("sim:{text} cannot be built: {why}")]
-    Together {
-        /// The target.
-        text: String,
-        /// What is wrong.
-        why: String,
-    },
+    /// A key, a value of it that cannot be read, and why.
+    #[error("{0}={1} of a simulated device cannot be used: {2}")]
+    Value(String, String, String),
+    /// A target whose values do not go together, and why.
+    #[error("sim:{0} cannot be built: {1}")]
+    Together(String, String),
+}
+
+impl SpecError {
+    fn unknown<'a>(what: String, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let known: Vec<&str> = known.collect();
+        let near = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
+        let near = near.filter(|&(distance, _)| distance <= 2);
+        let hint = near.map(|(_, candidate)| format!(" (did you mean '{candidate}'?)"));
+        Self::Unknown(what, hint.unwrap_or_default(), known.join(", "))
+    }
 }
 
 /// Edit distance (Levenshtein), for suggestions.
@@ -158,21 +136,6 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// "; did you mean X?" where a known name is near.
-fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    known
-        .map(|candidate| (distance(name, candidate), candidate))
-        .min()
-        .filter(|&(distance, _)| distance <= 2)
-        .map(|(_, candidate)| format!(" (did you mean '{candidate}'?)"))
-        .unwrap_or_default()
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
-}
-
-/// The family and table row of a name.
 fn find(name: &str) -> Option<(&'static Family, &'static Kind)> {
     FAMILIES.iter().find_map(|family| {
         family.kinds.iter().find(|kind| kind.name == name).map(|kind| (family, kind))
@@ -187,11 +150,9 @@ impl SimSpec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
-        let names = || FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
-        let (family, row) = find(name).ok_or_else(|| SpecError::Kind {
-            name: name.to_owned(),
-            hint: hint(name, names()),
-            known: list(names()),
+        let (family, row) = find(name).ok_or_else(|| {
+            let names = FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
+            SpecError::unknown(format!("there is no simulated device '{name}'"), name, names)
         })?;
         let mut kind = (family.begin)(row.name);
         let defaults = row.defaults.iter().map(|&(key, value)| Ok((key, value)));
@@ -199,23 +160,15 @@ impl SimSpec {
             parts.map(|part| part.split_once('=').ok_or_else(|| SpecError::Form(part.to_owned())));
         for pair in defaults.chain(given) {
             let (key, value) = pair?;
-            let known = kind.set(key, value).map_err(|why| SpecError::Value {
-                key: key.to_owned(),
-                value: value.to_owned(),
-                why,
-            })?;
+            let known = kind
+                .set(key, value)
+                .map_err(|why| SpecError::Value(key.to_owned(), value.to_owned(), why))?;
             if !known {
-                let all = family.keys();
-                let names = || all.iter().map(|key| key.name);
-                return Err(SpecError::Key {
-                    kind: row.name,
-                    name: key.to_owned(),
-                    hint: hint(key, names()),
-                    known: list(names()),
-                });
+                let (all, what) = (family.keys(), format!("sim:{} has no '{key}'", row.name));
+                return Err(SpecError::unknown(what, key, all.iter().map(|key| key.name)));
             }
         }
-        kind.check().map_err(|why| SpecError::Together { text: text.to_owned(), why })?;
+        kind.check().map_err(|why| SpecError::Together(text.to_owned(), why))?;
         Ok(Self { text: text.to_owned(), kind })
     }
 

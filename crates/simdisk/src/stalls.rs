@@ -1,16 +1,14 @@
-//! Times at which a device stands still, all of its servers with it: housekeeping, a controller
-//! that resets, a neighbour that takes the machine.
+//! Times at which a device stands still, all of its servers with it.
 //!
 //! Stalls have a fixed length and exponential times between them, drawn from a generator of their
-//! own, so that they come at the same times whatever the load. A request goes on after a stall
-//! where it was. With one server that never rests, a request of service time S takes
-//! S (1 + length / mean time between) on average.
+//! own, so that they come at the same times whatever the load; a request goes on after one where it
+//! was. With one server that never rests, a service time S takes S (1 + length / mean time between)
+//! on average.
 
 use record::Nanos;
 use std::collections::VecDeque;
 use workload::Rng;
 
-/// The stalls that matter from now on.
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     length: Nanos,

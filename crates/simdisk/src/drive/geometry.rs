@@ -1,16 +1,12 @@
 //! Where a byte is: zones, tracks, cylinders, and the angle at which it passes under the head.
 //!
-//! One function carries it all: `stream_ns(byte)`, the time that reading from the first byte of
-//! the drive up to this one takes when nothing ever waits. It holds one revolution per track and
-//! the skew with which the format hides each change of head or cylinder. The difference of two is
-//! the time to transfer what lies between; its remainder by the revolution is the angle. A
-//! transfer that begins at the angle of its first byte therefore ends at the angle of the byte
-//! after its last, to the nanosecond, and the next request in sequence waits for nothing if it is
-//! there in time and for a whole revolution if it is not. Rejected: a mean media rate with a
-//! random latency, which has neither effect; and tables of sectors, which nothing here needs.
-//!
-//! Track length falls linearly from the outermost zone to the innermost one, as constant density
-//! along the track makes it, in zones of equally many cylinders.
+//! One function carries it all: the time that reading from the first byte of the drive up to this
+//! one takes when nothing ever waits, one revolution per track and the skew with which the format
+//! hides each change of head or cylinder. The difference of two is the time to transfer what lies
+//! between; its remainder by the revolution is the angle. So the next request in sequence waits for
+//! nothing if it is there in time, and for a whole revolution if it is not. Track length falls
+//! linearly over zones of equally many cylinders. Rejected: a mean media rate with a random
+//! latency, which has neither effect; and tables of sectors, which nothing here needs.
 
 use crate::divisor::Divisor;
 use crate::drive::DriveSpec;
@@ -25,7 +21,6 @@ struct Zone {
     track_bytes: Divisor,
 }
 
-/// Where a byte lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Track, counted from the outermost cylinder on, head by head.
@@ -38,7 +33,6 @@ pub struct Place {
     pub angle_ns: u64,
 }
 
-/// The layout of a drive.
 #[derive(Clone, Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
@@ -47,17 +41,15 @@ pub struct Geometry {
     /// A part has two to this power bytes, and a zone at least as many.
     part_log2: u32,
     heads: Divisor,
-    cylinders: u64,
+    pub(super) cylinders: u64,
     revolution_ns: Divisor,
     start_angle_ns: u64,
     head_switch_ns: u64,
     cylinder_switch_ns: u64,
-    bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Geometry {
-    /// The layout that a specification gives.
-    #[must_use]
     pub fn new(spec: &DriveSpec) -> Self {
         let revolution_ns = spec.revolution_ns();
         let count = u64::from(spec.zones.max(1));
@@ -100,28 +92,12 @@ impl Geometry {
         }
     }
 
-    /// Capacity in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Cylinders.
-    #[must_use]
-    pub fn cylinders(&self) -> u64 {
-        self.cylinders
-    }
-
-    /// Time of a revolution, in nanoseconds.
     #[inline]
-    #[must_use]
     pub fn revolution_ns(&self) -> u64 {
         self.revolution_ns.value()
     }
 
-    /// Where `byte` lies.
     #[inline]
-    #[must_use]
     pub fn place(&self, byte: u64) -> Place {
         let zone = self.zone(byte);
         let (tracks, within) = zone.track_bytes.divide(byte - zone.first_byte);
@@ -136,7 +112,6 @@ impl Geometry {
     }
 
     /// The byte that streaming from `from` reaches after `elapsed_ns`, down to a sector.
-    #[must_use]
     pub fn reached(&self, from: u64, elapsed_ns: u64) -> u64 {
         let zone = self.zone(from);
         let switches = self.head_switch_ns * (self.heads.value() - 1) + self.cylinder_switch_ns;
@@ -145,16 +120,13 @@ impl Geometry {
         (from + bytes / SECTOR * SECTOR).min(self.bytes)
     }
 
-    /// The angle under the head at `now_ns`.
     #[inline]
-    #[must_use]
     pub fn angle_ns(&self, now_ns: u64) -> u64 {
         self.revolution_ns.divide(now_ns + self.start_angle_ns).1
     }
 
     /// How long the head, now at the angle `here_ns`, waits for another one after `after_ns`.
     #[inline]
-    #[must_use]
     pub fn rotate_ns(&self, here_ns: u64, after_ns: u64, angle_ns: u64) -> u64 {
         let (_, here_ns) = self.revolution_ns.divide(here_ns + after_ns);
         let wait_ns = angle_ns.wrapping_sub(here_ns);
@@ -174,11 +146,11 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::drive;
+    use crate::catalogue::DRIVES;
 
     #[test]
     fn a_byte_further_on_streams_later_and_zones_join_without_a_gap() {
-        let geometry = Geometry::new(&drive("st34371w").unwrap());
+        let geometry = Geometry::new(&DRIVES.get("st34371w").unwrap());
         let mut last = 0;
         for step in 1..40_000 {
             let here = geometry.place(step * 107_520).stream_ns;
@@ -193,17 +165,17 @@ mod tests {
 
     #[test]
     fn the_outer_edge_streams_at_three_halves_of_the_inner_one() {
-        let geometry = Geometry::new(&drive("st34371w").unwrap());
+        let geometry = Geometry::new(&DRIVES.get("st34371w").unwrap());
         let mib = 1 << 20;
         let time =
             |from: u64| geometry.place(from + 16 * mib).stream_ns - geometry.place(from).stream_ns;
-        let ratio = time(geometry.bytes() - 17 * mib) as f64 / time(0) as f64;
+        let ratio = time(geometry.bytes - 17 * mib) as f64 / time(0) as f64;
         assert!((1.45..1.55).contains(&ratio), "{ratio}");
     }
 
     #[test]
     fn what_streaming_reaches_takes_the_time_that_it_was_given() {
-        let geometry = Geometry::new(&drive("atlas10k").unwrap());
+        let geometry = Geometry::new(&DRIVES.get("atlas10k").unwrap());
         for elapsed in [5_000_000, 20_000_000, 100_000_000] {
             let end = geometry.reached(1 << 30, elapsed);
             let took = geometry.place(end).stream_ns - geometry.place(1 << 30).stream_ns;

@@ -1,16 +1,16 @@
 //! Arm and platter: one thing at a time, what comes next, and reading on in between.
 //!
 //! Only what is asked for is an event. Reading on is a line through (time, byte) that is looked at
-//! when somebody asks, so that it costs nothing while it runs; whatever else waits ends it at once.
-//! A read holds the mechanism until its last byte has passed under the head; a write until it is on
-//! the medium. Then the next is chosen among what waits at that moment: with two requests
-//! outstanding the other one alone, which is why two are no faster than one, and n-1 with n.
-//!
-//! Reads and uncached writes go before cached ones, unless a write waits for room. Rejected: to
-//! commit to the next request ahead of time (it would choose among one fewer), and zero-time
-//! preemption of a read whose bytes somebody waits for.
+//! when somebody asks; whatever else waits ends it at once. A read holds the mechanism until its
+//! last byte has passed under the head, a write until it is on the medium; then the next is chosen
+//! among what waits at that moment, which is why two outstanding are no faster than one. Reads and
+//! uncached writes go before cached ones, unless a write waits for room. Rejected: committing to
+//! the next request ahead of time (it would choose among one fewer), and preempting a read whose
+//! bytes somebody waits for.
 
-use super::{Ask, Drive, NEVER, Order, PATIENCE_NS, Place, Reading, Waiting};
+use super::geometry::Geometry;
+use super::writes::Run;
+use super::{Ask, Drive, NEVER, Order, PATIENCE_NS, Place, Waiting};
 
 /// The head on its way over bytes that are read.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,22 @@ struct Stream {
     limit_ns: u64,
 }
 
-/// Bytes that are being written.
+impl Stream {
+    fn stop_at(&mut self, limit: u64, geometry: &Geometry) {
+        self.limit = limit;
+        self.limit_ns = self.at_ns + geometry.place(limit).stream_ns - self.from_ns;
+    }
+
+    /// Where the head is: for sure not beyond, and not behind when it has stopped.
+    fn reached(&self, now_ns: u64, geometry: &Geometry) -> u64 {
+        if now_ns >= self.limit_ns {
+            self.limit
+        } else {
+            geometry.reached(self.from, now_ns.saturating_sub(self.at_ns))
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Writing {
     /// A run of the write cache; a command otherwise.
@@ -51,22 +66,10 @@ pub(super) struct Mechanism {
     work: Work,
     /// Byte after the last that was read or written.
     head: u64,
-    /// Where that is.
     place: Place,
-    /// Whether that was a write.
     wrote: bool,
 }
 
-impl Mechanism {
-    pub(super) fn head_byte(&self) -> u64 {
-        match self.work {
-            Work::Stream(stream) => stream.from,
-            _ => self.head,
-        }
-    }
-}
-
-/// What to do next.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Waiting(usize),
@@ -74,8 +77,16 @@ enum Choice {
 }
 
 impl Drive {
+    /// The byte under the head, roughly: where the mechanism last was.
+    pub(crate) fn head_byte(&self) -> u64 {
+        match self.mechanism.work {
+            Work::Stream(stream) => stream.from,
+            _ => self.mechanism.head,
+        }
+    }
+
     /// Does what is due and begins what can begin, until the mechanism is busy or has nothing.
-    pub(super) fn go_on(&mut self, now_ns: u64, asks: &mut Vec<Ask>) {
+    pub(crate) fn go_on(&mut self, now_ns: u64, asks: &mut Vec<Ask>) {
         self.next_ns = loop {
             match self.mechanism.work {
                 Work::Write(writing) if writing.end_ns <= now_ns => {
@@ -160,21 +171,12 @@ impl Drive {
 
     /// Ends a stream that nobody waits for.
     fn leave(&mut self, now_ns: u64, stream: &Stream) {
-        let reached = if now_ns >= stream.limit_ns {
-            stream.limit
-        } else {
-            let elapsed = now_ns.saturating_sub(stream.at_ns);
-            // At least what has been sent from here.
-            let sent = self.mechanism.head.min(stream.limit);
-            self.geometry.reached(stream.from, elapsed).clamp(sent.max(stream.from), stream.limit)
-        };
+        // At least what has been sent from here.
+        let sent = self.mechanism.head.min(stream.limit).max(stream.from);
+        let reached = stream.reached(now_ns, &self.geometry).clamp(sent, stream.limit);
         self.segments.freeze(stream.segment, reached);
-        self.mechanism = Mechanism {
-            work: Work::Rest,
-            head: reached,
-            place: self.geometry.place(reached),
-            wrote: false,
-        };
+        let place = self.geometry.place(reached);
+        self.mechanism = Mechanism { work: Work::Rest, head: reached, place, wrote: false };
     }
 
     /// Whether the stream under the head brings `first` soon, or has it.
@@ -185,11 +187,7 @@ impl Drive {
         }
         let stream_ns = self.geometry.place(first).stream_ns;
         let passes_ns = (stream.at_ns + stream_ns).saturating_sub(stream.from_ns);
-        let high = if now_ns >= stream.limit_ns {
-            stream.limit
-        } else {
-            self.geometry.reached(stream.from, now_ns.saturating_sub(stream.at_ns))
-        };
+        let high = stream.reached(now_ns, &self.geometry);
         self.segments.keeps(stream.segment, high, first, end)
             && first <= stream.limit
             && passes_ns <= now_ns + self.geometry.revolution_ns()
@@ -202,16 +200,14 @@ impl Drive {
             let wanted = self.reading.iter().map(|reading| reading.end).max();
             let Some(wanted) = wanted.filter(|&end| end > stream.limit) else { return };
             if now_ns <= stream.limit_ns {
-                stream.limit = wanted;
-                let stream_ns = self.geometry.place(wanted).stream_ns;
-                stream.limit_ns = stream.at_ns + stream_ns - stream.from_ns;
+                stream.stop_at(wanted, &self.geometry);
                 self.segments.limit(stream.segment, wanted);
                 return;
             }
         }
         let sent = self.segments.sent_to(stream.segment);
         let room = self.segments.room(self.segments.sent_last(stream.segment));
-        let limit = (sent + room).min(self.geometry.bytes());
+        let limit = (sent + room).min(self.geometry.bytes);
         if limit <= stream.limit {
             return;
         }
@@ -226,16 +222,13 @@ impl Drive {
             stream.from = stream.limit;
             let place = self.geometry.place(stream.limit);
             stream.from_ns = place.stream_ns;
-            let rotate_ns = if self.spec.effects.rotation {
-                self.geometry.rotate_ns(self.geometry.angle_ns(now_ns), 0, place.angle_ns)
-            } else {
-                0
-            };
-            stream.at_ns = now_ns + rotate_ns;
+            stream.at_ns = now_ns;
+            if self.spec.effects.rotation {
+                let here_ns = self.geometry.angle_ns(now_ns);
+                stream.at_ns += self.geometry.rotate_ns(here_ns, 0, place.angle_ns);
+            }
         }
-        stream.limit = limit;
-        let stream_ns = self.geometry.place(limit).stream_ns;
-        stream.limit_ns = stream.at_ns + stream_ns - stream.from_ns;
+        stream.stop_at(limit, &self.geometry);
         self.segments.limit(stream.segment, limit);
     }
 
@@ -270,15 +263,12 @@ impl Drive {
         if window == 1 && !(admit_runs && self.writes.dirty()) {
             return Some(Choice::Waiting(0));
         }
-        let waiting = self.waiting[..window]
-            .iter()
-            .enumerate()
-            .map(|(index, waiting)| (Choice::Waiting(index), waiting.first, waiting.place));
-        let runs =
-            runs.iter().enumerate().filter(|(_, run)| admit_runs && run.ready > run.first).map(
-                |(index, run)| (Choice::Run(index), run.first, self.geometry.place(run.first)),
-            );
-        let mut all = waiting.chain(runs);
+        let waiting = self.waiting[..window].iter().enumerate();
+        let runs = runs.iter().enumerate().filter(|(_, run)| admit_runs && run.ready > run.first);
+        let place = |run: &Run| self.geometry.place(run.first);
+        let mut all = waiting
+            .map(|(index, waiting)| (Choice::Waiting(index), waiting.first, waiting.place))
+            .chain(runs.map(|(index, run)| (Choice::Run(index), run.first, place(run))));
         match self.spec.order {
             Order::Arrival => all.next().map(|(choice, ..)| choice),
             Order::Elevator => {
@@ -316,15 +306,10 @@ impl Drive {
         self.used.seek_ns += arm_ns;
         self.used.rotate_ns += rotate_ns;
         let end = waiting.end();
-        self.reading.push_back(Reading {
-            id: waiting.id,
-            next: waiting.first,
-            next_ns: waiting.place.stream_ns,
-            end,
-        });
+        self.reading.push_back(waiting.reading());
         let room = if self.spec.effects.read_ahead {
             let room = self.segments.room(waiting.bytes);
-            (waiting.first + room).max(end).min(self.bytes())
+            (waiting.first + room).max(end).min(self.geometry.bytes)
         } else {
             end
         };
@@ -345,12 +330,7 @@ impl Drive {
         {
             let waiting = self.waiting.remove(index);
             end = waiting.end();
-            self.reading.push_back(Reading {
-                id: waiting.id,
-                next: waiting.first,
-                next_ns: waiting.place.stream_ns,
-                end,
-            });
+            self.reading.push_back(waiting.reading());
         }
     }
 

@@ -1,14 +1,9 @@
 //! A disk drive: buffer and mechanism, apart from the bus.
 //!
-//! The drive is told of commands that its firmware has decoded, of data that have come or gone,
-//! and of time; it answers with what it wants to move ([`Ask`]). Who else uses the bus and how long
-//! a phase takes is the business of the machine around it. The parts:
-//!
-//! - `geometry` places bytes under an angle, `seek` moves the arm;
-//! - `segments` keep what was read and where reading on has come to;
-//! - `writes` keep what was written and is not yet on the medium;
-//! - `mechanism` does one thing at a time, chooses the next, and reads on when it has nothing else.
-//!
+//! The drive is told of commands that its firmware has decoded, of data that have come or gone, and
+//! of time; it answers with what it wants to move ([`Ask`]). `geometry` places bytes under an angle
+//! and `seek` moves the arm; `segments` keep what was read, `writes` what is not yet on the medium;
+//! `mechanism` does one thing at a time, chooses the next, and reads on when it has nothing else.
 //! Data have no content: a drive knows which ranges it holds, which is all that time depends on.
 
 mod geometry;
@@ -28,60 +23,33 @@ use segments::Segments;
 use std::collections::VecDeque;
 use writes::WriteBuffer;
 
-/// A moment that does not come.
 const NEVER: u64 = u64::MAX;
 /// Nothing waits longer than this while others are preferred, in nanoseconds.
 const PATIENCE_NS: u64 = 500_000_000;
 
-/// A command for the drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     /// What the asker knows it by.
     pub id: u32,
-    /// Direction.
     pub op: OpKind,
     /// Must be on the medium before it ends, whatever the write cache.
     pub forced: bool,
-    /// First byte.
     pub first: u64,
-    /// Length.
     pub bytes: u32,
 }
 
-/// What the drive wants its interface to do.
+/// What the drive wants its interface to do for a command; `last` says that these are its last
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Send `bytes` to the host, up to byte `end`; with the last ones the command ends.
-    Send {
-        /// Command.
-        id: u32,
-        /// Bytes.
-        bytes: u32,
-        /// Byte after them.
-        end: u64,
-        /// Whether the command ends with them.
-        last: bool,
-        /// Whether they were sent before, which the firmware finds slowly.
-        again: bool,
-    },
-    /// Fetch `bytes` from the host, from byte `first` on.
-    Fetch {
-        /// Command.
-        id: u32,
-        /// First byte.
-        first: u64,
-        /// Bytes.
-        bytes: u32,
-        /// Whether these are the command's last.
-        last: bool,
-        /// Whether they are safe enough in the buffer: the command ends with its last ones.
-        cached: bool,
-    },
+    /// Send `bytes` to the host, up to byte `end`. Bytes that were sent before (`again`) the
+    /// firmware finds slowly.
+    Send { id: u32, bytes: u32, end: u64, last: bool, again: bool },
+    /// Fetch `bytes` from the host, from byte `first` on. Where the buffer is safe enough
+    /// (`cached`) the command ends with its last ones.
+    Fetch { id: u32, first: u64, bytes: u32, last: bool, cached: bool },
     /// Report a write that is on the medium.
-    Finish {
-        /// Command.
-        id: u32,
-    },
+    Finish { id: u32 },
 }
 
 /// Something that waits for the mechanism.
@@ -101,6 +69,11 @@ impl Waiting {
     fn end(&self) -> u64 {
         self.first + self.bytes
     }
+
+    fn reading(&self) -> Reading {
+        let (next, next_ns) = (self.first, self.place.stream_ns);
+        Reading { id: self.id, next, next_ns, end: self.end() }
+    }
 }
 
 /// A read that the head is bringing in: what is asked for and not yet sent.
@@ -113,22 +86,19 @@ struct Reading {
     end: u64,
 }
 
-/// Busy time of the mechanism by what it did, in nanoseconds.
+/// Busy time of the mechanism: moving the arm, waiting for the platter, and data of requests passing
+/// under the head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MechanismUse {
-    /// Moving the arm.
     pub seek_ns: u64,
-    /// Waiting for the platter.
     pub rotate_ns: u64,
-    /// Data of requests passing under the head.
     pub transfer_ns: u64,
 }
 
-/// A drive.
 #[derive(Debug)]
 pub struct Drive {
-    spec: DriveSpec,
-    geometry: Geometry,
+    pub(crate) spec: DriveSpec,
+    pub(crate) geometry: Geometry,
     seek: SeekCurve,
     mechanism: Mechanism,
     segments: Segments,
@@ -141,20 +111,20 @@ pub struct Drive {
     reading: VecDeque<Reading>,
     /// Byte after the last that the stream under the head was asked to send.
     asked: u64,
-    used: MechanismUse,
-    next_ns: u64,
+    pub(crate) used: MechanismUse,
+    /// When the mechanism has something to say next; `u64::MAX` for never.
+    pub(crate) next_ns: u64,
 }
 
 impl Drive {
     /// A drive at rest at its outer edge, its angle that of the first byte.
-    #[must_use]
     pub fn new(spec: &DriveSpec) -> Self {
         let geometry = Geometry::new(spec);
         let seek = SeekCurve::new(
             spec.track_seek_ns,
             spec.average_seek_ns,
             spec.full_seek_ns,
-            geometry.cylinders(),
+            geometry.cylinders,
         );
         Self {
             geometry,
@@ -172,40 +142,9 @@ impl Drive {
         }
     }
 
-    /// The parameters.
-    #[must_use]
-    pub fn spec(&self) -> &DriveSpec {
-        &self.spec
-    }
-
-    /// Capacity in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.geometry.bytes()
-    }
-
-    /// When the mechanism has something to say next; `u64::MAX` for never.
-    #[inline]
-    #[must_use]
-    pub fn next_ns(&self) -> u64 {
-        self.next_ns
-    }
-
-    /// What the mechanism did.
-    #[must_use]
-    pub fn used(&self) -> MechanismUse {
-        self.used
-    }
-
-    /// The byte under the head, roughly: where the mechanism last was.
-    #[must_use]
-    pub fn head_byte(&self) -> u64 {
-        self.mechanism.head_byte()
-    }
-
     /// Takes a command that has been decoded at `now_ns`.
     pub fn accept(&mut self, now_ns: u64, command: &Command, asks: &mut Vec<Ask>) {
-        debug_assert!(command.first + u64::from(command.bytes) <= self.bytes());
+        debug_assert!(command.first + u64::from(command.bytes) <= self.geometry.bytes);
         match command.op {
             OpKind::Read => self.accept_read(now_ns, command, asks),
             OpKind::Write => {
@@ -236,11 +175,6 @@ impl Drive {
         let &Ask::Send { bytes, end, .. } = ask else { return };
         self.segments.sent(end - u64::from(bytes), end);
         self.make_room(now_ns);
-        self.go_on(now_ns, asks);
-    }
-
-    /// Lets the mechanism do what is due at `now_ns`.
-    pub fn advance(&mut self, now_ns: u64, asks: &mut Vec<Ask>) {
         self.go_on(now_ns, asks);
     }
 
@@ -279,16 +213,9 @@ impl Drive {
         } else if let Some(again) = self.segments.find(first, end) {
             asks.push(whole(again));
         } else {
-            let place = self.geometry.place(first);
-            self.waiting.push(Waiting {
-                id: command.id,
-                write: false,
-                last: true,
-                first,
-                bytes: end - first,
-                place,
-                since_ns: now_ns,
-            });
+            let (id, bytes, place) = (command.id, end - first, self.geometry.place(first));
+            let (write, last, since_ns) = (false, true, now_ns);
+            self.waiting.push(Waiting { id, write, last, first, bytes, place, since_ns });
         }
     }
 }

@@ -1,11 +1,10 @@
 //! How long the arm takes: a curve through the times that a specification gives.
 //!
-//! seek(x) = a + b sqrt(x) + c x, where x is the distance as a share of the full stroke: the arm
-//! accelerates over short distances and coasts over long ones. The track-to-track time, the mean
-//! over random pairs and the full stroke fix a, b and c; where the full stroke is not given, c is
-//! zero. Over random pairs (density 2(1-x)) the mean of sqrt(x) is 8/15 and that of x is 1/3.
+//! seek(x) = a + b sqrt(x) + c x, where x is the distance as a share of the full stroke. The
+//! track-to-track time, the mean over random pairs and the full stroke fix a, b and c; where the
+//! full stroke is not given, c is zero. Over random pairs (density 2(1-x)) the mean of sqrt(x) is
+//! 8/15 and that of x is 1/3.
 
-/// The seek curve of a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct SeekCurve {
     /// Share of the stroke that is one cylinder.
@@ -17,7 +16,6 @@ pub struct SeekCurve {
 
 impl SeekCurve {
     /// A curve through track-to-track and average time and, where it is not zero, the full stroke.
-    #[must_use]
     pub fn new(track_ns: u64, average_ns: u64, full_ns: u64, cylinders: u64) -> Self {
         let (track, average, full) = (track_ns as f64, average_ns as f64, full_ns as f64);
         let cylinders = cylinders.max(2) as f64;
@@ -41,7 +39,6 @@ impl SeekCurve {
     }
 
     /// Time to move over `distance` cylinders, in nanoseconds; zero for none.
-    #[must_use]
     pub fn time_ns(&self, distance: u64) -> u64 {
         if distance == 0 {
             return 0;

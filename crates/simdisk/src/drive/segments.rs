@@ -1,22 +1,19 @@
 //! What a drive keeps of what it has read: a few segments, each a window that moves over the disk.
 //!
 //! A segment is a ring: reading on pushes its upper end ahead until it is full of bytes that have
-//! not been sent; sending frees them, and what was sent stays readable until it is overwritten, if
-//! the firmware finds such data at all. Requests may come in any order within the window: what was
-//! sent is remembered as the last few ranges, and a gap between them keeps its room until what is sent
-//! is half a ring ahead of it, for the request that was overtaken is on its way. Rejected: a cache
-//! of sectors, which no drive of the kind has, and which would serve random re-reads that they do
-//! not; to complete a re-read of which a part is gone (it takes whole revolutions: Riedel 1997,
-//! Table 3, 64 KB); and to free a gap as soon as it is overtaken, by which two readers of one
-//! stream that change places would cost a revolution each time.
+//! not been sent; what was sent stays readable until it is overwritten, if the firmware finds such
+//! data at all. What was sent is remembered as the last few ranges, and a gap between them keeps
+//! its room until what is sent is half a ring ahead of it, for the request that was overtaken is on
+//! its way. Rejected: a cache of sectors, which would serve random re-reads that drives do not;
+//! completing a re-read of which a part is gone (Riedel 1997, Table 3, 64 KB: it takes
+//! revolutions); and freeing a gap as soon as it is overtaken, which costs two readers of one
+//! stream a revolution each time.
 
 /// Ranges that a segment remembers to have sent.
 const REMEMBERED: usize = 8;
 
-/// A window of bytes in the cache.
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
-    /// First byte still held.
     low: u64,
     /// Byte after the last that has been read; while the head streams into the segment, the byte
     /// at which it stops.
@@ -32,7 +29,6 @@ struct Segment {
 }
 
 impl Segment {
-    /// Whether some of a range has been sent.
     fn has_sent(&self, first: u64, end: u64) -> bool {
         first < self.top && self.ranges.iter().any(|&(from, to)| first < to && from < end)
     }
@@ -49,7 +45,6 @@ impl Segment {
     }
 }
 
-/// The segments.
 #[derive(Debug)]
 pub(super) struct Segments {
     all: Vec<Segment>,
@@ -82,14 +77,12 @@ impl Segments {
         self.rereads && first + self.bytes / 4 >= segment.top
     }
 
-    /// Length of what was sent last from a segment.
     pub(super) fn sent_last(&self, index: usize) -> u64 {
         let segment = &self.all[index];
         let (from, to) = segment.ranges[(segment.next_range + REMEMBERED - 1) % REMEMBERED];
         to - from
     }
 
-    /// Byte up to which a segment is free again.
     pub(super) fn sent_to(&self, index: usize) -> u64 {
         self.all[index].sent
     }
@@ -115,7 +108,6 @@ impl Segments {
         (index, segment.high)
     }
 
-    /// Where the head will stop.
     pub(super) fn limit(&mut self, index: usize, limit: u64) {
         self.all[index].high = limit;
     }
@@ -136,7 +128,6 @@ impl Segments {
             && (!segment.has_sent(first, end) || self.finds_again(segment, first))
     }
 
-    /// Whether some of a range has been sent from a segment.
     pub(super) fn has_sent(&self, index: usize, first: u64, end: u64) -> bool {
         self.all[index].has_sent(first, end)
     }
@@ -159,7 +150,6 @@ impl Segments {
         None
     }
 
-    /// A range has been sent.
     pub(super) fn sent(&mut self, first: u64, end: u64) {
         for segment in &mut self.all {
             if segment.low <= first && end <= segment.high {

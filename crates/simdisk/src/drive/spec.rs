@@ -4,7 +4,6 @@
 /// In which order a drive serves what waits in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As it came.
     #[default]
     Arrival,
     /// Upwards over the surface, then back to the lowest: by place alone.
@@ -16,13 +15,9 @@ pub enum Order {
 /// Effects that can be taken away, to show that they do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// The arm takes time.
     pub seek: bool,
-    /// The platter has to come round.
     pub rotation: bool,
-    /// The drive reads on after a request.
     pub read_ahead: bool,
-    /// Writes that follow each other are one.
     pub coalesce: bool,
 }
 
@@ -35,41 +30,30 @@ impl Default for Effects {
 /// A drive. Times in nanoseconds, rates in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveSpec {
-    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Revolutions per minute.
     pub rpm: u32,
     /// How much faster the spindle of this one drive turns, in millionths.
     pub spindle_ppm: u32,
     /// Angle under the head of this one drive when time begins, in nanoseconds of a revolution.
     pub start_angle_ns: u64,
-    /// Surfaces with a head.
     pub heads: u32,
-    /// Zones of equally many cylinders.
     pub zones: u32,
     /// Rate at which data pass under the head on the outermost track, without gaps and codes.
     pub outer_bytes_per_s: u64,
-    /// The same on the innermost one.
     pub inner_bytes_per_s: u64,
     /// From one surface to the next of the same cylinder; also the skew of the format.
     pub head_switch_ns: u64,
     /// From the last surface of a cylinder to the first of the next; also the skew of the format.
     pub cylinder_switch_ns: u64,
-    /// Seek to the next cylinder.
     pub track_seek_ns: u64,
-    /// Mean seek over random pairs.
     pub average_seek_ns: u64,
     /// Seek over all cylinders; 0 where none is given.
     pub full_seek_ns: u64,
     /// What a seek takes beyond its specification: setting up and settling.
     pub settle_ns: u64,
-    /// Read segments of the cache, and the bytes of each.
     pub segments: u32,
-    /// Bytes of a segment.
     pub segment_bytes: u64,
-    /// Bytes for written data.
     pub write_buffer_bytes: u64,
-    /// Runs of written data that it keeps apart.
     pub write_runs: u32,
     /// Most bytes that it sends in one connection while it reads on, or fetches in one: a write
     /// begins on the medium with the first of them.
@@ -86,15 +70,12 @@ pub struct DriveSpec {
     /// Whether it takes the data of a write while another one is not yet on the medium, where the
     /// write cache is off.
     pub overlaps_writes: bool,
-    /// Order of service.
     pub order: Order,
     /// How many of those that wait it chooses from.
     pub window: u32,
-    /// Commands that it takes at once.
     pub tags: u32,
     /// Firmware from the command to the readiness for data.
     pub command_ns: u64,
-    /// What decoding a write takes longer than a read.
     pub write_command_ns: u64,
     /// What decoding takes longer while other commands are in the drive.
     pub queued_ns: u64,
@@ -104,17 +85,13 @@ pub struct DriveSpec {
     pub wake_ns: u64,
     /// Firmware of an ending command, from its last data on, before the next one is heard.
     pub after_ns: u64,
-    /// Firmware between the end of a write on the medium and its report.
     pub write_through_ns: u64,
     /// Write cache enabled: a write is reported when its data are in the buffer.
     pub write_cache: bool,
-    /// Effects that act.
     pub effects: Effects,
 }
 
 impl DriveSpec {
-    /// Time of a revolution, in nanoseconds.
-    #[must_use]
     pub fn revolution_ns(&self) -> u64 {
         let nominal_ns = 60_000_000_000 / u64::from(self.rpm.max(1));
         nominal_ns - nominal_ns * u64::from(self.spindle_ppm) / 1_000_000

@@ -1,10 +1,9 @@
 //! Written data on their way to the medium: how much room they take, and which of them are one run.
 //!
-//! With the write cache on, data are kept as runs of consecutive bytes: a write that continues a
-//! run makes it longer, and the mechanism writes what is there, so that many small writes in
-//! sequence become few long ones. The number of runs is what a drive can choose from when it
-//! destages, and a write that needs a run of its own waits while all are taken. With the cache off
-//! data take room and nothing else: the mechanism sees each write.
+//! With the write cache on, a write that continues a run of consecutive bytes makes it longer, so
+//! that many small writes in sequence become few long ones. The number of runs is what a drive can
+//! choose from when it destages; a write that needs one more waits. With the cache off data take
+//! room and nothing else.
 
 use crate::drive::DriveSpec;
 
@@ -19,7 +18,6 @@ pub(super) struct Run {
     reserved: u64,
 }
 
-/// The buffer for written data.
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
     runs: Vec<Run>,
@@ -68,7 +66,6 @@ impl WriteBuffer {
         true
     }
 
-    /// Cached data have come.
     pub(super) fn arrived(&mut self, first: u64, bytes: u64) {
         let run =
             self.runs.iter_mut().find(|run| run.ready == first && run.reserved >= first + bytes);
@@ -78,7 +75,6 @@ impl WriteBuffer {
         }
     }
 
-    /// Whether all of a range is here.
     pub(super) fn holds(&self, first: u64, end: u64) -> bool {
         self.runs.iter().any(|run| run.first <= first && end <= run.ready)
     }
@@ -88,7 +84,6 @@ impl WriteBuffer {
         &self.runs
     }
 
-    /// Whether something cached can be written.
     pub(super) fn dirty(&self) -> bool {
         self.runs.iter().any(|run| run.ready > run.first)
     }
@@ -99,7 +94,6 @@ impl WriteBuffer {
         (run.ready - run.first).min((self.capacity / 8).max(4_096))
     }
 
-    /// A stretch of a run is on the medium.
     pub(super) fn destaged(&mut self, run: usize, bytes: u64) {
         self.used -= bytes;
         self.runs[run].first += bytes;
@@ -108,7 +102,6 @@ impl WriteBuffer {
         }
     }
 
-    /// An uncached stretch is on the medium.
     pub(super) fn written(&mut self, bytes: u64) {
         self.used -= bytes;
         self.through -= 1;

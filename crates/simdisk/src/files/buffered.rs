@@ -1,13 +1,10 @@
 //! Requests through the page cache: hits, missing pages, read-ahead, and writes in memory.
 //!
-//! A sequential reader has the rest of the frame that it is in read with what it lacks, and the next
-//! frame asked for as soon as it enters one: one frame ahead, which is the 64 KiB pipeline of NT and
-//! the asynchronous window of Linux. On NT the transfers of the cache form one line per volume, so
-//! that one is in flight while the application copies.
-//!
-//! A write of part of a page that is not in memory reads the page first ("the file system reads the
-//! file prior to the write-back and those read requests are 4KB", Riedel 1997, section 2), unless the
-//! page lies beyond what has been written. On NT a random write of part of a frame reads the frame.
+//! A sequential reader has the rest of the frame that it is in read with what it lacks, and the
+//! next frame asked for as soon as it enters one: the 64 KiB pipeline of NT and the asynchronous
+//! window of Linux. On NT the transfers of the cache form one line per volume. A write of part of a
+//! page that is not in memory reads the page first (Riedel 1997, section 2), unless it lies beyond
+//! what has been written; on NT a random write of part of a frame reads the frame.
 
 use super::page_cache::NONE;
 use super::spec::PAGE_BYTES;
@@ -15,7 +12,6 @@ use super::streams::StreamAt;
 use super::{CacheMode, FileAction, FileLayer, FileState, Purpose, Request};
 use record::{Nanos, OpKind};
 
-/// Pages to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
     number: u64,
@@ -75,10 +71,9 @@ impl FileLayer {
         offset / self.frame_bytes()..=(end - 1) / self.frame_bytes()
     }
 
-    /// A read through the cache.
     pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = *self.requests.get_mut(request);
-        let end = self.requests.get_mut(request).end();
+        let Request { offset, bytes, .. } = self.requests[request];
+        let end = self.requests[request].end();
         let stream = self.reads.visit(self.begin, offset, bytes);
         let mut overtaking =
             stream.filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.frame_bytes());
@@ -95,7 +90,7 @@ impl FileLayer {
             self.read_ahead(stream, end);
         }
         self.fill(out);
-        if self.requests.get_mut(request).missing == 0 {
+        if self.requests[request].missing == 0 {
             self.copy_out(request, out);
         }
     }
@@ -104,7 +99,7 @@ impl FileLayer {
     fn read_ahead(&mut self, stream: StreamAt, end: u64) {
         let next = (end - 1) / self.frame_bytes() + 1;
         let asked = self.reads.ahead(stream);
-        if *asked >= next || (self.rules.one_ahead && self.ahead_in_flight > 0) {
+        if *asked >= next || (self.rules.nt && self.ahead_in_flight > 0) {
             return;
         }
         *asked = next;
@@ -124,7 +119,7 @@ impl FileLayer {
         let next = self.cache.at(slot).waiters;
         let waiter = self.waiters.insert(Waiter { request, pages: missing, next });
         *self.cache.waiters(slot) = waiter;
-        self.requests.get_mut(request).missing += 1;
+        self.requests[request].missing += 1;
         self.want_pages(number, missing | also, false);
     }
 
@@ -147,13 +142,10 @@ impl FileLayer {
         while self.fills_in_flight < self.rules.reads_at_once {
             let Some(fill) = self.fills.pop_front() else { return };
             let Some((first, length)) = first_run(fill.pages) else { continue };
-            let number = fill.number;
             self.fills_in_flight += 1;
-            let tag = self.blocks.insert(Purpose::Fill(fill));
-            let offset = number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
-            let bytes = (u64::from(length) * PAGE_BYTES).min(self.size - offset) as u32;
-            out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
-            out.push(FileAction::Block { tag, op: OpKind::Read, offset, bytes, forced: false });
+            let offset = fill.number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
+            let bytes = u64::from(length) * PAGE_BYTES;
+            self.send(Purpose::Fill(fill), (OpKind::Read, offset, bytes), out);
         }
     }
 
@@ -175,7 +167,7 @@ impl FileLayer {
         self.fill(out);
         let mut ready = std::mem::take(&mut self.ready);
         for request in ready.drain(..) {
-            match self.requests.get_mut(request).op {
+            match self.requests[request].op {
                 OpKind::Read => self.copy_out(request, out),
                 OpKind::Write => self.copy_in(now, request, out),
             }
@@ -189,20 +181,20 @@ impl FileLayer {
         let mut kept = NONE;
         let woken = self.ready.len();
         while waiter != NONE {
-            let Waiter { request, pages: needed, next } = *self.waiters.get_mut(waiter);
+            let Waiter { request, pages: needed, next } = self.waiters[waiter];
             let left = needed & !pages;
             if needed & pages != 0 && outcome < 0 {
-                self.requests.get_mut(request).error = outcome;
+                self.requests[request].error = outcome;
             }
             if left == 0 {
                 self.waiters.take(waiter);
-                let state = self.requests.get_mut(request);
+                let state = &mut self.requests[request];
                 state.missing -= 1;
                 if state.missing == 0 {
                     self.ready.push(request);
                 }
             } else {
-                *self.waiters.get_mut(waiter) = Waiter { request, pages: left, next: kept };
+                self.waiters[waiter] = Waiter { request, pages: left, next: kept };
                 kept = waiter;
             }
             waiter = next;
@@ -211,23 +203,23 @@ impl FileLayer {
         self.ready[woken..].reverse();
         *self.cache.waiters(slot) = NONE;
         while kept != NONE {
-            let next = self.waiters.get_mut(kept).next;
-            self.waiters.get_mut(kept).next = self.cache.at(slot).waiters;
+            let next = self.waiters[kept].next;
+            self.waiters[kept].next = self.cache.at(slot).waiters;
             *self.cache.waiters(slot) = kept;
             kept = next;
         }
     }
 
     fn copy_out(&mut self, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.get_mut(request).bytes;
+        let bytes = self.requests[request].bytes;
         out.push(FileAction::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
         self.end_request(request, out);
     }
 
     /// A write through the cache: first the pages that it needs to have.
     pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = *self.requests.get_mut(request);
-        let end = self.requests.get_mut(request).end();
+        let Request { offset, bytes, .. } = self.requests[request];
+        let end = self.requests[request].end();
         let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
         self.start_over(offset);
         // What lies beyond the last byte written is known to be zero.
@@ -238,7 +230,7 @@ impl FileLayer {
             let touched = self.pages(number, offset, end, false);
             let wanted = if fresh {
                 0
-            } else if self.rules.random_write_reads_frame && !sequential {
+            } else if self.rules.nt && !sequential {
                 self.frame_pages(number) & !covered
             } else {
                 touched & !covered
@@ -246,15 +238,15 @@ impl FileLayer {
             self.need(request, number, wanted, 0);
         }
         self.fill(out);
-        if self.requests.get_mut(request).missing == 0 {
+        if self.requests[request].missing == 0 {
             self.copy_in(now, request, out);
         }
     }
 
     /// The copy into the cache, when all pages that it needs are there.
     fn copy_in(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.get_mut(request).bytes;
-        if self.requests.get_mut(request).error < 0 {
+        let bytes = self.requests[request].bytes;
+        if self.requests[request].error < 0 {
             self.end_request(request, out);
             self.next_in_line(now, out);
         } else if self.mode == CacheMode::Fs {
@@ -268,8 +260,8 @@ impl FileLayer {
 
     /// Marks the pages of a write as present, and as dirty if the medium lacks them.
     pub(super) fn mark(&mut self, request: u32, dirty: bool) {
-        let Request { offset, .. } = *self.requests.get_mut(request);
-        let end = self.requests.get_mut(request).end();
+        let Request { offset, .. } = self.requests[request];
+        let end = self.requests[request].end();
         for number in self.frames_of(offset, end) {
             let slot = self.cache.frame(number);
             let pages = self.pages(number, offset, end, false);

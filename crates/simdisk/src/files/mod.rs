@@ -1,21 +1,16 @@
 //! The file system between the application and the volume, as a state machine.
 //!
-//! It is told of requests, of blocks that came back and of time; it answers with [`FileAction`]s: blocks
-//! to read or write on the volume, processor time to spend, requests that are done. Whoever drives
-//! it carries them out in their order and owns the clock, the processors and the disks. So the layer
-//! can be tested against a disk of one line, and the same layer serves every machine.
+//! It is told of requests, of blocks that came back and of time; it answers with [`FileAction`]s,
+//! which whoever drives it carries out in their order. So the layer can be tested against a disk of
+//! one line, and the same layer serves every machine. It models, after Riedel 1997 (sections 2, 3,
+//! 5.4) and Chung 2000 (4.4, 5, 7.1, 7.2): requests past the cache, split at the largest transfer;
+//! read-ahead and write-back in whole frames, one transfer at a time on NT; the read of a page
+//! before a part of it is written; writers that wait when too much is dirty; extension of a file,
+//! one request at a time, with zeroing. A trial begins with an empty cache, as the papers' authors
+//! made sure of.
 //!
-//! What it models, after Riedel 1997 (sections 2, 3, 5.4) and Chung 2000 (4.4, 5, 7.1, 7.2):
-//! - past the cache: a request is split at the file system's largest transfer, the parts go at once;
-//! - through the cache: read-ahead and write-back in whole frames, one transfer at a time on NT, the
-//!   read of a page before a part of it is written, writers that wait when too much is dirty;
-//! - extension: one request at a time, and zeroing of blocks before they are first written.
-//!
-//! A new trial begins with an empty cache, as the papers' authors made sure of (Chung's
-//! `cacheflush`), so that trials do not depend on their order.
-//!
-//! Rejected: mixing cached and uncached use of one file at a time (no trial does), and the file
-//! system's own records on disk (neither paper says enough of them to count their writes).
+//! Rejected: mixing cached and uncached use of one file (no trial does), and the file system's own
+//! records on disk (neither paper says enough of them to count their writes).
 
 mod buffered;
 mod page_cache;
@@ -66,7 +61,6 @@ pub enum FileAction {
     },
 }
 
-/// A request of the application on its way.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     token: u32,
@@ -75,7 +69,6 @@ struct Request {
     bytes: u32,
     /// Blocks or frames that it still waits for.
     missing: u32,
-    /// The first error, or 0.
     error: i32,
     /// Whether the next one of those that go one at a time waits for it.
     in_turn: bool,
@@ -87,17 +80,19 @@ impl Request {
     }
 }
 
-/// What a block is for.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// A request's own data.
-    Data { request: u32 },
-    /// Zeroes before a request's data, from here on up to `until`.
-    Zero { request: u32, next: u64, until: u64 },
-    /// Pages of a frame.
+    /// Data of a request.
+    Data(u32),
+    /// Zeroes before a request's data, from `next` up to `until`.
+    Zero {
+        request: u32,
+        next: u64,
+        until: u64,
+    },
     Fill(Fill),
-    /// Dirty pages.
-    Back { pages: u32 },
+    /// Dirty pages, so many.
+    Back(u32),
     /// Of a trial that is over.
     Orphan,
 }
@@ -177,29 +172,12 @@ impl FileLayer {
     /// may still be in flight.
     pub fn begin(&mut self, conditions: &Conditions) {
         debug_assert_eq!(self.requests.in_use(), 0, "a trial drains before it ends");
-        self.mode = conditions.cache;
-        self.begin = conditions.offset_bytes;
-        self.end = self.size.min(conditions.offset_bytes.saturating_add(conditions.working_bytes));
-        self.valid_end = self.begin;
-        self.requests.clear();
-        for block in self.blocks.iter_mut() {
-            *block = Purpose::Orphan;
-        }
-        self.line.clear();
-        self.line_busy = false;
-        self.cache.clear();
-        self.reads = Streams::default();
-        self.writes = Streams::default();
-        self.waiters.clear();
-        self.fills.clear();
-        self.fills_in_flight = 0;
-        self.ahead_in_flight = 0;
-        self.pass.clear();
-        self.deferred.clear();
-        self.throttled = false;
-        self.dirty_bytes = 0;
-        self.made_dirty_bytes = 0;
-        self.tick = None;
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.iter_mut().for_each(|block| *block = Purpose::Orphan);
+        let begin = conditions.offset_bytes;
+        let end = self.size.min(begin.saturating_add(conditions.working_bytes));
+        let fresh = Self::new(&self.spec, self.size);
+        *self = Self { mode: conditions.cache, begin, end, valid_end: begin, blocks, ..fresh };
     }
 
     /// Takes a request of the application.
@@ -217,7 +195,7 @@ impl FileLayer {
         match (cached, arrival.op) {
             (true, OpKind::Read) => self.read_cached(request, out),
             (true, OpKind::Write) => {
-                if self.mode == CacheMode::Fs && self.rules.through_in_order {
+                if self.mode == CacheMode::Fs && self.rules.nt {
                     self.queue_up(now, request, out);
                 } else {
                     self.write_cached(now, request, out);
@@ -235,15 +213,15 @@ impl FileLayer {
     pub fn block_done(&mut self, now: Nanos, tag: u32, outcome: i32, out: &mut Vec<FileAction>) {
         match self.blocks.take(tag) {
             Purpose::Orphan => {}
-            Purpose::Data { request } => self.data_done(now, request, outcome, out),
+            Purpose::Data(request) => self.data_done(now, request, outcome, out),
             Purpose::Zero { request, next, until } => {
                 if outcome < 0 {
-                    self.requests.get_mut(request).error = outcome;
+                    self.requests[request].error = outcome;
                 }
                 self.zero(request, next, until, out);
             }
             Purpose::Fill(fill) => self.filled(now, fill, outcome, out),
-            Purpose::Back { pages } => self.written_back(now, pages, out),
+            Purpose::Back(pages) => self.written_back(now, pages, out),
         }
     }
 
@@ -272,7 +250,7 @@ impl FileLayer {
         match self.spec.state {
             FileState::Written => false,
             FileState::Extend => end > self.valid_end,
-            FileState::LastFirst => self.rules.zeroes && end > self.valid_end,
+            FileState::LastFirst => self.rules.nt && end > self.valid_end,
         }
     }
 
@@ -285,8 +263,8 @@ impl FileLayer {
     fn next_in_line(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while !self.line_busy {
             let Some(request) = self.line.pop_front() else { return };
-            let Request { offset, .. } = *self.requests.get_mut(request);
-            let end = self.requests.get_mut(request).end();
+            let Request { offset, .. } = self.requests[request];
+            let end = self.requests[request].end();
             if self.mode == CacheMode::Fs {
                 self.take_turn(request);
                 self.write_cached(now, request, out);
@@ -296,9 +274,9 @@ impl FileLayer {
             if self.extends(end) {
                 self.take_turn(request);
                 let until = match self.spec.state {
-                    _ if !self.rules.zeroes => self.valid_end,
+                    _ if !self.rules.nt => self.valid_end,
                     FileState::LastFirst => {
-                        end.next_multiple_of(self.rules.zero_step_bytes).min(self.end).max(end)
+                        end.next_multiple_of(spec::ZERO_STEP_BYTES).min(self.end).max(end)
                     }
                     FileState::Written | FileState::Extend => offset,
                 };
@@ -311,7 +289,7 @@ impl FileLayer {
 
     fn take_turn(&mut self, request: u32) {
         self.line_busy = true;
-        self.requests.get_mut(request).in_turn = true;
+        self.requests[request].in_turn = true;
     }
 
     /// Zeroes from `next` up to `until`, a transfer at a time, then writes the request's data.
@@ -322,27 +300,33 @@ impl FileLayer {
             return;
         }
         let bytes = u64::from(self.rules.transfer_bytes).min(until - next);
-        let tag = self.blocks.insert(Purpose::Zero { request, next: next + bytes, until });
+        let purpose = Purpose::Zero { request, next: next + bytes, until };
+        self.send(purpose, (OpKind::Write, next, bytes), out);
+    }
+
+    /// A transfer that no request asked for: operation, first byte and length.
+    fn send(
+        &mut self,
+        purpose: Purpose,
+        (op, offset, bytes): (OpKind, u64, u64),
+        out: &mut Vec<FileAction>,
+    ) {
+        let (tag, bytes) = (self.blocks.insert(purpose), bytes.min(self.size - offset) as u32);
+        let forced = self.mode == CacheMode::None;
         out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
-        out.push(FileAction::Block {
-            tag,
-            op: OpKind::Write,
-            offset: next,
-            bytes: bytes as u32,
-            forced: self.mode == CacheMode::None,
-        });
+        out.push(FileAction::Block { tag, op, offset, bytes, forced });
     }
 
     /// Hands a request's data down, split at the largest transfer. Half of the call's cost comes
     /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
     fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<FileAction>) {
-        let Request { op, mut offset, bytes, .. } = *self.requests.get_mut(request);
+        let Request { op, mut offset, bytes, .. } = self.requests[request];
         let largest = u64::from(self.rules.transfer_bytes);
         let mut end = offset + u64::from(bytes);
         let mut forced = self.mode == CacheMode::None;
         if self.mode == CacheMode::Fs {
             forced = true;
-            if !self.rules.through_in_order {
+            if !self.rules.nt {
                 offset = offset / spec::PAGE_BYTES * spec::PAGE_BYTES;
                 end = end.next_multiple_of(spec::PAGE_BYTES).min(self.size.max(end));
             }
@@ -353,10 +337,10 @@ impl FileLayer {
             let extra = self.spec.costs.extra_transfer_ns * (transfers - 1);
             out.push(FileAction::Compute { ns: cost - cost / 2 + extra });
         }
-        self.requests.get_mut(request).missing = transfers as u32;
+        self.requests[request].missing = transfers as u32;
         while offset < end {
             let bytes = largest.min(end - offset);
-            let tag = self.blocks.insert(Purpose::Data { request });
+            let tag = self.blocks.insert(Purpose::Data(request));
             out.push(FileAction::Block { tag, op, offset, bytes: bytes as u32, forced });
             offset += bytes;
         }
@@ -364,7 +348,7 @@ impl FileLayer {
 
     /// Processor time of a request that goes past the cache.
     fn call_cost(&mut self, request: u32) -> u64 {
-        let Request { op, bytes, .. } = *self.requests.get_mut(request);
+        let Request { op, bytes, .. } = self.requests[request];
         match op {
             OpKind::Read => self.spec.costs.direct_read.ns(bytes),
             OpKind::Write => self.spec.costs.direct_write.ns(bytes),
@@ -372,7 +356,7 @@ impl FileLayer {
     }
 
     fn data_done(&mut self, now: Nanos, request: u32, outcome: i32, out: &mut Vec<FileAction>) {
-        let state = self.requests.get_mut(request);
+        let state = &mut self.requests[request];
         if outcome < 0 && state.error == 0 {
             state.error = outcome;
         }

@@ -1,13 +1,10 @@
 //! Which pages of the file are in memory, which of them the medium lacks, and which go next.
 //!
-//! Pages are kept in frames: the unit in which the file system reads ahead and writes back (64 KiB
-//! on NT, 128 KiB on Linux), with a bit per page for present, on its way and dirty. A frame costs
-//! memory for its present pages alone. A dirty frame is in a list that the lazy writer walks; a clean
+//! Pages are kept in frames, the unit of read-ahead and write-back, with a bit per page for
+//! present, on its way and dirty. A dirty frame is in a list that the lazy writer walks; a clean
 //! one that nothing waits for in a list by last use, from which memory is taken back; a clean one
-//! with pages on their way in neither. Every step is of constant cost.
-//!
-//! Rejected: a record per page (16 to 32 times the work of a large request), and one list for clean
-//! and dirty frames (taking memory back would have to step over all dirty ones).
+//! with pages on their way in neither. Every step is of constant cost. Rejected: a record per page
+//! (16 to 32 times the work of a large request), and one list for clean and dirty frames.
 
 use super::spec::PAGE_BYTES;
 use crate::number_map::NumberMap;
@@ -16,7 +13,6 @@ use crate::slab::Slab;
 /// No frame, no waiter.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Which list a frame is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Apart,
@@ -24,25 +20,18 @@ enum Place {
     Dirty,
 }
 
-/// Neighbouring pages of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Its number: offset over frame size.
     pub(super) number: u64,
-    /// Pages in memory.
     pub(super) valid: u32,
-    /// Pages that are being read.
     pub(super) pending: u32,
-    /// Pages that the medium lacks.
     pub(super) dirty: u32,
-    /// The first of those who wait for pages.
     pub(super) waiters: u32,
     place: Place,
     before: u32,
     after: u32,
 }
 
-/// The two ends of a list.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     first: u32,
@@ -51,7 +40,6 @@ struct Ends {
 
 const EMPTY: Ends = Ends { first: NONE, last: NONE };
 
-/// The frames in memory.
 #[derive(Clone, Debug)]
 pub(super) struct PageCache {
     frames: Slab<Frame>,
@@ -72,14 +60,6 @@ impl PageCache {
             pages: 0,
             capacity_pages: (memory_bytes / PAGE_BYTES).max(1),
         }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.frames.clear();
-        self.index.clear();
-        self.clean = EMPTY;
-        self.dirty = EMPTY;
-        self.pages = 0;
     }
 
     pub(super) fn find(&self, number: u64) -> Option<u32> {
@@ -107,22 +87,21 @@ impl PageCache {
     }
 
     pub(super) fn at(&self, slot: u32) -> &Frame {
-        self.frames.get(slot)
+        &self.frames[slot]
     }
 
     pub(super) fn waiters(&mut self, slot: u32) -> &mut u32 {
-        &mut self.frames.get_mut(slot).waiters
+        &mut self.frames[slot].waiters
     }
 
-    /// Pages are being read.
     pub(super) fn expect(&mut self, slot: u32, pages: u32) {
-        self.frames.get_mut(slot).pending |= pages;
+        self.frames[slot].pending |= pages;
         self.settle(slot);
     }
 
     /// Pages were read, or could not be.
     pub(super) fn arrive(&mut self, slot: u32, pages: u32, read: bool) {
-        self.frames.get_mut(slot).pending &= !pages;
+        self.frames[slot].pending &= !pages;
         if read {
             self.add(slot, pages);
         }
@@ -132,20 +111,19 @@ impl PageCache {
     /// Pages were written in memory; those that were not dirty before.
     pub(super) fn write(&mut self, slot: u32, pages: u32, dirty: bool) -> u32 {
         self.add(slot, pages);
-        let newly = if dirty { pages & !self.frames.get(slot).dirty } else { 0 };
-        self.frames.get_mut(slot).dirty |= newly;
+        let newly = if dirty { pages & !self.frames[slot].dirty } else { 0 };
+        self.frames[slot].dirty |= newly;
         self.settle(slot);
         newly
     }
 
-    /// Pages are on their way to the medium.
     pub(super) fn clean(&mut self, slot: u32, pages: u32) {
-        self.frames.get_mut(slot).dirty &= !pages;
+        self.frames[slot].dirty &= !pages;
         self.settle(slot);
     }
 
     fn add(&mut self, slot: u32, pages: u32) {
-        let frame = self.frames.get_mut(slot);
+        let frame = &mut self.frames[slot];
         self.pages += u64::from((pages & !frame.valid).count_ones());
         frame.valid |= pages;
     }
@@ -155,7 +133,7 @@ impl PageCache {
         numbers.clear();
         let mut slot = self.dirty.first;
         while slot != NONE {
-            let frame = self.frames.get(slot);
+            let frame = &self.frames[slot];
             numbers.push(frame.number);
             slot = frame.after;
         }
@@ -163,7 +141,7 @@ impl PageCache {
 
     /// Puts a frame where it belongs after a use, and takes back what memory lacks.
     pub(super) fn settle(&mut self, slot: u32) {
-        let frame = *self.frames.get(slot);
+        let frame = self.frames[slot];
         let place = if frame.dirty != 0 {
             Place::Dirty
         } else if frame.pending != 0 || frame.waiters != NONE {
@@ -183,7 +161,7 @@ impl PageCache {
 
     fn drop_frame(&mut self, slot: u32) {
         self.unlink(slot);
-        let frame = *self.frames.get(slot);
+        let frame = self.frames[slot];
         self.pages -= u64::from(frame.valid.count_ones());
         self.index.remove(&frame.number);
         self.frames.release(slot);
@@ -198,7 +176,7 @@ impl PageCache {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let Frame { before, after, place, .. } = *self.frames.get(slot);
+        let Frame { before, after, place, .. } = self.frames[slot];
         let Some(ends) = self.ends(place) else { return };
         if before == NONE {
             ends.first = after;
@@ -207,12 +185,12 @@ impl PageCache {
             ends.last = before;
         }
         if before != NONE {
-            self.frames.get_mut(before).after = after;
+            self.frames[before].after = after;
         }
         if after != NONE {
-            self.frames.get_mut(after).before = before;
+            self.frames[after].before = before;
         }
-        let frame = self.frames.get_mut(slot);
+        let frame = &mut self.frames[slot];
         (frame.before, frame.after, frame.place) = (NONE, NONE, Place::Apart);
     }
 
@@ -223,9 +201,9 @@ impl PageCache {
         if last == NONE {
             ends.first = slot;
         } else {
-            self.frames.get_mut(last).after = slot;
+            self.frames[last].after = slot;
         }
-        let frame = self.frames.get_mut(slot);
+        let frame = &mut self.frames[slot];
         (frame.before, frame.place) = (last, place);
     }
 }

@@ -1,44 +1,35 @@
 //! Which file system, in which state the file is, and what its calls cost; the rules that follow.
 //!
 //! The rules of NT come from the papers' prose and from what is published about its cache manager;
-//! those of `none` are what a present Linux does. Each number has its source beside it; *assumed* is
-//! one that was quoted from memory and not looked up. They are
-//! kept apart from the machine that applies them, so that one machine serves all file systems.
-//!
-//! Rejected: a rule per key. A reader would have to set ten keys to say "NT 4", and most of the
-//! combinations would be systems that never were.
+//! those of `none` are what a present Linux does. *Assumed* is a number that was quoted from memory
+//! and not looked up. Rejected: a rule per key; most of the combinations would be systems that
+//! never were.
 
 /// Pages are what a processor maps: 4 KiB on all machines of the papers and today.
 pub(super) const PAGE_BYTES: u64 = 4 << 10;
 
-/// Transfers larger than 64 KiB are split by NT (Riedel 1997, section 3).
+/// NT splits larger transfers (Riedel 1997, section 3).
 const NT_TRANSFER_BYTES: u32 = 64 << 10;
-/// NT prefetches, and pages in, 64 KiB (Riedel, section 2; Chung 2000, section 7.1).
+/// NT prefetches, and pages in, so much (Riedel, section 2; Chung 2000, section 7.1).
 const NT_FRAME_BYTES: u32 = 64 << 10;
-/// Linux limits transfers to 1,280 KiB (assumed; block layer, `BLK_DEF_MAX_SECTORS_CAP`).
-const LINUX_TRANSFER_BYTES: u32 = 1_280 << 10;
-/// Linux reads ahead 128 KiB (assumed; `VM_READAHEAD_PAGES`).
-const LINUX_FRAME_BYTES: u32 = 128 << 10;
-/// Assumed: write-back requests that Linux keeps in flight on one disk (`BLKDEV_DEFAULT_RQ` is 128; its
-/// throttling leaves about a quarter to write-back).
-const LINUX_WRITES_AT_ONCE: u32 = 32;
-/// NT lets writers wait when dirty pages take a quarter of a machine's memory
-/// (assumed; `CcDirtyPageThreshold` of a medium system, Nagar 1997).
+/// NT lets writers wait at a quarter of memory (assumed; `CcDirtyPageThreshold`, Nagar 1997).
 const NT_DIRTY_SHARE: u64 = 4;
-/// The lazy writer writes an eighth of the dirty pages per pass (assumed;
-/// `LAZY_WRITER_MAX_AGE_TARGET`, Solomon 1998).
+/// The lazy writer's part of the dirty pages per pass (assumed; `LAZY_WRITER_MAX_AGE_TARGET`), and
+/// its period (assumed; Solomon 1998).
 const NT_PASS_SHARE: u64 = 8;
-/// The lazy writer's period (assumed; Solomon).
 const NT_PERIOD_NS: u64 = 1_000_000_000;
-/// Assumed: Linux lets writers wait at 20 % of memory (`vm.dirty_ratio`) and starts to write at 10 %
-/// (`vm.dirty_background_ratio`), or when data is 30 s old (`vm.dirty_expire_centisecs`).
+/// Assumed: `BLK_DEF_MAX_SECTORS_CAP` and `VM_READAHEAD_PAGES` of Linux.
+const LINUX_TRANSFER_BYTES: u32 = 1_280 << 10;
+const LINUX_FRAME_BYTES: u32 = 128 << 10;
+/// Assumed: `BLKDEV_DEFAULT_RQ` is 128; its throttling leaves about a quarter to write-back.
+const LINUX_WRITES_AT_ONCE: u32 = 32;
+/// Assumed: `vm.dirty_ratio`, `vm.dirty_background_ratio` and `vm.dirty_expire_centisecs`.
 const LINUX_DIRTY_SHARE: u64 = 5;
 const LINUX_BACKGROUND_SHARE: u64 = 10;
 const LINUX_PERIOD_NS: u64 = 30_000_000_000;
 /// How far NT zeroes ahead of the first write of a block in a file whose end was written first. It
-/// zeroes the whole gap at once; in steps of this size the share of time is the same at any moment
-/// of a run, and both passes stay sequential.
-const ZERO_STEP_BYTES: u64 = 1 << 20;
+/// zeroes the whole gap at once; in steps the share of time is the same at any moment of a run.
+pub(super) const ZERO_STEP_BYTES: u64 = 1 << 20;
 
 /// The file system between the application and the volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +119,6 @@ impl Default for FileSpec {
 }
 
 impl FileSystem {
-    /// The values of the key `fs`; `nt4` is the later service pack.
     pub(crate) const WORDS: &[(&str, Self)] = &[
         ("none", Self::None),
         ("nt4", Self::Nt4Sp6),
@@ -148,7 +138,6 @@ impl FileSystem {
 }
 
 impl FileState {
-    /// The values of the key `file`.
     pub(crate) const WORDS: &[(&str, Self)] =
         &[("written", Self::Written), ("extend", Self::Extend), ("last-first", Self::LastFirst)];
 }
@@ -156,6 +145,13 @@ impl FileState {
 /// What a file system does, in numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
+    /// Whether it is NT. There a random write of part of a frame reads the whole frame first (Chung,
+    /// section 7.1); requests that are written through go out one at a time, as large as the
+    /// application made them (Riedel, section 2), elsewhere in whole pages, as they come; blocks
+    /// within a file that were never written are zeroed on the medium; and reading ahead is asked
+    /// for at the start of a call, only if none is on its way, because the cache manager has one
+    /// such work item per file (assumed; `ReadAheadActive`, Nagar 1997).
+    pub(super) nt: bool,
     /// Largest transfer.
     pub(super) transfer_bytes: u32,
     /// The unit of caching, read-ahead and write-back: at most 32 pages.
@@ -177,68 +173,43 @@ pub(super) struct Rules {
     pub(super) scans_on: bool,
     /// How long dirty data rests before a pass.
     pub(super) period_ns: u64,
-    /// A random write of part of a frame reads the whole frame first (Chung, section 7.1).
-    pub(super) random_write_reads_frame: bool,
-    /// Written-through requests go out one at a time, as large as the application made them
-    /// (Riedel, section 2); elsewhere in whole pages, as they come.
-    pub(super) through_in_order: bool,
-    /// Unwritten blocks within a file are zeroed on the medium.
-    pub(super) zeroes: bool,
     /// Read-ahead overtakes the rest of a request that is larger than a frame: "the NT file system
     /// and disk prefetch mechanisms are no longer working together" (Riedel, section 2).
     pub(super) ahead_overtakes: bool,
-    /// Reading ahead is asked for at the start of a call, and only if none is on its way: the
-    /// cache manager has one such work item per file (assumed; `ReadAheadActive`, Nagar 1997).
-    pub(super) one_ahead: bool,
-    /// Step of zeroing ahead.
-    pub(super) zero_step_bytes: u64,
 }
 
 impl FileSpec {
     pub(super) fn rules(&self) -> Rules {
-        match self.system {
-            FileSystem::None => {
-                let dirty_limit = self.memory_bytes / LINUX_DIRTY_SHARE;
-                Rules {
-                    transfer_bytes: LINUX_TRANSFER_BYTES,
-                    frame_bytes: LINUX_FRAME_BYTES,
-                    reads_at_once: u32::MAX,
-                    writes_at_once: LINUX_WRITES_AT_ONCE,
-                    dirty_limit,
-                    dirty_resume: dirty_limit,
-                    dirty_background: self.memory_bytes / LINUX_BACKGROUND_SHARE,
-                    pass_share: 1,
-                    scans_on: false,
-                    period_ns: LINUX_PERIOD_NS,
-                    random_write_reads_frame: false,
-                    through_in_order: false,
-                    zeroes: false,
-                    ahead_overtakes: false,
-                    one_ahead: false,
-                    zero_step_bytes: ZERO_STEP_BYTES,
-                }
-            }
-            FileSystem::Nt4Sp3 | FileSystem::Nt4Sp6 | FileSystem::W2k => {
-                let dirty_limit = self.memory_bytes / NT_DIRTY_SHARE;
-                Rules {
-                    transfer_bytes: NT_TRANSFER_BYTES,
-                    frame_bytes: NT_FRAME_BYTES,
-                    reads_at_once: 1,
-                    writes_at_once: 1,
-                    dirty_limit,
-                    dirty_resume: dirty_limit - dirty_limit / NT_PASS_SHARE,
-                    dirty_background: dirty_limit,
-                    pass_share: NT_PASS_SHARE,
-                    scans_on: self.system != FileSystem::W2k,
-                    period_ns: NT_PERIOD_NS,
-                    random_write_reads_frame: true,
-                    through_in_order: true,
-                    zeroes: true,
-                    ahead_overtakes: self.system == FileSystem::Nt4Sp3,
-                    one_ahead: true,
-                    zero_step_bytes: ZERO_STEP_BYTES,
-                }
-            }
+        let (nt, memory_bytes) = (self.system != FileSystem::None, self.memory_bytes);
+        let dirty_limit = memory_bytes / if nt { NT_DIRTY_SHARE } else { LINUX_DIRTY_SHARE };
+        let linux = Rules {
+            nt,
+            transfer_bytes: self.system.transfer_bytes(),
+            frame_bytes: LINUX_FRAME_BYTES,
+            reads_at_once: u32::MAX,
+            writes_at_once: LINUX_WRITES_AT_ONCE,
+            dirty_limit,
+            dirty_resume: dirty_limit,
+            dirty_background: memory_bytes / LINUX_BACKGROUND_SHARE,
+            pass_share: 1,
+            scans_on: false,
+            period_ns: LINUX_PERIOD_NS,
+            ahead_overtakes: false,
+        };
+        if !nt {
+            return linux;
+        }
+        Rules {
+            frame_bytes: NT_FRAME_BYTES,
+            reads_at_once: 1,
+            writes_at_once: 1,
+            dirty_resume: dirty_limit - dirty_limit / NT_PASS_SHARE,
+            dirty_background: dirty_limit,
+            pass_share: NT_PASS_SHARE,
+            scans_on: self.system != FileSystem::W2k,
+            period_ns: NT_PERIOD_NS,
+            ahead_overtakes: self.system == FileSystem::Nt4Sp3,
+            ..linux
         }
     }
 }

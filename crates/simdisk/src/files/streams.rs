@@ -1,9 +1,8 @@
 //! Who reads or writes in sequence: the last ends of a few streams.
 //!
-//! A request that begins where a stream ended continues it. A small fixed number of streams is
-//! remembered, as a file system does per open file; the one not seen for longest gives way. A
-//! request at the start of the file begins a stream that counts as sequential at once, as Linux and
-//! NT (with FILE_FLAG_SEQUENTIAL_SCAN, which the papers' programs set) both take it.
+//! A request that begins where a stream ended continues it; the stream not seen for longest gives
+//! way. A request at the start of the file begins a stream that counts as sequential at once, as
+//! Linux and NT (with FILE_FLAG_SEQUENTIAL_SCAN, which the papers' programs set) both take it.
 
 /// Streams remembered: more sequential readers at once than any run of the papers has.
 const STREAMS: usize = 16;

@@ -1,23 +1,16 @@
 //! The lazy writer: when dirty pages go to the medium, in which order, and who waits for it.
 //!
-//! Riedel 1997 (section 2) saw three phases of a buffered write: "the application writes at memory
-//! copy speed, ... as it fills all available file system buffers. During the second phase, the file
-//! system must free buffers by initiating SCSI transfers. New application writes are admitted when
-//! buffers become available." So writers wait at a limit until a pass of the lazy writer has freed
-//! its share, an eighth of the dirty pages on NT, in transfers of up to 64 KiB, one at a time; then
-//! they go on copying until the limit is reached again. On Linux a writer goes on as soon as it is
-//! below the limit, and writing back begins at half of it.
+//! Writers wait at a limit until a pass of the lazy writer has freed its share, an eighth of the
+//! dirty pages on NT, in transfers of up to 64 KiB, one at a time (Riedel 1997, section 2); then
+//! they copy until the limit is reached again. On Linux a writer goes on as soon as it is below the
+//! limit, and writing back begins at half of it.
 //!
-//! On NT 4 a scan every second also writes an eighth, or, where more than that has become dirty since
-//! the last one and nobody waits, as much as that: "if the rate at which dirty pages are being
-//! produced is greater than the amount the lazy writer had determined it should write, [it] writes an
-//! additional number" (Solomon 1998, quoted from memory). So a slow writer never waits for the limit:
-//! its file is written back while it goes on, and the arm moves between the two places. Windows 2000
-//! does not show that (Chung 2000, section 7.2: writes of 2 KiB, each page read before, at half the
-//! media rate, so in long turns), nor need Linux: there a pass begins a period after the last one.
-//!
-//! A pass takes dirty frames by rising address from where the last one ended, as NT and Linux both
-//! do: a sequential writer is written in sequence, random ones are sorted.
+//! On NT 4 a scan every second also writes an eighth, or as much as has become dirty since the last
+//! one where that is more and nobody waits (Solomon 1998, quoted from memory): a slow writer never
+//! waits for the limit, and the arm moves between two places. Windows 2000 does not show that
+//! (Chung 2000, section 7.2: writes of 2 KiB at half the media rate, so in long turns), nor need
+//! Linux: there a pass begins a period after the last one. A pass takes dirty frames by rising
+//! address from where the last one ended.
 
 use super::buffered::{first_run, run};
 use super::spec::PAGE_BYTES;
@@ -41,11 +34,6 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    pub(super) fn clear(&mut self) {
-        self.numbers.clear();
-        (self.at, self.left_bytes, self.in_flight, self.sweep) = (0, 0, 0, 0);
-    }
-
     fn active(&self) -> bool {
         self.in_flight > 0 || self.left_bytes > 0
     }
@@ -54,7 +42,7 @@ impl Pass {
 impl FileLayer {
     /// Lets a write into memory, or makes it wait for the lazy writer.
     pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = u64::from(self.requests.get_mut(request).bytes);
+        let bytes = u64::from(self.requests[request].bytes);
         let full = self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit;
         if self.throttled || full {
             self.throttled = true;
@@ -68,7 +56,7 @@ impl FileLayer {
     }
 
     fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = self.requests.get_mut(request).bytes;
+        let bytes = self.requests[request].bytes;
         self.mark(request, true);
         self.made_dirty_bytes += u64::from(bytes);
         out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
@@ -130,10 +118,7 @@ impl FileLayer {
             let offset = number * u64::from(self.rules.frame_bytes) + u64::from(first) * PAGE_BYTES;
             let bytes = u64::from(length) * PAGE_BYTES;
             self.pass.left_bytes = self.pass.left_bytes.saturating_sub(bytes);
-            let bytes = bytes.min(self.size - offset) as u32;
-            let tag = self.blocks.insert(Purpose::Back { pages: length });
-            out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
-            out.push(FileAction::Block { tag, op: OpKind::Write, offset, bytes, forced: false });
+            self.send(Purpose::Back(length), (OpKind::Write, offset, bytes), out);
         }
         if !self.pass.active() {
             self.pass_over(now, out);
@@ -160,7 +145,7 @@ impl FileLayer {
         while !self.throttled
             && let Some(&request) = self.deferred.front()
         {
-            let bytes = u64::from(self.requests.get_mut(request).bytes);
+            let bytes = u64::from(self.requests[request].bytes);
             if self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit {
                 self.throttled = true;
                 break;

@@ -1,15 +1,12 @@
 //! Garbage collection: emptying blocks, and how much the host may write meanwhile.
 //!
 //! While more than [`FREE_LOW`] blocks are free the host writes as fast as the dies take it. From
-//! there on it may fill as many slots as collecting finds empty: each page of the victim that is
-//! looked at promises the host its invalid units, so that free space never shrinks by more than
-//! the blocks being emptied hold, and the host is slowed evenly instead of stopped for a block.
-//! Collecting keeps every die busy (two pages of it per die are under way), and stops as soon as
-//! the host does not use up what it gives.
-//!
-//! With `gc=on` a drive that has had nothing to do for [`REST`] collects, too, until a quarter of
-//! the spare blocks is free, from blocks of which that frees a tenth at least. A victim is erased once its
-//! units are in the controller; a real drive waits until they are programmed.
+//! there on it may fill as many slots as collecting finds empty, so that free space never shrinks
+//! by more than the blocks being emptied hold, and the host is slowed evenly. Collecting keeps
+//! every die busy, and stops as soon as the host does not use up what it gives. With `gc=on` a
+//! drive at rest for [`REST`] collects, too, until a quarter of the spare blocks is free, from
+//! blocks of which that frees a tenth at least. A victim is erased once its units are in the
+//! controller; a real drive waits until they are programmed.
 
 use super::dies::{Operation, Task};
 use super::geometry::{FREE_LOW, Geometry, VICTIMS};
@@ -33,13 +30,11 @@ struct Victim {
     /// Pages not looked at yet.
     next_page: u32,
     end_page: u32,
-    /// Pages being read.
     reading: u32,
     /// Dies that have not erased their part yet.
     erasing: u32,
 }
 
-/// What the collector has in hand.
 #[derive(Debug)]
 pub(super) struct Collector {
     while_idle: bool,
@@ -80,7 +75,6 @@ impl Collector {
         }
     }
 
-    /// The drive has something to do.
     pub(super) fn disturb(&mut self) {
         self.idle = false;
     }
@@ -135,7 +129,6 @@ impl FlashDevice {
         }
     }
 
-    /// Collects as far as it should and can now.
     pub(super) fn collect(&mut self, now: Nanos) {
         while self.collector.under_way < self.collector.under_way_max {
             let free = self.uncommitted();
@@ -239,7 +232,6 @@ impl FlashDevice {
         self.go_on_collecting(now);
     }
 
-    /// A page of the collector is on the flash.
     pub(super) fn moved(&mut self, now: Nanos, page: u32) {
         self.set_buffered(page, false);
         self.collector.under_way -= 1;

@@ -44,22 +44,20 @@ impl Command {
         }
     }
 
-    /// Bytes of so many of its units.
     pub(super) fn bytes_of(&self, units: u32) -> u64 {
         (u64::from(units) * UNIT_BYTES).min(self.bytes.into())
     }
 }
 
 impl FlashDevice {
-    /// The drive takes a command.
     pub(super) fn take_in(&mut self, now: Nanos, command: u32) {
         self.taken += 1;
         self.collector.disturb();
-        let spent = match self.commands.get(command).op {
+        let spent = match self.commands[command].op {
             OpKind::Read => self.spec.command,
             OpKind::Write => self.spec.write_command,
         };
-        let passed = self.controller.serve(now, spent.0);
+        let passed = Nanos(self.controller.serve(now.0, spent.0));
         self.passed.push(passed.plus(self.spec.overhead), command);
     }
 
@@ -77,8 +75,8 @@ impl FlashDevice {
 
     /// Reads what a command asks for: one operation for units that follow each other in one page.
     pub(super) fn read(&mut self, now: Nanos, command: u32) {
-        let Command { first, units, .. } = *self.commands.get(command);
-        self.commands.get_mut(command).left = 1;
+        let Command { first, units, .. } = self.commands[command];
+        self.commands[command].left = 1;
         let (mut elsewhere, mut page, mut in_page) = (0, 0, 0);
         for unit in first..first + units {
             let on_flash = self.mapping.slot(unit).map(|slot| self.mapping.geometry.page_of(slot));
@@ -100,7 +98,7 @@ impl FlashDevice {
 
     fn read_page(&mut self, now: Nanos, command: u32, page: u32, units: u32) {
         if units > 0 {
-            self.commands.get_mut(command).left += 1;
+            self.commands[command].left += 1;
             let task = Task::Read;
             self.submit(now, Operation { task, page, units, owner: command, held: 0 });
         }
@@ -115,7 +113,7 @@ impl FlashDevice {
     }
 
     fn send_to_host(&mut self, since: Nanos, now: Nanos, command: u32, units: u32) {
-        let state = self.commands.get_mut(command);
+        let state = &mut self.commands[command];
         let (bytes, unit) = (state.bytes_of(units), state.bytes_of(1));
         let ends = self.link.send_out(since, now, bytes, unit);
         state.ends = state.ends.max(ends);
@@ -123,7 +121,7 @@ impl FlashDevice {
 
     /// One thing less to wait for; the end of the command once there is none.
     pub(super) fn ready(&mut self, now: Nanos, command: u32) {
-        let state = self.commands.get_mut(command);
+        let state = &mut self.commands[command];
         state.left -= 1;
         if state.left > 0 {
             return;

@@ -1,21 +1,18 @@
 //! How the flash is divided, and how a number of a slot tells where it is.
 //!
-//! A *unit* is what is mapped (4 KiB). A *page* is what a die programs at once, over all of its
-//! planes. A *block* is one erase block of every die together (a superblock): consecutive pages of
-//! it lie on consecutive dies, and consecutive dies on different channels, so that whatever is
-//! written in one go can be written, read and erased by all of them at once. Every place for a unit
-//! has a number, its *slot*; die, page and block follow from it by division, so that no table is
-//! needed. Rejected: blocks of single dies that are opened and collected on their own. They let
-//! busy dies be passed by, but each die then needs spare blocks of its own.
+//! A *unit* (4 KiB) is what is mapped, a *page* what a die programs at once, a *block* one erase
+//! block of every die together: consecutive pages of it lie on consecutive dies, and these on
+//! different channels. Every place for a unit has a number, its *slot*; die, page and block follow
+//! by division. Rejected: blocks of single dies, collected on their own; each die then needs spare
+//! blocks of its own.
 //!
-//! A simulated drive is smaller than a real one, and would have few blocks of the real size. Blocks
-//! are made smaller, so that there are always hundreds of them, and the time of an erasure shrinks
-//! with them: it keeps its share of the die's time. The free blocks that the collector needs to
-//! work come on top of the over-provisioning, because on a real drive they are a small part of it.
+//! A simulated drive is smaller than a real one. Its blocks are made smaller, so that there are
+//! always hundreds, and the time of an erasure shrinks with them; the free blocks that the
+//! collector needs come on top of the over-provisioning, because on a real drive they are a small
+//! part of it.
 
 use super::spec::FlashSpec;
 
-/// Bytes of a unit: what the map resolves.
 pub(super) const UNIT_BYTES: u64 = 4_096;
 /// Blocks that the capacity is divided into, at least.
 const BLOCKS_MIN: u64 = 512;
@@ -27,27 +24,18 @@ pub(super) const FREE_LOW: u32 = 2 * VICTIMS + 3;
 /// Blocks on top of the over-provisioning: the free ones. Those that are open hold data.
 const WORKING: u32 = FREE_LOW;
 
-/// The division of one drive.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
-    /// Units that the drive offers.
     pub(super) units: u32,
-    /// Dies.
     pub(super) dies: u32,
-    /// Channels.
     pub(super) channels: u32,
-    /// Units of a page.
     pub(super) page_units: u32,
-    /// Units of a block, over all dies.
     pub(super) block_units: u32,
-    /// Blocks.
     pub(super) blocks: u32,
-    /// Time of an erasure of a block of this size.
     pub(super) erase_ns: u64,
 }
 
 impl Geometry {
-    /// Divides a drive.
     pub(super) fn new(spec: &FlashSpec) -> Self {
         let units = spec.size.0 / UNIT_BYTES;
         let page_units = spec.page.0 / UNIT_BYTES;
@@ -67,7 +55,6 @@ impl Geometry {
         }
     }
 
-    /// Places for units.
     pub(super) fn slots(&self) -> u32 {
         self.blocks * self.block_units
     }
@@ -89,7 +76,6 @@ impl Geometry {
         page % self.dies
     }
 
-    /// The slots of a page.
     pub(super) fn slots_of_page(&self, page: u32) -> std::ops::Range<u32> {
         let first = page * self.page_units;
         first..first + self.page_units

@@ -3,33 +3,14 @@
 //! When such a part is free is known as soon as its last user is, and what passes it comes out in
 //! the order in which it went in: a line of moments to come replaces events, which cost more.
 
-use engine::{ComponentSample, PhaseSample};
+use crate::device::component;
+use crate::server::Server;
+use engine::ComponentSample;
 use record::Nanos;
 use std::collections::VecDeque;
 
 /// Digits behind the point of the time per byte.
 const FRACTION_BITS: u32 = 20;
-
-/// Something that serves one at a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Server {
-    free_at: Nanos,
-    busy_ns: u64,
-}
-
-impl Server {
-    /// Serves for so long as soon as it is free, from `now` at the earliest; when that is over.
-    pub(super) fn serve(&mut self, now: Nanos, ns: u64) -> Nanos {
-        self.free_at = self.free_at.max(now).plus(Nanos(ns));
-        self.busy_ns += ns;
-        self.free_at
-    }
-
-    pub(super) fn sample(&self, name: &str) -> ComponentSample {
-        let (name, busy_ns) = (name.to_owned(), self.busy_ns);
-        ComponentSample { name, units: 1, busy_ns, phases: Vec::new() }
-    }
-}
 
 /// What is on its way through such a part, with the time at which it comes out.
 #[derive(Clone, Debug)]
@@ -46,7 +27,6 @@ impl<T> Line<T> {
         self.0.push_back((at, what));
     }
 
-    /// When the next comes out; the end of time if none does.
     pub(super) fn next_at(&self) -> Nanos {
         self.0.front().map_or(Nanos(u64::MAX), |&(at, _)| at)
     }
@@ -78,7 +58,6 @@ impl Link {
         there.max(now.plus(Nanos(self.ns(part))))
     }
 
-    /// Sends bytes to the drive; when they are there.
     pub(super) fn send_in(&mut self, now: Nanos, bytes: u64) -> Nanos {
         self.send(now, bytes, 1)
     }
@@ -90,20 +69,18 @@ impl Link {
     fn send(&mut self, now: Nanos, bytes: u64, direction: usize) -> Nanos {
         let ns = self.ns(bytes);
         self.directions_ns[direction] += ns;
-        self.wires[if self.duplex { direction } else { 0 }].serve(now, ns)
+        Nanos(self.wires[if self.duplex { direction } else { 0 }].serve(now.0, ns))
     }
 
     pub(super) fn samples(&self) -> Vec<ComponentSample> {
+        let [out, inward] = self.wires.map(|wire| wire.busy_ns);
         if self.duplex {
             return vec![
-                self.wires[0].sample("link to host"),
-                self.wires[1].sample("link to drive"),
+                component("link to host", 1, out, &[]),
+                component("link to drive", 1, inward, &[]),
             ];
         }
-        let phases = ["to host", "to drive"].into_iter().zip(self.directions_ns);
-        vec![ComponentSample {
-            phases: phases.map(|(name, busy_ns)| PhaseSample { name, busy_ns }).collect(),
-            ..self.wires[0].sample("link")
-        }]
+        let phases = [("to host", self.directions_ns[0]), ("to drive", self.directions_ns[1])];
+        vec![component("link", 1, out, &phases)]
     }
 }

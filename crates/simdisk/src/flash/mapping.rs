@@ -1,33 +1,25 @@
 //! The map from units to slots, the blocks' states, and which block is collected next. No time.
 //!
-//! Both directions are arrays of one word per unit: where a unit is, and which unit a slot holds.
-//! Zero means nothing, so that a fresh drive is memory that the system has not even handed out.
-//! What the host writes and what the collector moves go to blocks of their own, because data that
-//! has survived a collection changes seldom. The victim is the full block with the fewest valid
-//! units (greedy), found by looking at all of them: there are some hundred, and it happens once
-//! per block. Rejected: cost-benefit and windowed choices (real firmware differs; greedy has a
-//! known write amplification, against which this is tested), and lists of blocks by valid units.
+//! Both directions are arrays of one word per unit; zero means nothing, so that a fresh drive is
+//! memory that the system has not even handed out. What the host writes and what the collector
+//! moves go to blocks of their own, because data that has survived a collection changes seldom. The
+//! victim is the full block with the fewest valid units (greedy). Rejected: cost-benefit and
+//! windowed choices (greedy has a known write amplification, against which this is tested), and
+//! lists of blocks by valid units.
 
 use super::geometry::Geometry;
 use std::collections::VecDeque;
 
-/// Who writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// The host.
     Host,
-    /// The collector.
     Collector,
 }
 
-/// What a block is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockState {
-    /// Erased.
     Free,
-    /// Being filled.
     Open,
-    /// Filled.
     Full,
     /// Being emptied or erased.
     Victim,
@@ -40,7 +32,6 @@ struct Open {
     end: u32,
 }
 
-/// Where every unit is.
 #[derive(Debug)]
 pub(super) struct Mapping {
     pub(super) geometry: Geometry,
@@ -48,7 +39,6 @@ pub(super) struct Mapping {
     slot_of: Vec<u32>,
     /// Unit in each slot, plus one.
     unit_in: Vec<u32>,
-    /// Valid units of each block.
     valid: Vec<u32>,
     states: Vec<BlockState>,
     free: VecDeque<u32>,
@@ -56,7 +46,6 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// A drive on which nothing was ever written.
     pub(super) fn new(geometry: Geometry) -> Self {
         let blocks = geometry.blocks as usize;
         Self {
@@ -70,7 +59,6 @@ impl Mapping {
         }
     }
 
-    /// Where a unit is, if it was ever written.
     pub(super) fn slot(&self, unit: u32) -> Option<u32> {
         self.slot_of[unit as usize].checked_sub(1)
     }
@@ -156,7 +144,6 @@ impl Mapping {
         Some(block)
     }
 
-    /// A block has been erased.
     pub(super) fn release(&mut self, block: u32) {
         debug_assert_eq!(self.valid[block as usize], 0, "an emptied block holds nothing valid");
         self.states[block as usize] = BlockState::Free;

@@ -1,23 +1,17 @@
 //! A flash drive: a controller behind a link, a write buffer, channels and dies, and a map that
 //! writes everything to a new place and collects what is left of the old ones.
 //!
-//! A command passes the controller (one at a time), then its fixed part of the way (in parallel).
-//! A read goes to the dies that hold its units and comes back over the link; units that were never
-//! written, and units that are still in the buffer, come without a die, which is why reading a
-//! fresh drive measures nothing of it. A write waits for room in the buffer, comes over the link,
-//! and is then done, unless it must reach the flash: then it is done when its pages are
-//! programmed. Pages are programmed in the order of the log, over all dies in turn.
+//! A command passes the controller, then its fixed part of the way (in parallel). A read goes to
+//! the dies that hold its units and comes back over the link; units that were never written or are
+//! still in the buffer come without a die. A write waits for room in the buffer, comes over the
+//! link, and is then done, unless it must reach the flash: then it is done when its pages are
+//! programmed. Garbage collection begins when free blocks run low (`collect`); from then on the
+//! host gets as many slots as collecting gives.
 //!
-//! Garbage collection begins when free blocks run low (`collect`), and from then on the host gets
-//! as many slots as collecting gives: a drive that is overwritten falls to its rate over its write
-//! amplification, and stays there. Time is that of one agenda of small events. Per unit the state
-//! is two words (`mapping`), and nothing is allocated per request.
-//!
-//! Left out: an SLC cache in front of the flash, overwriting within the buffer, read-ahead,
-//! reading the map itself from the flash (the whole map is in memory), wear, read disturb and
-//! retries, errors, and trimming (no request says so; `preconditioned=fresh` is the drive
-//! afterwards). Rejected: service times drawn from a measured distribution (they would hold for
-//! the one load at which they were measured).
+//! Left out: an SLC cache, overwriting within the buffer, read-ahead, a map on the flash, wear,
+//! read disturb, retries, errors, and trimming (`preconditioned=fresh` is the drive afterwards).
+//! Rejected: service times drawn from a measured distribution, which hold for the one load at which
+//! they were measured.
 
 mod collect;
 mod commands;
@@ -29,15 +23,16 @@ mod spec;
 mod start;
 mod write;
 
-use crate::device::{Arrival, Conditions, Device, Ended};
+use crate::device::{Arrival, Conditions, Device, Ended, component};
 use crate::event_queue::EventQueue;
+use crate::server::Server;
 use crate::slab::Slab;
 use collect::Collector;
 use commands::Command;
 use dies::{DieEvent, Dies, NONE, Operation, Task};
 use engine::ComponentSample;
 use geometry::{Geometry, UNIT_BYTES};
-use link::{Line, Link, Server};
+use link::{Line, Link};
 use mapping::Mapping;
 use record::{CacheMode, Nanos, OpKind};
 use std::collections::VecDeque;
@@ -47,15 +42,13 @@ pub use spec::{FlashSpec, ReadOrder, Start};
 pub(crate) use spec::{KEYS, KINDS};
 pub use start::write_amplification;
 
-/// A moment that does not come.
 const NEVER: Nanos = Nanos(u64::MAX);
 
-/// What happens in a drive.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A command is done.
-    Done { command: u32 },
-    /// Something on a die.
+    Done {
+        command: u32,
+    },
     Die(DieEvent),
     /// The drive may have had nothing to do for a while.
     Rested,
@@ -87,12 +80,10 @@ pub struct FlashDevice {
     link: Link,
     /// Units of writes that are on the link, each with its command.
     sent: Line<(u32, u32)>,
-    /// Commands that are done at this moment.
     done_now: Vec<u32>,
     commands: Slab<Command>,
     /// Commands that the drive has taken.
     taken: u32,
-    /// Commands that wait outside.
     outside: VecDeque<u32>,
     /// Writes that wait for room in the buffer.
     writers: VecDeque<u32>,
@@ -124,7 +115,7 @@ impl FlashDevice {
             mapping,
             dies,
             buffered: vec![0; (pages as usize).div_ceil(64)],
-            agenda: EventQueue::new(),
+            agenda: EventQueue::default(),
             controller: Server::default(),
             passed: Line::new(),
             link: Link::new(spec.link_bytes_per_s, spec.duplex),
@@ -180,7 +171,6 @@ impl FlashDevice {
         *word = *word & !(1 << (page % 64)) | u64::from(is) << (page % 64);
     }
 
-    /// Gives the die of a page something to do.
     fn submit(&mut self, now: Nanos, operation: Operation) {
         let die = self.mapping.geometry.die_of_page(operation.page);
         self.dies.submit(now, die, operation, &mut self.agenda);
@@ -198,29 +188,6 @@ impl FlashDevice {
         }
     }
 
-    /// Carries out one event at `next`, which is when there is one.
-    #[inline]
-    fn step(&mut self, next: Nanos, ended: &mut Vec<Ended>) {
-        // At the same moment: dies and links first, then what comes in.
-        if let Some((now, event)) = self.agenda.pop_until(next) {
-            self.happen(now, event);
-        } else if self.sent.next_at() == next {
-            if let Some((now, (command, units))) = self.sent.pop() {
-                self.place(now, command, units);
-            }
-        } else if let Some((now, command)) = self.passed.pop() {
-            match self.commands.get(command).op {
-                OpKind::Read => self.read(now, command),
-                OpKind::Write => self.write(now, command),
-            }
-        }
-        for index in 0..self.done_now.len() {
-            ended.push(self.done(next, self.done_now[index]));
-        }
-        self.done_now.clear();
-    }
-
-    /// A die has ended an operation.
     fn over(&mut self, now: Nanos, die: u32, operation: Operation) {
         match operation.task {
             Task::Read => self.read_over(now, operation),
@@ -255,22 +222,27 @@ impl Device for FlashDevice {
         (next != NEVER).then_some(next)
     }
 
-    fn advance(&mut self, until: Nanos, ended: &mut Vec<Ended>) {
-        while let Some(next) = self.next_event().filter(|&next| next <= until) {
-            self.step(next, ended);
-        }
-    }
-
-    fn advance_to_end(&mut self, from: Nanos, until: Nanos, ended: &mut Vec<Ended>) -> Nanos {
-        let (mut now, mut until) = (from, until);
-        while let Some(next) = self.next_event().filter(|&next| next <= until) {
-            self.step(next, ended);
-            now = now.max(next);
-            if !ended.is_empty() {
-                until = now;
+    #[inline]
+    fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
+        let next = self.next_event().filter(|&next| next <= until)?;
+        // At the same moment: dies and links first, then what comes in.
+        if let Some((now, event)) = self.agenda.pop_until(next) {
+            self.happen(now, event);
+        } else if self.sent.next_at() == next {
+            if let Some((now, (command, units))) = self.sent.pop() {
+                self.place(now, command, units);
+            }
+        } else if let Some((now, command)) = self.passed.pop() {
+            match self.commands[command].op {
+                OpKind::Read => self.read(now, command),
+                OpKind::Write => self.write(now, command),
             }
         }
-        now
+        for index in 0..self.done_now.len() {
+            ended.push(self.done(next, self.done_now[index]));
+        }
+        self.done_now.clear();
+        Some(next)
     }
 
     fn size(&self) -> u64 {
@@ -278,7 +250,7 @@ impl Device for FlashDevice {
     }
 
     fn uses(&self) -> Vec<ComponentSample> {
-        let mut uses = vec![self.controller.sample("controller")];
+        let mut uses = vec![component("controller", 1, self.controller.busy_ns, &[])];
         uses.extend(self.link.samples());
         uses.extend(self.dies.uses());
         uses

@@ -1,14 +1,10 @@
-//! The parameters of a flash drive, their keys, and the drives of the catalogue.
+//! The parameters of a flash drive, their keys, and two drives of ordinary specification.
 //!
-//! Two drives of ordinary specification: the figures on the data sheets of many client drives of
-//! 1 TB (SATA: 550/520 MB/s, 95,000/90,000 IOPS; NVMe on PCIe 3.0 x4: 3.5/3.0 GB/s, 500,000 IOPS
-//! and more, 80 to 90 us per read). They are no maker's product. A data sheet says nothing of what
-//! is inside; the numbers of channels and dies and the times of the flash are assumed within what
-//! makers publish of TLC flash, and chosen so that the drive as a whole gives those figures.
-//! `parts` gives each parameter with its unit and origin.
+//! The drives have the figures on the data sheets of many client drives of 1 TB and are no maker's
+//! product; `catalogue::flash_drives` says where each value comes from.
 
 use crate::keys::{
-    Kind, Setting, bytes, bytes_per_s, choice, count32, kind, percentage, put, setting, switch,
+    Kind, Setting, bytes, bytes_per_s, choice, count32, key, kind, percentage, put, switch,
     time_from,
 };
 use record::{Bytes, Nanos};
@@ -85,127 +81,94 @@ pub struct FlashSpec {
 }
 
 pub(crate) const KINDS: &[Kind] = &[
-    kind(
-        "sata-ssd",
-        &[],
-        "SATA SSD of ordinary specification: 550/520 MB/s, 95k/90k IOPS, 32 commands",
-    ),
+    kind("sata-ssd", "SATA SSD of ordinary specification: 550/520 MB/s, 95k/90k IOPS, 32 commands"),
     kind(
         "nvme-ssd",
-        &[
-            ("channels", "8"),
-            ("dies", "64"),
-            ("read", "65us"),
-            ("program", "658us"),
-            ("channel", "800MB/s"),
-            ("reads", "suspend"),
-            ("buffer", "16MiB"),
-            ("queue", "1024"),
-            ("link", "3500MB/s"),
-            ("duplex", "on"),
-            ("command", "1600ns"),
-            ("write-command", "1800ns"),
-        ],
         "NVMe SSD of ordinary specification, PCIe 3.0 x4: 3.5/3.0 GB/s, 500k IOPS and more",
-    ),
+    )
+    .with(&[
+        ("channels", "8"),
+        ("dies", "64"),
+        ("read", "65us"),
+        ("program", "658us"),
+        ("channel", "800MB/s"),
+        ("reads", "suspend"),
+        ("buffer", "16MiB"),
+        ("queue", "1024"),
+        ("link", "3500MB/s"),
+        ("duplex", "on"),
+        ("command", "1600ns"),
+        ("write-command", "1800ns"),
+    ]),
 ];
+
+impl ReadOrder {
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("queued", Self::Queued), ("first", Self::First), ("suspend", Self::Suspend)];
+}
+
+impl Start {
+    pub(crate) const WORDS: &[(&str, Self)] =
+        &[("fresh", Self::Fresh), ("sequential", Self::Sequential), ("random", Self::Random)];
+}
 
 /// The defaults are those of the SATA drive.
 pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
-    setting(
-        "size",
-        "32GiB",
-        "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB",
-        |it, value| put(&mut it.size, bytes(value)),
-    ),
-    setting(
-        "op",
-        "7%",
-        "over-provisioning: spare flash as a share of the capacity",
-        |it, value| put(&mut it.op, percentage(value, 1.0, 300.0)),
-    ),
-    setting("channels", "4", "channels between controller and dies", |it, value| {
-        put(&mut it.channels, count32(value, 1, 64))
-    }),
-    setting("dies", "16", "dies over all channels; each does one thing a time", |it, value| {
-        put(&mut it.dies, count32(value, 1, 1_024))
-    }),
-    setting("read", "60us", "time to sense a page", |it, value| put(&mut it.read, nanos(value))),
-    setting("program", "925us", "time to program a page", |it, value| {
-        put(&mut it.program, nanos(value))
-    }),
-    setting("erase", "5ms", "time to erase a block", |it, value| put(&mut it.erase, nanos(value))),
-    setting("page", "32KiB", "what a die programs at once, over its planes", |it, value| {
-        put(&mut it.page, bytes(value))
-    }),
-    setting("block", "18MiB", "erase block of a die, over its planes", |it, value| {
-        put(&mut it.block, bytes(value))
-    }),
-    setting("channel", "400MB/s", "transfer rate of a channel", |it, value| {
-        put(&mut it.channel_bytes_per_s, rate(value))
-    }),
-    setting(
+    key("size", "32GiB", "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB")
+        .sets(|it, value| put(&mut it.size, bytes(value))),
+    key("op", "7%", "over-provisioning: spare flash as a share of the capacity")
+        .sets(|it, value| put(&mut it.op, percentage(value, 1.0, 300.0))),
+    key("channels", "4", "channels between controller and dies")
+        .sets(|it, value| put(&mut it.channels, count32(value, 1, 64))),
+    key("dies", "16", "dies over all channels; each does one thing a time")
+        .sets(|it, value| put(&mut it.dies, count32(value, 1, 1_024))),
+    key("read", "60us", "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
+    key("program", "925us", "time to program a page")
+        .sets(|it, value| put(&mut it.program, nanos(value))),
+    key("erase", "5ms", "time to erase a block").sets(|it, value| put(&mut it.erase, nanos(value))),
+    key("page", "32KiB", "what a die programs at once, over its planes")
+        .sets(|it, value| put(&mut it.page, bytes(value))),
+    key("block", "18MiB", "erase block of a die, over its planes")
+        .sets(|it, value| put(&mut it.block, bytes(value))),
+    key("channel", "400MB/s", "transfer rate of a channel")
+        .sets(|it, value| put(&mut it.channel_bytes_per_s, rate(value))),
+    key(
         "reads",
         "first",
         "order of a die's work: queued, first (reads before what waits), or suspend (reads also \
          interrupt what is under way)",
-        |it, value| {
-            let words = [
-                ("queued", ReadOrder::Queued),
-                ("first", ReadOrder::First),
-                ("suspend", ReadOrder::Suspend),
-            ];
-            put(&mut it.reads, choice(value, &words))
-        },
-    ),
-    setting("buffer", "8MiB", "write buffer; what is in it is acknowledged", |it, value| {
-        put(&mut it.buffer, bytes(value))
-    }),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.reads, choice(value, ReadOrder::WORDS))),
+    key("buffer", "8MiB", "write buffer; what is in it is acknowledged")
+        .sets(|it, value| put(&mut it.buffer, bytes(value))),
+    key(
         "plp",
         "off",
         "on: the buffer survives a loss of power, so that writes through all caches need not wait \
          for the flash",
-        |it, value| put(&mut it.plp, switch(value)),
-    ),
-    setting(
-        "gc",
-        "on",
-        "on: collects while idle, too; off: only when free blocks run low",
-        |it, value| put(&mut it.gc, switch(value)),
-    ),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.plp, switch(value))),
+    key("gc", "on", "on: collects while idle, too; off: only when free blocks run low")
+        .sets(|it, value| put(&mut it.gc, switch(value))),
+    key(
         "preconditioned",
         "sequential",
         "state at time zero: fresh (never written), sequential (written once, in order) or random \
          (overwritten until steady)",
-        |it, value| {
-            let words = [
-                ("fresh", Start::Fresh),
-                ("sequential", Start::Sequential),
-                ("random", Start::Random),
-            ];
-            put(&mut it.start, choice(value, &words))
-        },
-    ),
-    setting("queue", "32", "commands that it takes at once; more wait outside", |it, value| {
-        put(&mut it.queue, count32(value, 1, 65_536))
-    }),
-    setting("link", "550MB/s", "transfer rate of the link", |it, value| {
-        put(&mut it.link_bytes_per_s, rate(value))
-    }),
-    setting("duplex", "off", "on: the link carries both directions at once", |it, value| {
-        put(&mut it.duplex, switch(value))
-    }),
-    setting("command", "10500ns", "controller time of a read, one by one", |it, value| {
-        put(&mut it.command, nanos(value))
-    }),
-    setting("write-command", "11100ns", "controller time of a write, one by one", |it, value| {
-        put(&mut it.write_command, nanos(value))
-    }),
-    setting("overhead", "12us", "time of a command beside that, in parallel", |it, value| {
-        put(&mut it.overhead, nanos(value))
-    }),
+    )
+    .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
+    key("queue", "32", "commands that it takes at once; more wait outside")
+        .sets(|it, value| put(&mut it.queue, count32(value, 1, 65_536))),
+    key("link", "550MB/s", "transfer rate of the link")
+        .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
+    key("duplex", "off", "on: the link carries both directions at once")
+        .sets(|it, value| put(&mut it.duplex, switch(value))),
+    key("command", "10500ns", "controller time of a read, one by one")
+        .sets(|it, value| put(&mut it.command, nanos(value))),
+    key("write-command", "11100ns", "controller time of a write, one by one")
+        .sets(|it, value| put(&mut it.write_command, nanos(value))),
+    key("overhead", "12us", "time of a command beside that, in parallel")
+        .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 
 /// Smallest and largest capacity.

@@ -1,9 +1,9 @@
 //! The state in which a drive comes: never written, written once in order, or in steady state.
 //!
-//! A real drive gets into its steady state by being overwritten at random some ten times. What that
-//! comes to is known (see [`write_amplification`]), so it is laid out at once, in time that grows
-//! with the capacity alone: blocks of all ages, the oldest with the fewest valid units, and units
-//! anywhere in them. A test holds it against a drive that was really overwritten.
+//! What overwriting a drive at random some ten times comes to is known (see
+//! [`write_amplification`]), so it is laid out at once: blocks of all ages, the oldest with the
+//! fewest valid units, and units anywhere in them. A test holds it against a drive that was really
+//! overwritten.
 
 use super::geometry::Geometry;
 use super::mapping::Mapping;
@@ -32,7 +32,6 @@ pub fn write_amplification(over_provisioning: f64) -> f64 {
     a / (a - low)
 }
 
-/// Brings a fresh map into the state asked for.
 pub(super) fn lay_out(mapping: &mut Mapping, start: Start, seed: u64) {
     match start {
         Start::Fresh => {}
@@ -41,7 +40,6 @@ pub(super) fn lay_out(mapping: &mut Mapping, start: Start, seed: u64) {
     }
 }
 
-/// All units in order.
 fn in_order(mapping: &mut Mapping) {
     let (units, block_units) = (mapping.geometry.units, mapping.geometry.block_units);
     for first in (0..units).step_by(block_units as usize) {

@@ -3,8 +3,7 @@
 //! A write gets room in the buffer and slots in the log before its data is sent, piece by piece, in
 //! order of arrival. A forced write (one that must be on the flash before it is done) fills the
 //! open page, which is programmed as soon as its die has nothing to do, full or not: alone it
-//! wastes the rest of the page, and many at once share pages, as group commit does. What others
-//! leave in the open page stays in the buffer until the page is full.
+//! wastes the rest of the page, and many at once share pages, as group commit does.
 
 use super::FlashDevice;
 use super::dies::{NONE, Operation, Task};
@@ -15,7 +14,6 @@ use record::Nanos;
 /// Units that are let into the buffer at once: 128 KiB, so that large writes share it.
 const PIECE_UNITS: u32 = 32;
 
-/// A command that waits for a page to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
     command: u32,
@@ -23,11 +21,10 @@ pub(super) struct Waiter {
 }
 
 impl FlashDevice {
-    /// A write has passed the controller.
     pub(super) fn write(&mut self, now: Nanos, command: u32) {
-        self.commands.get_mut(command).left = 1;
-        let begin = self.commands.get(command).offset;
-        let end = begin + u64::from(self.commands.get(command).bytes);
+        self.commands[command].left = 1;
+        let begin = self.commands[command].offset;
+        let end = begin + u64::from(self.commands[command].bytes);
         // What it leaves of its first and last unit has to be read first.
         let (head, tail) = (begin / UNIT_BYTES, end / UNIT_BYTES);
         if !begin.is_multiple_of(UNIT_BYTES) {
@@ -42,20 +39,19 @@ impl FlashDevice {
     fn complete(&mut self, now: Nanos, command: u32, unit: u32) {
         let page = self.mapping.slot(unit).map(|slot| self.mapping.geometry.page_of(slot));
         if let Some(page) = page.filter(|&page| !self.is_buffered(page)) {
-            self.commands.get_mut(command).left += 1;
+            self.commands[command].left += 1;
             let task = Task::Complete;
             self.submit(now, Operation { task, page, units: 1, owner: command, held: 0 });
         }
     }
 
-    /// The rest of a unit has been read.
     pub(super) fn completed(&mut self, now: Nanos, operation: Operation) {
         self.line_up(now, operation.owner);
     }
 
     /// Lines a write up for the buffer, once it needs nothing from the flash any more.
     fn line_up(&mut self, now: Nanos, command: u32) {
-        let state = self.commands.get_mut(command);
+        let state = &mut self.commands[command];
         state.left -= 1;
         if state.left == 0 {
             state.left = 1;
@@ -67,7 +63,7 @@ impl FlashDevice {
     /// Lets writes into the buffer as far as there is room there and on the flash.
     pub(super) fn let_in(&mut self, now: Nanos) {
         while let Some(&command) = self.writers.front() {
-            let state = *self.commands.get(command);
+            let state = self.commands[command];
             let units = (state.units - state.let_in).min(PIECE_UNITS);
             if units > self.room || !self.may_take(now, units + self.padding()) {
                 return;
@@ -77,7 +73,7 @@ impl FlashDevice {
             if state.let_in + units == state.units {
                 self.writers.pop_front();
             }
-            self.commands.get_mut(command).let_in += units;
+            self.commands[command].let_in += units;
             let there = self.link.send_in(now, state.bytes_of(units));
             self.sent.push(there, (command, units));
         }
@@ -92,7 +88,7 @@ impl FlashDevice {
     pub(super) fn place(&mut self, now: Nanos, command: u32, units: u32) {
         self.reserved -= units + self.padding();
         self.written.host += u64::from(units);
-        let first = self.commands.get(command).first + self.commands.get(command).arrived;
+        let first = self.commands[command].first + self.commands[command].arrived;
         let page_units = self.mapping.geometry.page_units;
         for unit in first..first + units {
             let slot = self.mapping.append(Stream::Host, unit);
@@ -105,13 +101,13 @@ impl FlashDevice {
             if self.forced && (last || place + 1 == page_units) {
                 let next = self.open_waiters;
                 self.open_waiters = self.waiters.insert(Waiter { command, next });
-                self.commands.get_mut(command).left += 1;
+                self.commands[command].left += 1;
             }
             if place + 1 == page_units {
                 self.program(now, page);
             }
         }
-        let state = self.commands.get_mut(command);
+        let state = &mut self.commands[command];
         state.arrived += units;
         if state.arrived == state.units {
             self.ready(now, command);

@@ -1,10 +1,10 @@
 //! A drive's way to the host: its interface, one thing at a time, over a bus that others want too.
 //!
-//! The interface of a drive is a processor with one connection: it takes a command, decodes it,
-//! moves data for the mechanism, reports, and is deaf meanwhile. That, and not the wire, limits
-//! small requests. What is under way goes before new commands: data first, then ears.
+//! The interface takes a command, decodes it, moves data for the mechanism, reports, and is deaf
+//! meanwhile. That, and not the wire, limits small requests. What is under way goes before new
+//! commands.
 
-use super::{Event, Io, Machine};
+use super::{Event, Machine};
 use crate::bus::Connection;
 use crate::drive::{Ask, Command, Drive, Order};
 use crate::volume::Location;
@@ -14,19 +14,16 @@ use std::collections::VecDeque;
 /// A drive without a command for so long has gone to other work.
 const REST_NS: u64 = 1_000_000;
 
-/// What an interface does.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Free,
     /// A command comes over the bus, or waits for it.
     Hear(u32),
-    /// A command is decoded.
     Decode(u32),
     /// Firmware before a connection.
     Prepare(Ask),
     /// Data or status go over the bus, or wait for it.
     Move(Ask),
-    /// Firmware after a command.
     After,
 }
 
@@ -38,7 +35,6 @@ pub(super) struct Port {
     step: Step,
     asks: VecDeque<Ask>,
     held: VecDeque<u32>,
-    /// Commands in the drive.
     open: u32,
     /// Where the last command that was handed over ended.
     last_end: u64,
@@ -46,10 +42,10 @@ pub(super) struct Port {
     armed_ns: u64,
     /// When the firmware is done with a command that ends.
     deaf_until_ns: u64,
-    /// When the last command ended.
     rests_since_ns: u64,
     busy_since_ns: u64,
-    busy_ns: u64,
+    /// Time that the interface was not free.
+    pub(super) busy_ns: u64,
 }
 
 impl Port {
@@ -70,15 +66,10 @@ impl Port {
         }
     }
 
-    /// Time that the interface was not free, in nanoseconds.
-    pub(super) fn busy_ns(&self) -> u64 {
-        self.busy_ns
-    }
-
     /// Firmware between a command and its readiness for data.
-    fn decode_ns(&self, now_ns: u64, io: &Io, other: bool) -> u64 {
-        let spec = self.drive.spec();
-        let buffered = !io.write || spec.write_cache && !io.forced;
+    fn decode_ns(&self, now_ns: u64, command: &Command, other: bool) -> u64 {
+        let (spec, write) = (&self.drive.spec, command.op == OpKind::Write);
+        let buffered = !write || spec.write_cache && !command.forced;
         let more_ns = if self.open > 1 || !self.held.is_empty() {
             spec.queued_ns
         } else if other && buffered && now_ns - self.rests_since_ns > REST_NS {
@@ -86,7 +77,7 @@ impl Port {
         } else {
             0
         };
-        spec.command_ns + more_ns + if io.write { spec.write_command_ns } else { 0 }
+        spec.command_ns + more_ns + if write { spec.write_command_ns } else { 0 }
     }
 
     fn set(&mut self, now_ns: u64, step: Step) {
@@ -101,17 +92,15 @@ impl Port {
 }
 
 impl Machine {
-    /// Hands a piece to its drive's port.
     pub(super) fn issue(&mut self, io: u32) {
-        let drive = self.ios.get_mut(io).drive;
+        let drive = self.ios[io].drive;
         self.ports[drive as usize].held.push_back(io);
         self.go_on(drive);
     }
 
-    /// Which held command goes next.
     fn next_held(&mut self, drive: u32) -> Option<u32> {
         let port = &mut self.ports[drive as usize];
-        let spec = port.drive.spec();
+        let spec = &port.drive.spec;
         if port.open >= spec.tags {
             return None;
         }
@@ -119,7 +108,7 @@ impl Machine {
         let index = if spec.tags == 1 && spec.order != Order::Arrival && port.held.len() > 1 {
             let from = port.last_end;
             let window = spec.window.max(1) as usize;
-            let firsts = port.held.iter().take(window).map(|&io| self.ios.get_mut(io).first);
+            let firsts = port.held.iter().take(window).map(|&io| self.ios[io].command.first);
             let nearest = firsts.enumerate().min_by_key(|&(_, first)| (first < from, first));
             nearest.map_or(0, |(index, _)| index)
         } else {
@@ -136,7 +125,7 @@ impl Machine {
             return;
         }
         if let Some(ask) = port.asks.pop_front() {
-            let spec = port.drive.spec();
+            let spec = &port.drive.spec;
             let prepare_ns = match ask {
                 Ask::Finish { .. } => spec.write_through_ns,
                 Ask::Send { again: true, .. } => spec.reread_ns,
@@ -150,7 +139,7 @@ impl Machine {
                 self.want_bus(drive, false);
             }
         } else if let Some(io) = self.next_held(drive) {
-            let Io { first, bytes, .. } = *self.ios.get_mut(io);
+            let Command { first, bytes, .. } = self.ios[io].command;
             let port = &mut self.ports[drive as usize];
             port.open += 1;
             port.last_end = first + u64::from(bytes);
@@ -171,14 +160,16 @@ impl Machine {
         let port = &self.ports[drive as usize];
         let (connection, ends) = match port.step {
             Step::Hear(_) => (Connection::Command, false),
-            Step::Move(Ask::Send { bytes, last, .. }) => (Connection::In { bytes, last }, last),
+            Step::Move(Ask::Send { bytes, last, .. }) => {
+                (Connection::Data { bytes, inward: true, last }, last)
+            }
             Step::Move(Ask::Fetch { bytes, last, cached, .. }) => {
-                let ends = last && cached;
-                (Connection::Out { bytes, last: ends }, ends)
+                let last = last && cached;
+                (Connection::Data { bytes, inward: false, last }, last)
             }
             _ => (Connection::Report, true),
         };
-        let (bus, after_ns) = (port.bus as usize, port.drive.spec().after_ns);
+        let (bus, after_ns) = (port.bus as usize, port.drive.spec.after_ns);
         let begin_ns = self.now_ns + self.buses[bus].begin_ns(connection);
         let data_end_ns = self.data_end_ns(drive, connection, begin_ns);
         let rest_ns = self.buses[bus].end_ns(connection, data_end_ns - begin_ns);
@@ -190,13 +181,10 @@ impl Machine {
 
     /// When the data of a connection are over: the slowest part of the way says.
     fn data_end_ns(&mut self, drive: u32, connection: Connection, begin_ns: u64) -> u64 {
-        let (bytes, inward) = match connection {
-            Connection::In { bytes, .. } => (u64::from(bytes), true),
-            Connection::Out { bytes, .. } => (u64::from(bytes), false),
-            Connection::Command | Connection::Report => return begin_ns,
-        };
+        let Connection::Data { bytes, inward, .. } = connection else { return begin_ns };
+        let bytes = u64::from(bytes);
         let bus = self.ports[drive as usize].bus as usize;
-        let end_ns = begin_ns + self.buses[bus].data_ns(connection);
+        let end_ns = begin_ns + self.buses[bus].data_ns(bytes, inward);
         if self.spec.volume.location == Location::Array {
             return end_ns;
         }
@@ -215,41 +203,36 @@ impl Machine {
         if let Some(next) = self.buses[bus].next() {
             self.connect(next);
         }
-        let mut asks = std::mem::take(&mut self.asks);
-        let port = &mut self.ports[drive as usize];
+        let (port, asks) = (&mut self.ports[drive as usize], &mut self.asks);
         let done = match port.step {
             Step::Hear(io) => {
-                let other = std::mem::replace(&mut self.heard[bus], drive) != drive;
-                let decode_ns = port.decode_ns(now_ns, self.ios.get_mut(io), other);
+                let other = std::mem::replace(&mut self.buses[bus].heard, drive) != drive;
+                let decode_ns = port.decode_ns(now_ns, &self.ios[io].command, other);
                 port.set(now_ns, Step::Decode(io));
-                self.asks = asks;
                 self.at(now_ns + decode_ns, Event::Interface(drive));
                 return;
             }
             Step::Move(ask @ Ask::Send { id, last, .. }) => {
-                port.drive.sent(now_ns, &ask, &mut asks);
+                port.drive.sent(now_ns, &ask, asks);
                 last.then_some(id)
             }
             Step::Move(ask @ Ask::Fetch { id, last, cached, .. }) => {
-                port.drive.data_in(now_ns, &ask, &mut asks);
+                port.drive.data_in(now_ns, &ask, asks);
                 (last && cached).then_some(id)
             }
             Step::Move(Ask::Finish { id }) => Some(id),
             Step::Free | Step::Decode(_) | Step::Prepare(_) | Step::After => None,
         };
-        if done.is_some() && port.deaf_until_ns > now_ns {
-            let until_ns = port.deaf_until_ns;
-            port.set(now_ns, Step::After);
-            self.agenda.push(record::Nanos(until_ns), Event::Interface(drive));
-        } else {
-            port.set(now_ns, Step::Free);
-        }
+        let until_ns = port.deaf_until_ns;
+        let deaf = done.is_some() && until_ns > now_ns;
+        port.set(now_ns, if deaf { Step::After } else { Step::Free });
         if done.is_some() {
-            let port = &mut self.ports[drive as usize];
             port.open -= 1;
             port.rests_since_ns = now_ns;
         }
-        self.asks = asks;
+        if deaf {
+            self.at(until_ns, Event::Interface(drive));
+        }
         self.listen(drive);
         if let Some(io) = done {
             self.io_done(io);
@@ -263,12 +246,7 @@ impl Machine {
         match port.step {
             Step::Decode(io) => {
                 port.set(now_ns, Step::Free);
-                let Io { write, forced, first, bytes, .. } = *self.ios.get_mut(io);
-                let op = if write { OpKind::Write } else { OpKind::Read };
-                let command = Command { id: io, op, forced, first, bytes };
-                let mut asks = std::mem::take(&mut self.asks);
-                self.ports[drive as usize].drive.accept(now_ns, &command, &mut asks);
-                self.asks = asks;
+                port.drive.accept(now_ns, &self.ios[io].command, &mut self.asks);
                 self.listen(drive);
             }
             Step::Prepare(ask) => {
@@ -285,13 +263,11 @@ impl Machine {
     /// Something is due in a drive's mechanism, unless plans have changed.
     pub(super) fn mechanism(&mut self, drive: u32) {
         let port = &mut self.ports[drive as usize];
-        if port.drive.next_ns() != self.now_ns {
+        if port.drive.next_ns != self.now_ns {
             return;
         }
         port.armed_ns = u64::MAX;
-        let mut asks = std::mem::take(&mut self.asks);
-        port.drive.advance(self.now_ns, &mut asks);
-        self.asks = asks;
+        port.drive.go_on(self.now_ns, &mut self.asks);
         self.listen(drive);
     }
 
@@ -299,7 +275,7 @@ impl Machine {
     fn listen(&mut self, drive: u32) {
         let port = &mut self.ports[drive as usize];
         port.asks.extend(self.asks.drain(..));
-        let next_ns = port.drive.next_ns();
+        let next_ns = port.drive.next_ns;
         if next_ns != port.armed_ns {
             port.armed_ns = next_ns;
             if next_ns != u64::MAX {

@@ -1,40 +1,22 @@
 //! The machine as a server: requests come over a network, and their data cross its PCI bus twice.
 //!
-//! The network stage has its own events; here they meet those of the machine. A request that has
-//! reached the server has its data moved from the network card to memory (a write), costs the
-//! server processor time, and goes on as a local one; what is read goes from memory to the card
-//! before the reply leaves. Data to and from the card share the PCI bus and memory with the disks':
-//! that is what limits the server of the 2000 paper (section 9).
+//! A request that has reached the server has its data moved from the network card to memory (a
+//! write), costs the server processor time, and goes on as a local one; what is read goes from
+//! memory to the card before the reply leaves. The card shares the PCI bus and memory with the
+//! disks: that is what limits the server of Chung 2000 (section 9).
 
 use super::{Event, Machine};
-use crate::ComponentSample;
 use crate::device::{Arrival, Ended};
-use crate::network::{Delivered, Network, NetworkSpec, Reached};
+use crate::network::{Network, NetworkSpec, Reached};
 use crate::slab::Slab;
 use record::{Nanos, OpKind};
 
-/// A request of the client.
-#[derive(Clone, Copy, Debug, Default)]
-struct Away {
-    token: u32,
-    write: bool,
-    offset: u64,
-    bytes: u32,
-    outcome: i32,
-}
-
-impl Away {
-    fn op(&self) -> OpKind {
-        if self.write { OpKind::Write } else { OpKind::Read }
-    }
-}
-
-/// The network in front of the machine, and the requests that came over it.
+/// The network in front of the machine, and the requests that came over it, with their outcomes.
 #[derive(Debug)]
 pub(super) struct Remote {
-    network: Network,
-    requests: Slab<Away>,
-    delivered: Vec<Delivered>,
+    pub(super) network: Network,
+    requests: Slab<(Arrival, i32)>,
+    delivered: Vec<(Nanos, u32, Reached)>,
 }
 
 impl Remote {
@@ -43,24 +25,8 @@ impl Remote {
         Self { network, requests: Slab::default(), delivered: Vec::new() }
     }
 
-    pub(super) fn next_event(&self) -> Option<Nanos> {
-        self.network.next_event()
-    }
-
-    pub(super) fn uses(&self, uses: &mut Vec<ComponentSample>) {
-        self.network.uses(uses);
-    }
-
-    /// A request leaves the client.
     pub(super) fn send(&mut self, now: Nanos, arrival: &Arrival) {
-        let number = self.requests.reuse();
-        *self.requests.get_mut(number) = Away {
-            token: arrival.token,
-            write: arrival.op == OpKind::Write,
-            offset: arrival.offset,
-            bytes: arrival.bytes,
-            outcome: 0,
-        };
+        let number = self.requests.insert((*arrival, 0));
         self.network.send(now, number, arrival.op, arrival.bytes);
     }
 }
@@ -72,9 +38,9 @@ impl Machine {
         let Some(remote) = &mut self.remote else { return };
         let mut delivered = std::mem::take(&mut remote.delivered);
         remote.network.advance(at, &mut delivered);
-        for Delivered { token: number, reached, .. } in delivered.drain(..) {
+        for (_, number, reached) in delivered.drain(..) {
             match reached {
-                Reached::Server => self.take_in(number),
+                Reached::Server => self.pass_card(number, true),
                 Reached::Application => self.give_back(number),
             }
         }
@@ -83,63 +49,47 @@ impl Machine {
         }
     }
 
-    /// A request has reached the server's network card.
-    fn take_in(&mut self, number: u32) {
+    /// Moves the data of a request between network card and memory, if they go this way: those of a
+    /// write inward, those of a read outward.
+    fn pass_card(&mut self, number: u32, inward: bool) {
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.get_mut(number);
-        let crossing = remote.network.crossing(away.bytes);
-        if away.write {
-            let moved_ns = self.between_card_and_memory(crossing, true);
-            self.at(moved_ns, Event::TakenIn(number));
+        let (arrival, _) = remote.requests[number];
+        let next = if inward { Event::TakenIn(number) } else { Event::Leaves(number) };
+        if (arrival.op == OpKind::Write) == inward {
+            let bytes = remote.network.crossing(arrival.bytes);
+            let pci_ns = self.pcis[0].take(self.now_ns, bytes, inward);
+            let memory_ns = self.memory.take(self.now_ns, bytes, inward);
+            self.at(pci_ns.max(memory_ns), next);
         } else {
-            self.taken_in(number);
+            self.happen(next);
         }
     }
 
     /// A request is in the server's memory.
-    pub(super) fn taken_in(&mut self, number: u32) {
+    pub(super) fn taken_in(&mut self, token: u32) {
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.get_mut(number);
-        let server_ns = remote.network.server_ns(away.bytes);
-        let arrival =
-            Arrival { token: number, op: away.op(), offset: away.offset, bytes: away.bytes };
-        self.arrive_here(&arrival, server_ns);
+        let (arrival, _) = remote.requests[token];
+        let server_ns = remote.network.server_ns(arrival.bytes);
+        self.arrive_here(&Arrival { token, ..arrival }, server_ns);
     }
 
-    /// The server is done with a request.
     pub(super) fn served(&mut self, number: u32, outcome: i32) {
         let Some(remote) = &mut self.remote else { return };
-        remote.requests.get_mut(number).outcome = outcome;
-        let away = *remote.requests.get_mut(number);
-        let crossing = remote.network.crossing(away.bytes);
-        if away.write {
-            self.leaves(number);
-        } else {
-            let moved_ns = self.between_card_and_memory(crossing, false);
-            self.at(moved_ns, Event::Leaves(number));
-        }
+        remote.requests[number].1 = outcome;
+        self.pass_card(number, false);
     }
 
     /// The reply is in the server's network card.
     pub(super) fn leaves(&mut self, number: u32) {
-        let now = Nanos(self.now_ns);
         let Some(remote) = &mut self.remote else { return };
-        let away = *remote.requests.get_mut(number);
-        remote.network.reply(now, number, away.op(), away.bytes);
+        let (arrival, _) = remote.requests[number];
+        remote.network.reply(Nanos(self.now_ns), number, arrival.op, arrival.bytes);
     }
 
     /// The application has the reply.
     fn give_back(&mut self, number: u32) {
-        let at = Nanos(self.now_ns);
         let Some(remote) = &mut self.remote else { return };
-        let Away { token, outcome, .. } = *remote.requests.get_mut(number);
-        remote.requests.release(number);
-        self.ended.push(Ended { token, at, outcome });
-    }
-
-    /// Moves data between network card and memory; when that is done.
-    fn between_card_and_memory(&mut self, bytes: u64, inward: bool) -> u64 {
-        let pci = self.pcis[0].take(self.now_ns, bytes, inward);
-        pci.max(self.memory.take(self.now_ns, bytes, inward))
+        let (Arrival { token, .. }, outcome) = remote.requests.take(number);
+        self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
     }
 }

@@ -1,39 +1,31 @@
 //! `sim:DRIVE,key=value,...` for machines with drives: names, keys, and what a name stands for.
 //!
-//! The name is that of a drive; it brings the bus, adapter and host with which the drive was
-//! measured, so that `sim:st15150w` alone is a figure of a paper. Keys change the arrangement;
-//! numbers of parts stand in the catalogue and have no keys, since a drive with other numbers would
-//! be another drive.
+//! The name brings the bus, adapter and host with which the drive was measured, so that
+//! `sim:st15150w` alone is a figure of a paper. Keys change the arrangement; numbers of parts have
+//! no keys, since a drive with other numbers would be another drive.
 
 use crate::bus::BusSpec;
-use crate::catalogue::{self, AdapterSpec};
+use crate::catalogue::{ADAPTERS, AdapterSpec, BUSES, DRIVES, HOSTS, HostSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
-use crate::host::HostSpec;
-use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count32, kind, put, setting, switch};
+use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count32, key, kind, put, switch};
 use crate::network::NetworkSpec;
 use crate::volume::{Location, MirrorReads, Raid, Volume, VolumeSpec};
 
 pub(crate) const KINDS: &[Kind] = &[
     kind(
         "st15150w",
-        &[],
         "Seagate Barracuda 4, Fast-Wide SCSI, behind an Adaptec 2940UW of a 200 MHz Pentium Pro \
          (Riedel 1997)",
     ),
-    kind("st34371w", &[], "Seagate Barracuda 4LP, Ultra-Wide SCSI, in the same machine"),
-    kind("st15150n", &[], "Seagate Barracuda 4, Fast narrow SCSI, in the same machine"),
+    kind("st34371w", "Seagate Barracuda 4LP, Ultra-Wide SCSI, in the same machine"),
+    kind("st15150n", "Seagate Barracuda 4, Fast narrow SCSI, in the same machine"),
     kind(
         "atlas10k",
-        &[],
         "Quantum Atlas 10K, Ultra160 SCSI, in a two-processor Pentium III of 733 MHz (Chung 2000)",
     ),
-    kind(
-        "fireball",
-        &[],
-        "Quantum Fireball lct08, IDE, behind a 3ware 3W-5400 in the same machine",
-    ),
-    kind("friedman10k", &[], "the 10,000 rpm server disk of Friedman's Table 1"),
+    kind("fireball", "Quantum Fireball lct08, IDE, behind a 3ware 3W-5400 in the same machine"),
+    kind("friedman10k", "the 10,000 rpm server disk of Friedman's Table 1"),
 ];
 
 /// The parts that belong to a name: bus, adapter, host, file system.
@@ -50,112 +42,91 @@ const SETS: &[(&str, &str, &str, &str, FileSystem)] = &[
 const MOST: u32 = 4_096;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
-    setting("disks", "1", "drives", |it, value| put(&mut it.disks, count32(value, 1, MOST))),
-    setting(
-        "buses",
-        "0",
-        "buses over which the drives are spread in turn; 0: as few as hold them",
-        |it, value| put(&mut it.buses, count32(value, 0, MOST)),
-    ),
-    setting("pci", "1", "PCI buses over which the adapters are spread in turn", |it, value| {
-        put(&mut it.pcis, count32(value, 1, MOST))
-    }),
-    setting(
+    key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count32(value, 1, MOST))),
+    key("buses", "0", "buses over which the drives are spread in turn; 0: as few as hold them")
+        .sets(|it, value| put(&mut it.buses, count32(value, 0, MOST))),
+    key("pci", "1", "PCI buses over which the adapters are spread in turn")
+        .sets(|it, value| put(&mut it.pcis, count32(value, 1, MOST))),
+    key(
         "adapter",
         BY_KIND,
         "adapter: aha2940, aic160, 3w5400 or 3w6800; none: one that costs nothing",
-        |it, value| {
-            let free =
-                || (value == "none").then(|| AdapterSpec { channels: 1, ..Default::default() });
-            let found = catalogue::adapter(value).or_else(free);
-            let names = || format!("use none, {}", catalogue::adapter_names());
-            put(&mut it.adapter, found.ok_or_else(names))
-        },
-    ),
-    setting(
+    )
+    .sets(|it, value| {
+        let free = || (value == "none").then(|| AdapterSpec { channels: 1, ..Default::default() });
+        let names = || format!("use none, {}", ADAPTERS.names());
+        put(&mut it.adapter, ADAPTERS.get(value).or_else(free).ok_or_else(names))
+    }),
+    key(
         "host",
         BY_KIND,
         "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide or ideal",
-        |it, value| {
-            let names = || format!("use one of {}", catalogue::host_names());
-            it.host = catalogue::host(value).ok_or_else(names)?;
-            (it.file.memory_bytes, it.file.costs) = (it.host.memory_bytes, it.host.costs);
-            Ok(())
-        },
-    ),
-    setting(
+    )
+    .sets(|it, value| {
+        let host = HOSTS.get(value);
+        put(&mut it.host, host.ok_or_else(|| format!("use one of {}", HOSTS.names())))?;
+        (it.file.memory_bytes, it.file.costs) = (it.host.memory_bytes, it.host.costs);
+        Ok(())
+    }),
+    key(
         "wce",
         "on",
         "write cache of the drives: on, or off (--cache none and fs switch it off for a trial)",
-        |it, value| put(&mut it.drive.write_cache, switch(value)),
-    ),
-    setting("raid", "none", "none (one disk after the other), 0, 1 or 5", |it, value| {
-        put(&mut it.volume.raid, choice(value, Raid::WORDS))
-    }),
-    setting("chunk", "64KiB", "bytes of an array that lie together on a disk", |it, value| {
-        put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))
-    }),
-    setting(
-        "align",
-        "0",
-        "bytes from the start of a chunk to the first byte of the volume",
-        |it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0)),
-    ),
-    setting("failed", "none", "the disk of an array that has failed, from 0", |it, value| {
+    )
+    .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
+    key("raid", "none", "none (one disk after the other), 0, 1 or 5")
+        .sets(|it, value| put(&mut it.volume.raid, choice(value, Raid::WORDS))),
+    key("chunk", "64KiB", "bytes of an array that lie together on a disk")
+        .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
+    key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
+        .sets(|it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0))),
+    key("failed", "none", "the disk of an array that has failed, from 0").sets(|it, value| {
         let number = || count32(value, 0, MOST - 1);
         put(&mut it.volume.failed, (value != "none").then(number).transpose())
     }),
-    setting(
+    key(
         "raidat",
         "host",
         "who does the work of an array: host, adapter, or array (a box with a controller)",
-        |it, value| put(&mut it.volume.location, choice(value, Location::WORDS)),
-    ),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.volume.location, choice(value, Location::WORDS))),
+    key(
         "mirror",
         "twinstor",
         "which copy a read of a mirror takes: twinstor (as 3ware's) or plain (in turn)",
-        |it, value| put(&mut it.volume.mirror_reads, choice(value, MirrorReads::WORDS)),
-    ),
-    setting(
-        "fs",
-        BY_KIND,
-        "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k",
-        |it, value| put(&mut it.file.system, choice(value, FileSystem::WORDS)),
-    ),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MirrorReads::WORDS))),
+    key("fs", BY_KIND, "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k")
+        .sets(|it, value| put(&mut it.file.system, choice(value, FileSystem::WORDS))),
+    key(
         "file",
         "written",
         "the file at the start: written, extend (empty), last-first (its end alone)",
-        |it, value| put(&mut it.file.state, choice(value, FileState::WORDS)),
-    ),
-    setting(
+    )
+    .sets(|it, value| put(&mut it.file.state, choice(value, FileState::WORDS))),
+    key(
         "net",
         "none",
         "network between the application and the machine, which then is a server: none or gigabit",
-        |it, value| {
-            let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));
-            put(&mut it.network, (value != "none").then(named).transpose())
-        },
-    ),
-    setting("seek", "on", "off: the arm takes no time", |it, value| {
-        put(&mut it.drive.effects.seek, switch(value))
+    )
+    .sets(|it, value| {
+        let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));
+        put(&mut it.network, (value != "none").then(named).transpose())
     }),
-    setting("rotation", "on", "off: the platter is where it is wanted", |it, value| {
-        put(&mut it.drive.effects.rotation, switch(value))
-    }),
-    setting("readahead", "on", "off: the drive reads what is asked for only", |it, value| {
-        put(&mut it.drive.effects.read_ahead, switch(value))
-    }),
-    setting("coalesce", "on", "off: writes in sequence stay separate", |it, value| {
-        put(&mut it.drive.effects.coalesce, switch(value))
-    }),
-    setting(
+    key("seek", "on", "off: the arm takes no time")
+        .sets(|it, value| put(&mut it.drive.effects.seek, switch(value))),
+    key("rotation", "on", "off: the platter is where it is wanted")
+        .sets(|it, value| put(&mut it.drive.effects.rotation, switch(value))),
+    key("readahead", "on", "off: the drive reads what is asked for only")
+        .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
+    key("coalesce", "on", "off: writes in sequence stay separate")
+        .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),
+    key(
         "contention",
         "on",
         "off: buses, adapters, PCI and memory carry any number of transfers at once",
-        |it, value| put(&mut it.contention, switch(value)),
-    ),
+    )
+    .sets(|it, value| put(&mut it.contention, switch(value))),
 ];
 
 /// A machine: drives, what binds them, what they hang on, and the host.
@@ -193,7 +164,7 @@ impl MachineSpec {
     pub fn new(name: &str) -> Self {
         let set = SETS.iter().find(|set| set.0 == name).unwrap_or(&SETS[0]);
         let &(name, bus, adapter, host, system) = set;
-        let host = catalogue::host(host).unwrap_or_default();
+        let host = HOSTS.get(host).unwrap_or_default();
         let file = FileSpec {
             system,
             state: FileState::Written,
@@ -202,9 +173,9 @@ impl MachineSpec {
         };
         Self {
             name,
-            drive: catalogue::drive(name).unwrap_or_default(),
-            bus: catalogue::bus(bus).unwrap_or_default(),
-            adapter: catalogue::adapter(adapter).unwrap_or_default(),
+            drive: DriveSpec { write_cache: true, ..DRIVES.get(name).unwrap_or_default() },
+            bus: BUSES.get(bus).unwrap_or_default(),
+            adapter: ADAPTERS.get(adapter).unwrap_or_default(),
             host,
             disks: 1,
             buses: 0,
@@ -221,7 +192,7 @@ impl MachineSpec {
     /// # Errors
     /// What does not, and what to set.
     pub fn check(&self) -> Result<(), String> {
-        self.volume.check(self.disks).map_err(|error| error.to_string())?;
+        self.volume.check(self.disks)?;
         let least = self.disks.div_ceil(self.bus.most_drives.max(1));
         if self.buses != 0 && self.buses < least {
             let (disks, most) = (self.disks, self.bus.most_drives);
@@ -244,31 +215,5 @@ impl MachineSpec {
             // An IDE channel has one drive, whatever is asked for.
             buses => buses.max(self.disks.div_ceil(self.bus.most_drives.max(1))),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_stands_for_parts_that_there_are() {
-        for (set, kind) in SETS.iter().zip(KINDS) {
-            assert_eq!(set.0, kind.name);
-            assert!(catalogue::drive(set.0).is_some(), "{}", set.0);
-            assert!(catalogue::bus(set.1).is_some(), "{}", set.1);
-            assert!(catalogue::adapter(set.2).is_some(), "{}", set.2);
-            assert!(catalogue::host(set.3).is_some(), "{}", set.3);
-        }
-    }
-
-    #[test]
-    fn drives_that_do_not_fit_on_a_bus_need_more_of_them() {
-        let mut spec = MachineSpec::new("st15150w");
-        spec.disks = 16;
-        assert_eq!(spec.bus_count(), 2);
-        assert!(spec.check().is_ok());
-        spec.buses = 1;
-        assert!(spec.check().unwrap_err().contains("buses=2"));
     }
 }

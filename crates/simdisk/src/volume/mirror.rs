@@ -1,14 +1,11 @@
 //! RAID 1: writes go to every disk, a read to one; which one is the whole subject.
 //!
-//! TwinStor (Chung 2000, section 8.4, on 3ware's paper): "The firmware examines the request history
-//! to determine if it is mostly sequential or mostly random. Requests smaller than 256KB are treated
+//! TwinStor (Chung 2000, section 8.4, on 3ware's paper): "Requests smaller than 256KB are treated
 //! as random to allow the second disk to independently service a second request." Random reads go
-//! to the disk with the shortest queue, among equals to the nearest head. A request sees a gain
-//! from sequential scheduling only with 256 KB outstanding: then areas of that size alternate, so
-//! that each disk reads in long runs. The areas' size is the threshold's, since nothing says more.
-//!
-//! Rejected: choosing by a prediction of the positioning time. It needs the drive's seek curve and
-//! rotation, which a card in front of IDE drives does not see.
+//! to the disk with the shortest queue, among equals to the nearest head. With 256 KB outstanding
+//! in sequence areas of that size alternate, so that each disk reads in long runs. Rejected:
+//! choosing by a prediction of the positioning time, which a card in front of IDE drives cannot
+//! see.
 
 use super::{DiskLoad, MirrorReads, Piece, Plan, VolumeSpec};
 use record::OpKind;
@@ -16,7 +13,6 @@ use record::OpKind;
 /// Below this much outstanding, reads are treated as random; also the areas that alternate.
 const SEQUENTIAL_BYTES: u64 = 256 << 10;
 
-/// The state of a mirror: what the last reads were.
 #[derive(Clone, Debug)]
 pub(super) struct Mirror {
     disks: u32,
@@ -26,20 +22,13 @@ pub(super) struct Mirror {
     next_offset: u64,
     /// Reads in a row that went on where the one before ended.
     in_sequence: u32,
-    /// The disk whose turn it is.
     turn: u32,
 }
 
 impl Mirror {
     pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
-        Self {
-            disks,
-            failed: spec.failed,
-            reads: spec.mirror_reads,
-            next_offset: u64::MAX,
-            in_sequence: 0,
-            turn: 0,
-        }
+        let (failed, reads) = (spec.failed, spec.mirror_reads);
+        Self { disks, failed, reads, next_offset: u64::MAX, in_sequence: 0, turn: 0 }
     }
 
     pub(super) fn plan(
@@ -106,16 +95,10 @@ impl Mirror {
 
     /// Areas of the address space in turn.
     fn alternate(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
-        let end = offset + u64::from(bytes);
         let alive = self.alive().count() as u64;
-        let mut at = offset;
-        while at < end {
-            let area = at / SEQUENTIAL_BYTES;
-            let until = end.min((area + 1) * SEQUENTIAL_BYTES);
+        super::split(SEQUENTIAL_BYTES, offset, bytes, &mut plan.pieces, |area, offset, bytes| {
             let disk = self.alive().nth((area % alive) as usize).unwrap_or(0);
-            let piece = Piece { disk, op: OpKind::Read, offset: at, bytes: (until - at) as u32 };
-            super::add_piece(&mut plan.pieces, 0, self.disks, piece);
-            at = until;
-        }
+            Piece { disk, op: OpKind::Read, offset, bytes }
+        });
     }
 }

@@ -1,25 +1,19 @@
 //! Which bytes of which disk a request of a volume becomes: disks in a row, RAID 0, 1 and 5.
 //!
-//! A volume is a pure mapping. [`Volume::plan`] turns a request into stages of pieces; the pieces of
-//! a stage go out at once, the next stage waits for all of them and for the parity work between.
-//! Whoever carries plans out (the machine) knows the time; the volume knows only addresses, and
-//! what the caller says about the disks' queues and heads. So the same mapping serves software and
-//! hardware arrays, and a model of the bytes themselves can prove it.
-//!
-//! Pieces of one stage that lie side by side on a disk are one piece, as a block layer and a
-//! controller merge them. The one thing with memory is the order of writes to a stripe with parity:
-//! two of them at once would both read the old parity, so [`Volume::claim`] lets one in at a time.
-//!
-//! Rejected: a service-time model inside the volume (two clocks), and a plan per level of RAID with
-//! types of its own (three executors for one loop).
+//! A volume is a pure mapping: [`Volume::plan`] turns a request into stages of pieces; the pieces of
+//! a stage go out at once, the next stage waits for all of them and for the parity work between. The
+//! volume knows only addresses, and what the caller says about the disks' queues and heads, so the
+//! same mapping serves software and hardware arrays, and a model of the bytes themselves can prove it.
+//! The one thing with memory is the order of writes to a stripe with parity: [`Volume::claim`] lets
+//! one in at a time. Rejected: a service-time model inside the volume (two clocks), and a plan per
+//! level of RAID with types of its own (three executors for one loop).
 
 mod mirror;
 mod parity;
 mod spec;
-mod stripe;
 mod stripe_order;
 
-pub use spec::{Location, MirrorReads, Raid, VolumeError, VolumeSpec};
+pub use spec::{Location, MirrorReads, Raid, VolumeSpec};
 
 use mirror::Mirror;
 use parity::Parity;
@@ -86,11 +80,13 @@ pub struct DiskLoad {
     pub head_bytes: u64,
 }
 
-/// The mapping of one level.
 #[derive(Clone, Debug)]
 enum Layout {
-    Row { disk_bytes: u64 },
-    Stripe { disks: u32, chunk: u64 },
+    /// Chunks in turn, or disks in a row where a chunk is a whole disk.
+    Stripe {
+        disks: u32,
+        chunk: u64,
+    },
     Mirror(Mirror),
     Parity(Parity),
 }
@@ -113,7 +109,7 @@ impl Volume {
         let count = u64::from(disks);
         let whole = disk_bytes / spec.chunk_bytes * spec.chunk_bytes;
         let (layout, bytes) = match spec.raid {
-            Raid::None => (Layout::Row { disk_bytes }, disk_bytes * count),
+            Raid::None => (Layout::Stripe { disks, chunk: disk_bytes }, disk_bytes * count),
             Raid::Raid0 => (Layout::Stripe { disks, chunk: spec.chunk_bytes }, whole * count),
             Raid::Raid1 => (Layout::Mirror(Mirror::new(spec, disks)), disk_bytes),
             Raid::Raid5 => (Layout::Parity(Parity::new(spec, disks)), whole * (count - 1)),
@@ -141,9 +137,17 @@ impl Volume {
         plan.clear();
         let offset = offset + self.align_bytes;
         match &mut self.layout {
-            Layout::Row { disk_bytes } => stripe::row(*disk_bytes, op, offset, bytes, plan),
-            Layout::Stripe { disks, chunk } => {
-                stripe::striped(*disks, *chunk, op, offset, bytes, plan);
+            // NT's stripe sets send chunk after chunk to disk after disk in turn. A request over a
+            // chunk boundary becomes two, and has to wait for both (Riedel 1997, section 5.5).
+            &mut Layout::Stripe { disks, chunk } => {
+                let disks = u64::from(disks);
+                split(chunk, offset, bytes, &mut plan.pieces, |number, at, bytes| Piece {
+                    disk: (number % disks) as u32,
+                    op,
+                    offset: number / disks * chunk + (at - number * chunk),
+                    bytes,
+                });
+                plan.end_stage(0);
             }
             Layout::Mirror(mirror) => mirror.plan(op, offset, bytes, load, plan),
             Layout::Parity(parity) => parity.plan(op, offset, bytes, plan),
@@ -167,6 +171,23 @@ impl Volume {
     /// A request that was let in is done; appends those that may be carried out now.
     pub fn release(&mut self, request: u32, ready: &mut Vec<u32>) {
         self.order.release(request, ready);
+    }
+}
+
+/// Cuts a request at multiples of `size`: the piece of each part by number, first byte and length.
+fn split(
+    size: u64,
+    offset: u64,
+    bytes: u32,
+    pieces: &mut Vec<Piece>,
+    piece: impl Fn(u64, u64, u32) -> Piece,
+) {
+    let (mut at, end) = (offset, offset + u64::from(bytes));
+    while at < end {
+        let number = at / size;
+        let until = end.min((number + 1) * size);
+        add_piece(pieces, 0, u32::MAX, piece(number, at, (until - at) as u32));
+        at = until;
     }
 }
 

@@ -1,20 +1,16 @@
 //! RAID 5, left-symmetric: parity goes round from the last disk down, data follows it.
 //!
-//! A stripe is one chunk on each disk. A write that covers all data of some rows needs no reads. Of
-//! the others there are two ways to the new parity: from the old data and the old parity of what is
-//! written (read-modify-write), or from the data that is not written (reconstruct-write). The plan
-//! takes the one with fewer operations in the stripe, then the one with fewer bytes, then the
-//! former. A small write is four operations either way on four disks, and by the first way on more.
-//!
-//! Rows of a stripe fall into at most three segments in which the same chunks are written; with a
-//! failed disk each segment has one possible way. That is why the code goes by segments: one rule
-//! per segment is right with and without a failure. Rejected: rounding partial chunks up to whole
-//! ones, which is simpler and reads up to a chunk more per disk.
+//! A write that covers all data of some rows needs no reads. Of the others there are two ways to
+//! the new parity: from the old data and the old parity of what is written (read-modify-write), or
+//! from the data that is not written (reconstruct-write). The plan takes the one with fewer
+//! operations in the stripe, then the one with fewer bytes, then the former. Rows of a stripe fall
+//! into at most three segments in which the same chunks are written; with a failed disk each
+//! segment has one possible way, so one rule per segment is right with and without a failure.
+//! Rejected: rounding partial chunks up to whole ones, which reads up to a chunk more per disk.
 
 use super::{Piece, Plan, VolumeSpec, add_piece};
 use record::OpKind;
 
-/// The mapping of an array with parity.
 #[derive(Clone, Debug)]
 pub(super) struct Parity {
     disks: u32,
@@ -24,6 +20,9 @@ pub(super) struct Parity {
     modify: Vec<Piece>,
     rebuild: Vec<Piece>,
 }
+
+/// Direction, disk and stripe.
+type Spot = (OpKind, u32, u64);
 
 /// Rows of a stripe in which the same chunks are touched.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +48,6 @@ struct Touch {
 /// How the parity of a segment comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// All data is new.
     Full,
     /// From old data and old parity.
     Modify,
@@ -61,13 +59,8 @@ enum Way {
 
 impl Parity {
     pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
-        Self {
-            disks,
-            chunk: spec.chunk_bytes,
-            failed: spec.failed,
-            modify: Vec::new(),
-            rebuild: Vec::new(),
-        }
+        let (chunk, failed) = (spec.chunk_bytes, spec.failed);
+        Self { disks, chunk, failed, modify: Vec::new(), rebuild: Vec::new() }
     }
 
     /// The first and the last stripe of a request.
@@ -83,7 +76,6 @@ impl Parity {
         }
     }
 
-    /// Data bytes of a stripe.
     fn width(&self) -> u64 {
         self.chunk * self.data_chunks()
     }
@@ -145,36 +137,36 @@ impl Parity {
         })
     }
 
-    fn piece(&self, disk: u32, op: OpKind, stripe: u64, rows: Segment) -> Piece {
-        let offset = stripe * self.chunk + rows.low;
-        Piece { disk, op, offset, bytes: rows.rows() as u32 }
+    /// Adds some rows of a stripe on a disk to the pieces of the stage that began at `from`.
+    fn add(&self, pieces: &mut Vec<Piece>, from: usize, (op, disk, stripe): Spot, rows: Segment) {
+        let (offset, bytes) = (stripe * self.chunk + rows.low, rows.rows() as u32);
+        add_piece(pieces, from, 2 * self.disks, Piece { disk, op, offset, bytes });
+    }
+
+    /// Which data chunk of a stripe a disk holds; none where it holds the parity.
+    fn data_index(&self, stripe: u64, disk: u32) -> Option<u64> {
+        let index = (disk + self.disks - 1 - self.parity_disk(stripe)) % self.disks;
+        (index < self.disks - 1).then_some(index.into())
+    }
+
+    /// The rows of a disk that are touched, if it holds data of this stripe.
+    fn touched_on(&self, touch: Touch, disk: u32) -> Option<Segment> {
+        let rows = self.touched(touch, self.data_index(touch.stripe, disk)?);
+        (rows.rows() > 0).then_some(rows)
     }
 
     fn read(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
         let mut xor_bytes = 0;
         for touch in self.touches(offset, bytes) {
-            let lost = (0..self.data_chunks())
-                .find(|&index| self.failed == Some(self.data_disk(touch.stripe, index)))
-                .map(|index| self.touched(touch, index))
-                .filter(|rows| rows.rows() > 0);
+            let lost = self.failed.and_then(|disk| self.touched_on(touch, disk));
             xor_bytes += lost.map_or(0, |rows| rows.rows() * self.data_chunks());
-            for disk in self.readable() {
-                let own = (0..self.data_chunks())
-                    .find(|&index| self.data_disk(touch.stripe, index) == disk)
-                    .map(|index| self.touched(touch, index))
-                    .filter(|rows| rows.rows() > 0);
-                for rows in union(own, lost).into_iter().flatten() {
-                    let piece = self.piece(disk, OpKind::Read, touch.stripe, rows);
-                    add_piece(&mut plan.pieces, 0, 2 * self.disks, piece);
+            for disk in (0..self.disks).filter(|&disk| Some(disk) != self.failed) {
+                for rows in union(self.touched_on(touch, disk), lost).into_iter().flatten() {
+                    self.add(&mut plan.pieces, 0, (OpKind::Read, disk, touch.stripe), rows);
                 }
             }
         }
         plan.end_stage(xor_bytes);
-    }
-
-    fn readable(&self) -> impl Iterator<Item = u32> + use<> {
-        let failed = self.failed;
-        (0..self.disks).filter(move |&disk| Some(disk) != failed)
     }
 
     fn write(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
@@ -225,10 +217,7 @@ impl Parity {
                     Way::Full | Way::Rebuild => self.data_chunks(),
                     Way::Modify => 2 * count + 1,
                 };
-            let mut add = |disk| {
-                let piece = self.piece(disk, OpKind::Read, touch.stripe, segment);
-                add_piece(reads, 0, 2 * self.disks, piece);
-            };
+            let mut add = |disk| self.add(reads, 0, (OpKind::Read, disk, touch.stripe), segment);
             for index in 0..self.data_chunks() {
                 let covered = self.covers(touch, index, segment);
                 if (way == Way::Modify && covered) || (way == Way::Rebuild && !covered) {
@@ -250,9 +239,7 @@ impl Parity {
         if count == self.data_chunks() {
             return Way::Full;
         }
-        let lost = (0..self.data_chunks())
-            .find(|&index| self.failed == Some(self.data_disk(touch.stripe, index)));
-        match lost {
+        match self.failed.and_then(|disk| self.data_index(touch.stripe, disk)) {
             // The old data of a lost chunk cannot be read: the new parity comes from the others.
             Some(index) if self.covers(touch, index, segment) => Way::Rebuild,
             // It must go on being held by the parity.
@@ -262,19 +249,15 @@ impl Parity {
     }
 
     fn write_stripe(&self, touch: Touch, from: usize, plan: &mut Plan) {
-        for index in 0..self.data_chunks() {
-            let (disk, rows) = (self.data_disk(touch.stripe, index), self.touched(touch, index));
-            if rows.rows() > 0 && self.failed != Some(disk) {
-                let piece = self.piece(disk, OpKind::Write, touch.stripe, rows);
-                add_piece(&mut plan.pieces, from, 2 * self.disks, piece);
+        let alive = |disk: u32| self.failed != Some(disk);
+        for disk in (0..self.data_chunks()).map(|index| self.data_disk(touch.stripe, index)) {
+            if let Some(rows) = self.touched_on(touch, disk).filter(|_| alive(disk)) {
+                self.add(&mut plan.pieces, from, (OpKind::Write, disk, touch.stripe), rows);
             }
         }
         let disk = self.parity_disk(touch.stripe);
-        if self.failed != Some(disk) {
-            for rows in self.segments(touch) {
-                let piece = self.piece(disk, OpKind::Write, touch.stripe, rows);
-                add_piece(&mut plan.pieces, from, 2 * self.disks, piece);
-            }
+        for rows in self.segments(touch).filter(|_| alive(disk)) {
+            self.add(&mut plan.pieces, from, (OpKind::Write, disk, touch.stripe), rows);
         }
     }
 }

@@ -4,7 +4,6 @@
 //! specification is read, so that the mapping can rely on it.
 
 use crate::keys::word;
-use std::fmt;
 
 /// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
 /// section 5.5; Chung 2000, section 7.4).
@@ -80,60 +79,17 @@ impl Default for VolumeSpec {
     }
 }
 
-/// Why disks cannot be bound together so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum VolumeError {
-    /// Too few disks for the level.
-    #[error("raid={raid} needs at least {least} disks; there are {disks}: set disks={least}")]
-    Disks {
-        /// The level.
-        raid: Raid,
-        /// What it needs.
-        least: u32,
-        /// What there is.
-        disks: u32,
-    },
-    /// Not whole sectors.
-    #[error("{name}={bytes} is not a positive multiple of {SECTOR_BYTES} bytes")]
-    Sectors {
-        /// The key.
-        name: &'static str,
-        /// Its value.
-        bytes: u64,
-    },
-    /// The data would be gone.
-    #[error("raid={0} holds no second copy: with a failed disk its data is gone; use raid=1 or 5")]
-    NoCopy(Raid),
-    /// There is no such disk.
-    #[error("failed={failed}: disks are 0 to {last}")]
-    NoSuchDisk {
-        /// What was asked.
-        failed: u32,
-        /// The last one.
-        last: u32,
-    },
-}
-
 impl Raid {
-    /// The values of the key `raid`.
     pub(crate) const WORDS: &[(&str, Self)] =
         &[("none", Self::None), ("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
 }
 
-impl fmt::Display for Raid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(self, Self::WORDS))
-    }
-}
-
 impl Location {
-    /// The values of the key `raidat`.
     pub(crate) const WORDS: &[(&str, Self)] =
         &[("host", Self::Host), ("adapter", Self::Adapter), ("array", Self::Array)];
 }
 
 impl MirrorReads {
-    /// The values of the key `mirror`.
     pub(crate) const WORDS: &[(&str, Self)] =
         &[("twinstor", Self::TwinStor), ("plain", Self::Plain)];
 }
@@ -143,27 +99,34 @@ impl VolumeSpec {
     ///
     /// # Errors
     /// What does not go together, and what to set.
-    pub fn check(&self, disks: u32) -> Result<(), VolumeError> {
-        let least = match self.raid {
-            Raid::None | Raid::Raid0 => 1,
-            Raid::Raid1 => 2,
-            Raid::Raid5 => 3,
+    pub fn check(&self, disks: u32) -> Result<(), String> {
+        let raid = word(&self.raid, Raid::WORDS);
+        let (least, copies) = match self.raid {
+            Raid::None | Raid::Raid0 => (1, false),
+            Raid::Raid1 => (2, true),
+            Raid::Raid5 => (3, true),
         };
         if disks < least {
-            return Err(VolumeError::Disks { raid: self.raid, least, disks });
+            return Err(format!(
+                "raid={raid} needs at least {least} disks; there are {disks}: set disks={least}"
+            ));
         }
-        if self.chunk_bytes == 0 || !self.chunk_bytes.is_multiple_of(SECTOR_BYTES) {
-            return Err(VolumeError::Sectors { name: "chunk", bytes: self.chunk_bytes });
-        }
-        if !self.align_bytes.is_multiple_of(SECTOR_BYTES) {
-            return Err(VolumeError::Sectors { name: "align", bytes: self.align_bytes });
+        for (name, bytes, positive) in
+            [("chunk", self.chunk_bytes, true), ("align", self.align_bytes, false)]
+        {
+            if positive && bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) {
+                return Err(format!(
+                    "{name}={bytes} is not a positive multiple of {SECTOR_BYTES} bytes"
+                ));
+            }
         }
         match self.failed {
-            Some(_) if matches!(self.raid, Raid::None | Raid::Raid0) => {
-                Err(VolumeError::NoCopy(self.raid))
-            }
+            Some(_) if !copies => Err(format!(
+                "raid={raid} holds no second copy: with a failed disk its data is gone; use raid=1 \
+                 or 5"
+            )),
             Some(failed) if failed >= disks => {
-                Err(VolumeError::NoSuchDisk { failed, last: disks - 1 })
+                Err(format!("failed={failed}: disks are 0 to {}", disks - 1))
             }
             _ => Ok(()),
         }

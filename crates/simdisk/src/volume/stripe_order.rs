@@ -1,23 +1,21 @@
 //! Who may write to which stripe: one request at a time, in order of arrival.
 //!
-//! A partial write of a stripe with parity reads, computes and writes. Two at once on one stripe
-//! would both start from the old parity and leave a wrong one, so every array serialises them; it is
-//! also what limits sequential writes to parity arrays. A request lines up at all of its stripes
-//! when it arrives and goes when it is first at each: because all lines are joined at one moment,
-//! no two requests can wait for each other. Cost is per stripe of the request, whatever waits.
+//! Two partial writes at once on one stripe would both start from the old parity and leave a wrong
+//! one, so every array serialises them. A request lines up at all of its stripes when it arrives
+//! and goes when it is first at each: because all lines are joined at one moment, no two requests
+//! can wait for each other.
 
 use crate::number_map::NumberMap;
+use crate::slab::Slab;
 
 const NONE: u32 = u32::MAX;
 
-/// A request in the line of one stripe.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     request: u32,
     behind: u32,
 }
 
-/// The line of a stripe, as places.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     first: u32,
@@ -37,8 +35,7 @@ struct Claim {
 #[derive(Clone, Debug, Default)]
 pub(super) struct StripeOrder {
     lines: NumberMap<Line>,
-    places: Vec<Place>,
-    free: Vec<u32>,
+    places: Slab<Place>,
     claims: Vec<Claim>,
 }
 
@@ -47,10 +44,10 @@ impl StripeOrder {
     pub(super) fn claim(&mut self, request: u32, first: u64, last: u64) -> bool {
         let mut behind_others = 0;
         for stripe in first..=last {
-            let place = self.place(request);
+            let place = self.places.insert(Place { request, behind: NONE });
             match self.lines.get_mut(&stripe) {
                 Some(line) => {
-                    self.places[line.last as usize].behind = place;
+                    self.places[line.last].behind = place;
                     line.last = place;
                     behind_others += 1;
                 }
@@ -78,34 +75,18 @@ impl StripeOrder {
         debug_assert_eq!(claim.behind_others, 0, "only who is first can be done");
         for stripe in claim.first..=claim.last {
             let Some(line) = self.lines.get_mut(&stripe) else { continue };
-            let place = line.first;
-            debug_assert_eq!(self.places[place as usize].request, request);
-            let behind = self.places[place as usize].behind;
-            self.free.push(place);
+            let Place { request: first, behind } = self.places.take(line.first);
+            debug_assert_eq!(first, request);
             if behind == NONE {
                 self.lines.remove(&stripe);
                 continue;
             }
             line.first = behind;
-            let next = self.places[behind as usize].request;
+            let next = self.places[behind].request;
             let next_claim = &mut self.claims[next as usize];
             next_claim.behind_others -= 1;
             if next_claim.behind_others == 0 {
                 ready.push(next);
-            }
-        }
-    }
-
-    fn place(&mut self, request: u32) -> u32 {
-        let place = Place { request, behind: NONE };
-        match self.free.pop() {
-            Some(index) => {
-                self.places[index as usize] = place;
-                index
-            }
-            None => {
-                self.places.push(place);
-                (self.places.len() - 1) as u32
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Closed loops straight onto a device, without jobs and histograms: what a calibration needs.
 
+use engine::ComponentSample;
 use record::{CacheMode, Nanos, OpKind};
-use simdisk::{AnyDevice, Arrival, ComponentSample, Conditions, Device, Ended, SimSpec};
+use simdisk::{AnyDevice, Arrival, Conditions, Device, Ended, SimSpec};
 use workload::Rng;
 
 /// A closed loop.

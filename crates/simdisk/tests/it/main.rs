@@ -9,6 +9,7 @@ mod curves;
 mod file_layer;
 mod flash_drive;
 mod machines;
+mod network;
 mod parameters;
 mod queue_device;
 mod specs;

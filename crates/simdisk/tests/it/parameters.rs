@@ -32,9 +32,9 @@ fn page() -> String {
     for part in parts() {
         text.push_str(&format!("\n## {}: {}\n\n{}\n\n", part.kind, part.name, part.help));
         text.push_str("| parameter | value | | where from |\n|---|---:|---|---|\n");
-        for row in part.parameters {
+        for row in &part.parameters {
             let (value, source) = (grouped(row.value), row.source);
-            let (word, why) = (source.word(), source.text());
+            let (word, why) = source.words();
             text.push_str(&format!("| {} | {value} | {} | {word}: {why} |\n", row.name, row.unit));
         }
     }
@@ -78,9 +78,9 @@ fn the_page_of_parameters_says_what_the_simulator_is_made_of() {
 fn every_parameter_says_where_it_comes_from_and_what_was_fitted_names_its_figure() {
     let mut rows = 0;
     for part in parts() {
-        for row in part.parameters {
+        for row in &part.parameters {
             rows += 1;
-            let (word, text) = (row.source.word(), row.source.text());
+            let (word, text) = row.source.words();
             assert!(!text.is_empty(), "{}: {}", part.name, row.name);
             let named = ["figure", "Table", "table", "section"].iter().any(|w| text.contains(w));
             assert!(word != "fitted" || named, "{}: {}: {text}", part.name, row.name);

@@ -52,14 +52,81 @@ fn a_seed_gives_the_same_times_on_every_machine_and_in_every_version() {
 
 #[test]
 fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they_were_put_in() {
-    let mut agenda = EventQueue::new();
+    let mut agenda = EventQueue::default();
     for (at, event) in [(30, 'a'), (10, 'b'), (30, 'c'), (20, 'd'), (10, 'e'), (30, 'f')] {
         agenda.push(Nanos(at), event);
     }
-    assert_eq!((agenda.len(), agenda.next_at()), (6, Some(Nanos(10))));
+    assert_eq!(agenda.next_at(), Some(Nanos(10)));
     assert_eq!(agenda.pop_until(Nanos(9)), None);
     let taken: String =
         std::iter::from_fn(|| agenda.pop_until(Nanos(30))).map(|(_, event)| event).collect();
     assert_eq!(taken, "bedacf");
-    assert!(agenda.is_empty() && agenda.next_at().is_none());
+    assert!(agenda.next_at().is_none());
+}
+
+/// When requests pass the gate: they arrive at once, and their service takes a microsecond.
+fn passed(text: &str, at: u64, bytes: &[u32]) -> Vec<u64> {
+    let text = format!("md1,service=1us,servers=65536,{text}");
+    let mut device = SimSpec::parse(&text).unwrap().build(1);
+    pass(&mut device, at, bytes)
+}
+
+fn pass(device: &mut AnyDevice, at: u64, bytes: &[u32]) -> Vec<u64> {
+    for (&bytes, token) in bytes.iter().zip(0..) {
+        device.arrive(Nanos(at), &Arrival { token, op: OpKind::Read, offset: 0, bytes });
+    }
+    let mut ended = Vec::new();
+    device.advance(Nanos(u64::MAX), &mut ended);
+    ended.iter().map(|end| end.at.0 - 1_000).collect()
+}
+
+#[test]
+fn a_burst_passes_at_once_and_then_the_rate_holds_exactly() {
+    let passed = passed("iops=3000,burst=10", 5, &[4_096; 3_010]);
+    assert!(passed[..10].iter().all(|&at| at == 5));
+    assert!(passed[10] > 300_000);
+    // The 3,000th request after the burst passes a second after the first.
+    assert!(passed[3_009].abs_diff(1_000_000_005) <= 1, "{}", passed[3_009]);
+}
+
+#[test]
+fn a_rest_gives_back_a_burst_and_no_more() {
+    let text = "md1,service=1us,servers=65536,iops=1000,burst=4";
+    let mut device = SimSpec::parse(text).unwrap().build(1);
+    pass(&mut device, 0, &[1; 4]);
+    let later = 3_600_000_000_000;
+    let passed: Vec<u64> = pass(&mut device, later, &[1; 6]).iter().map(|at| at - later).collect();
+    assert_eq!(passed, [0, 0, 0, 0, 1_000_000, 2_000_000]);
+}
+
+#[test]
+fn bytes_are_paced_by_their_number() {
+    let paced = passed("throughput=100MB/s", 0, &[1_000_000, 500_000, 1]);
+    assert_eq!(paced, [0, 10_000_000, 15_000_000]);
+    assert_eq!(passed("cv=0", 7, &[1 << 20]), [7], "without limits every request passes");
+}
+
+#[test]
+fn mean_and_variation_of_service_times_are_those_asked_for() {
+    for cv in [0.0, 0.1, 0.3, 0.5, std::f64::consts::FRAC_1_SQRT_2, 0.9, 1.0, 1.5, 3.0] {
+        let mut device = SimSpec::parse(&format!("mg1,service=1s,cv={cv}")).unwrap().build(7);
+        let (mut now, mut ended, count) = (Nanos(0), Vec::new(), 400_000);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..count {
+            let arrival = Arrival { token: 0, op: OpKind::Read, offset: 0, bytes: 512 };
+            device.arrive(now, &arrival);
+            let end = device.next_event().unwrap();
+            device.advance(end, &mut ended);
+            let value = end.since(now).as_secs_f64();
+            assert!(value > 0.0);
+            sum += value;
+            squares += value * value;
+            now = end;
+        }
+        let mean = sum / f64::from(count);
+        let found = (squares / f64::from(count) - mean * mean).max(0.0).sqrt();
+        // The standard error of the mean is cv / 632; that of the variation is larger.
+        assert!((mean - 1.0).abs() <= 0.007 * cv + 1e-9, "{cv}: mean {mean}");
+        assert!((found - cv).abs() <= 0.02 * cv, "{cv}: variation {found}");
+    }
 }

@@ -99,7 +99,7 @@ fn a_value_that_cannot_be_used_is_refused_with_the_key_and_what_can_be() {
 }
 
 /// The parts of each kind.
-fn parts_by_kind() -> BTreeMap<&'static str, Vec<&'static Part>> {
+fn parts_by_kind() -> BTreeMap<&'static str, Vec<Part>> {
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for part in parts() {
         kinds.entry(part.kind).or_default().push(part);
@@ -114,9 +114,9 @@ fn parts_of_a_kind_have_the_same_rows_each_once_and_each_with_a_source() {
     };
     for (_, list) in parts_by_kind() {
         for part in &list {
-            assert_eq!(rows(part), rows(list[0]), "{}", part.name);
+            assert_eq!(rows(part), rows(&list[0]), "{}", part.name);
             assert_eq!(rows(part).len(), part.parameters.len(), "{}", part.name);
-            assert!(part.parameters.iter().all(|row| row.source.text().len() > 3));
+            assert!(part.parameters.iter().all(|row| row.source.words().1.len() > 3));
         }
     }
 }
@@ -144,7 +144,7 @@ fn the_rows_of_a_flash_drive_are_its_parameters_all_of_them() {
         assert_eq!(names, family.keys().iter().map(|key| key.name).collect::<Vec<_>>());
         // Every key is set, so that nothing of the other name is left.
         let mut text = "sata-ssd".to_owned();
-        for row in part.parameters {
+        for row in &part.parameters {
             let value = match row.unit {
                 "" | "B" | "B/s" | "ns" | "%" => format!("{}{}", row.value, row.unit),
                 "switch" => (if row.value == 1 { "on" } else { "off" }).to_owned(),
@@ -160,4 +160,25 @@ fn the_rows_of_a_flash_drive_are_its_parameters_all_of_them() {
         };
         assert_eq!(flash(&text), flash(part.name), "{}", part.name);
     }
+}
+
+#[test]
+fn every_name_of_a_machine_stands_for_parts_that_there_are() {
+    let family = FAMILIES.iter().find(|family| family.title.starts_with("Machines")).unwrap();
+    for kind in family.kinds {
+        let spec = MachineSpec::new(kind.name);
+        assert_eq!(spec.name, kind.name);
+        assert!(spec.drive.capacity_bytes > 0 && spec.bus.most_drives > 0, "{}", kind.name);
+        assert!(spec.adapter.channels > 0 && spec.host.memory_bytes > 0, "{}", kind.name);
+    }
+}
+
+#[test]
+fn drives_that_do_not_fit_on_a_bus_need_more_of_them() {
+    let mut spec = MachineSpec::new("st15150w");
+    spec.disks = 16;
+    assert_eq!(spec.bus_count(), 2);
+    assert!(spec.check().is_ok());
+    spec.buses = 1;
+    assert!(spec.check().unwrap_err().contains("buses=2"));
 }

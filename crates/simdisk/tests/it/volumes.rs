@@ -2,7 +2,7 @@
 //! that executes plans and rebuilds what a lost disk held.
 
 use record::OpKind;
-use simdisk::{DiskLoad, MirrorReads, Piece, Plan, Raid, Volume, VolumeError, VolumeSpec};
+use simdisk::{DiskLoad, MirrorReads, Piece, Plan, Raid, Volume, VolumeSpec};
 use workload::Rng;
 
 const KIB: u64 = 1 << 10;
@@ -479,10 +479,10 @@ fn no_request_waits_for_ever_whatever_the_order_in_which_stripes_are_asked_for()
 #[test]
 fn what_cannot_be_bound_together_is_refused_with_what_to_set() {
     let raid5 = spec(Raid::Raid5, 64 * KIB);
-    assert!(raid5.check(2).unwrap_err().to_string().contains("disks=3"));
+    assert!(raid5.check(2).unwrap_err().contains("disks=3"));
     let lost = VolumeSpec { failed: Some(0), ..spec(Raid::Raid0, 64 * KIB) };
-    assert_eq!(lost.check(4), Err(VolumeError::NoCopy(Raid::Raid0)));
+    assert!(lost.check(4).unwrap_err().contains("raid=0 holds no second copy"));
     let beyond = VolumeSpec { failed: Some(4), ..raid5 };
-    assert!(beyond.check(4).unwrap_err().to_string().contains("0 to 3"));
-    assert!(spec(Raid::Raid0, 1_000).check(2).unwrap_err().to_string().contains("512"));
+    assert!(beyond.check(4).unwrap_err().contains("0 to 3"));
+    assert!(spec(Raid::Raid0, 1_000).check(2).unwrap_err().contains("512"));
 }
