@@ -1,10 +1,9 @@
 //! Advice carried out: the same scenario with the change of the advice made to it.
 //!
-//! What the advice promises is compared with what came: the latency, or the rate where that is what
-//! the advice ranks by, both over the episode that the advice is for. An array is made of simulated
-//! devices, and none of its figures comes from the formula that predicted them. What the simulator has
-//! no counterpart for (a cache that is bought, another scheduler) is not carried out, and not counted
-//! either.
+//! The latency, or the rate where the advice ranks by that, over the episode that the advice is for
+//! is held against the promise. An array is made of simulated devices, and none of its figures
+//! comes from the formula that predicted them. What the simulator has no counterpart for (a cache
+//! that is bought, another scheduler) is not carried out, and not counted either.
 
 use crate::ScenarioError;
 use crate::case::{Case, Disk, Load};

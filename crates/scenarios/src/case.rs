@@ -51,65 +51,6 @@ pub enum Kind {
     Together,
 }
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 20] = [
-        Self::Healthy,
-        Self::Slower,
-        Self::OneWriter,
-        Self::DepthAlone,
-        Self::GroupLimit,
-        Self::TokenBucket,
-        Self::Neighbour,
-        Self::WriteBack,
-        Self::LargerRequests,
-        Self::TurnsRandom,
-        Self::Misaligned,
-        Self::Failing,
-        Self::LightOnBad,
-        Self::ApplicationBound,
-        Self::HotDisk,
-        Self::SlowDisk,
-        Self::NoProfile,
-        Self::TooLittle,
-        Self::SlowAndDeep,
-        Self::Together,
-    ];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Slower => "slower",
-            Self::OneWriter => "one-writer",
-            Self::DepthAlone => "depth-alone",
-            Self::GroupLimit => "group-limit",
-            Self::TokenBucket => "token-bucket",
-            Self::Neighbour => "neighbour",
-            Self::WriteBack => "write-back",
-            Self::LargerRequests => "larger-requests",
-            Self::TurnsRandom => "turns-random",
-            Self::Misaligned => "misaligned",
-            Self::Failing => "failing",
-            Self::LightOnBad => "light-on-bad",
-            Self::ApplicationBound => "application-bound",
-            Self::HotDisk => "hot-disk",
-            Self::SlowDisk => "slow-disk",
-            Self::NoProfile => "no-profile",
-            Self::TooLittle => "too-little",
-            Self::SlowAndDeep => "slow-and-deep",
-            Self::Together => "together",
-        }
-    }
-
-    /// The kind of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
 /// A load, before it is built.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -167,15 +108,6 @@ pub struct Expect {
     pub undecided: Vec<Verdict>,
 }
 
-/// What the first piece of advice has to be.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FirstAdvice {
-    /// None at all.
-    Silence,
-    /// One of these.
-    OneOf(Vec<Strategy>),
-}
-
 /// A case with its truth.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -195,8 +127,8 @@ pub struct Case {
     pub traced: bool,
     /// Right verdicts.
     pub expects: Vec<Expect>,
-    /// Right first advice.
-    pub advice: FirstAdvice,
+    /// Right first advice; empty where none has to be given.
+    pub advice: Vec<Strategy>,
     /// The note that has to be there: something looks like trouble and is none.
     pub expected_note: Option<NoteCode>,
 }

@@ -2,18 +2,23 @@
 //!
 //! Loads are shares of what a device does at ease: at most half of it where it has to be fine, at
 //! least 0.93 of its largest rate, or several times as many outstanding as it serves side by side,
-//! where it has to be overloaded. A device that is slower takes at least 1.5 times as long. Between
-//! lie the cases on which people disagree; they are not drawn.
+//! where it has to be overloaded. A slower device takes at least 1.5 times as long. Between lie the
+//! cases on which people disagree; they are not drawn.
 
-use crate::case::{Case, Disk, Expect, FirstAdvice, Kind, Load, ProfileOf};
+use crate::case::{Case, Disk, Expect, Kind, Load, ProfileOf};
 use crate::devices::{
     ALL, DRIVES, Device, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, SIZED, STRIPED,
 };
 use crate::dice::Dice;
 use crate::scenario::GroupLimit;
-use record::{
-    Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern, Strategy, Verdict,
+use record::Strategy::{
+    self, Alignment, CachedDisks, DeeperQueue, DirectIo, DiskArray, FasterDisks, LoadBalancing,
+    MoreDisks, MoveNeighbour, RaiseCap, Restore, Scheduler, ShallowerQueue,
 };
+use record::Verdict::{
+    self, Capped, Healthy, NotEnoughEvidence, NotTheDisk, Overloaded, Slow, SlowAndOverloaded,
+};
+use record::{Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern};
 use workload::Spec;
 
 /// The area of every load and every profile.
@@ -21,23 +26,62 @@ pub(crate) const AREA: Bytes = Bytes(2 << 30);
 /// Most requests that an open load may have outstanding.
 const OPEN_DEPTH: u32 = 256;
 /// Both of a device that is as profiled and not asked for too much.
-const FINE: [Verdict; 2] = [Verdict::Healthy, Verdict::NotTheDisk];
+const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
 /// Around a fifth of the largest rate the two meet.
 const SPARE: (f64, f64) = (0.14, 0.27);
 /// What makes room for a load that is too large.
-const MORE: [Strategy; 5] = [
-    Strategy::MoreDisks,
-    Strategy::DiskArray,
-    Strategy::FasterDisks,
-    Strategy::CachedDisks,
-    Strategy::ShallowerQueue,
+const MORE: [Strategy; 5] = [MoreDisks, DiskArray, FasterDisks, CachedDisks, ShallowerQueue];
+/// What helps a reader who waits behind a writer.
+const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
+
+/// The kinds by name on the command line, and what draws a case or its opposite.
+const KINDS: [(Kind, &str, fn(&mut Dice, bool) -> Case); 20] = [
+    (Kind::Healthy, "healthy", healthy),
+    (Kind::Slower, "slower", slower),
+    (Kind::OneWriter, "one-writer", one_writer),
+    (Kind::DepthAlone, "depth-alone", depth_alone),
+    (Kind::GroupLimit, "group-limit", group_limit),
+    (Kind::TokenBucket, "token-bucket", token_bucket),
+    (Kind::Neighbour, "neighbour", neighbour),
+    (Kind::WriteBack, "write-back", write_back),
+    (Kind::LargerRequests, "larger-requests", larger_requests),
+    (Kind::TurnsRandom, "turns-random", turns_random),
+    (Kind::Misaligned, "misaligned", misaligned),
+    (Kind::Failing, "failing", failing),
+    (Kind::LightOnBad, "light-on-bad", light_on_bad),
+    (Kind::ApplicationBound, "application-bound", application_bound),
+    (Kind::HotDisk, "hot-disk", hot_disk),
+    (Kind::SlowDisk, "slow-disk", slow_disk),
+    (Kind::NoProfile, "no-profile", no_profile),
+    (Kind::TooLittle, "too-little", too_little),
+    (Kind::SlowAndDeep, "slow-and-deep", slow_and_deep),
+    (Kind::Together, "together", together),
 ];
+
+impl Kind {
+    /// All of them, in order.
+    #[must_use]
+    pub fn all() -> [Self; KINDS.len()] {
+        KINDS.map(|(kind, ..)| kind)
+    }
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        KINDS[self as usize].1
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().into_iter().find(|kind| kind.name() == name)
+    }
+}
 
 /// The case of a seed, of any kind.
 #[must_use]
 pub fn draw(seed: u64) -> Case {
-    let count = Kind::ALL.len() as u64;
-    draw_of(Kind::ALL[(seed % count) as usize], seed)
+    draw_of(KINDS[seed as usize % KINDS.len()].0, seed)
 }
 
 /// The case of a seed, of a kind.
@@ -45,75 +89,37 @@ pub fn draw(seed: u64) -> Case {
 pub fn draw_of(kind: Kind, seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let opposite = dice.flip();
-    let dice = &mut dice;
-    let mut case = match kind {
-        Kind::Healthy => healthy(dice, opposite),
-        Kind::Slower => slower(dice, opposite),
-        Kind::OneWriter => one_writer(dice, opposite),
-        Kind::DepthAlone => depth_alone(dice, opposite),
-        Kind::GroupLimit => group_limit(dice, opposite),
-        Kind::TokenBucket => token_bucket(dice, opposite),
-        Kind::Neighbour => neighbour(dice, opposite),
-        Kind::WriteBack => write_back(dice, opposite),
-        Kind::LargerRequests => larger_requests(dice, opposite),
-        Kind::TurnsRandom => turns_random(dice, opposite),
-        Kind::Misaligned => misaligned(dice, opposite),
-        Kind::Failing => failing(dice, opposite),
-        Kind::LightOnBad => light_on_bad(dice, opposite),
-        Kind::ApplicationBound => application_bound(dice, opposite),
-        Kind::HotDisk => hot_disk(dice, opposite),
-        Kind::SlowDisk => slow_disk(dice, opposite),
-        Kind::NoProfile => no_profile(dice, opposite),
-        Kind::TooLittle => too_little(dice, opposite),
-        Kind::SlowAndDeep => slow_and_deep(dice, opposite),
-        Kind::Together => together(dice, opposite),
-    };
-    (case.seed, case.kind, case.opposite) = (seed, kind, opposite);
-    case
+    let case = KINDS[kind as usize].2(&mut dice, opposite);
+    Case { seed, kind, opposite, ..case }
 }
 
-fn one_of(strategies: &[Strategy]) -> FirstAdvice {
-    FirstAdvice::OneOf(strategies.to_vec())
-}
-
-/// A load on a device, all of the time.
-fn load(device: Device, name: &str, change: impl FnOnce(&mut Spec)) -> Load {
-    let mut spec = Spec { engine: EngineName::Sim, size: Some(AREA), ..Spec::default() };
+/// A load on a device, all of the time; random requests, at a rate if one is set.
+fn load(device: Device, name: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Load {
+    let mut spec =
+        Spec { engine: EngineName::Sim, size: Some(AREA), read_percent, ..Spec::default() };
     change(&mut spec);
     if spec.rate_iops.is_some() {
         spec.arrival = Some(Arrival::Poisson);
         spec.iodepth = OPEN_DEPTH;
     }
-    Load {
-        name: name.to_owned(),
-        spec,
-        from_s: 0,
-        to_s: device.seconds(),
-        limits: Vec::new(),
-        write_back: false,
-    }
+    let (name, to_s) = (name.to_owned(), device.seconds);
+    Load { name, spec, from_s: 0, to_s, limits: Vec::new(), write_back: false }
 }
 
 /// Random requests at a rate.
 fn open(device: Device, name: &str, rate: f64, read_percent: u8) -> Load {
-    load(device, name, |spec| {
-        spec.rate_iops = Some((rate.round() as u64).max(1));
-        spec.read_percent = read_percent;
-    })
+    let rate_iops = Some((rate.round() as u64).max(1));
+    load(device, name, read_percent, |spec| spec.rate_iops = rate_iops)
 }
 
 /// Random requests, so many outstanding.
 fn closed(device: Device, name: &str, depth: u32, read_percent: u8) -> Load {
-    load(device, name, |spec| {
-        spec.iodepth = depth.max(1);
-        spec.read_percent = read_percent;
-    })
+    load(device, name, read_percent, |spec| spec.iodepth = depth.max(1))
 }
 
 impl Load {
-    fn during(mut self, from_s: u64, to_s: u64) -> Self {
-        (self.from_s, self.to_s) = (from_s, to_s);
-        self
+    fn during(self, from_s: u64, to_s: u64) -> Self {
+        Self { from_s, to_s, ..self }
     }
 }
 
@@ -129,9 +135,9 @@ fn one(
     is: String,
     loads: Vec<Load>,
     verdicts: &[Verdict],
-    advice: FirstAdvice,
+    advice: &[Strategy],
 ) -> Case {
-    let seconds = device.seconds();
+    let seconds = device.seconds;
     Case {
         seed: 0,
         kind: Kind::Healthy,
@@ -141,9 +147,20 @@ fn one(
         interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
         traced: dice.flip(),
         expects: vec![expect(0, 0, seconds, verdicts)],
-        advice,
+        advice: advice.to_vec(),
         expected_note: None,
     }
+}
+
+/// The same on a device as profiled.
+fn well(
+    dice: &mut Dice,
+    device: Device,
+    loads: Vec<Load>,
+    verdicts: &[Verdict],
+    advice: &[Strategy],
+) -> Case {
+    one(dice, device, device.text(), loads, verdicts, advice)
 }
 
 fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
@@ -151,45 +168,40 @@ fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
 }
 
 /// Verdicts on a rate that a fine device bears.
-fn fine(device: Device, rate: f64) -> Vec<Verdict> {
-    let share = rate / device.largest_per_s();
+fn fine(device: Device, rate: f64) -> &'static [Verdict] {
+    let share = rate / device.largest_per_s;
     if share < SPARE.0 {
-        vec![Verdict::NotTheDisk]
+        &[NotTheDisk]
     } else if share > SPARE.1 {
-        vec![Verdict::Healthy]
+        &[Healthy]
     } else {
-        FINE.to_vec()
+        &FINE
     }
 }
 
 /// A fine device under an open load of this share of what it does at ease.
 fn at_ease(dice: &mut Dice, device: Device, share: f64) -> Case {
     let rate = (share * device.ease_per_s()).max(3.0);
-    let percent = reads(dice, device);
-    let loads = vec![open(device, "service", rate, percent)];
-    one(dice, device, device.text(), loads, &fine(device, rate), FirstAdvice::Silence)
+    let loads = vec![open(device, "service", rate, reads(dice, device))];
+    well(dice, device, loads, fine(device, rate), &[])
 }
 
 /// The same on a device that is this many times slower.
 fn bad_at_ease(dice: &mut Dice, device: Device, factor: f64, share: f64) -> Case {
     let rate = (share * device.ease_per_s() / factor).max(3.0);
-    let percent = reads(dice, device);
-    let loads = vec![open(device, "service", rate, percent)];
-    let is = device.slower(factor);
-    one(dice, device, is, loads, &[Verdict::Slow], one_of(&[Strategy::Restore]))
+    let loads = vec![open(device, "service", rate, reads(dice, device))];
+    one(dice, device, device.slower(factor), loads, &[Slow], &[Restore])
 }
 
 fn healthy(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&ALL);
     let share = dice.between(0.04, 0.5);
-    if !opposite {
-        return at_ease(dice, device, share);
-    }
-    // Work for a part of the time, and rest.
     let mut case = at_ease(dice, device, share);
-    let third = case.seconds / 3;
-    case.disks[0].loads[0].to_s = 2 * third;
-    case.expects[0].to_s = 2 * third;
+    if opposite {
+        // Work for a part of the time, and rest.
+        let end = case.seconds / 3 * 2;
+        (case.disks[0].loads[0].to_s, case.expects[0].to_s) = (end, end);
+    }
     case
 }
 
@@ -205,74 +217,67 @@ fn slower(dice: &mut Dice, opposite: bool) -> Case {
 
 /// Requests outstanding that are far more than help.
 fn many(dice: &mut Dice, device: Device) -> u32 {
-    let times = dice.whole(5, 10);
-    match device {
-        Device::Queue(queue) => queue.servers.saturating_mul(times as u32).clamp(24, 256),
-        // Drives gain from depth for long.
-        Device::Known(_) => times as u32 * 20,
-    }
+    let times = dice.whole(5, 10) as u32;
+    // Drives gain from depth for long.
+    if device.alike() { (device.side * times).clamp(24, 256) } else { times * 20 }
 }
 
 /// A load from the second third of the time on, as long as that.
 fn middle(device: Device, load: Load) -> Load {
-    let third = device.seconds() / 3;
+    let third = device.seconds / 3;
     load.during(third, 2 * third)
+}
+
+/// Something all of the time and something else in the second third: verdicts on the middle and
+/// ahead of it.
+fn in_the_middle(
+    dice: &mut Dice,
+    (device, is): (Device, String),
+    loads: Vec<Load>,
+    (middle, around): (&[Verdict], &[Verdict]),
+    advice: &[Strategy],
+) -> Case {
+    let mut case = one(dice, device, is, loads, middle, advice);
+    let third = case.seconds / 3;
+    case.expects = vec![expect(0, third, 2 * third, middle), expect(0, 0, third, around)];
+    case
 }
 
 fn one_writer(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let (quiet, little) = (dice.between(0.03, 0.1), dice.between(0.05, 0.1));
-    let rate = (quiet * device.ease_per_s()).max(3.0);
-    let reader = open(device, "reader", rate, 100);
+    let reader = open(device, "reader", (quiet * device.ease_per_s()).max(3.0), 100);
     let writer = if opposite {
         open(device, "writer", little * device.ease_per_s(), 0)
     } else {
-        let depth = many(dice, device);
-        closed(device, "writer", depth, 0)
+        closed(device, "writer", many(dice, device), 0)
     };
-    let advice = if opposite {
-        FirstAdvice::Silence
-    } else {
-        one_of(&[
-            Strategy::ShallowerQueue,
-            Strategy::MoveNeighbour,
-            Strategy::Scheduler,
-            Strategy::DirectIo,
-        ])
-    };
-    let verdicts: &[Verdict] = if opposite { &FINE } else { &[Verdict::Overloaded] };
+    let (verdicts, advice): (&[_], &[_]) =
+        if opposite { (&FINE, &[]) } else { (&[Overloaded], &ASIDE) };
     let loads = vec![reader, middle(device, writer)];
-    let mut case = one(dice, device, device.text(), loads, verdicts, advice);
+    let right = (verdicts, &[NotTheDisk][..]);
+    let mut case = in_the_middle(dice, (device, device.text()), loads, right, advice);
     let third = case.seconds / 3;
-    case.expects = vec![
-        expect(0, third, 2 * third, verdicts),
-        expect(0, 0, third, &[Verdict::NotTheDisk]),
-        expect(0, 2 * third, case.seconds, &[Verdict::NotTheDisk]),
-    ];
+    case.expects.push(expect(0, 2 * third, case.seconds, &[NotTheDisk]));
     case
 }
 
 fn depth_alone(dice: &mut Dice, opposite: bool) -> Case {
-    if opposite {
-        let device = dice.pick(&PARALLEL);
-        let percent = reads(dice, device);
-        let depth = (device.side() / 2.0) as u32;
-        let loads = vec![closed(device, "program", depth, percent)];
-        let text = device.text();
-        return one(dice, device, text, loads, &[Verdict::Healthy], FirstAdvice::Silence);
-    }
-    let device = dice.pick(&ALL);
+    let device = if opposite { dice.pick(&PARALLEL) } else { dice.pick(&ALL) };
     let percent = reads(dice, device);
-    let depth = many(dice, device);
-    let loads = vec![closed(device, "program", depth, percent)];
+    if opposite {
+        let loads = vec![closed(device, "program", device.side / 2, percent)];
+        return well(dice, device, loads, &[Healthy], &[]);
+    }
+    let loads = vec![closed(device, "program", many(dice, device), percent)];
     // A drive does more, if little, the more of them it may choose from.
-    let advice = if device.alike() { one_of(&[Strategy::ShallowerQueue]) } else { one_of(&MORE) };
-    one(dice, device, device.text(), loads, &[Verdict::Overloaded], advice)
+    let advice = if device.alike() { &[ShallowerQueue][..] } else { &MORE };
+    well(dice, device, loads, &[Overloaded], advice)
 }
 
 /// Requests outstanding that reach a rate with certainty: twice as many as are then worked on.
 fn reaches(device: Device, per_s: f64) -> u32 {
-    (2.0 * per_s / device.lone_per_s()).ceil() as u32
+    (2.0 * per_s / device.lone_per_s).ceil() as u32
 }
 
 /// A limit of this many requests per second of a load of one operation, in requests or in bytes.
@@ -280,10 +285,8 @@ fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
     let (per_s, bytes) = ((per_s.round() as u64).max(5), dice.flip());
     let size = load.spec.bs.first().map_or(4096, |size| size.bytes.0);
     let op = if load.spec.read_percent == 0 { OpKind::Write } else { OpKind::Read };
-    GroupLimit {
-        limited: LimitedIo::of(op, bytes),
-        per_s: if bytes { per_s * size } else { per_s },
-    }
+    let limited = LimitedIo::of(op, bytes);
+    GroupLimit { limited, per_s: if bytes { per_s * size } else { per_s } }
 }
 
 /// A tenant of a control group whose limit holds it, or does not.
@@ -304,59 +307,44 @@ fn group_limit(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&ALL);
     let limit = dice.between(0.1, 0.6) * device.ease_per_s();
     let asked = dice.between(0.4, 0.8);
-    let held = tenant(dice, device, limit, opposite.then_some(asked));
-    let (verdicts, advice) = if opposite {
-        (fine(device, (asked * limit).max(3.0)), FirstAdvice::Silence)
-    } else {
-        (vec![Verdict::Capped], one_of(&[Strategy::RaiseCap]))
-    };
-    one(dice, device, device.text(), vec![held], &verdicts, advice)
+    let loads = vec![tenant(dice, device, limit, opposite.then_some(asked))];
+    if opposite {
+        return well(dice, device, loads, fine(device, (asked * limit).max(3.0)), &[]);
+    }
+    well(dice, device, loads, &[Capped], &[RaiseCap])
 }
 
 fn token_bucket(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&PARALLEL);
     let percent = reads(dice, device);
     let share = dice.between(0.3, 0.6);
-    let cap = share * device.largest_per_s();
+    let cap = share * device.largest_per_s;
     let depth = many(dice, device);
     let below = dice.between(0.3, 0.6) * cap;
     let seen_below = dice.pick(&[true, true, false]);
-    let third = device.seconds() / 3;
+    let third = device.seconds / 3;
     let begin = if seen_below { third } else { 0 };
-    let mut loads = vec![closed(device, "program", depth, percent).during(begin, device.seconds())];
+    let mut loads = vec![closed(device, "program", depth, percent).during(begin, device.seconds)];
     if seen_below {
         loads.push(open(device, "program", below, percent).during(0, third));
     }
-    if opposite {
+    let (is, verdict, around, advice): (_, _, &[_], &[_]) = if opposite {
         let is = device.slower(1.0 / share);
-        let deep = [Verdict::SlowAndOverloaded];
-        let advice = one_of(&[Strategy::Restore, Strategy::ShallowerQueue]);
-        let mut case = one(dice, device, is, loads, &deep, advice);
-        case.expects = vec![expect(0, begin, case.seconds, &deep)];
-        if seen_below {
-            case.expects.push(expect(0, 0, third, &[Verdict::Slow]));
-        }
-        return case;
-    }
-    let bytes = dice.flip();
-    let is = if bytes {
-        format!("{},throughput={}", device.text(), (cap * 4096.0).round())
+        (is, SlowAndOverloaded, &[Slow], &[Restore, ShallowerQueue])
     } else {
-        format!("{},iops={}", device.text(), cap.round())
+        let limit = match dice.flip() {
+            true => format!("throughput={}", (cap * 4096.0).round()),
+            false => format!("iops={}", cap.round()),
+        };
+        let advice = if seen_below { &[RaiseCap][..] } else { &[RaiseCap, Restore] };
+        (format!("{},{limit}", device.text()), Capped, &FINE, advice)
     };
-    let advice = if seen_below {
-        one_of(&[Strategy::RaiseCap])
-    } else {
-        one_of(&[Strategy::RaiseCap, Strategy::Restore])
-    };
-    let capped = [Verdict::Capped];
-    let mut case = one(dice, device, is, loads, &capped, advice);
-    let mut held = expect(0, begin, case.seconds, &capped);
+    let mut case = one(dice, device, is, loads, &[verdict], advice);
+    case.expects[0].from_s = begin;
     if seen_below {
-        case.expects = vec![held, expect(0, 0, third, &FINE)];
-    } else {
-        held.undecided = vec![Verdict::Slow, Verdict::SlowAndOverloaded];
-        case.expects = vec![held];
+        case.expects.push(expect(0, 0, third, around));
+    } else if !opposite {
+        case.expects[0].undecided = vec![Slow, SlowAndOverloaded];
     }
     case
 }
@@ -368,19 +356,18 @@ fn neighbour(dice: &mut Dice, opposite: bool) -> Case {
     let total = dice.between(0.94, 0.97);
     let little = dice.between(0.05, 0.15);
     let theirs = if opposite { little } else { total - ours };
-    let largest = device.largest_per_s();
+    let largest = device.largest_per_s;
     let other = dice.pick(&[100, 70, 50]);
     let loads = vec![
         open(device, "service", ours * largest, percent),
         middle(device, open(device, "neighbour", theirs * largest, other)),
     ];
-    let verdicts: &[Verdict] = if opposite { &FINE } else { &[Verdict::Overloaded] };
-    let mut case = one(dice, device, device.text(), loads, verdicts, FirstAdvice::Silence);
+    let verdicts = if opposite { &FINE[..] } else { &[Overloaded] };
+    let right = (verdicts, &FINE[..]);
+    let mut case = in_the_middle(dice, (device, device.text()), loads, right, &[]);
     if !opposite {
-        case.advice = if case.traced { one_of(&[Strategy::MoveNeighbour]) } else { one_of(&MORE) };
+        case.advice = if case.traced { vec![MoveNeighbour] } else { MORE.to_vec() };
     }
-    let third = case.seconds / 3;
-    case.expects = vec![expect(0, third, 2 * third, verdicts), expect(0, 0, third, &FINE)];
     case
 }
 
@@ -389,11 +376,11 @@ fn write_back(dice: &mut Dice, opposite: bool) -> Case {
     let depth = many(dice, device);
     let mut flush = middle(device, closed(device, "writer", depth, 0));
     flush.write_back = !opposite;
-    let verdicts: &[Verdict] = if opposite { &[Verdict::Overloaded] } else { &FINE };
-    let advice = if opposite { one_of(&[Strategy::ShallowerQueue]) } else { FirstAdvice::Silence };
-    let mut case = one(dice, device, device.text(), vec![flush], verdicts, advice);
+    let (verdicts, advice): (&[_], &[_]) =
+        if opposite { (&[Overloaded], &[ShallowerQueue]) } else { (&FINE, &[]) };
+    let mut case = well(dice, device, vec![flush], verdicts, advice);
     let third = case.seconds / 3;
-    case.expects = vec![expect(0, third, 2 * third, verdicts)];
+    (case.expects[0].from_s, case.expects[0].to_s) = (third, 2 * third);
     case.expected_note = (!opposite).then_some(NoteCode::WriteBackBursts);
     case
 }
@@ -404,26 +391,28 @@ fn sized(device: Device, rate: f64, kib: u64) -> Load {
     load
 }
 
+/// A load that becomes another one after half of the time, on a fine device.
+fn becomes(dice: &mut Dice, device: Device, before: Load, after: Load, note: NoteCode) -> Case {
+    let (half, end) = (device.seconds / 2, device.seconds);
+    let loads = vec![before.during(0, half), after.during(half, end)];
+    let mut case = well(dice, device, loads, &FINE, &[]);
+    case.expects = vec![expect(0, half, end, &FINE), expect(0, 0, half, &FINE)];
+    case.expected_note = Some(note);
+    case
+}
+
 fn larger_requests(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&SIZED);
     let kib = dice.pick(&[64, 128, 256]);
     let rate = dice.between(0.1, 0.4) * device.largest_at(kib << 10);
-    let half = device.seconds() / 2;
     if opposite {
         let factor = dice.between(1.6, 3.0);
         let small = (dice.between(0.1, 0.4) * device.ease_per_s() / factor).max(3.0);
         let loads = vec![sized(device, small, 4)];
-        let advice = one_of(&[Strategy::Restore]);
-        return one(dice, device, device.slower(factor), loads, &[Verdict::Slow], advice);
+        return one(dice, device, device.slower(factor), loads, &[Slow], &[Restore]);
     }
-    let loads = vec![
-        sized(device, rate, 4).during(0, half),
-        sized(device, rate, kib).during(half, device.seconds()),
-    ];
-    let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
-    case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
-    case.expected_note = Some(NoteCode::SizesGrew);
-    case
+    let (before, after) = (sized(device, rate, 4), sized(device, rate, kib));
+    becomes(dice, device, before, after, NoteCode::SizesGrew)
 }
 
 fn turns_random(dice: &mut Dice, opposite: bool) -> Case {
@@ -434,15 +423,9 @@ fn turns_random(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&DRIVES);
     let kib = dice.pick(&[8, 16, 32]);
     let rate = dice.between(0.15, 0.45) * device.ease_per_s();
-    let half = device.seconds() / 2;
-    let mut stream = sized(device, rate, kib).during(0, half);
+    let (mut stream, random) = (sized(device, rate, kib), sized(device, rate, kib));
     stream.spec.pattern = Pattern::Sequential;
-    let random = sized(device, rate, kib).during(half, device.seconds());
-    let loads = vec![stream, random];
-    let mut case = one(dice, device, device.text(), loads, &FINE, FirstAdvice::Silence);
-    case.expects = vec![expect(0, half, case.seconds, &FINE), expect(0, 0, half, &FINE)];
-    case.expected_note = Some(NoteCode::PatternChanged);
-    case
+    becomes(dice, device, stream, random, NoteCode::PatternChanged)
 }
 
 fn misaligned(dice: &mut Dice, opposite: bool) -> Case {
@@ -455,12 +438,9 @@ fn misaligned(dice: &mut Dice, opposite: bool) -> Case {
         writes.spec = writes.spec.clone().with_bs(64 << 10);
     }
     writes.spec.misalign = Bytes(if opposite { 0 } else { shift });
-    if opposite {
-        let text = device.text();
-        return one(dice, device, text, vec![writes], &FINE, FirstAdvice::Silence);
-    }
-    let advice = one_of(&[Strategy::Alignment, Strategy::Restore]);
-    one(dice, device, device.text(), vec![writes], &[Verdict::Slow], advice)
+    let (verdicts, advice): (&[_], &[_]) =
+        if opposite { (&FINE, &[]) } else { (&[Slow], &[Alignment, Restore]) };
+    well(dice, device, vec![writes], verdicts, advice)
 }
 
 fn failing(dice: &mut Dice, opposite: bool) -> Case {
@@ -468,12 +448,11 @@ fn failing(dice: &mut Dice, opposite: bool) -> Case {
     let share = dice.between(0.1, 0.35);
     let (stall, every) = (dice.whole(300, 900), dice.whole(2, 4));
     let mut case = at_ease(dice, device, share);
-    if opposite {
-        return case;
+    if !opposite {
+        case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}s", device.text());
+        case.expects[0].verdicts = vec![Slow, SlowAndOverloaded];
+        case.advice = vec![Restore];
     }
-    case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}s", device.text());
-    case.expects[0].verdicts = vec![Verdict::Slow, Verdict::SlowAndOverloaded];
-    case.advice = one_of(&[Strategy::Restore]);
     case
 }
 
@@ -485,38 +464,34 @@ fn light_on_bad(dice: &mut Dice, opposite: bool) -> Case {
     }
     let device = dice.pick(&QUEUES);
     let percent = reads(dice, device);
-    let rate = dice.between(0.94, 0.97) * device.largest_per_s();
+    let rate = dice.between(0.94, 0.97) * device.largest_per_s;
     let loads = vec![open(device, "service", rate, percent)];
-    let text = device.text();
-    one(dice, device, text, loads, &[Verdict::Overloaded], one_of(&MORE))
+    well(dice, device, loads, &[Overloaded], &MORE)
 }
 
 fn application_bound(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&[QUEUES[0], QUEUES[1], QUEUES[2], FLASH]);
     let percent = reads(dice, device);
     if opposite {
-        let depth = many(dice, device);
-        let loads = vec![closed(device, "program", depth, percent)];
-        let advice = one_of(&[Strategy::ShallowerQueue]);
-        return one(dice, device, device.text(), loads, &[Verdict::Overloaded], advice);
+        let loads = vec![closed(device, "program", many(dice, device), percent)];
+        return well(dice, device, loads, &[Overloaded], &[ShallowerQueue]);
     }
     let thinks = dice.flip();
     let times = dice.whole(4, 20) as f64;
     let mut program = closed(device, "program", 1, percent);
     if thinks {
-        program.spec.think = Nanos((times * 1e9 / device.lone_per_s()) as u64);
+        program.spec.think = Nanos((times * 1e9 / device.lone_per_s) as u64);
     }
-    let advice = if thinks { FirstAdvice::Silence } else { one_of(&[Strategy::DeeperQueue]) };
-    one(dice, device, device.text(), vec![program], &[Verdict::NotTheDisk], advice)
+    let advice = if thinks { &[][..] } else { &[DeeperQueue] };
+    well(dice, device, vec![program], &[NotTheDisk], advice)
 }
 
 /// Several disks of one kind, each at a share of what it does at ease.
 fn several(dice: &mut Dice, device: Device, share: f64, count: u64) -> Case {
     let mut case = at_ease(dice, device, share);
-    let verdicts = case.expects[0].verdicts.clone();
     for disk in 1..count as usize {
         case.disks.push(case.disks[0].clone());
-        case.expects.push(expect(disk, 0, case.seconds, &verdicts));
+        case.expects.push(Expect { disk, ..case.expects[0].clone() });
     }
     case
 }
@@ -531,22 +506,26 @@ fn hot_disk(dice: &mut Dice, opposite: bool) -> Case {
     let share = dice.between(0.05, 0.15);
     let mut case = several(dice, device, share, count);
     let deep = dice.flip();
-    let rate = dice.between(0.94, 0.97) * device.largest_per_s();
+    let rate = dice.between(0.94, 0.97) * device.largest_per_s;
     let depth = many(dice, device);
     let percent = reads(dice, device);
+    case.advice = vec![LoadBalancing];
     let hot = if deep {
+        case.advice.push(ShallowerQueue);
         closed(device, "program", depth, percent)
     } else {
         open(device, "service", rate, percent)
     };
     case.disks[0].loads = vec![hot];
-    case.expects[0].verdicts = vec![Verdict::Overloaded];
-    case.advice = if deep {
-        one_of(&[Strategy::LoadBalancing, Strategy::ShallowerQueue])
-    } else {
-        one_of(&[Strategy::LoadBalancing])
-    };
+    case.expects[0].verdicts = vec![Overloaded];
     case
+}
+
+/// The first disk of a case takes longer than it did when it was profiled.
+fn slows_down(case: &mut Case, factor: f64) {
+    case.disks[0].is = case.disks[0].device.slower(factor);
+    case.expects[0].verdicts = vec![Slow];
+    case.advice = vec![Restore];
 }
 
 fn slow_disk(dice: &mut Dice, opposite: bool) -> Case {
@@ -555,9 +534,7 @@ fn slow_disk(dice: &mut Dice, opposite: bool) -> Case {
     let factor = dice.between(1.6, 2.5);
     let mut case = several(dice, device, share, count);
     if !opposite {
-        case.disks[0].is = device.slower(factor);
-        case.expects[0].verdicts = vec![Verdict::Slow];
-        case.advice = one_of(&[Strategy::Restore]);
+        slows_down(&mut case, factor);
     }
     case
 }
@@ -576,41 +553,34 @@ fn no_profile(dice: &mut Dice, opposite: bool) -> Case {
     } else {
         case.disks[0].profile = ProfileOf::Nothing;
     }
-    case.expects[0].verdicts = vec![Verdict::NotEnoughEvidence];
+    case.expects[0].verdicts = vec![NotEnoughEvidence];
     case
 }
 
 fn too_little(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&[QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3], STRIPED, FLASH]);
     let (few, enough) = (dice.whole(4, 18), dice.whole(15, 25) as f64);
-    let rate = if opposite { enough } else { 1.0 };
-    let mut program = open(device, "program", rate, 100);
-    let verdict = if opposite {
-        Verdict::NotTheDisk
-    } else {
-        program.to_s = few;
-        Verdict::NotEnoughEvidence
-    };
-    let text = device.text();
-    one(dice, device, text, vec![program], &[verdict], FirstAdvice::Silence)
+    if opposite {
+        let program = open(device, "program", enough, 100);
+        return well(dice, device, vec![program], &[NotTheDisk], &[]);
+    }
+    let program = open(device, "program", 1.0, 100).during(0, few);
+    well(dice, device, vec![program], &[NotEnoughEvidence], &[])
 }
 
 fn slow_and_deep(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let factor = dice.between(1.5, 3.0);
     let percent = dice.pick(&[100, 0]);
-    let depth = many(dice, device);
-    let mut program = closed(device, "program", depth, percent);
-    if opposite {
+    let mut program = closed(device, "program", many(dice, device), percent);
+    let (verdict, advice): (_, &[_]) = if opposite {
         let limit = dice.between(0.1, 0.5) * device.ease_per_s() / factor;
         program.limits = vec![limit_of(dice, &program, limit)];
-        let advice = one_of(&[Strategy::RaiseCap]);
-        let is = device.slower(factor);
-        return one(dice, device, is, vec![program], &[Verdict::Capped], advice);
-    }
-    let verdicts = [Verdict::SlowAndOverloaded];
-    let advice = one_of(&[Strategy::Restore, Strategy::ShallowerQueue]);
-    one(dice, device, device.slower(factor), vec![program], &verdicts, advice)
+        (Capped, &[RaiseCap])
+    } else {
+        (SlowAndOverloaded, &[Restore, ShallowerQueue])
+    };
+    one(dice, device, device.slower(factor), vec![program], &[verdict], advice)
 }
 
 fn together(dice: &mut Dice, opposite: bool) -> Case {
@@ -622,42 +592,37 @@ fn together(dice: &mut Dice, opposite: bool) -> Case {
     }
 }
 
-/// A service all of the time and something else in the second third, on a slow device or on one as
-/// profiled: verdicts on the middle and around it.
-fn in_the_middle(
-    dice: &mut Dice,
-    (device, is): (Device, String),
-    loads: Vec<Load>,
-    (middle, around): (&[Verdict], &[Verdict]),
-    advice: FirstAdvice,
-) -> Case {
-    let mut case = one(dice, device, is, loads, middle, advice);
-    let third = case.seconds / 3;
-    case.expects = vec![expect(0, third, 2 * third, middle), expect(0, 0, third, around)];
-    case
-}
-
 fn slow_and_a_neighbour(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let factor = if opposite { 1.0 } else { dice.between(1.6, 3.0) };
     let (ours, total) = (dice.between(0.05, 0.15), dice.between(0.94, 0.97));
-    let largest = device.largest_per_s() / factor;
+    let largest = device.largest_per_s / factor;
     let percent = reads(dice, device);
     let loads = vec![
         open(device, "service", ours * largest, percent),
         middle(device, open(device, "neighbour", (total - ours) * largest, percent)),
     ];
-    if opposite {
-        let mut more = MORE.to_vec();
-        more.push(Strategy::MoveNeighbour);
-        let right: (&[Verdict], &[Verdict]) = (&[Verdict::Overloaded], &FINE);
-        return in_the_middle(dice, (device, device.text()), loads, right, one_of(&more));
-    }
-    let right: (&[Verdict], &[Verdict]) = (&[Verdict::SlowAndOverloaded], &[Verdict::Slow]);
-    let advice = one_of(&[Strategy::Restore]);
-    in_the_middle(dice, (device, device.slower(factor)), loads, right, advice)
+    let advice = [&MORE[..], &[MoveNeighbour]].concat();
+    slow_in_the_middle(dice, device, (!opposite).then_some(factor), loads, &advice)
 }
 
+/// A load that comes, on a slow device or on a fine one, for which this is advised then.
+fn slow_in_the_middle(
+    dice: &mut Dice,
+    device: Device,
+    factor: Option<f64>,
+    loads: Vec<Load>,
+    advice: &[Strategy],
+) -> Case {
+    let Some(factor) = factor else {
+        let right = (&[Overloaded][..], &FINE[..]);
+        return in_the_middle(dice, (device, device.text()), loads, right, advice);
+    };
+    let right = (&[SlowAndOverloaded][..], &[Slow][..]);
+    in_the_middle(dice, (device, device.slower(factor)), loads, right, &[Restore])
+}
+
+/// On a fine device the reader waits behind the writes.
 fn slow_and_written_back(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let factor = dice.between(1.6, 3.0);
@@ -666,20 +631,7 @@ fn slow_and_written_back(dice: &mut Dice, opposite: bool) -> Case {
     let mut flush = middle(device, closed(device, "writer", depth, 0));
     flush.write_back = true;
     let loads = vec![open(device, "reader", rate, 100), flush];
-    if opposite {
-        // The device is fine: the reader waits behind the writes.
-        let advice = one_of(&[
-            Strategy::ShallowerQueue,
-            Strategy::MoveNeighbour,
-            Strategy::Scheduler,
-            Strategy::DirectIo,
-        ]);
-        let right: (&[Verdict], &[Verdict]) = (&[Verdict::Overloaded], &FINE);
-        return in_the_middle(dice, (device, device.text()), loads, right, advice);
-    }
-    let right: (&[Verdict], &[Verdict]) = (&[Verdict::SlowAndOverloaded], &[Verdict::Slow]);
-    let advice = one_of(&[Strategy::Restore]);
-    in_the_middle(dice, (device, device.slower(factor)), loads, right, advice)
+    slow_in_the_middle(dice, device, (!opposite).then_some(factor), loads, &ASIDE)
 }
 
 /// One slow disk and another hot one; or the slow one alone.
@@ -687,14 +639,12 @@ fn slow_and_hot(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let share = dice.between(0.05, 0.25);
     let mut case = several(dice, device, share, 2);
-    case.disks[0].is = device.slower(dice.between(1.6, 2.5));
-    case.expects[0].verdicts = vec![Verdict::Slow];
-    case.advice = one_of(&[Strategy::Restore]);
+    slows_down(&mut case, dice.between(1.6, 2.5));
     if !opposite {
         let depth = many(dice, device);
         let percent = reads(dice, device);
         case.disks[1].loads = vec![closed(device, "program", depth, percent)];
-        case.expects[1].verdicts = vec![Verdict::Overloaded];
+        case.expects[1].verdicts = vec![Overloaded];
     }
     case
 }
@@ -708,13 +658,8 @@ fn capped_beside_another(dice: &mut Dice, opposite: bool) -> Case {
     let free = (others * device.ease_per_s()).max(3.0);
     let percent = held.spec.read_percent;
     let loads = vec![held, open(device, "other", free, percent)];
-    let (verdicts, advice) = if opposite {
-        (fine(device, asked * limit + free), FirstAdvice::Silence)
-    } else {
-        (vec![Verdict::Capped], one_of(&[Strategy::RaiseCap]))
-    };
-    let mut case = one(dice, device, device.text(), loads, &verdicts, advice);
+    let (verdicts, advice): (&[_], &[_]) =
+        if opposite { (fine(device, asked * limit + free), &[]) } else { (&[Capped], &[RaiseCap]) };
     // Counters of a device do not tell whose requests they count.
-    case.traced = true;
-    case
+    Case { traced: true, ..well(dice, device, loads, verdicts, advice) }
 }

@@ -1,11 +1,11 @@
 //! A diagnosis held against the truth of its case.
 //!
 //! A verdict is right on a stretch of time if right verdicts cover four fifths of it: an edge that
-//! is found a few seconds late is no error, and a wrong verdict on a quarter of the time is. It is
-//! confidently wrong if a wrong one is stated as likely or certain for a fifth of the time and no
-//! right one is named beside it. Who reads "slow or capped" is not misled; who reads "slow" is.
+//! is found a few seconds late is no error. It is confidently wrong if a wrong one is stated as
+//! likely or certain for a fifth of the time and no right one is named beside it: who reads "slow
+//! or capped" is not misled.
 
-use crate::case::{Case, Expect, FirstAdvice};
+use crate::case::{Case, Expect};
 use crate::stage::name;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Strategy, Verdict};
 
@@ -62,10 +62,9 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
         of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
     });
-    score.advice_right = match (&case.advice, score.first) {
-        (FirstAdvice::Silence, first) => first.is_none(),
-        (FirstAdvice::OneOf(_), None) => false,
-        (FirstAdvice::OneOf(right), Some(first)) => right.contains(&first),
+    score.advice_right = match &score.first {
+        None => case.advice.is_empty(),
+        Some(first) => case.advice.contains(first),
     };
     score
 }

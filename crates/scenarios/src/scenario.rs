@@ -1,18 +1,12 @@
 //! A simulated device under several loads at once, seen as a kernel's counters would show it.
 //!
-//! A trial knows what it asked for. Whoever diagnoses does not: there are counters, once a second,
-//! of whatever programs ran. A scenario makes such an observation of a device whose truth is known.
-//! Its loads come and go at their times, each with jobs of its own; all work on one device in one
-//! virtual time, by the same loop as trials.
-//!
-//! A limit of a control group holds a request before any disk counter starts. What passes it is a
-//! stream at equal distances, and that is how a limited load is carried out; that it is limited is
-//! told where a real machine tells it, in the context: the group's limits, and tasks that wait.
-//! Limits are those of `io.max`: reads and writes apart, requests or bytes. A program that both reads
-//! and writes waits for its writes where these are limited, so that a limit on one of them limits
-//! both in proportion.
-//! Pressure is modelled: some task waits as long as the device is busy or a limit holds it. (A
-//! token bucket of its own ahead of the counters was rejected: it would pass the same stream.)
+//! Loads come and go at their times, each with jobs of its own; all work on one device in one
+//! virtual time, by the same loop as trials. A limit of a control group (those of `io.max`) holds a
+//! request before any disk counter starts: what passes it is carried out as a stream at equal
+//! distances, and that it is limited is told in the context, as on a real machine. A program that
+//! both reads and writes waits for whichever is limited, so that a limit on one limits both in
+//! proportion. Pressure is modelled: some task waits as long as the device is busy or a limit holds
+//! it. Rejected: a token bucket ahead of the counters, which would pass the same stream.
 
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
 use record::{
@@ -22,13 +16,14 @@ use record::{
 };
 use simdisk::{
     AnyDevice, Conditions, Passed, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec,
+    run_until_blocked, sim_worker,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use trial::{CompletionBatch, Control, JobCounters, JobPlan, Step, TrialError, Window, Worker};
+use trial::{Control, JobCounters, TrialError, Window, Worker};
 use workload::derive_seed;
 
 /// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.
@@ -390,24 +385,18 @@ impl<'a> ScenarioRun<'a> {
             let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
             let control = Arc::new(Control::new(workload, window));
             for job in 0..workload.numjobs {
-                let place = workers.len() as u32;
-                let plan = JobPlan {
-                    workload,
-                    // 53 bits of it, as elsewhere.
-                    seed: derive_seed(scenario.seed, index as u64 + 1) >> 11,
-                    job,
-                    depth: workload.iodepth,
-                    control: Arc::clone(&control),
-                    board: Arc::new(JobCounters::new()),
-                    spin: Nanos(0),
-                    gathering: CompletionBatch::Fixed(1),
-                };
-                let engine = Seen {
-                    engine: SimEngine::new(room, place),
-                    load: index,
-                    tracer: tracer.clone(),
-                };
-                workers.push(Some(Worker::new(engine, SimClock::new(room), &plan)));
+                let (place, board) = (workers.len() as u32, Arc::new(JobCounters::new()));
+                // 53 bits of it, as elsewhere.
+                let seed = derive_seed(scenario.seed, index as u64 + 1) >> 11;
+                let (engine, tracer) = (SimEngine::new(room, place), tracer.clone());
+                let engine = Seen { engine, load: index, tracer };
+                workers.push(Some(sim_worker(
+                    room,
+                    engine,
+                    (workload, seed, job),
+                    &control,
+                    board,
+                )));
                 to_come.push((window.begin, place));
             }
         }
@@ -438,7 +427,7 @@ impl<'a> ScenarioRun<'a> {
                 turn.push(job);
             }
             for job in turn.drain(..) {
-                step(&mut self.workers[job as usize])?;
+                run_until_blocked(&mut self.workers[job as usize])?;
             }
             if now >= self.scenario.duration {
                 return Ok(());
@@ -462,7 +451,8 @@ impl<'a> ScenarioRun<'a> {
     /// Reads the counters and writes the interval that ends now.
     fn sample(&mut self, now: Nanos) {
         let room = self.room.borrow();
-        let counted = Counted { at: now, device: room.counters(), progress_ns: room.progress_ns() };
+        let (device, progress_ns) = (room.counters(), room.progress_ns());
+        let counted = Counted { at: now, device, progress_ns };
         let in_flight = room.in_flight();
         drop(room);
         let before = std::mem::replace(&mut self.last, counted);
@@ -533,137 +523,5 @@ impl<'a> ScenarioRun<'a> {
             cgroup_limits,
             ..Context::default()
         }
-    }
-}
-
-/// Steps a job as far as it goes.
-fn step(slot: &mut Option<Worker<Seen, SimClock>>) -> Result<(), TrialError> {
-    let Some(worker) = slot else { return Ok(()) };
-    loop {
-        match worker.step()? {
-            Step::Progress => {}
-            Step::Blocked | Step::Idle(_) => return Ok(()),
-            Step::Done => break,
-        }
-    }
-    *slot = None;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::{Bytes, EngineName};
-    use workload::Spec;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
-        let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
-        change(&mut spec);
-        ScenarioLoad {
-            name: "program".to_owned(),
-            workload: spec.build(Bytes(1 << 30)).unwrap(),
-            begin: Nanos(begin * SECOND),
-            end: Nanos(end * SECOND),
-            limits: Vec::new(),
-            write_back: false,
-        }
-    }
-
-    fn seen(device: &str, loads: Vec<ScenarioLoad>) -> Observation {
-        let device = SimSpec::parse(device).unwrap();
-        let scenario = Scenario {
-            device: &device,
-            array: None,
-            loads,
-            duration: Nanos(10 * SECOND),
-            interval: Nanos(SECOND),
-            seed: 1,
-            traced: true,
-            steal_share: 0.0,
-        };
-        observe(&scenario, "0", &AtomicBool::new(false)).unwrap()
-    }
-
-    #[test]
-    fn counters_show_loads_while_they_are_there_and_no_longer() {
-        let observation = seen(
-            "md1,service=1ms",
-            vec![
-                load(0, 10, |spec| spec.rate_iops = Some(100)),
-                load(4, 6, |spec| spec.read_percent = 0),
-            ],
-        );
-        assert_eq!(observation.intervals.len(), 10);
-        for (second, interval) in observation.intervals.iter().enumerate() {
-            let writes = interval.write.per_s.unwrap().value;
-            assert_eq!(writes > 10.0, (4..6).contains(&second), "{second}: {writes}");
-            let reads = interval.read.per_s.unwrap().value;
-            assert!((reads - 100.0).abs() < 15.0, "{second}: {reads}");
-            if !(4..7).contains(&second) {
-                assert_eq!(interval.read.latency_ns.unwrap().value, 1e6);
-                assert!((interval.busy_share.unwrap().value - 0.1).abs() < 0.01);
-            }
-        }
-    }
-
-    #[test]
-    fn the_same_scene_is_the_same_bytes() {
-        let one = || {
-            let loads = vec![load(1, 9, |spec| spec.iodepth = 4)];
-            format!("{:?}", seen("mmc,servers=2", loads))
-        };
-        assert_eq!(one(), one());
-    }
-
-    #[test]
-    fn a_limited_load_shows_its_limit_and_a_fast_device() {
-        let mut limited = load(0, 10, |spec| spec.iodepth = 32);
-        limited.limits.extend(GroupLimit::of("riops", 200));
-        let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
-        let interval = &observation.intervals[5];
-        assert!((interval.read.per_s.unwrap().value - 200.0).abs() <= 1.0);
-        assert_eq!(interval.read.latency_ns.unwrap().value, 1e6);
-        let context = &observation.contexts[5];
-        assert_eq!(context.io_some_share, Some(1.0));
-        assert_eq!(context.cgroup_limits[0].limit_per_s, 200);
-    }
-
-    #[test]
-    fn limits_of_bytes_and_of_one_operation_are_kept_in_proportion() {
-        let rate = |what: &str, per_s: u64, read_percent: u8| {
-            let mut limited = load(0, 10, |spec| {
-                spec.iodepth = 32;
-                spec.read_percent = read_percent;
-                *spec = spec.clone().with_bs(64 << 10);
-            });
-            limited.limits.extend(GroupLimit::of(what, per_s));
-            let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
-            let interval = &observation.intervals[5];
-            (interval.read.per_s.unwrap().value, interval.write.per_s.unwrap().value)
-        };
-        let (reads, _) = rate("rbps", 200 << 16, 100);
-        assert!((reads - 200.0).abs() <= 1.0, "{reads}");
-        let (reads, writes) = rate("wiops", 100, 50);
-        assert!((reads + writes - 200.0).abs() <= 1.0 && (writes - 100.0).abs() < 30.0, "{writes}");
-        // A limit on writes is none for a reader.
-        assert!(rate("wiops", 100, 100).0 > 7_000.0);
-    }
-
-    #[test]
-    fn a_tracer_tells_streams_from_random_requests() {
-        let share = |pattern| {
-            let loads = vec![load(0, 10, |spec| {
-                spec.pattern = pattern;
-                spec.numjobs = 4;
-            })];
-            let observation = seen("md1,service=1ms", loads);
-            let traced = observation.intervals[5].traced.clone().unwrap();
-            assert_eq!(traced.processes.len(), 1);
-            traced.read.sequential_share.unwrap()
-        };
-        assert!(share(record::Pattern::Sequential) > 0.99);
-        assert!(share(record::Pattern::Random) < 0.01);
     }
 }

@@ -118,28 +118,28 @@ impl Scores {
         for one in drawn {
             let (case, score) = (&one.case, &one.score);
             let count = |condition: bool| usize::from(condition);
-            let right = score.right && score.advice_right;
-            let unknown = case
-                .expects
-                .first()
-                .is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
+            let right = count(score.right && score.advice_right);
+            let carried_out = count(one.outcome.is_some());
+            let inside = count(one.outcome.as_ref().is_some_and(|outcome| outcome.inside));
+            let first = case.expects.first();
+            let unknown =
+                first.is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
+            let expected = case.expected_note.is_some();
             scores.draws += 1;
-            scores.right += count(right);
+            scores.right += right;
             scores.verdict_right += count(score.right);
             scores.confidently_wrong += count(score.confidently_wrong);
             scores.gave_up += count(score.gave_up);
-            scores.expected_notes.0 += count(case.expected_note.is_some());
-            scores.expected_notes.1 +=
-                count(case.expected_note.is_some() && score.expected_note_named);
+            scores.expected_notes.0 += count(expected);
+            scores.expected_notes.1 += count(expected && score.expected_note_named);
             scores.with_evidence += count(!unknown);
-            scores.carried_out += count(one.outcome.is_some());
-            let inside = one.outcome.as_ref().is_some_and(|outcome| outcome.inside);
-            scores.inside += count(inside);
+            scores.carried_out += carried_out;
+            scores.inside += inside;
             let row = scores.matrix.entry((case.kind, case.opposite)).or_default();
             row.draws += 1;
-            row.right += count(right);
-            row.carried_out += count(one.outcome.is_some());
-            row.inside += count(inside);
+            row.right += right;
+            row.carried_out += carried_out;
+            row.inside += inside;
             if let Some(verdict) = score.verdict {
                 *row.verdicts.entry(verdict).or_default() += 1;
             }
@@ -192,24 +192,20 @@ impl Scores {
     }
 
     fn shares(&self) -> String {
-        let line = |what: &str, part: usize, of: usize, goal: &str| {
-            let share = 100.0 * part as f64 / of.max(1) as f64;
-            format!("{what:52}{part:>5} of{of:>5}  {share:>5.1} %  {goal}")
-        };
+        let (noted, notes) = (self.expected_notes.1, self.expected_notes.0);
         [
-            line("right verdict and right first advice", self.right, self.draws, "95"),
-            line("right verdict", self.verdict_right, self.draws, ""),
-            line("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
-            line("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
-            line("advice that came within its interval", self.inside, self.carried_out, "90"),
-            line(
-                "expected notes that were there",
-                self.expected_notes.1,
-                self.expected_notes.0,
-                "",
-            ),
+            ("right verdict and right first advice", self.right, self.draws, "95"),
+            ("right verdict", self.verdict_right, self.draws, ""),
+            ("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
+            ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
+            ("advice that came within its interval", self.inside, self.carried_out, "90"),
+            ("expected notes that were there", noted, notes, ""),
         ]
-        .map(|line| line.trim_end().to_owned())
+        .map(|(what, part, of, goal)| {
+            let share = 100.0 * part as f64 / of.max(1) as f64;
+            let line = format!("{what:52}{part:>5} of{of:>5}  {share:>5.1} %  {goal}");
+            line.trim_end().to_owned()
+        })
         .join("\n")
     }
 }

@@ -6,9 +6,7 @@
 
 use crate::arguments::Arguments;
 use anyhow::{Result, bail};
-use scenarios::{
-    Case, Drawn, FirstAdvice, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage,
-};
+use scenarios::{Case, Drawn, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage};
 use serde_json::json;
 
 /// Draws, unless told otherwise, and the first of them.
@@ -32,7 +30,7 @@ impl Options {
             Some(name) => match Kind::named(&name) {
                 Some(kind) => Some(kind),
                 None => {
-                    let known = Kind::ALL.map(Kind::name).join(", ");
+                    let known = Kind::all().map(Kind::name).join(", ");
                     bail!("no kind {name:?}; known are {known}");
                 }
             },
@@ -171,12 +169,8 @@ fn staged_words(case: &Case) -> String {
             verdicts.join(" or ")
         ));
     }
-    let advice = match &case.advice {
-        FirstAdvice::Silence => "none".to_owned(),
-        FirstAdvice::OneOf(right) => {
-            right.iter().map(|one| one.name()).collect::<Vec<_>>().join(" or ")
-        }
-    };
+    let advice: Vec<&str> = case.advice.iter().map(|one| one.name()).collect();
+    let advice = if advice.is_empty() { "none".to_owned() } else { advice.join(" or ") };
     lines.push(format!("  right first advice: {advice}"));
     lines.push(String::new());
     lines.join("\n")

@@ -1,6 +1,8 @@
 //! A few draws of each kind, and the ward itself against faults that are planted.
 #![forbid(unsafe_code)]
 
+mod counters;
+
 use record::{Bytes, Change, EngineName, Nanos, RaidLevel, Verdict};
 use scenarios::{
     Array, Case, Kind, Profiles, Scenario, ScenarioLoad, Scores, draw, draw_of, judge, observe,
@@ -17,7 +19,7 @@ const EACH: u64 = 6;
 const FIRST: u64 = 5_000;
 
 fn few() -> Vec<Case> {
-    let seeds = FIRST..FIRST + EACH * Kind::ALL.len() as u64;
+    let seeds = FIRST..FIRST + EACH * Kind::all().len() as u64;
     seeds.map(draw).collect()
 }
 
@@ -94,8 +96,8 @@ fn the_same_seed_is_the_same_case_and_both_sides_of_every_kind_are_drawn() {
         assert_eq!(format!("{case:?}"), format!("{:?}", draw(seed)));
         sides.insert((case.kind, case.opposite));
     }
-    assert_eq!(sides.len(), 2 * Kind::ALL.len());
-    assert!(Kind::ALL.iter().all(|kind| Kind::named(kind.name()) == Some(*kind)));
+    assert_eq!(sides.len(), 2 * Kind::all().len());
+    assert!(Kind::all().iter().all(|kind| Kind::named(kind.name()) == Some(*kind)));
 }
 
 #[test]

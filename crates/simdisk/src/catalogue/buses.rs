@@ -3,7 +3,10 @@
 
 use super::Source::{Assumed, Derived, Fitted, Paper};
 use super::{Field, Model, Parts, Rest, Rows, model};
-use crate::bus::*;
+use crate::bus::{
+    ARBITRATE, ARBITRATE_WIN, BusSpec, COMMAND, DATA_IN_END, DATA_OUT_END, MESSAGE_IN, MESSAGE_OUT,
+    RESELECT, SELECT, SELECT_END, STATUS,
+};
 
 const TABLE_4: &str = "Riedel, Table 4, 64 KB, 1 disk: share of the bus x time of a request";
 const ULTRA160: &str = "Chung, figure 15, 2 KB, 1 deep: an eighth of the Ultra-Wide time";
