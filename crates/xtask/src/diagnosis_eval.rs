@@ -169,7 +169,7 @@ fn staged_words(case: &Case) -> String {
             verdicts.join(" or ")
         ));
     }
-    let advice: Vec<&str> = case.advice.iter().map(|one| one.name()).collect();
+    let advice: Vec<String> = case.advice.iter().map(|one| one.name()).collect();
     let advice = if advice.is_empty() { "none".to_owned() } else { advice.join(" or ") };
     lines.push(format!("  right first advice: {advice}"));
     lines.push(String::new());
