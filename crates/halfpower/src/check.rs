@@ -1,11 +1,12 @@
 //! `halfpower check`: the profile of a disk within a minute or so.
 
-use crate::cli::CheckArgs;
 use crate::failure::{Interruption, UsageError};
+use crate::help::simulated_devices;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::store_args::{NOT_SAVED, open_store};
-use anyhow::Context;
+use crate::store_args::ResultArgs;
+use crate::values::{nanos, some_bytes};
+use clap::Args;
 use diagnose::Omitted;
 use model::Characterise;
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, MIN_BUDGET, Plan};
@@ -32,22 +33,56 @@ const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
 /// Share of time with others' requests in progress above which that is said.
 const BUSY_SHARE: f64 = 0.02;
 
+/// `halfpower check`.
+#[derive(Debug, Args)]
+#[command(after_help = simulated_devices("Examples:\n  \
+    halfpower check                       the disk under the current directory\n  \
+    halfpower check /mnt/data --budget 2m\n  \
+    halfpower check /dev/sdb              reads only, the whole device\n  \
+    halfpower check --no-write --json > profile.json"))]
+pub(crate) struct CheckArgs {
+    /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
+    #[arg(default_value = ".")]
+    target: String,
+    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 10m with
+    /// --for-diagnosis, on a simulated target as long as it takes].
+    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    budget: Option<Nanos>,
+    /// Measure what predictions need as well: depth curves by size, mixes, open loads.
+    #[arg(long)]
+    for_diagnosis: bool,
+    /// Measure the full matrix: 36 cells, 4 to 128 KiB.
+    #[arg(long)]
+    full: bool,
+    /// Measure no writes. A directory still gets its test file.
+    #[arg(long)]
+    no_write: bool,
+    /// Size of the test file, or of the measured area
+    /// [default: a tenth of the free space, 256 MiB to 2 GiB; all of a file or device].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    size: Option<Bytes>,
+    #[command(flatten)]
+    results: ResultArgs,
+}
+
 /// Characterises a target, saves and prints its profile.
 pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let simulated = session::simulated(&arguments.target)?;
-    let budget = budget(arguments, simulated.is_some());
+    let budget = arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated.is_some()) {
+        (false, _) => QUICK_BUDGET,
+        (true, false) => DIAGNOSIS_BUDGET,
+        (true, true) => VIRTUAL_BUDGET,
+    });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
         let text = format!("--budget must be at least {least}, else the matrix does not fit");
         return Err(UsageError(text).into());
     }
-    let seed = session::seed(arguments.seed, simulated.is_some());
+    let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let store = open_store(&arguments.keeping, arguments.no_save)?;
-    let (session, write) = match simulated {
-        Some(device) => {
-            (Session::simulated(&device, arguments.size, seed, stop), !arguments.no_write)
-        }
+    let store = arguments.results.store()?;
+    let session = match simulated {
+        Some(device) => Session::simulated(&device, arguments.size, seed, stop),
         None => open(arguments, seed, stop, &mut progress)?,
     };
     let whole = session.target().size_bytes;
@@ -56,17 +91,22 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         engine: session.engine,
         alignment: session.alignment(),
         budget,
-        write,
+        write: !arguments.no_write && session.writable(),
         full: arguments.full,
         target_rel: TARGET_REL,
         seed,
     };
-    let mut plan = plan(arguments.for_diagnosis, settings).ok_or_else(|| {
+    let asked = format!("profile {} {settings:?}", arguments.for_diagnosis);
+    let (id, time) = session.identity(&asked);
+    let plan: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
+        true => DiagnosisPlan::new(settings).map(|plan| Box::new(plan) as _),
+        false => CheckPlan::new(settings).map(|plan| Box::new(plan) as _),
+    };
+    let mut plan = plan.ok_or_else(|| {
         let text = "the target is too small for any request of the matrix; name a larger one, or a \
                     larger --size";
         UsageError(text.to_owned())
     })?;
-    let (id, time) = session.identity("profile");
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let finished = driver.run(plan.as_mut())?;
     let interrupted = finished.end == End::Interrupted;
@@ -83,14 +123,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     let profile = profile(&mut driver, id, time, budget, &finished.trials, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
-    // What was measured is shown in any case, also where it cannot be saved.
-    output::document(arguments.json, &profile, || {
-        let style = output::style();
+    let page = |driver: &Driver<'_>| {
         let next = next_steps(arguments, &profile, driver.store().is_some());
-        let steps = report::next_steps_text(&next, &style);
+        let steps = report::next_steps_text(&next, &output::style());
         format!("{}\n{steps}", output::page(&report::profile(&profile, &[])))
-    })?;
-    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+    };
+    let verdict = arguments.results.show(&mut driver, &profile, &profile.findings, page)?;
     if interrupted {
         let count = finished.trials.len();
         let kept = match driver.store() {
@@ -100,24 +138,16 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         let text = format!("the profile is that of the {count} trials that had finished, {kept}");
         return Err(Interruption(text).into());
     }
-    Ok(Verdict::of(profile.findings.iter().all(|finding| finding.severity < Severity::Invalid)))
+    Ok(verdict)
 }
 
-/// What decides which trial comes next; `None` where not one cell fits.
-fn plan(for_diagnosis: bool, settings: CheckSettings) -> Option<Box<dyn Plan>> {
-    if for_diagnosis {
-        return Some(Box::new(DiagnosisPlan::new(settings)?));
-    }
-    Some(Box::new(CheckPlan::new(settings)?))
-}
-
-/// Opens a real target, prints what it is, and writes the test file; whether it may be written.
+/// Opens a real target, prints what it is, and writes the test file.
 fn open(
     arguments: &CheckArgs,
     seed: u64,
     stop: &Arc<AtomicBool>,
     progress: &mut Progress,
-) -> anyhow::Result<(Session, bool)> {
+) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
     let access = target::Access::ReadOnly;
     let mut target = RealTargets::open(&[path], &access, arguments.size, LARGEST_REQUEST)?;
@@ -135,7 +165,7 @@ fn open(
     }
     let mut session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
     session.findings.extend(busy);
-    Ok((session, write))
+    Ok(session)
 }
 
 /// What others do on the disk right now, if it is worth saying.
@@ -156,15 +186,6 @@ fn busy_finding(target: &RealTargets) -> Option<Finding> {
             "If that is not usual, run again when the disk is quiet.",
         )
         .with("busy", activity.busy_share, "")
-    })
-}
-
-/// The measuring time asked for, or the default of the plan.
-fn budget(arguments: &CheckArgs, simulated: bool) -> Nanos {
-    arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated) {
-        (false, _) => QUICK_BUDGET,
-        (true, false) => DIAGNOSIS_BUDGET,
-        (true, true) => VIRTUAL_BUDGET,
     })
 }
 

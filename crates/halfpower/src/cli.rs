@@ -1,16 +1,13 @@
 //! The command line: the verbs, and the flags of all but `run`, which has a file of its own.
 
 use crate::compare::CompareArgs;
-use crate::help::simulated_devices;
 use crate::import::ImportArgs;
 use crate::record::RecordArgs;
 use crate::run_args::RunArgs;
 use crate::store_args::StoreArgs;
-use crate::values::{nanos, some_bytes};
 use crate::watch::WatchArgs;
 use clap::{Args, Parser, Subcommand};
 use papers::Switch;
-use record::{Bytes, Nanos};
 use std::path::PathBuf;
 
 /// What a disk should do, what it is doing, and what to change.
@@ -38,7 +35,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Characterise a disk in about a minute: what to expect of it and how to use it.
-    Check(CheckArgs),
+    Check(crate::check::CheckArgs),
     /// Run one trial.
     Run(Box<RunArgs>),
     /// What memory, bus, link and disk carry against what is advertised, and which one binds.
@@ -74,47 +71,6 @@ pub(crate) enum Verb {
     Record(Box<RecordArgs>),
     /// Hold the published figures of three papers against formulae and the simulator.
     Papers(PapersArgs),
-}
-
-/// `halfpower check`.
-#[derive(Debug, Args)]
-#[command(after_help = simulated_devices("Examples:\n  \
-    halfpower check                       the disk under the current directory\n  \
-    halfpower check /mnt/data --budget 2m\n  \
-    halfpower check /dev/sdb              reads only, the whole device\n  \
-    halfpower check --no-write --json > profile.json"))]
-pub(crate) struct CheckArgs {
-    /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
-    #[arg(default_value = ".")]
-    pub(crate) target: String,
-    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 10m with
-    /// --for-diagnosis, on a simulated target as long as it takes].
-    #[arg(long, value_name = "TIME", value_parser = nanos)]
-    pub(crate) budget: Option<Nanos>,
-    /// Measure what predictions need as well: depth curves by size, mixes, open loads.
-    #[arg(long)]
-    pub(crate) for_diagnosis: bool,
-    /// Measure the full matrix: 36 cells, 4 to 128 KiB.
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Measure no writes. A directory still gets its test file.
-    #[arg(long)]
-    pub(crate) no_write: bool,
-    /// Size of the test file, or of the measured area
-    /// [default: a tenth of the free space, 256 MiB to 2 GiB; all of a file or device].
-    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
-    pub(crate) size: Option<Bytes>,
-    /// Seed of all random choices [default: from the time; 1 for a simulated target].
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Print the profile as JSON.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) json: bool,
-    /// Do not save the results.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) no_save: bool,
-    #[command(flatten)]
-    pub(crate) keeping: StoreArgs,
 }
 
 /// `halfpower profile`.

@@ -31,11 +31,6 @@ pub(crate) struct Refusal(pub(crate) String);
 #[error("interrupted: {0}")]
 pub(crate) struct Interruption(pub(crate) String);
 
-/// Whether a trial ended because it was told to.
-pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
-    error.downcast_ref().is_some_and(SessionError::interrupted)
-}
-
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {

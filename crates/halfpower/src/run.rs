@@ -1,18 +1,15 @@
 //! `halfpower run`: one trial, from its flags to its document.
 
-use crate::cost_fit;
-use crate::cpu_pass;
-use crate::failure::{self, Interruption, UsageError};
+use crate::failure::{Interruption, UsageError};
 use crate::output::{self, InUse, Kind, OutputFile, Verdict};
-use crate::precondition;
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 use crate::store_args::{NOT_SAVED, open_store};
 use crate::trace::TraceFile;
 use anyhow::Context;
+use plan::{PlannedTrial, Saved, TrialList};
 use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
-use session::Display;
-use session::{self, RealTargets, Session};
+use session::{CacheState, Driver, End, RealTargets, Session, Targets};
 use simdisk::SimSpec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,58 +26,61 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
-    if let Some(text) = arguments.contradiction() {
-        return Err(UsageError(text).into());
-    }
     let seed = session::seed(arguments.load.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let (mut session, workload, mut store, files) = match simulated {
+    let open_store = || open_store(&arguments.results.keeping, arguments.results.no_save);
+    let (mut session, workload, store, files) = match simulated {
         Some(device) => {
             let (session, workload) = on_simulated(arguments, &device, seed, stop)?;
-            let store = open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let store = open_store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             (session, workload, store, files)
         }
         None => {
             let (targets, workload) = open(arguments)?;
-            let store = open_store(&arguments.results.keeping, arguments.results.no_save)?;
+            let store = open_store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
-            let (session, workload) =
-                ready(arguments, targets, workload, seed, stop, &mut progress)?;
+            let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
+            let workload = for_engine(arguments, &session, workload)?;
             (session, workload, store, files)
         }
     };
     if arguments.place.precondition {
-        let past_cache = session.past_cache;
-        let outcome = precondition::run(&mut session, &workload, past_cache, seed, &mut progress);
-        progress.clear();
-        session.preconditioning = Some(or_interruption(outcome, "preconditioning did not end")?);
+        session = session::precondition(session, &workload, seed, &mut progress)?;
     }
+    let found = CacheState::of(&session, &workload);
+    let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     if arguments.cpu.cost_fit {
-        return fit_cost(arguments, &mut session, &workload, seed, files, &mut progress);
+        let fit = session::cost_fit(&mut driver, &workload, seed)?;
+        let written = files.document.map_or(Ok(()), |file| file.finish(&output::json(&fit)?));
+        let page = || output::page(&report::cost_fit(&fit));
+        output::document(arguments.results.json, &fit, page)?;
+        written?;
+        return Ok(Verdict::of(fit.clean()));
     }
-    let length = workload.runtime_ns;
-    let what = plan::describe(&workload);
-    let trial = session.trial(&workload, seed, &mut |share: f64| {
-        let spent = record::Nanos((length.0 as f64 * share.max(0.0)) as u64);
-        progress.measuring("measure", &what, spent, length);
-    });
-    progress.clear();
-    let mut trial =
-        or_interruption(trial.map_err(Into::into), "the run has no result, nothing of it is kept")?;
-    if arguments.cpu.cpu_upper {
-        cpu_pass::add_upper_bound(&mut session, &workload, &mut trial, &mut progress)?;
-        progress.clear();
+    // It is saved with what a second pass adds to it.
+    let planned =
+        PlannedTrial { partial: true, saved: Saved::No, ..PlannedTrial::new(workload, seed) };
+    let finished = driver.run(&mut TrialList::new("measure", vec![planned]))?;
+    let mut end = finished.end;
+    let Some(mut trial) = finished.trials.into_iter().next() else {
+        let text = "the run has no result, nothing of it is kept";
+        return Err(Interruption(text.to_owned()).into());
+    };
+    if arguments.cpu.cpu_upper && end == End::Completed {
+        end = session::add_upper_bound(&mut driver, found, &mut trial)?;
     }
-    // What was measured is shown in any case, also where it cannot be kept.
-    let saved = store.as_mut().map_or(Ok(()), |store| store.add_trial(&trial));
-    let json = output::json(&trial)?;
-    let written = files.finish(&trial, &json);
+    driver.keep(|store| store.add_trial(&trial));
+    let written = output::json(&trial).and_then(|json| files.finish(&trial, &json));
     session::something_completed(std::slice::from_ref(&trial))?;
-    let text = if arguments.results.json { json } else { output::page(&report::trial(&trial)) };
-    output::print(&text)?;
-    saved.context(NOT_SAVED)?;
+    output::document(arguments.results.json, &trial, || output::page(&report::trial(&trial)))?;
+    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
     written?;
+    if end == End::Interrupted {
+        let saved = if driver.store().is_some() { "saved" } else { "not saved (--no-save)" };
+        let text = format!("the numbers are of what was measured by then, {saved}");
+        return Err(Interruption(text).into());
+    }
     Ok(Verdict::of(trial.clean()))
 }
 
@@ -91,9 +91,6 @@ pub(crate) fn simulated_trial(
 ) -> anyhow::Result<Trial> {
     let device =
         simulated(arguments)?.ok_or_else(|| UsageError("the target is none of sim:".to_owned()))?;
-    if let Some(text) = arguments.contradiction() {
-        return Err(UsageError(text).into());
-    }
     let seed = session::seed(arguments.load.seed, true);
     let (mut session, workload) = on_simulated(arguments, &device, seed, stop)?;
     Ok(session.trial(&workload, seed, &mut |_| {})?)
@@ -111,53 +108,17 @@ fn on_simulated(
     Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
 }
 
-/// Fits the processor cost and prints it.
-fn fit_cost(
-    arguments: &RunArgs,
-    session: &mut Session,
-    workload: &Workload,
-    seed: u64,
-    files: Files,
-    progress: &mut Progress,
-) -> anyhow::Result<Verdict> {
-    let fit = cost_fit::measure(session, workload, seed, progress);
-    progress.clear();
-    let fit = or_interruption(fit, "the fit has no result, nothing of it is kept")?;
-    let json = output::json(&fit)?;
-    let written = files.document.map_or(Ok(()), |file| file.finish(&json));
-    let text = if arguments.results.json { json } else { output::page(&report::cost_fit(&fit)) };
-    output::print(&text)?;
-    written?;
-    Ok(Verdict::of(fit.clean()))
-}
-
-/// The simulated device, if the target is one, which then is the only one and takes no flag that
-/// is about a real machine.
+/// The simulated device, if the target is one, which then takes no flag that is about a real
+/// machine; an error where flags contradict each other.
 fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
-    let devices = arguments
-        .targets
-        .iter()
-        .map(|target| session::simulated(target))
-        .collect::<Result<Vec<_>, _>>()?;
-    let Some(device) = devices.iter().flatten().next() else { return Ok(None) };
-    if devices.len() > 1 {
-        let text = "a simulated target stands alone: time is virtual on it; name one target";
-        return Err(UsageError(text.to_owned()).into());
+    let device = session::one_simulated(&arguments.targets)?;
+    let given = arguments.real_only().into_iter().find(|(_, given)| *given);
+    if let Some((flag, _)) = given.filter(|_| device.is_some()) {
+        return Err(UsageError(format!("{flag} means nothing for a simulated target")).into());
     }
-    for (flag, given) in arguments.real_only() {
-        if given {
-            let text = format!("{flag} means nothing for a simulated target");
-            return Err(UsageError(text).into());
-        }
-    }
-    Ok(Some(device.clone()))
-}
-
-/// The same, with an interruption told as what became of what was measured.
-fn or_interruption<T>(outcome: anyhow::Result<T>, text: &str) -> anyhow::Result<T> {
-    match outcome {
-        Err(error) if failure::is_interrupted(&error) => Err(Interruption(text.to_owned()).into()),
-        other => other,
+    match arguments.contradiction() {
+        Some(text) => Err(UsageError(text).into()),
+        None => Ok(device),
     }
 }
 
@@ -239,8 +200,7 @@ fn open(arguments: &RunArgs) -> anyhow::Result<(RealTargets, Workload)> {
         targets.open_mode(CacheMode::All, write)?;
         targets.open_mode(CacheMode::Device, write)?;
     }
-    if arguments.place.precondition && precondition::goes_past_cache(&workload, targets.alignment())
-    {
+    if arguments.place.precondition && plan::goes_past_cache(&workload, targets.alignment()) {
         // Without it the device is written through the page cache, as the run will.
         let _ = targets.open_mode(CacheMode::Device, write);
     }
@@ -275,20 +235,15 @@ fn build(spec: &Spec, targets: &[&Target]) -> anyhow::Result<Workload> {
     Ok(Spec { size, ..spec.clone() }.build(smallest.size_bytes)?)
 }
 
-/// Writes the test files and makes the session.
-fn ready(
+/// The workload for the engine that can be used here.
+fn for_engine(
     arguments: &RunArgs,
-    targets: RealTargets,
+    session: &Session,
     workload: Workload,
-    seed: u64,
-    stop: &Arc<AtomicBool>,
-    progress: &mut Progress,
-) -> anyhow::Result<(Session, Workload)> {
-    let session = targets.into_session(workload.engine, seed, stop, progress)?;
+) -> anyhow::Result<Workload> {
     if session.engine == workload.engine {
-        return Ok((session, workload));
+        return Ok(workload);
     }
     let spec = session::with_engine(arguments.spec(), session.engine);
-    let workload = build(&spec, &session.targets.iter().collect::<Vec<_>>())?;
-    Ok((session, workload))
+    build(&spec, &session.targets.iter().collect::<Vec<_>>())
 }

@@ -6,73 +6,60 @@
 use crate::help::simulated_devices;
 use crate::store_args::StoreArgs;
 use crate::values::{
-    Mix, Rates, bytes, cache, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
+    Mix, Rates, bytes, cache, choice, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
     thousandths,
 };
-use clap::{Args, ValueEnum};
-use record::{Bytes, CacheMode, EngineName, Nanos};
+use clap::Args;
+use record::{
+    Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, Nanos, Pattern, Regions,
+};
 use std::path::PathBuf;
 
-/// What the requests do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Rw {
-    /// Sequential reads.
-    Read,
-    /// Sequential writes.
-    Write,
-    /// Random reads.
-    Randread,
-    /// Random writes.
-    Randwrite,
-    /// Sequential reads and writes.
-    #[value(name = "rw", alias = "readwrite")]
-    Mixed,
-    /// Random reads and writes.
-    Randrw,
+/// Direction and order of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rw {
+    pub(crate) sequential: bool,
+    /// Share of reads; `None` for a mix.
+    pub(crate) read_percent: Option<u8>,
 }
 
-/// Where the requests go.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum PatternArg {
-    Sequential,
-    Random,
-    Hit,
-    Zipf,
-    Hot,
-    Strided,
+const fn rw(sequential: bool, read_percent: Option<u8>) -> Rw {
+    Rw { sequential, read_percent }
 }
 
-/// How jobs share the area.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum RegionsArg {
-    Own,
-    Shared,
-}
-
-/// How arrivals are spaced.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ArrivalArg {
-    Constant,
-    Poisson,
-}
-
-/// Which completed request lets the job go on.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum CompletionArg {
-    Any,
-    OldestFirst,
-    Callback,
-    CallbackPosted,
-}
-
-/// What is done to the page cache first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DropCacheArg {
-    None,
-    Dontneed,
-    ScratchRead,
-    DropCaches,
-}
+/// By fio's names; the first of two counts.
+pub(crate) const RWS: &[(&str, Rw)] = &[
+    ("read", rw(true, Some(100))),
+    ("write", rw(true, Some(0))),
+    ("rw", rw(true, None)),
+    ("readwrite", rw(true, None)),
+    ("randread", rw(false, Some(100))),
+    ("randwrite", rw(false, Some(0))),
+    ("randrw", rw(false, None)),
+];
+const PATTERNS: &[(&str, Pattern)] = &[
+    ("sequential", Pattern::Sequential),
+    ("random", Pattern::Random),
+    ("hit", Pattern::Hit),
+    ("zipf", Pattern::Zipf),
+    ("hot", Pattern::Hot),
+    ("strided", Pattern::Strided),
+];
+const REGIONS: &[(&str, Regions)] = &[("own", Regions::PerJob), ("shared", Regions::Shared)];
+const ARRIVALS: &[(&str, Arrival)] =
+    &[("constant", Arrival::Constant), ("poisson", Arrival::Poisson)];
+const COMPLETIONS: &[(&str, Discipline)] = &[
+    ("any", Discipline::Any),
+    ("oldest-first", Discipline::OldestFirst),
+    ("callback", Discipline::Callback),
+    ("callback-posted", Discipline::CallbackPosted),
+];
+const DROPS: &[(&str, DropCache)] = &[
+    ("none", DropCache::None),
+    ("dontneed", DropCache::Dontneed),
+    ("scratch-read", DropCache::ScratchRead),
+    ("drop-caches", DropCache::DropCaches),
+];
 
 /// `halfpower run`.
 #[derive(Debug, Args)]
@@ -120,7 +107,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct LoadArgs {
     /// Direction and order: read, write, rw (sequential), randread, randwrite, randrw
     /// [default: randread].
-    #[arg(long, value_enum, value_name = "KIND", hide_possible_values = true, alias = "readwrite")]
+    #[arg(long, value_parser = choice(RWS), value_name = "KIND", hide_possible_values = true,
+        alias = "readwrite")]
     pub(crate) rw: Option<Rw>,
     /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
     #[arg(long, value_name = "SIZE|MIX", value_parser = mix, alias = "bssplit")]
@@ -137,8 +125,8 @@ pub(crate) struct LoadArgs {
     pub(crate) rwmixread: Option<u8>,
     /// Order, in place of that of --rw: sequential, random, hit (a small area again and again),
     /// zipf (popular blocks), hot (a popular area), strided.
-    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
-    pub(crate) pattern: Option<PatternArg>,
+    #[arg(long, value_parser = choice(PATTERNS), value_name = "NAME", hide_possible_values = true)]
+    pub(crate) pattern: Option<Pattern>,
     /// Area of --pattern hit [default: 1m].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hit_size: Option<Bytes>,
@@ -159,8 +147,8 @@ pub(crate) struct LoadArgs {
     pub(crate) misalign: Bytes,
     /// Jobs on one area: own (a part each) or, where sequential or strided, shared (one after the
     /// other's requests) [default: own; other jobs share the area whole].
-    #[arg(long, value_enum, value_name = "HOW", hide_possible_values = true)]
-    pub(crate) regions: Option<RegionsArg>,
+    #[arg(long, value_parser = choice(REGIONS), value_name = "HOW", hide_possible_values = true)]
+    pub(crate) regions: Option<Regions>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
     #[arg(long, value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
@@ -174,28 +162,18 @@ pub(crate) struct ArrivalArgs {
     #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
     pub(crate) rate_iops: Option<Rates>,
     /// Arrivals of --rate-iops: constant (equal distances) or poisson [default: constant].
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        hide_possible_values = true,
-        alias = "rate_process"
-    )]
-    pub(crate) arrival: Option<ArrivalArg>,
+    #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW", hide_possible_values = true,
+        alias = "rate_process")]
+    pub(crate) arrival: Option<Arrival>,
     /// Pause between a completion and the next request.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = nanos,
         alias = "thinktime")]
     pub(crate) think_time: Nanos,
     /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
     /// callback-posted (through the job's loop).
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        default_value = "any",
-        hide_possible_values = true
-    )]
-    pub(crate) completion: CompletionArg,
+    #[arg(long, value_parser = choice(COMPLETIONS), value_name = "HOW", default_value = "any",
+        hide_possible_values = true)]
+    pub(crate) completion: Discipline,
 }
 
 /// What is measured, and through which caches.
@@ -231,14 +209,9 @@ pub(crate) struct PlaceArgs {
     pub(crate) direct: Option<CacheMode>,
     /// Empties the page cache before the run: none, dontneed (of the area), scratch-read (pushes
     /// all out), drop-caches (root).
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        default_value = "none",
-        hide_possible_values = true
-    )]
-    pub(crate) drop_cache: DropCacheArg,
+    #[arg(long, value_parser = choice(DROPS), value_name = "HOW", default_value = "none",
+        hide_possible_values = true)]
+    pub(crate) drop_cache: DropCache,
     /// Writes twice the area, then rounds until the device is steady (SNIA).
     #[arg(long)]
     pub(crate) precondition: bool,

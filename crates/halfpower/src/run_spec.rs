@@ -1,12 +1,8 @@
 //! From the flags of `run` to what they ask for: the workload, what may be written, and the
 //! mistakes that only all flags together show.
 
-use crate::run_args::{
-    ArrivalArg, CompletionArg, DataArgs, DropCacheArg, PatternArg, RegionsArg, RunArgs, Rw,
-};
-use record::{
-    Arrival, CacheMode, Data, Discipline, DropCache, EngineName, Nanos, Pattern, Regions, StopRules,
-};
+use crate::run_args::{DataArgs, RWS, RunArgs, Rw};
+use record::{CacheMode, Data, DropCache, EngineName, Nanos, Pattern, StopRules};
 use target::Access;
 use workload::Spec;
 
@@ -17,36 +13,6 @@ const OPEN_LOOP_IODEPTH: u32 = 128;
 /// The most with which a fit's largest requests have their buffers, and their room in its area.
 const COST_FIT_IODEPTH: u32 = 256;
 const COST_FIT_NUMJOBS: u32 = 32;
-
-impl Rw {
-    fn sequential(self) -> bool {
-        matches!(self, Self::Read | Self::Write | Self::Mixed)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Randread => "randread",
-            Self::Randwrite => "randwrite",
-            Self::Mixed => "rw",
-            Self::Randrw => "randrw",
-        }
-    }
-}
-
-impl PatternArg {
-    fn pattern(self) -> Pattern {
-        match self {
-            Self::Sequential => Pattern::Sequential,
-            Self::Random => Pattern::Random,
-            Self::Hit => Pattern::Hit,
-            Self::Zipf => Pattern::Zipf,
-            Self::Hot => Pattern::Hot,
-            Self::Strided => Pattern::Strided,
-        }
-    }
-}
 
 impl RunArgs {
     /// The workload that the flags ask for.
@@ -64,10 +30,7 @@ impl RunArgs {
             stride: self.load.stride,
             blend: None,
             misalign: self.load.misalign,
-            regions: self.load.regions.map(|regions| match regions {
-                RegionsArg::Own => Regions::PerJob,
-                RegionsArg::Shared => Regions::Shared,
-            }),
+            regions: self.load.regions,
             bs: self.load.bs.as_ref().map_or_else(|| Spec::default().bs, |mix| mix.0.clone()),
             iodepth: self.load.iodepth.unwrap_or_else(|| default_iodepth(rate.is_some(), engine)),
             numjobs: self.load.numjobs.unwrap_or(match self.place.stripe {
@@ -81,16 +44,8 @@ impl RunArgs {
             engine,
             polled: self.place.hipri,
             sqpoll: self.place.sqthread_poll,
-            discipline: match self.arrivals.completion {
-                CompletionArg::Any => Discipline::Any,
-                CompletionArg::OldestFirst => Discipline::OldestFirst,
-                CompletionArg::Callback => Discipline::Callback,
-                CompletionArg::CallbackPosted => Discipline::CallbackPosted,
-            },
-            arrival: self.arrivals.arrival.map(|arrival| match arrival {
-                ArrivalArg::Constant => Arrival::Constant,
-                ArrivalArg::Poisson => Arrival::Poisson,
-            }),
+            discipline: self.arrivals.completion,
+            arrival: self.arrivals.arrival,
             rate_iops: rate.map(|rate| rate.all),
             write_rate_iops: rate.and_then(|rate| rate.writes),
             think: self.arrivals.think_time,
@@ -100,12 +55,7 @@ impl RunArgs {
             size: self.place.size,
             data: self.data.data(),
             compressible_percent: self.data.compressible.unwrap_or(0),
-            drop_cache: match self.place.drop_cache {
-                DropCacheArg::None => DropCache::None,
-                DropCacheArg::Dontneed => DropCache::Dontneed,
-                DropCacheArg::ScratchRead => DropCache::ScratchRead,
-                DropCacheArg::DropCaches => DropCache::DropCaches,
-            },
+            drop_cache: self.place.drop_cache,
             runtime: self.stop.runtime,
             ramp: self.stop.ramp_time,
             stop: StopRules {
@@ -120,12 +70,12 @@ impl RunArgs {
     }
 
     fn rw(&self) -> Rw {
-        self.load.rw.unwrap_or(Rw::Randread)
+        self.load.rw.unwrap_or(Rw { sequential: false, read_percent: Some(100) })
     }
 
     fn pattern(&self) -> Pattern {
-        let ordered = if self.rw().sequential() { Pattern::Sequential } else { Pattern::Random };
-        self.load.pattern.map_or(ordered, PatternArg::pattern)
+        let ordered = if self.rw().sequential { Pattern::Sequential } else { Pattern::Random };
+        self.load.pattern.unwrap_or(ordered)
     }
 
     /// The share of reads: that of the rates where directions have their own.
@@ -135,11 +85,8 @@ impl RunArgs {
             let percent = (reads * 100 + rates.all / 2) / rates.all.max(1);
             u8::try_from(percent.clamp(1, 99)).ok()
         });
-        match self.rw() {
-            Rw::Read | Rw::Randread => 100,
-            Rw::Write | Rw::Randwrite => 0,
-            Rw::Mixed | Rw::Randrw => self.load.rwmixread.or(by_rate).unwrap_or(50),
-        }
+        let mixed = || self.load.rwmixread.or(by_rate).unwrap_or(50);
+        self.rw().read_percent.unwrap_or_else(mixed)
     }
 
     /// What may be done to targets that exist.
@@ -168,7 +115,7 @@ impl RunArgs {
             ("--hipri", place.hipri),
             ("--sqthread-poll", place.sqthread_poll),
             ("--stripe", place.stripe.is_some()),
-            ("--drop-cache", place.drop_cache != DropCacheArg::None),
+            ("--drop-cache", place.drop_cache != DropCache::None),
             ("--compressible", self.data.compressible.is_some()),
             ("--zeros", self.data.zeros),
             ("--verify", self.data.verify),
@@ -181,7 +128,7 @@ impl RunArgs {
     /// A mistake that the parser cannot see, in flags that are no part of the workload.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let rw = self.rw();
-        let mix = matches!(rw, Rw::Mixed | Rw::Randrw);
+        let mix = rw.read_percent.is_none();
         let rates = self.arrivals.rate_iops.is_some_and(|rates| rates.writes.is_some());
         let results = &self.results;
         let ordered = matches!(self.pattern(), Pattern::Sequential | Pattern::Strided);
@@ -204,11 +151,11 @@ impl RunArgs {
                     .to_owned(),
             ),
             (
-                self.load.rw.is_some() && self.load.pattern.is_some() && ordered != rw.sequential(),
+                self.load.rw.is_some() && self.load.pattern.is_some() && ordered != rw.sequential,
                 format!(
                     "--pattern {pattern} contradicts --rw {}; use --rw {} with it",
-                    rw.name(),
-                    other_order(rw).name()
+                    name(rw),
+                    name(Rw { sequential: !rw.sequential, ..rw })
                 ),
             ),
             (
@@ -242,7 +189,7 @@ impl RunArgs {
             ("--bs", self.load.bs.is_some()),
             ("--cache", place.cache.is_some()),
             ("--direct", place.direct.is_some()),
-            ("--drop-cache", place.drop_cache != DropCacheArg::None),
+            ("--drop-cache", place.drop_cache != DropCache::None),
             ("--ioengine mmap", place.ioengine == Some(EngineName::Mmap)),
             ("--ramp-time", stop.ramp_time > Nanos(0)),
             ("--io-size", stop.io_size.is_some()),
@@ -272,16 +219,9 @@ impl RunArgs {
     }
 }
 
-/// The same direction in the other order.
-fn other_order(rw: Rw) -> Rw {
-    match rw {
-        Rw::Read => Rw::Randread,
-        Rw::Write => Rw::Randwrite,
-        Rw::Mixed => Rw::Randrw,
-        Rw::Randread => Rw::Read,
-        Rw::Randwrite => Rw::Write,
-        Rw::Randrw => Rw::Mixed,
-    }
+/// fio's word for it.
+fn name(rw: Rw) -> &'static str {
+    RWS.iter().find(|(_, known)| *known == rw).map_or("", |(name, _)| name)
 }
 
 /// One at a time in a closed loop; in an open one as many as may come, of an engine that can.

@@ -1,8 +1,11 @@
 //! Where results are kept, and how the newest are named: the flag, the variable, the word.
 
+use crate::output::{self, Verdict};
 use anyhow::{Context, anyhow};
 use clap::Args;
-use record::Observation;
+use record::{Finding, Observation, Severity};
+use serde::Serialize;
+use session::Driver;
 use std::path::PathBuf;
 use store::{Store, StoreError};
 
@@ -36,6 +39,43 @@ impl StoreArgs {
             Some(path) => Ok(path),
             None => Store::default_path(),
         }
+    }
+}
+
+/// The seed and the results of a command that measures.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// Seed of all random choices [default: from the time; 1 for a simulated target].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Print the document as JSON.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) json: bool,
+    /// Do not save the results.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keeping: StoreArgs,
+}
+
+impl ResultArgs {
+    /// The database, unless nothing is to be saved.
+    pub(crate) fn store(&self) -> anyhow::Result<Option<Store>> {
+        open_store(&self.keeping, self.no_save)
+    }
+
+    /// Prints a document that was given to the driver's store. What was measured is shown in any
+    /// case, also where it could not be saved.
+    pub(crate) fn show(
+        &self,
+        driver: &mut Driver<'_>,
+        document: &impl Serialize,
+        findings: &[Finding],
+        page: impl FnOnce(&Driver<'_>) -> String,
+    ) -> anyhow::Result<Verdict> {
+        output::document(self.json, document, || page(driver))?;
+        driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+        Ok(Verdict::of(findings.iter().all(|finding| finding.severity < Severity::Invalid)))
     }
 }
 

@@ -11,7 +11,6 @@
 use crate::cli::{Cli, Verb};
 use crate::failure::{Interruption, UsageError};
 use crate::output::{self, Verdict};
-use crate::precondition;
 use crate::progress::Progress;
 use crate::store_args::{LAST, NOT_SAVED, StoreArgs, open_store};
 use ::workload::{Design, PRESETS, preset};
@@ -284,9 +283,7 @@ fn prepare(
     let mut targets = Targets::none(stop);
     for (names, mut session) in opened.into_sessions(seed, stop, progress)? {
         if let Some(workload) = &workload {
-            let past = session.past_cache;
-            let outcome = precondition::run(&mut session, workload, past, seed, progress)?;
-            session.preconditioning = Some(outcome);
+            session = session::precondition(session, workload, seed, progress)?;
         }
         targets.add(names, session);
     }

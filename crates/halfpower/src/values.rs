@@ -1,6 +1,18 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use record::{Bytes, CacheMode, EngineName, Nanos, SizeShare, UnitError};
+
+/// A reader of the names in a table, all of which an error lists.
+pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
+    table: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(table.iter().map(|(name, _)| *name));
+    names.try_map(move |name| {
+        let found = table.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| *value).ok_or_else(|| format!("there is no {name:?}"))
+    })
+}
 
 pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
     text.parse().map_err(|error: UnitError| error.to_string())

@@ -1,15 +1,11 @@
 //! What the disk-cache test and the hit test say.
 //!
-//! The papers measured a bus by having disks send what they hold in their caches: 64 KiB again and
-//! again, two requests outstanding, on one disk and on more (Chung, Gray, Worthington, Horst 2000,
-//! section 3.3). That bounds the bus only if two things hold, and both are looked at: a cache
-//! served the re-reads, and the sum over the disks stopped growing. With one of them missing there
-//! is a lower bound or nothing. Re-reads that are faster than first reads are no evidence of a cache
-//! by themselves: a disk that waits a revolution for the same block is faster than one that seeks.
-//! They must also be faster than the medium can be read at all.
-//!
-//! A cached block against one that was read ahead, by size, separates the fixed time of a request
-//! from the rate of the link (Riedel, van Ingen, Gray 1997, section 5.2, table 3).
+//! Disks send what they hold in their caches: 64 KiB again and again, two requests outstanding, on
+//! one disk and on more (Chung, Gray, Worthington, Horst 2000, section 3.3). That bounds the bus
+//! only if a cache served the re-reads and the sum over the disks stopped growing. Re-reads must be
+//! faster than first reads and than the medium: a disk that waits a revolution for the same block
+//! is faster than one that seeks. A cached block against one that was read ahead, by size, separates
+//! the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997, table 3).
 
 use crate::plan::{BUS_AREA, BUS_DEPTH, BUS_REQUEST, Purpose};
 use record::{

@@ -7,9 +7,10 @@
 
 use crate::bus::{Answer, best, rates};
 use crate::memory_rate;
-use crate::pap::{Hop, Stated, is_network, or_stated};
+use crate::pap::{Hop, Stated, buses, is_network, link_peak, memory_peak, network_peak, or_stated};
 use crate::path::conclude;
 use crate::plan::Purpose;
+use kernel::Roots;
 use record::{
     Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, LimitedIo,
     Measured, MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target,
@@ -52,6 +53,34 @@ pub struct Peaks {
     pub stated: Vec<Stated>,
 }
 
+impl Peaks {
+    /// What is advertised to this target by this machine, or by nobody where it is simulated.
+    #[must_use]
+    pub fn of(target: &Target, simulated: bool, stated: Vec<Stated>) -> Self {
+        if simulated {
+            let not = || Measured::not("a simulated part advertises nothing; give it by --pap");
+            return Self { memory: not(), buses: Vec::new(), link: not(), network: not(), stated };
+        }
+        let roots = Roots::default();
+        let device = target.device.as_ref();
+        let link = device.and_then(|device| device.link.as_deref());
+        Self {
+            memory: memory_peak(&roots),
+            buses: device.map(|device| buses(&roots, device)).unwrap_or_default(),
+            link: match (link, link.and_then(link_peak)) {
+                (_, Some(peak)) => Measured::Value(peak),
+                (Some(link), None) => Measured::not(format!("{link} states no speed")),
+                (None, None) => Measured::not("sysfs shows no link"),
+            },
+            network: match &target.filesystem {
+                Some(filesystem) => network_peak(&roots, filesystem),
+                None => Measured::not("no file system"),
+            },
+            stated,
+        }
+    }
+}
+
 /// The path, from the processor to the medium.
 #[must_use]
 pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
@@ -65,7 +94,7 @@ pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
     if remote {
         path.push(network(found, &device));
     } else {
-        path.extend(buses(found));
+        path.extend(shared(found));
         path.push(link(found));
     }
     path.push(device);
@@ -206,7 +235,7 @@ fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
 }
 
 /// What the disks share: one row per link above them, or one for whatever it is.
-fn buses(found: &Found<'_>) -> Vec<PathComponent> {
+fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let hops: Vec<(String, Measured<Advertised>)> = found
         .peaks
         .buses

@@ -1,17 +1,22 @@
 //! What accesses cost in money: Gray's KAPS and MAPS, and how many disks fill a limit.
 //!
-//! KAPS are random accesses per second of the smallest request, MAPS accesses of a megabyte: one
-//! after the other, each takes the time of a random access and then the transfer,
-//! MAPS = 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10, whose
-//! values this formula gives). Where requests overlap, as they must where a device is to give more
-//! than one at a time, positioning hides behind the transfer, so the rate alone bounds MAPS.
+//! KAPS are random accesses per second of the smallest request, MAPS of a megabyte, one after the
+//! other: MAPS = 1/(1/KAPS + 1 MB/rate) (Chung, Gray, Worthington, Horst 2000, tables 9 and 10).
+//! Where requests overlap, positioning hides behind the transfer, and the rate alone bounds MAPS.
 //! Rejected: prices from lists of our own, which are stale before they are printed.
 
 use crate::path::sizing;
-use record::{Estimate, Fill, OpKind, Pattern, PriceDocument, PriceRow, Profile};
+use record::{
+    Bytes, Estimate, Fill, Finding, FindingCode, OpKind, Pattern, PriceDocument, PriceRow, Profile,
+    Severity, format_bytes,
+};
 
 /// Bytes of the megabyte in MAPS.
 pub const MEGABYTE: f64 = 1e6;
+
+/// An area smaller than this part of the capacity has seeks that are much shorter than those over
+/// the whole: over half of the cylinders they are half as far on average.
+const WHOLE_SHARE: f64 = 0.5;
 
 /// A limit to be filled: its name and what it carries, in bytes per second.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +60,24 @@ pub fn row(depth: u32, kaps: Estimate, bytes_per_s: f64, price: Option<f64>) -> 
     }
 }
 
+/// Short seeks: the random rate is that of a part of what the price is for.
+fn short_seeks(profile: &Profile, capacity: Bytes) -> Option<Finding> {
+    let area = profile.cells.iter().map(|cell| cell.workload.size_bytes.0).max()?;
+    let share = area as f64 / capacity.0.max(1) as f64;
+    (share < WHOLE_SHARE).then(|| {
+        let claim = format!(
+            "The random rate (KAPS) was measured on {}, {:.1} % of the capacity: seeks are short \
+             there and a cache may hold much of it, so that the whole disk gives less.",
+            format_bytes(area),
+            share * 100.0
+        );
+        let remedy = "Profile the whole device: halfpower check /dev/NAME, or a larger --size.";
+        Finding::new(FindingCode::SmallArea, Severity::Warning, claim, remedy)
+            .with("measured area", area as f64, "bytes")
+            .with("capacity", capacity.0 as f64, "bytes")
+    })
+}
+
 /// What a profile comes to; an error says what it lacks.
 ///
 /// # Errors
@@ -86,7 +109,7 @@ pub fn price(
     });
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity_bytes = device.unwrap_or(profile.target.size_bytes);
-    let capacity_bytes = price.map_or(capacity_bytes, |price| record::Bytes(price.capacity_bytes));
+    let capacity_bytes = price.map_or(capacity_bytes, |price| Bytes(price.capacity_bytes));
     Ok(PriceDocument {
         schema: record::PRICE_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
@@ -97,10 +120,11 @@ pub fn price(
         currency: price.map_or(String::new(), |price| price.currency.clone()),
         capacity_bytes,
         sequential_bytes_per_s: sequential,
-        access_bytes: record::Bytes(curve.bs_bytes),
+        access_bytes: Bytes(curve.bs_bytes),
         rows,
         bytes_per_price: amount.map(|amount| capacity_bytes.0 as f64 / amount),
         fills: fills.collect(),
+        findings: short_seeks(profile, capacity_bytes).into_iter().collect(),
     })
 }
 

@@ -1,11 +1,9 @@
 //! The path from processor to medium: ratios, half-power points, what binds, how many disks.
 //!
-//! Pure arithmetic on what was measured and stated. A component binds where its rate is the
-//! smallest of the path and the intervals tell it apart from the others. One whose rate nobody
-//! could measure cannot be excluded, unless what it is advertised to carry lies far above: it is
-//! named as an alternative then, with the reason. Rejected: the smallest number of the table as the
-//! answer (of rates that cannot be told apart it is the luckier one), and the ratio of the
-//! device's rate to a link's peak as the link's own efficiency (the link waits for the device).
+//! A component binds where its rate is the smallest of the path and the intervals tell it apart. One
+//! that was not measured is an alternative, unless its peak lies far above. Rejected: the smallest
+//! number of the table (of rates that cannot be told apart it is the luckier one), and the device's
+//! rate over a link's peak as the link's efficiency (the link waits for the device).
 
 use record::{
     Binding, ComponentKind, Estimate, HalfPower, Measured, PathComponent, Sizing, format_rate,

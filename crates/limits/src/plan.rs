@@ -1,13 +1,10 @@
 //! The trials of `limits`: what is run, for which question, in which order.
 //!
-//! Every workload is visited in each of three rounds, each round in an order of its own, so that a
-//! disk that changes its speed blurs all answers alike. The visits share the time that is allowed.
-//! It reads nothing but what it was made with; the answers are found by [`crate::bus`] and
-//! [`crate::path`] from the trials alone.
+//! Every workload is visited in each of three rounds, each in an order of its own, so that a disk
+//! that changes its speed blurs all answers alike. The visits share the time that is allowed.
 
-use crate::memory::shuffled;
+use plan::{PlannedTrial, Preparation, TrialList};
 use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
-use std::collections::VecDeque;
 use workload::{Rng, Spec, derive_seed};
 
 /// Request size of the disk-cache test, as the papers'.
@@ -64,6 +61,8 @@ pub struct Settings {
     pub alignment: u64,
     /// Targets that are on different disks.
     pub targets: u32,
+    /// Names of the simulated machines with two disks and more, which stand for as many targets.
+    pub machines: Vec<String>,
     /// Whether the target may be written.
     pub write: bool,
     /// Whether the device's own limits are measured.
@@ -78,64 +77,59 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// A trial to be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// What it is for.
-    pub purpose: Purpose,
-    /// What is asked.
-    pub workload: Workload,
-    /// Its seed.
-    pub seed: u64,
-}
-
-/// The trials of one run of `limits`.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    visits: VecDeque<Planned>,
-    total: usize,
-}
-
-impl Plan {
-    /// The plan; what does not fit area or alignment is left out of it.
-    #[must_use]
-    pub fn new(settings: &Settings) -> Self {
-        let cells = cells(settings);
-        let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 7));
-        let mut visits = VecDeque::new();
-        for _ in 0..ROUNDS {
-            for index in shuffled(cells.len(), &mut rng) {
-                let (purpose, workload) = cells[index].clone();
-                // 53 bits: exact in any JSON reader.
-                let seed = derive_seed(settings.seed, visits.len() as u64 + 1) >> 11;
-                visits.push_back(Planned { purpose, workload, seed });
-            }
-        }
-        Self { total: visits.len(), visits }
-    }
-
-    /// The next trial.
-    pub fn next_trial(&mut self) -> Option<Planned> {
-        self.visits.pop_front()
-    }
-
-    /// Trials of the whole plan, and those that were handed out.
-    #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
-        (self.total, self.total - self.visits.len())
-    }
-
-    /// Time that all of it takes, ramps included.
-    #[must_use]
-    pub fn length(&self) -> Nanos {
-        let each = |planned: &Planned| planned.workload.runtime_ns.plus(planned.workload.ramp_ns).0;
-        Nanos(self.visits.iter().map(each).sum())
+impl Settings {
+    /// Whether time is virtual.
+    pub(crate) fn simulated(&self) -> bool {
+        self.engine == EngineName::Sim
     }
 }
 
-/// The area that is read into the page cache before a trial of this purpose.
+/// The trials of one run of `limits`, and what each is for; what does not fit area or alignment is
+/// left out.
 #[must_use]
-pub fn cached_area(area: Bytes) -> Bytes {
+pub fn trials(settings: &Settings) -> (Vec<Purpose>, TrialList) {
+    let cells = cells(settings);
+    let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 7));
+    let mut order: Vec<usize> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut round: Vec<usize> = (0..cells.len()).collect();
+        rng.shuffle(&mut round);
+        order.extend(round);
+    }
+    let planned = order.iter().zip(1..).map(|(&cell, number)| {
+        // 53 bits: exact in any JSON reader.
+        planned(settings, &cells[cell], derive_seed(settings.seed, number) >> 11)
+    });
+    let list = TrialList::new("measure", planned.collect());
+    (order.iter().map(|&cell| cells[cell].0).collect(), list)
+}
+
+fn planned(
+    settings: &Settings,
+    (purpose, workload): &(Purpose, Workload),
+    seed: u64,
+) -> PlannedTrial {
+    let preparation = match purpose {
+        Purpose::Cached(_) => {
+            Preparation::FillPageCache { start: Bytes(0), length: cached_area(settings.area) }
+        }
+        _ => Preparation::None,
+    };
+    let targets = match purpose {
+        Purpose::Again(disks) if *disks > 1 => settings.machines.get(*disks as usize - 2),
+        _ => None,
+    };
+    PlannedTrial {
+        preparation,
+        targets: targets.into_iter().cloned().collect(),
+        // What was written to memory is not to disturb the next trial.
+        flush: true,
+        ..PlannedTrial::new(workload.clone(), seed)
+    }
+}
+
+/// The part of the area that is read into the page cache before a trial of it.
+fn cached_area(area: Bytes) -> Bytes {
     Bytes(CACHED_AREA.0.min(area.0))
 }
 
@@ -217,7 +211,7 @@ fn bus_cells(settings: &Settings) -> Vec<Cell> {
     let mut cells = vec![read(Purpose::First, Pattern::Random)];
     for targets in 1..=settings.targets {
         let cell = read(Purpose::Again(targets), Pattern::Hit);
-        cells.push(if settings.engine == EngineName::Sim {
+        cells.push(if settings.simulated() {
             // Simulated disks are bound into one target: in sequence, each gets its equal part.
             let area = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
             let iodepth = BUS_DEPTH * targets;

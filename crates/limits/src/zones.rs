@@ -1,22 +1,18 @@
 //! Throughput against position: which places are read when, and what the rates say of the medium.
 //!
-//! The target is cut into equal pieces, at least thirty. In each of several passes a window of every
-//! piece is read, another window in each pass, so that no cache below sees a place twice; the order
-//! of the pieces is drawn anew for each pass, so that a disk that changes its speed, a neighbour or
-//! a slow warm-up falls on all places alike. Within a pass rates are compared with the pass's own
-//! level, so that what all of a pass has in common is no effect of place either.
-//!
-//! Steps are found by the test in [`stats::steps`]. The loss from the first places to the last is estimated
-//! from fixed groups of them, not from the bands found, because a group that is chosen for being
-//! extreme is extreme. Rejected: one pass from the beginning to the end, in which time and place are
-//! one, and a straight line through the rates, which flat noise fits as well as bands do.
+//! The target is cut into equal pieces. Each pass reads another window of every piece, so that no
+//! cache sees a place twice, in an order of its own, so that drift falls on all places alike; rates
+//! are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The loss
+//! is estimated from fixed groups, because a group that is chosen for being extreme is extreme.
+//! Rejected: one pass from the beginning to the end, in which time and place are one, and a straight
+//! line through the rates, which flat noise fits as well as bands do.
 
-use crate::memory::shuffled;
+use plan::{PlannedTrial, TrialList};
 use record::{
-    Band, Bytes, EngineName, Estimate, Extents, Measured, Nanos, Pattern, StopRules, Target,
-    TargetKind, Trial, Workload, ZonePosition,
+    Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured, Nanos,
+    Pattern, Severity, StopRules, Target, TargetKind, Trial, ZONES_SCHEMA, ZoneMap, ZonePosition,
+    format_rate,
 };
-use std::collections::VecDeque;
 use workload::{Rng, Spec, derive_seed};
 
 /// Fewest positions of a map.
@@ -25,7 +21,8 @@ pub const MIN_POSITIONS: u32 = 30;
 pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
 /// Requests, one at a time as in the papers' maps: the largest that leaves a window some of them.
 const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
-const DEPTH: u32 = 1;
+/// Requests outstanding.
+pub const DEPTH: u32 = 1;
 /// Requests of a window at least.
 const WINDOW_REQUESTS: u64 = 8;
 /// Longest window: at it the way to a place is a hundredth of the time of reading.
@@ -54,30 +51,21 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// A visit to be made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// The position, from 0.
-    pub position: u32,
-    /// The pass, from 0.
-    pub pass: u32,
-    /// What is asked.
-    pub workload: Workload,
-    /// Its seed.
-    pub seed: u64,
-}
-
 /// The visits of a map.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    visits: VecDeque<Planned>,
-    total: usize,
-    request: u64,
-    window: u64,
+pub struct ZonePlan {
+    /// The trials, in order.
+    pub trials: TrialList,
+    /// Position and pass of each, from 0.
+    pub visits: Vec<(u32, u32)>,
+    /// Bytes of a request, of which [`DEPTH`] are outstanding.
+    pub request: Bytes,
+    /// Bytes of a window.
+    pub window: Bytes,
     piece: u64,
 }
 
-impl Plan {
+impl ZonePlan {
     /// The plan; `None` where the target is too small for so many positions.
     #[must_use]
     pub fn new(settings: &Settings) -> Option<Self> {
@@ -91,10 +79,12 @@ impl Plan {
         let window = whole(most.min(WINDOW_MAX));
         let piece = whole(piece);
         let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 11));
-        let mut visits = VecDeque::new();
+        let (mut visits, mut trials) = (Vec::new(), Vec::new());
         for pass in 0..settings.passes {
-            for position in shuffled(settings.positions as usize, &mut rng) {
-                let offset = position as u64 * piece + u64::from(pass) * window;
+            let mut positions: Vec<u32> = (0..settings.positions).collect();
+            rng.shuffle(&mut positions);
+            for position in positions {
+                let offset = u64::from(position) * piece + u64::from(pass) * window;
                 let spec = Spec {
                     pattern: Pattern::Sequential,
                     iodepth: DEPTH,
@@ -108,27 +98,13 @@ impl Plan {
                 let workload = spec.with_bs(request).build(settings.area).ok()?;
                 // 53 bits: exact in any JSON reader.
                 let seed = derive_seed(settings.seed, visits.len() as u64 + 1) >> 11;
-                visits.push_back(Planned { position: position as u32, pass, workload, seed });
+                let label = format!("pass {}, position {}", pass + 1, position + 1);
+                trials.push(PlannedTrial { label, ..PlannedTrial::new(workload, seed) });
+                visits.push((position, pass));
             }
         }
-        Some(Self { total: visits.len(), visits, request, window, piece })
-    }
-
-    /// The next visit.
-    pub fn next_trial(&mut self) -> Option<Planned> {
-        self.visits.pop_front()
-    }
-
-    /// Visits of the whole plan, and those that were handed out.
-    #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
-        (self.total, self.total - self.visits.len())
-    }
-
-    /// Request size, requests outstanding, and bytes of a window.
-    #[must_use]
-    pub fn shape(&self) -> (Bytes, u32, Bytes) {
-        (Bytes(self.request), DEPTH, Bytes(self.window))
+        let trials = TrialList::new("map", trials);
+        Some(Self { trials, visits, request: Bytes(request), window: Bytes(window), piece })
     }
 
     /// Where a position begins.
@@ -152,10 +128,10 @@ pub struct Visit {
 impl Visit {
     /// What a trial gave; `None` where it does not count.
     #[must_use]
-    pub fn of(planned: &Planned, trial: &Trial) -> Option<Self> {
+    pub fn of((position, pass): (u32, u32), trial: &Trial) -> Option<Self> {
         let read = trial.result.read.as_ref().filter(|_| model::counts(trial))?;
         let rate = read.bytes_per_s;
-        (rate > 0.0).then_some(Self { position: planned.position, pass: planned.pass, rate })
+        (rate > 0.0).then_some(Self { position, pass, rate })
     }
 }
 
@@ -270,7 +246,7 @@ fn inner_loss(
 
 /// The positions of an analysis with where they lie.
 #[must_use]
-pub fn positions(analysis: &Analysis, plan: &Plan, target: &Target) -> Vec<ZonePosition> {
+pub fn positions(analysis: &Analysis, plan: &ZonePlan, target: &Target) -> Vec<ZonePosition> {
     let place = |(position, bytes_per_s): &(u32, Estimate)| ZonePosition {
         offset_bytes: plan.offset(*position),
         device_offset_bytes: on_device(target, plan.offset(*position)),
@@ -280,8 +256,7 @@ pub fn positions(analysis: &Analysis, plan: &Plan, target: &Target) -> Vec<ZoneP
 }
 
 /// The bands of an analysis with where they begin.
-#[must_use]
-pub fn bands(analysis: &Analysis, plan: &Plan) -> Vec<Band> {
+fn bands(analysis: &Analysis, plan: &ZonePlan) -> Vec<Band> {
     let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
         first,
         last,
@@ -289,6 +264,94 @@ pub fn bands(analysis: &Analysis, plan: &Plan) -> Vec<Band> {
         bytes_per_s,
     };
     analysis.bands.iter().map(band).collect()
+}
+
+/// What a map is of.
+#[derive(Clone, Debug)]
+pub struct Mapped<'a> {
+    /// The target.
+    pub target: &'a Target,
+    /// Conditions; `None` for a simulated one.
+    pub environment: Option<Environment>,
+    /// Whether its medium is known to turn.
+    pub turns: bool,
+    /// What was found before the visits.
+    pub findings: Vec<Finding>,
+}
+
+/// The map that the trials of a plan give, one for each of its visits; `None` where too few of them
+/// count. `identity` is the id and the time of the document.
+#[must_use]
+pub fn document(
+    mapped: Mapped<'_>,
+    (plan, settings): (&ZonePlan, &Settings),
+    trials: &[Trial],
+    identity: (String, Option<String>),
+    version: &str,
+) -> Option<ZoneMap> {
+    let visits = plan.visits.iter().zip(trials);
+    let visits: Vec<Visit> = visits.filter_map(|(&visit, trial)| Visit::of(visit, trial)).collect();
+    let analysis = analyse(&visits, settings.seed)?;
+    let positions = positions(&analysis, plan, mapped.target);
+    let lowest =
+        positions.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
+    let lowest = lowest.cloned().map_or_else(|| Measured::not("no position"), Measured::Value);
+    let mut findings = mapped.findings;
+    findings.extend(steps_finding(&analysis, mapped.turns));
+    let (id, time) = identity;
+    Some(ZoneMap {
+        schema: ZONES_SCHEMA.to_owned(),
+        halfpower_version: version.to_owned(),
+        id,
+        time,
+        seed: settings.seed,
+        simulated: settings.engine == EngineName::Sim,
+        target: mapped.target.clone(),
+        environment: mapped.environment,
+        request_bytes: plan.request,
+        depth: DEPTH,
+        window_bytes: plan.window,
+        passes: settings.passes,
+        mean_bytes_per_s: analysis.mean,
+        bands: bands(&analysis, plan),
+        false_alarm_share: stats::STEP_FALSE_ALARM_SHARE,
+        p_value: analysis.p_value,
+        inner_loss: analysis.inner_loss,
+        lowest,
+        positions,
+        trial_ids: trials.iter().map(|trial| trial.id.clone()).collect(),
+        findings,
+    })
+}
+
+/// What steps in the rate mean, if there are any.
+fn steps_finding(analysis: &Analysis, turns: bool) -> Option<Finding> {
+    let [(.., first), .., (.., last)] = analysis.bands.as_slice() else { return None };
+    let bands = analysis.bands.len();
+    let from_to = format!("{} to {}", format_rate(first.value), format_rate(last.value));
+    let (code, claim, remedy) = if turns {
+        (
+            FindingCode::ZonesFound,
+            format!("The medium has zones: {bands} bands were told apart, from {from_to}."),
+            "Put what is read in sequence at the beginning; count on the lowest rate for streams.",
+        )
+    } else {
+        (
+            FindingCode::RateByPosition,
+            format!(
+                "The rate depends on the position, from {from_to} in {bands} steps, but this disk \
+                 is not known to turn: a cache below, tiering or parts of a volume look like that."
+            ),
+            "Map again later: what moves is no property of the medium.",
+        )
+    };
+    let finding = Finding::new(code, Severity::Info, claim, remedy)
+        .with("bands", bands as f64, "")
+        .with("probability by chance", analysis.p_value, "");
+    Some(match analysis.inner_loss.value() {
+        Some(loss) => finding.with("loss from the first places to the last", loss.value, "share"),
+        None => finding,
+    })
 }
 
 /// Where an offset lies on the device: there itself, or behind the start of a file in one piece.

@@ -1,16 +1,13 @@
 //! The plan of `check`: what to measure next within a budget.
 //!
-//! Three rounds, each over all cells in an order of its own, so that every cell is visited at
-//! moments that lie apart and the drift of a shared device enters its interval. The first round
-//! also finds out how far the curves go: the depth of random requests doubles until two doublings
-//! together gain little, and request sizes are tried at depth 1 and near the knee found so far.
-//! After the rounds, the budget goes to the cells whose intervals are widest: their visits are
-//! doubled, and only at a doubling is it decided whether to go on ([`stats::look`]), because
-//! stopping whenever the numbers happen to agree would bias the intervals.
+//! Three rounds over all cells, each in an order of its own, so that the drift of a shared device
+//! enters the intervals. The first round also finds out how far the curves of depth and request
+//! size go. Then the budget goes to the cells whose intervals are widest: their visits are doubled,
+//! and only at a doubling is it decided whether to go on ([`stats::look`]), because stopping
+//! whenever the numbers happen to agree would bias the intervals.
 //!
-//! The matrix is never cut. A point of a curve is added only while the three visits that every
-//! known cell is owed, and its own, fit the budget: on a slow device the curves get shorter and
-//! the profile says so. Rejected: one long run per cell, whose interval knows nothing of the
+//! The matrix is never cut; a point of a curve is added only while the visits that are owed, and
+//! its own, fit the budget. Rejected: one long run per cell, whose interval knows nothing of the
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
@@ -164,11 +161,7 @@ impl CheckPlan {
 
     fn shuffled(&mut self, indices: impl IntoIterator<Item = usize>) -> VecDeque<usize> {
         let mut order: Vec<usize> = indices.into_iter().collect();
-        // Fisher and Yates.
-        for last in (1..order.len()).rev() {
-            let other = self.rng.below(last as u64 + 1) as usize;
-            order.swap(last, other);
-        }
+        self.rng.shuffle(&mut order);
         order.into()
     }
 

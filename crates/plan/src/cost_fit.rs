@@ -1,19 +1,14 @@
 //! `--cost-fit`: what a request costs the processors, as a fixed part and a part per KiB.
 //!
-//! The papers' cost model (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray, Worthington,
-//! Horst 2000, sections 5 to 8): cost = fixed + marginal * size. A buffered request has the
-//! smaller fixed part and pays for a copy, one past the page cache the larger fixed part and next
-//! to nothing per byte, so there is a size at which both cost the same: the break-even.
-//!
-//! Sizes at powers of two, in both cache modes, are visited in three rounds, each in an order of
-//! its own, so that a machine that changes its speed blurs all points and bends none. The area is
-//! small enough to stay in the page cache, which is filled before each buffered visit: what is
-//! compared is a cached read with a direct one, not memory with a disk. Costs are lower bounds.
-//!
-//! The interval of the break-even is that of Fieller (1954): all sizes at which the difference of
-//! the two lines cannot be told from zero. Rejected: the delta method (symmetric, and wrong where
-//! the lines are nearly parallel), and a fit of logarithms (costs add).
+//! cost = fixed + marginal * size (Riedel, van Ingen, Gray 1997, section 3; Chung, Gray,
+//! Worthington, Horst 2000, sections 5 to 8). A buffered request has the smaller fixed part and
+//! pays for a copy, so there is a size at which it costs as much as a direct one: the break-even.
+//! The area is read into the page cache before each buffered visit: what is compared is a cached
+//! read with a direct one. Costs are lower bounds. The interval of the break-even is that of
+//! Fieller (1954): all sizes at which the difference of the lines cannot be told from zero.
+//! Rejected: the delta method (symmetric, wrong for nearly parallel lines), logarithms (costs add).
 
+use crate::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
     Bytes, CacheMode, CostLine, CostModel, CostPoint, Estimate, Finding, FindingCode, Measured,
     Nanos, Severity, SizeShare, StopRules, Trial, Workload, format_bytes,
@@ -87,12 +82,9 @@ impl CostFitPlan {
         let mut rng = Rng::new(derive_seed(seed, u64::MAX - 2));
         let mut visits = VecDeque::with_capacity(total);
         for _ in 0..MIN_VISITS {
-            let mut order: Vec<&Workload> = cells.iter().collect();
-            // Fisher and Yates.
-            for last in (1..order.len()).rev() {
-                order.swap(last, rng.below(last as u64 + 1) as usize);
-            }
-            visits.extend(order.into_iter().cloned());
+            let mut round = cells.clone();
+            rng.shuffle(&mut round);
+            visits.extend(round);
         }
         Some(Self { visits, total, made_up: 0, area, issued: 0, seed })
     }
@@ -102,29 +94,34 @@ impl CostFitPlan {
     pub fn area(&self) -> Bytes {
         self.area
     }
+}
 
-    /// Visits of the whole plan, and those that were handed out.
-    #[must_use]
-    pub fn progress(&self) -> (usize, usize) {
-        let all = self.total + self.made_up;
-        (all, all - self.visits.len())
+impl Plan for CostFitPlan {
+    fn next(&mut self) -> Option<PlannedTrial> {
+        let workload = self.visits.pop_front()?;
+        self.issued += 1;
+        // A direct write throws what the page cache holds of the area out of it.
+        let preparation = match workload.cache.direct() {
+            true => Preparation::None,
+            false => Preparation::FillPageCache { start: workload.offset_bytes, length: self.area },
+        };
+        // 53 bits: exact in any JSON reader.
+        let planned = PlannedTrial::new(workload, derive_seed(self.seed, self.issued) >> 11);
+        Some(PlannedTrial { preparation, saved: Saved::No, ..planned })
     }
 
-    /// Takes note of a finished visit: one that has no cost is made later again.
-    pub fn observe(&mut self, visit: &Workload, trial: &Trial) {
+    /// A visit that has no cost is made later again.
+    fn observe(&mut self, trial: &Trial, _spent: Nanos) {
         if cost(trial).is_none() && self.made_up < self.total / MADE_UP_PARTS {
             self.made_up += 1;
-            self.visits.push_back(visit.clone());
+            self.visits.push_back(trial.workload.clone());
         }
     }
 
-    /// The next visit and its seed. Its area must be in the page cache before it where the page
-    /// cache is used at all.
-    pub fn next_trial(&mut self) -> Option<(Workload, u64)> {
-        let workload = self.visits.pop_front()?;
-        self.issued += 1;
-        // 53 bits: exact in any JSON reader.
-        Some((workload, derive_seed(self.seed, self.issued) >> 11))
+    fn progress(&self) -> Progress {
+        let step = 1.0 / (self.total + self.made_up) as f64;
+        let share = self.issued.saturating_sub(1) as f64 * step;
+        Progress { phase: "cost fit", share, step, left: None }
     }
 }
 
@@ -247,6 +244,30 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
     Measured::Value(Estimate::spanning(crossing, first, last, STEPS).scaled(1024.0))
 }
 
+/// What the buffered costs leave out: they are those of the caller alone, and of a cached area.
+fn left_out(trials: &[Trial]) -> Option<Finding> {
+    let in_memory = |target: &record::Target| {
+        target.filesystem.as_ref().is_some_and(|filesystem| filesystem.in_memory)
+    };
+    let first = trials.iter().find(|trial| trial.workload.cache == CacheMode::All)?;
+    if first.targets.iter().all(in_memory) {
+        return None;
+    }
+    let (claim, remedy) = match first.workload.writes() {
+        true => (
+            "The buffered costs are those of copying into the page cache: what kernel threads \
+             (write-back) take to write it to the disk later is not in them.",
+            "For that compare --cpu-upper of buffered and of direct writes, on a long run.",
+        ),
+        false => (
+            "The buffered costs are those of reads that the page cache serves: what it takes to \
+             read from the disk into the cache is not in them.",
+            "For that run buffered reads with --drop-cache dontneed.",
+        ),
+    };
+    Some(Finding::new(FindingCode::CpuChargedElsewhere, Severity::Info, claim, remedy))
+}
+
 /// What the lines and the trials say of the numbers. Of the trials only what touches the cost is
 /// repeated, once: that a cached read comes from the cache is the purpose here.
 #[must_use]
@@ -269,6 +290,7 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
             found.push(finding.clone());
         }
     }
+    found.extend(left_out(trials));
     for line in lines {
         let Some(model) = line.line.value() else { continue };
         if model.reduced_chi_square <= CHI_SQUARE_MAX {

@@ -1,20 +1,15 @@
 //! The plan of `check --for-diagnosis`: what the models of a prediction need.
 //!
-//! The plain check asks what a device can do. Predicting a load takes more: depth curves of every
-//! size class and place, because the queue of a mix is made of those of its parts; mixes in closed
-//! loops, which show what reads and writes, streams and random requests take from each other; and
-//! open loads, single classes and drawn mixes, at shares of the capacity that the closed loops
-//! showed, because a closed loop does not tell a token bucket from a server, nor a buffer from the
-//! medium behind it. The open loads are also what the models are held against.
+//! Beyond the plain check: depth curves of every size class and place, because the queue of a mix
+//! is made of those of its parts; mixes in closed loops, which show what reads and writes, streams
+//! and random requests take from each other; and open loads at shares of the capacity that the
+//! closed loops showed, because a closed loop does not tell a token bucket from a server.
 //!
-//! Everything is visited three times, at moments that lie apart. Closed loops come first, since the
-//! rates of the open ones follow from them. A visit lasts as long as it takes to see its requests,
-//! but no longer than its share of the budget: on a real disk the budget decides, in virtual time
-//! the requests do. What the budget then has left, short of a leisurely one, goes into further
-//! rounds of both.
-//!
-//! Rejected: measuring every mix that may be asked for (there are too many), and rates as absolute
-//! numbers (half of a slow disk's capacity is nothing to a fast one).
+//! Everything is visited three times, closed loops first, since the rates of the open ones follow
+//! from them. A visit lasts until it has seen its requests, but no longer than its share of the
+//! budget. What the budget then has left, short of a leisurely one, goes into further rounds.
+//! Rejected: measuring every mix that may be asked for (too many), and rates as absolute numbers
+//! (half of a slow disk's capacity is nothing to a fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells};
 use crate::check::{CheckSettings, depth_phase};
@@ -222,10 +217,7 @@ impl DiagnosisPlan {
 
     fn shuffled(&mut self, indices: impl IntoIterator<Item = usize>) -> VecDeque<usize> {
         let mut order: Vec<usize> = indices.into_iter().collect();
-        for last in (1..order.len()).rev() {
-            let other = self.rng.below(last as u64 + 1) as usize;
-            order.swap(last, other);
-        }
+        self.rng.shuffle(&mut order);
         order.into()
     }
 

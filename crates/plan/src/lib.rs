@@ -25,7 +25,8 @@ pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
-pub use precondition::{FILL_PASSES, MAX_ROUNDS, PreconditionPlan, WINDOW_ROUNDS, steady};
+pub(crate) use precondition::WINDOW_ROUNDS;
+pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use sweep::{
     Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials,
     missing, missing_trials, trial_seed,

@@ -1,9 +1,8 @@
 //! What all planners have in common: the trait, the trial that one asks for, how far it is.
 //!
-//! A planner is a state machine over finished trials. It is asked for a trial, told what came of it,
-//! and asked again; it opens nothing and prints nothing. The driver does the rest in the same way for
-//! all of them. Rejected: an iterator of workloads, which cannot say what must be prepared, and a
-//! planner that runs its trials itself, of which there were nine with nine ways to be interrupted.
+//! A planner opens nothing and prints nothing: the driver does that, in the same way for all.
+//! Rejected: an iterator of workloads, which cannot say what must be prepared, and planners that
+//! run their trials themselves, each with its own way to be interrupted.
 
 use record::{Bytes, CacheMode, Nanos, OpKind, Trial, Workload, format_bytes, format_rate};
 use std::collections::VecDeque;

@@ -2,27 +2,24 @@
 //!
 //! After SNIA's Solid State Storage Performance Test Specification (v2.0, 2017): write the
 //! capacity twice, in order, in requests of 128 KiB; then run rounds of the load until the last
-//! five agree, which they do when the largest and the smallest lie within 20 % of their mean
-//! and a straight line through them rises or falls by at most 10 % of it; give up after 25 rounds.
-//!
-//! A round is the workload asked for where that writes; where it only reads, it is random writes
-//! of 4 KiB at depth 32, SNIA's own load, because reading brings no device anywhere. SNIA's rounds
-//! take a minute; here a round lasts as long as the run asked for, at most a minute, so that who
-//! asks for a long run gets the standard's rounds, and who asks for a short one is not kept for
-//! half an hour. A planner that looks at response times as well was rejected: the standard judges
-//! by the rate, and its limits are for that.
+//! five lie within 20 % of their mean and a line through them changes by at most 10 % of it; give
+//! up after 25 rounds. A load that only reads has rounds of SNIA's own: random writes of 4 KiB at
+//! depth 32. A round lasts as long as the run asked for, at most SNIA's minute.
+//! Rejected: looking at response times as well (the standard's limits are for the rate).
 
+use crate::{Plan, PlannedTrial, Progress, Saved, describe};
 use record::{
-    Arrival, Bytes, CacheMode, Data, DropCache, Nanos, Pattern, Preconditioning, SizeShare,
-    StopRules, Trial, Workload,
+    Arrival, Bytes, CacheMode, Data, DropCache, EngineName, Nanos, Pattern, Preconditioning,
+    SizeShare, StopRules, Trial, Workload, format_bytes,
 };
+use workload::derive_seed;
 
 /// Times that the area is written first.
-pub const FILL_PASSES: u32 = 2;
+const FILL_PASSES: u32 = 2;
 /// Rounds that must agree.
-pub const WINDOW_ROUNDS: usize = 5;
+pub(crate) const WINDOW_ROUNDS: usize = 5;
 /// Rounds after which it is given up.
-pub const MAX_ROUNDS: usize = 25;
+const MAX_ROUNDS: usize = 25;
 /// Largest distance between the extremes of the window, as a share of its mean.
 const RANGE_MAX: f64 = 0.20;
 /// Largest change of the line through the window, as a share of its mean.
@@ -38,6 +35,8 @@ const ROUND_MIN: Nanos = Nanos(100_000_000);
 const ROUND_MAX: Nanos = Nanos(60_000_000_000);
 /// Longest fill: a large disk takes a day. It ends with its passes, long before.
 const FILL_TIME: Nanos = Nanos(7 * 86_400 * 1_000_000_000);
+/// Apart from the seeds of streams, data and tags.
+const SEEDS: u64 = 3 << 32;
 
 /// Whether the last rounds agree, by their rates; never with fewer than five.
 #[must_use]
@@ -55,17 +54,45 @@ pub fn steady(rounds: &[f64]) -> bool {
     largest - smallest <= RANGE_MAX * mean && change <= SLOPE_MAX * mean
 }
 
+/// Whether writes past the page cache would be aligned, so that it is worth to open for them.
+#[must_use]
+pub fn goes_past_cache(workload: &Workload, alignment: u64) -> bool {
+    let start = workload.offset_bytes.0 + workload.misalign_bytes.0;
+    workload.engine != EngineName::Mmap
+        && start.is_multiple_of(alignment)
+        && workload.max_bs().0.is_multiple_of(alignment)
+}
+
 /// The plan of bringing one area into its steady state.
 #[derive(Clone, Debug)]
 pub struct PreconditionPlan {
     fill: Workload,
     round: Workload,
+    seed: u64,
+    /// Bytes that the fill wrote, once it ended.
+    filled: Option<Bytes>,
+    round_iops: Vec<f64>,
+    /// Whether nothing completed in the last trial: repeating that changes nothing.
+    dead: bool,
 }
 
 impl PreconditionPlan {
-    /// A plan for a run of `asked`, whose writes go by `cache`.
+    /// A plan for a run of `asked`. What the page cache takes has not been written, so that the
+    /// device is written past it wherever it is open for that, whatever cache the run uses.
     #[must_use]
-    pub fn new(asked: &Workload, cache: CacheMode) -> Self {
+    pub fn new(asked: &Workload, past_cache: bool, seed: u64) -> Self {
+        let cache = match asked.cache {
+            cache if cache.direct() || !past_cache => cache,
+            _ => CacheMode::Device,
+        };
+        let data = if asked.data == Data::Tagged { Data::Random } else { asked.data };
+        let plain = Workload {
+            data,
+            drop_cache: DropCache::None,
+            ramp_ns: Nanos(0),
+            stop: StopRules { io_timeout_ns: asked.stop.io_timeout_ns, ..StopRules::default() },
+            ..asked.clone()
+        };
         let writes = |bytes: u64, pattern: Pattern| Workload {
             read_percent: 0,
             pattern,
@@ -83,11 +110,7 @@ impl PreconditionPlan {
             rate_iops: None,
             write_rate_iops: None,
             think_ns: Nanos(0),
-            data: if asked.data == Data::Tagged { Data::Random } else { asked.data },
-            drop_cache: DropCache::None,
-            ramp_ns: Nanos(0),
-            stop: StopRules { io_timeout_ns: asked.stop.io_timeout_ns, ..StopRules::default() },
-            ..asked.clone()
+            ..plain.clone()
         };
         // A small area takes smaller requests, which are multiples of a block all the same.
         let room = asked.size_bytes.0.saturating_sub(asked.misalign_bytes.0).max(1);
@@ -96,104 +119,65 @@ impl PreconditionPlan {
         fill.runtime_ns = FILL_TIME;
         fill.stop.passes = Some(FILL_PASSES);
         let mut round = if asked.writes() {
-            let data = if asked.data == Data::Tagged { Data::Random } else { asked.data };
-            let stop =
-                StopRules { io_timeout_ns: asked.stop.io_timeout_ns, ..StopRules::default() };
-            Workload { data, stop, ramp_ns: Nanos(0), drop_cache: DropCache::None, ..asked.clone() }
+            plain
         } else {
             writes(fitting(ROUND_BYTES.max(asked.misalign_bytes.0)), Pattern::Random)
         };
         round.runtime_ns = asked.runtime_ns.clamp(ROUND_MIN, ROUND_MAX);
-        Self { fill, round }
+        Self { fill, round, seed, filled: None, round_iops: Vec::new(), dead: false }
     }
 
-    /// What comes after these trials of the plan, in order; `None` when it is over.
+    /// What it came to.
     #[must_use]
-    pub fn next_trial(&self, done: &[Trial]) -> Option<&Workload> {
-        let Some((_, rounds)) = done.split_first() else { return Some(&self.fill) };
-        // Where nothing completes, repeating it changes nothing.
-        let dead = done.last().is_some_and(|trial| trial.iops() == 0.0);
-        let over = dead || rounds.len() >= MAX_ROUNDS || steady(&rates(rounds));
-        (!over).then_some(&self.round)
+    pub fn outcome(&self) -> Preconditioning {
+        Preconditioning {
+            filled_bytes: self.filled.unwrap_or_default(),
+            round_iops: self.round_iops.clone(),
+            steady: steady(&self.round_iops),
+        }
     }
 
-    /// What these trials came to.
-    #[must_use]
-    pub fn outcome(&self, done: &[Trial]) -> Preconditioning {
-        let (fill, rounds) = match done.split_first() {
-            Some((fill, rounds)) => (bytes(fill), rates(rounds)),
-            None => (0, Vec::new()),
+    /// Trials that ended.
+    fn done(&self) -> usize {
+        usize::from(self.filled.is_some()) + self.round_iops.len()
+    }
+}
+
+impl Plan for PreconditionPlan {
+    fn next(&mut self) -> Option<PlannedTrial> {
+        let number = self.done();
+        if number > 0
+            && (self.dead || self.round_iops.len() >= MAX_ROUNDS || steady(&self.round_iops))
+        {
+            return None;
+        }
+        let (workload, label) = if number == 0 {
+            let area = format_bytes(self.fill.size_bytes.0);
+            (&self.fill, format!("writes {FILL_PASSES} times {area}"))
+        } else {
+            let last =
+                self.round_iops.last().map_or(String::new(), |r| format!(", last {r:.0} IOPS"));
+            let what = describe(&self.round);
+            (&self.round, format!("round {number} of at most {MAX_ROUNDS}{last}, {what}"))
         };
-        let steady = steady(&rounds);
-        Preconditioning { filled_bytes: Bytes(fill), round_iops: rounds, steady }
+        let seed = derive_seed(self.seed, SEEDS + number as u64);
+        let planned = PlannedTrial::new(workload.clone(), seed);
+        Some(PlannedTrial { label, saved: Saved::No, ..planned })
     }
 
-    /// What a round does, for a reader.
-    #[must_use]
-    pub fn round(&self) -> &Workload {
-        &self.round
-    }
-}
-
-fn rates(rounds: &[Trial]) -> Vec<f64> {
-    rounds.iter().map(Trial::iops).collect()
-}
-
-fn bytes(trial: &Trial) -> u64 {
-    trial.result.write.as_ref().map_or(0, |write| write.bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn five_rounds_agree_within_a_fifth_and_without_a_trend() {
-        assert!(steady(&[100.0; 5]));
-        assert!(!steady(&[100.0; 4]), "too few");
-        assert!(steady(&[109.0, 91.0, 100.0, 91.0, 109.0]), "18 % apart, no trend");
-        assert!(!steady(&[112.0, 91.0, 100.0, 91.0, 112.0]), "21 % apart");
-        assert!(steady(&[104.0, 102.0, 100.0, 98.0, 96.0]), "falls by 8 %");
-        assert!(!steady(&[106.0, 103.0, 100.0, 97.0, 94.0]), "falls by 12 %");
-        assert!(!steady(&[94.0, 97.0, 100.0, 103.0, 106.0]), "rises by 12 %");
-        assert!(!steady(&[0.0; 5]), "a device that does nothing is not steady");
+    fn observe(&mut self, trial: &Trial, _spent: Nanos) {
+        self.dead = trial.iops() == 0.0;
+        match self.filled {
+            None => {
+                let written = trial.result.write.as_ref().map(|write| Bytes(write.bytes));
+                self.filled = Some(written.unwrap_or_default());
+            }
+            Some(_) => self.round_iops.push(trial.iops()),
+        }
     }
 
-    #[test]
-    fn only_the_last_five_count() {
-        assert!(steady(&[900.0, 500.0, 100.0, 100.0, 101.0, 99.0, 100.0]));
-        assert!(!steady(&[100.0, 100.0, 101.0, 99.0, 100.0, 60.0]));
-    }
-
-    #[test]
-    fn a_round_is_the_workload_asked_for_unless_that_only_reads() {
-        let asked = Workload {
-            size_bytes: Bytes(1 << 30),
-            iodepth: 4,
-            read_percent: 70,
-            runtime_ns: Nanos(3_000_000_000),
-            ..Workload::default()
-        };
-        let plan = PreconditionPlan::new(&asked, CacheMode::Device);
-        assert_eq!((plan.round().read_percent, plan.round().iodepth), (70, 4));
-        assert_eq!(plan.round().runtime_ns, asked.runtime_ns);
-        let reads = Workload { read_percent: 100, runtime_ns: Nanos(1), ..asked };
-        let plan = PreconditionPlan::new(&reads, CacheMode::Device);
-        let round = plan.round();
-        assert_eq!((round.read_percent, round.pattern), (0, Pattern::Random));
-        assert_eq!((round.max_bs(), round.depth), (Bytes(4096), 32));
-        assert_eq!(round.runtime_ns, ROUND_MIN);
-    }
-
-    #[test]
-    fn the_area_is_written_twice_in_order_first() {
-        let asked = Workload { size_bytes: Bytes(1 << 30), ..Workload::default() };
-        let plan = PreconditionPlan::new(&asked, CacheMode::Device);
-        let fill = plan.next_trial(&[]).unwrap();
-        assert_eq!((fill.pattern, fill.read_percent), (Pattern::Sequential, 0));
-        assert_eq!((fill.max_bs(), fill.stop.passes), (Bytes(128 << 10), Some(2)));
-        let small = Workload { size_bytes: Bytes(64 << 10), ..asked };
-        let plan = PreconditionPlan::new(&small, CacheMode::Device);
-        assert_eq!(plan.next_trial(&[]).unwrap().max_bs(), Bytes(4096));
+    fn progress(&self) -> Progress {
+        let step = 1.0 / (MAX_ROUNDS + 1) as f64;
+        Progress { phase: "precondition", share: self.done() as f64 * step, step, left: None }
     }
 }

@@ -58,11 +58,7 @@ pub fn blocks_in_order(
         let mut inside: Vec<usize> = (0..combinations).collect();
         if order == Order::Random {
             let mut rng = Rng::new(derive_seed(seed, SEEDS + u64::from(block)));
-            // Fisher and Yates.
-            for last in (1..inside.len()).rev() {
-                let chosen = rng.below(last as u64 + 1) as usize;
-                inside.swap(last, chosen);
-            }
+            rng.shuffle(&mut inside);
         }
         inside.into_iter().map(move |combination| (block, combination))
     };

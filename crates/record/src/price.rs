@@ -4,7 +4,7 @@
 //! of the smallest size; MAPS are megabyte accesses per second (Chung, Gray, Worthington, Horst
 //! 2000, tables 9 and 10).
 
-use crate::{Bytes, Estimate, Sizing};
+use crate::{Bytes, Estimate, Finding, Sizing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub struct PriceDocument {
     pub bytes_per_price: Option<f64>,
     /// How many such disks fill each limit that was named.
     pub fills: Vec<Fill>,
+    /// What is to be known of the numbers.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 /// Accesses at one depth.

@@ -209,6 +209,8 @@ pub enum EndedBy {
     Failures,
     /// The device stopped answering.
     Silence,
+    /// The user or the system asked for an end.
+    Interrupted,
 }
 
 /// One interval of a run.

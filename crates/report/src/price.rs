@@ -15,6 +15,7 @@ pub fn price(document: &PriceDocument) -> Story {
         kind: "Cost".to_owned(),
         subject: format!("{}{price}", document.target),
         simulated: document.simulated,
+        findings: document.findings.clone(),
         ..Story::default()
     };
     story.fact("sequential", number::with_interval(&document.sequential_bytes_per_s, number::rate));

@@ -7,14 +7,15 @@
 
 use crate::error::something_completed;
 use crate::progress::remaining;
-use crate::{Display, NoDisplay, Result, Session, Targets, treatment};
-use plan::{Plan, PlannedTrial, Preparation, Progress, Saved};
-use record::{Bytes, EndedBy, Nanos, Trial};
+use crate::{Display, NoDisplay, Result, Session, SessionError, Targets, treatment};
+use plan::{Plan, PlannedTrial, PreconditionPlan, Preparation, Progress, Saved};
+use record::{Bytes, EndedBy, Nanos, Trial, Workload};
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use store::{Store, StoreError};
+use trial::TrialError;
 
 /// The extra that a flush after a trial leaves.
 pub(crate) const FLUSH_MS: &str = "flush_ms";
@@ -46,6 +47,19 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Refuses what an interruption or a silent device left of a plan.
+    ///
+    /// # Errors
+    /// If it did not run to its end; `why` says why a part of it is no result.
+    pub fn whole(&self, why: &str) -> Result<()> {
+        let kept = "nothing of it is kept but the trials that had finished";
+        match self.end {
+            End::Completed => Ok(()),
+            End::Interrupted => Err(SessionError::Interrupted(format!("{why}: {kept}"))),
+            End::Silent => Err(SessionError::Silent(format!("{why}: {kept}"))),
+        }
+    }
+
     /// Tells a device that is gone from one that is slow.
     ///
     /// # Errors
@@ -53,6 +67,26 @@ impl Finished {
     pub fn something_completed(&self) -> Result<()> {
         something_completed(&self.trials)
     }
+}
+
+/// The session with its targets in their steady state, into which writing brings them.
+///
+/// # Errors
+/// If they cannot be written, or the user interrupts it.
+pub fn precondition(
+    session: Session,
+    workload: &Workload,
+    seed: u64,
+    display: &mut dyn Display,
+) -> Result<Session> {
+    let mut plan = PreconditionPlan::new(workload, session.past_cache, seed);
+    let mut driver = Driver::new(Targets::one(session), None, display);
+    if driver.run(&mut plan)?.end == End::Interrupted {
+        return Err(TrialError::Interrupted.into());
+    }
+    let mut session = driver.targets.into_main()?;
+    session.preconditioning = Some(plan.outcome());
+    Ok(session)
 }
 
 /// Carries out a plan on a simulated device and saves nothing.
@@ -105,8 +139,12 @@ impl<'a> Driver<'a> {
             };
             finished.end = match trial.result.ended_by {
                 Some(EndedBy::Silence) => End::Silent,
+                Some(EndedBy::Interrupted) => End::Interrupted,
                 _ => End::Completed,
             };
+            if finished.end == End::Interrupted && !planned.partial {
+                break;
+            }
             self.commit(&planned.saved, &trial, &extras);
             plan.observe(&trial, spent);
             finished.trials.push(trial);
@@ -138,7 +176,7 @@ impl<'a> Driver<'a> {
                 Some(treatment::known(name)?.prepare(session, workload)?)
             }
         };
-        let trial = session.trial(workload, *seed, &mut show);
+        let trial = session.trial_or_part(workload, *seed, &mut show);
         let flushed = planned.flush && workload.writes() && !workload.cache.direct();
         let unwritten = session.unwritten_bytes(workload).filter(|_| flushed);
         // What was set up is taken down before an error is told.

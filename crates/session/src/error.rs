@@ -44,6 +44,12 @@ pub enum SessionError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// The user or the system asked for an end: what became of what was measured.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
+    /// The device stopped answering: what became of what was measured.
+    #[error("the device stopped answering; {0}")]
+    Silent(String),
     /// What a treatment found rules out its trials.
     #[error("{0}")]
     Treatment(String),
@@ -71,10 +77,11 @@ impl SessionError {
         match self {
             Self::Target(error) => error.exit_code(),
             Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
-            Self::Trial(TrialError::Interrupted) => INTERRUPTED,
+            Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,
             Self::Trial(_)
             | Self::Engine(_)
             | Self::Io { .. }
+            | Self::Silent(_)
             | Self::Treatment(_)
             | Self::NothingCompleted { .. } => NO_RESULT,
         }

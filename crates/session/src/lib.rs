@@ -1,12 +1,12 @@
 //! Open targets, and the one driver that carries out plans on them.
 //!
-//! [`Session`] is a set of targets that are open, real or simulated; [`RealTargets`] are targets on
-//! the way there: known, but not yet written. A [`Driver`] asks a [`plan::Plan`] for trials, runs and
-//! saves them. Whatever differs between commands is in the plan before and in the document after; no
-//! command has a loop of its own. Rejected: a loop in each command that shares helpers, which is what
-//! nine of them were, each with its own answer to a full disk and to Ctrl-C.
+//! [`RealTargets`] are known, but not yet written; a [`Session`] is a set of targets that are ready,
+//! real or simulated. A [`Driver`] asks a [`plan::Plan`] for trials, runs and saves them.
+//! Rejected: a loop in each command, each with its own answer to a full disk and to Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod cost_fit;
+mod cpu_pass;
 mod driver;
 mod error;
 pub mod experiment;
@@ -17,12 +17,14 @@ pub mod stuck_threads;
 mod targets;
 pub mod treatment;
 
-pub use driver::{Driver, End, Extras, Finished, simulate};
+pub use cost_fit::cost_fit;
+pub use cpu_pass::{CacheState, add_upper_bound};
+pub use driver::{Driver, End, Extras, Finished, precondition, simulate};
 pub use error::{SessionError, something_completed};
 pub use progress::{Display, NoDisplay, duration};
 pub use real::{RealTargets, with_engine};
 pub use session::Session;
-pub use targets::Targets;
+pub use targets::{Targets, one_simulated, simulated_disks};
 
 use record::Bytes;
 use simdisk::{SimSpec, SpecError};

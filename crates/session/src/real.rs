@@ -172,7 +172,9 @@ impl RealTargets {
         let past_cache = self.files.contains_key(&CacheMode::Device);
         let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
         let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
+        let turns = |disk: &DeviceFacts| disk.rotational == Some(true) && disk.rotational_trusted;
         Ok(Session {
+            turns: self.handles[0].facts.device.as_ref().is_some_and(turns),
             backend: Box::new(RealBackend::new(self.files, Box::new(probe))),
             targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),

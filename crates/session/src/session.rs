@@ -4,10 +4,10 @@ use crate::real::area_on;
 use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, VERSION};
 use kernel::{Roots, SoakTap};
 use record::{
-    Bytes, CacheDropped, EngineName, Environment, Finding, Preconditioning, Target, TargetKind,
-    Trial, Workload, hex_digest,
+    Bytes, CacheDropped, EndedBy, EngineName, Environment, Finding, Preconditioning, Target,
+    TargetKind, Trial, Workload, hex_digest,
 };
-use simdisk::{SimBackend, SimSpec};
+use simdisk::{SimBackend, SimKind, SimSpec};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -33,6 +33,8 @@ pub struct Session {
     pub seed: u64,
     /// How the targets were brought into their steady state; part of every trial.
     pub preconditioning: Option<Preconditioning>,
+    /// Whether the first target is known to have platters that turn.
+    pub turns: bool,
     /// Whether requests past the page cache can be made.
     pub past_cache: bool,
     /// Where a soaker's counts can be had; `None` in virtual time.
@@ -69,6 +71,7 @@ impl Session {
             engine: EngineName::Sim,
             seed,
             preconditioning: None,
+            turns: turns(spec),
             past_cache: false,
             soak_tap: None,
             handles: Vec::new(),
@@ -92,15 +95,30 @@ impl Session {
     /// Runs one workload and writes its document. `tick` hears the share of the run that is over.
     ///
     /// # Errors
-    /// If the page cache could not be emptied as the workload asks, or nothing could be measured.
+    /// If the page cache could not be emptied as the workload asks, nothing could be measured, or
+    /// the user interrupted it.
     pub fn trial(
         &mut self,
         workload: &Workload,
         seed: u64,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trial> {
+        let trial = self.trial_or_part(workload, seed, tick)?;
+        match trial.result.ended_by {
+            Some(EndedBy::Interrupted) => Err(TrialError::Interrupted.into()),
+            _ => Ok(trial),
+        }
+    }
+
+    /// The same, or what an interruption in its window left of it.
+    pub(crate) fn trial_or_part(
+        &mut self,
+        workload: &Workload,
+        seed: u64,
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<Trial> {
         let cache_dropped = self.drop_cache(workload)?;
-        let (id, time) = self.identity(&format!("{} {seed}", workload.cell()));
+        let (id, time) = self.identity(&format!("{workload:?} {seed}"));
         let destroyed = self.handles.iter().filter(|handle| handle.destroys());
         let destroyed = destroyed.filter_map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
@@ -124,6 +142,12 @@ impl Session {
     #[must_use]
     pub fn alignment(&self) -> u64 {
         self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
+    }
+
+    /// Whether the targets may be written.
+    #[must_use]
+    pub fn writable(&self) -> bool {
+        self.handles.iter().all(|handle| handle.writable)
     }
 
     /// The open files of the targets, in order.
@@ -157,9 +181,23 @@ impl Session {
     /// tell.
     #[must_use]
     pub fn unwritten_bytes(&self, workload: &Workload) -> Option<Bytes> {
+        self.counted(workload, |file, start, length| target::unwritten_bytes(file, start, length))
+    }
+
+    /// Bytes of the area that the page cache holds; `None` where the kernel does not tell.
+    #[must_use]
+    pub fn resident_bytes(&self, workload: &Workload) -> Option<Bytes> {
+        self.counted(workload, |file, start, length| target::resident_bytes(file, start, length))
+    }
+
+    fn counted(
+        &self,
+        workload: &Workload,
+        count: fn(&OwnedFd, Bytes, Bytes) -> Option<Bytes>,
+    ) -> Option<Bytes> {
         let bytes = self.handles.iter().map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
-            target::unwritten_bytes(&handle.file, offset, length)
+            count(&handle.file, offset, length)
         });
         bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
     }
@@ -226,7 +264,8 @@ impl Session {
         beside.chain([PathBuf::from("."), std::env::temp_dir(), "/var/tmp".into()]).collect()
     }
 
-    /// Id and time of a document; `what` tells the simulated ones apart.
+    /// Id and time of a document; `what` is all that tells the simulated ones apart: the kind and
+    /// whatever was asked.
     #[must_use]
     pub fn identity(&self, what: &str) -> (String, Option<String>) {
         if self.is_simulated() {
@@ -235,4 +274,9 @@ impl Session {
         }
         (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string()))
     }
+}
+
+/// Whether a simulated device has platters that turn.
+fn turns(spec: &SimSpec) -> bool {
+    matches!(&spec.kind, SimKind::Machine(machine) if machine.drive.effects.rotation)
 }

@@ -1,13 +1,9 @@
 //! The last word of a program that cannot end.
 //!
-//! A request that waits in the kernel where no signal reaches it (a write to a frozen file system,
-//! a network mount that is gone) keeps its thread, and a process is not over before its last thread
-//! is: the results are printed and saved, and the shell still waits. Nothing that a program may do
-//! ends that; what it can do is say so, and what for. Threads are asked of the kernel rather than of
-//! the runner, which knows which requests it gave up but not whether the kernel lets them go: a
-//! device that does not answer often keeps nobody. Rejected: a child process to measure in, so
-//! that the parent could leave it behind; what the child holds (the test file, an exclusive device)
-//! would then be in use by nobody whom the user knows.
+//! A request that waits in the kernel where no signal reaches it (a frozen file system, a network
+//! mount that is gone) keeps its thread, and a process ends with its last thread: the results are
+//! saved, and the shell still waits. Nothing that a program may do ends that; it can say so.
+//! Rejected: a child process to measure in, which would hold the test file or the device unseen.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! The sets of targets that the trials of one plan run on.
 //!
-//! Most plans have one set. A sweep opens one for each list of targets that its design names, and
-//! `limits` one for each number of simulated disks. A simulated target that a trial names and no set
-//! holds is made anew for that trial: the trial then depends on its own line alone, so that the line of
-//! a dry run is equal to it, and a resumed sweep equal to one that was not interrupted.
+//! Most plans have one. A sweep opens one for each list of targets in its design, `limits` one for
+//! each number of simulated disks. A simulated target that no set holds is made anew for its trial,
+//! which then depends on its own line alone.
 
 use crate::{Result, Session, SessionError, simulated};
 use plan::PlannedTrial;
+use simdisk::{Raid, SimKind, SimSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -52,10 +52,16 @@ impl Targets {
         self.named(&[])
     }
 
+    /// The same, for good.
+    ///
+    /// # Errors
+    /// As [`Targets::main`].
+    pub fn into_main(mut self) -> Result<Session> {
+        self.sets.remove(&Vec::new()).ok_or_else(|| unknown(&[]))
+    }
+
     fn named(&mut self, names: &[String]) -> Result<&mut Session> {
-        let unknown =
-            || SessionError::Usage(format!("the plan needs {names:?}, which is not open"));
-        self.sets.get_mut(names).ok_or_else(unknown)
+        self.sets.get_mut(names).ok_or_else(|| unknown(names))
     }
 
     /// The set that a trial runs on.
@@ -69,4 +75,54 @@ impl Targets {
         }
         self.named(&planned.targets)
     }
+}
+
+/// The simulated device among targets, which then is the only one.
+///
+/// # Errors
+/// If one stands beside others, does not exist or has a wrong key.
+pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
+    let specs: Vec<Option<SimSpec>> =
+        targets.iter().map(|target| simulated(target)).collect::<Result<_, _>>()?;
+    let found = specs.into_iter().flatten().next();
+    if found.is_some() && targets.len() > 1 {
+        let text = "a simulated target stands alone: its disks are its own key disks=N; name one \
+                    target";
+        return Err(SessionError::Usage(text.to_owned()));
+    }
+    Ok(found)
+}
+
+/// One disk of a simulated machine as the targets of a command, and machines with two of its disks
+/// and more, by their names: the disks of one machine cannot be opened one by one, so that "on k
+/// disks" is a machine with k of them, bound together so that each gets its part.
+///
+/// # Errors
+/// If a machine of that number of disks does not exist.
+pub fn simulated_disks(
+    spec: &SimSpec,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+) -> Result<(Targets, Vec<String>)> {
+    let disks = match &spec.kind {
+        SimKind::Machine(machine) if matches!(machine.volume.raid, Raid::None | Raid::Raid0) => {
+            machine.disks
+        }
+        _ => 1,
+    };
+    let with = |more: &str| SimSpec::parse(&format!("{},{more}", spec.text));
+    let one = if disks > 1 { with("disks=1,raid=none")? } else { spec.clone() };
+    let mut targets = Targets::one(Session::simulated(&one, None, seed, stop));
+    let mut names = Vec::new();
+    for count in 2..=disks {
+        let machine = with(&format!("disks={count},raid=0"))?;
+        let session = Session::simulated(&machine, None, seed, stop);
+        names.push(session.target().path.clone());
+        targets.add(vec![session.target().path.clone()], session);
+    }
+    Ok((targets, names))
+}
+
+fn unknown(names: &[String]) -> SessionError {
+    SessionError::Usage(format!("the plan needs {names:?}, which is not open"))
 }

@@ -121,7 +121,7 @@ impl SimBackend {
             let checked = not_read_back(&drive.logs, "a simulated device keeps no data");
             drive.tally.verify = Some(checked.result);
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) && control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
         let (end, ended_by) = control.ending(&drive.tally, drive.stuck);
@@ -188,7 +188,7 @@ impl<E: Engine> Drive<'_, E> {
         let window_end = self.control.window().end;
         let until = loop {
             if self.stop.load(Ordering::Relaxed) {
-                self.control.end_at(Nanos(0), None);
+                self.control.end_at(self.now(), Some(EndedBy::Interrupted));
             }
             self.step_turn()?;
             let end = self.control.end();

@@ -51,7 +51,8 @@ pub trait Document: Serialize + DeserializeOwned {
         connection.execute(
             "INSERT INTO document (kind, id, time, target, simulated, document)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (kind, id) DO UPDATE SET document = ?6",
+             ON CONFLICT (kind, id) DO UPDATE SET document = ?6, rowid = CASE WHEN simulated
+             THEN (SELECT max(rowid) + 1 FROM document) ELSE rowid END",
             params![Self::KIND, self.id(), self.time(), self.target(), self.simulated(), text],
         )?;
         Ok(())
@@ -146,7 +147,8 @@ impl Store {
         Ok(document)
     }
 
-    /// All documents of a kind, in the order in which they were first saved.
+    /// All documents of a kind, in the order in which they were saved: a simulated one that is saved
+    /// again is the newest.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -175,8 +177,10 @@ impl Store {
     pub(crate) fn wanted<D: Document>(&self, document: &D, text: &str) -> Result<bool, StoreError> {
         match self.kept_text::<D>(document.id())? {
             None => Ok(true),
+            // Also with the same text: it is the newest one now.
+            Some(_) if document.simulated() => Ok(true),
             Some(kept) if kept == text => Ok(false),
-            Some(_) if document.simulated() || D::GROWS => Ok(true),
+            Some(_) if D::GROWS => Ok(true),
             Some(_) => Err(StoreError::Duplicate {
                 kind: D::KIND,
                 id: document.id().to_owned(),

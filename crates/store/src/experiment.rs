@@ -33,7 +33,8 @@ impl Document for Experiment {
         connection.execute(
             "INSERT INTO experiment (id, time, target, simulated, document)
              VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (id) DO UPDATE SET document = ?5",
+             ON CONFLICT (id) DO UPDATE SET document = ?5, rowid = CASE WHEN simulated
+             THEN (SELECT max(rowid) + 1 FROM experiment) ELSE rowid END",
             params![self.id, self.time, self.target(), self.simulated, text],
         )?;
         Ok(())

@@ -85,7 +85,8 @@ impl Document for Profile {
         connection.execute(
             "INSERT INTO profile (id, time, target, kind, device, model, simulated, document)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (id) DO UPDATE SET document = ?8",
+             ON CONFLICT (id) DO UPDATE SET document = ?8, rowid = CASE WHEN simulated
+             THEN (SELECT max(rowid) + 1 FROM profile) ELSE rowid END",
             params![self.id, self.time, target, kind, device, model, self.simulated, text],
         )?;
         Ok(())

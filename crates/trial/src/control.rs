@@ -74,6 +74,12 @@ impl Control {
         }
     }
 
+    /// Whether the run was interrupted before its window began, so that nothing was measured.
+    #[must_use]
+    pub fn nothing_measured(&self) -> bool {
+        self.end() <= self.window.begin
+    }
+
     /// What lowered the end, if anything did.
     #[must_use]
     pub fn ended_by(&self) -> Option<EndedBy> {
@@ -110,7 +116,7 @@ impl Control {
     #[must_use]
     pub fn ending(&self, tally: &JobTally, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
         let (end, by) = (self.end(), self.ended_by());
-        if stuck.jobs > 0 {
+        if stuck.jobs > 0 && by != Some(EndedBy::Interrupted) {
             return (end, Some(EndedBy::Silence));
         }
         match self.exhausted() {

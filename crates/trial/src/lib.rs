@@ -53,8 +53,9 @@ use std::sync::atomic::AtomicBool;
 
 /// Something that can run workloads: a real target or a simulated one.
 pub trait TrialBackend {
-    /// Runs a workload; `stop` ends it early with [`TrialError::Interrupted`]. `tick` is called a
-    /// few times a second with the share of the run that is over (real runs only).
+    /// Runs a workload. `stop` ends it early, before its window with [`TrialError::Interrupted`],
+    /// in it with what was measured, marked as such. `tick` is called a few times a second with
+    /// the share of the run that is over (real runs only).
     ///
     /// # Errors
     /// If nothing could be measured.

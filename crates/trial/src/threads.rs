@@ -109,7 +109,7 @@ impl ThreadedRun<'_> {
         };
         let watched = watch.run(self.probe, self.tick);
         let gathered = crew.gather(&watched)?;
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) && control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
         self.measurement(&control, watched, gathered)
@@ -123,11 +123,13 @@ impl ThreadedRun<'_> {
     ) -> Result<Measurement, TrialError> {
         let Gathered { mut tally, ledgers, stuck } = gathered;
         if !ledgers.is_empty() {
+            let interrupted = self.stop.load(Ordering::Relaxed);
             let checked = match stuck.jobs {
+                _ if interrupted => not_read_back(&ledgers, "the run was interrupted"),
                 0 => read_back(self.workload, ledgers, &self.files, self.stop),
                 _ => not_read_back(&ledgers, "the device stopped answering"),
             };
-            if self.stop.load(Ordering::Relaxed) {
+            if !interrupted && self.stop.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
             }
             checked.count_failures(&mut tally, self.workload.read_percent > 0);

@@ -94,7 +94,7 @@ impl Watch<'_> {
     fn attend(&mut self, now: Nanos) -> bool {
         let stopped = self.stop.load(Ordering::Relaxed);
         if stopped {
-            self.control.end_at(Nanos(0), None);
+            self.control.end_at(now, Some(EndedBy::Interrupted));
         }
         if self.control.end() > now && self.precision.reached(self.boards) {
             self.control.end_at(now, Some(EndedBy::Precision));

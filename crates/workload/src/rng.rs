@@ -52,6 +52,13 @@ impl Rng {
     pub fn unit(&mut self) -> f64 {
         ((self.next_u64() >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
     }
+
+    /// Puts items into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +71,15 @@ mod tests {
         let mut rng = Rng { state: [1, 2, 3, 4] };
         let first: Vec<u64> = (0..4).map(|_| rng.next_u64()).collect();
         assert_eq!(first, [41943041, 58720359, 3588806011781223, 3591011842654386]);
+    }
+
+    #[test]
+    fn an_order_has_every_item_once() {
+        let mut order: Vec<u32> = (0..50).collect();
+        Rng::new(9).shuffle(&mut order);
+        assert_ne!(order, (0..50).collect::<Vec<_>>());
+        order.sort_unstable();
+        assert_eq!(order, (0..50).collect::<Vec<_>>());
     }
 
     #[test]

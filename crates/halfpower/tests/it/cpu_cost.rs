@@ -110,6 +110,53 @@ fn a_loop_device_s_worker_is_charged_elsewhere_and_a_file_s_reads_are_not() {
     }
 }
 
+/// Buffered reads of a file that is not in memory: the pass must not read from memory what the
+/// trial has read there.
+#[test]
+fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
+    requires!(Disk);
+    let folder = testkit::disk_folder().unwrap();
+    let file = folder.path().join("cold");
+    let words = |drop: &str| {
+        format!(
+            "run {} --rw read --bs 64k --cache all --runtime 300ms --no-save --json {drop}",
+            file.display()
+        )
+    };
+    std::fs::write(&file, vec![7; 64 << 20]).unwrap();
+    std::fs::File::open(&file).unwrap().sync_all().unwrap();
+    // Out of memory before the run, and in it.
+    let flag = "--drop-cache dontneed --passes 1";
+    halfpower(&words(flag)).trial();
+    halfpower(&words("--passes 1")).trial();
+    let warm = halfpower(&words("--cpu-upper")).trial();
+    let doubts = |trial: &Trial| upper(trial).doubts.join("; ");
+    assert!(!doubts(&warm).contains("page cache when the run began"), "{}", doubts(&warm));
+    // A half of it in memory is a state that the slices cannot have.
+    let half = "--size 32m --drop-cache dontneed --passes 1";
+    halfpower(&words(half)).trial();
+    let partly = halfpower(&words("--cpu-upper")).trial();
+    assert!(doubts(&partly).contains("page cache when the run began"), "{}", doubts(&partly));
+}
+
+#[test]
+fn a_cost_fit_of_a_disk_says_what_its_buffered_costs_leave_out() {
+    requires!(Disk);
+    let folder = testkit::disk_folder().unwrap();
+    for (rw, word) in [("read", "read from the disk into the cache"), ("randwrite", "write-back")] {
+        let words = format!(
+            "run {} --size 16m --runtime 1s --rw {rw} --no-save --cost-fit --json",
+            folder.path().display()
+        );
+        let ended = halfpower(&words);
+        let fit: CostFit = serde_json::from_str(&ended.stdout).unwrap();
+        let said = fit.findings.iter().any(|finding| {
+            finding.code == FindingCode::CpuChargedElsewhere && finding.claim.contains(word)
+        });
+        assert!(said, "{rw}: {:?}", fit.findings);
+    }
+}
+
 #[test]
 fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
     let folder = tempfile::tempdir_in(MEMORY).unwrap();

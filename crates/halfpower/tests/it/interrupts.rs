@@ -1,7 +1,7 @@
 //! Signals at any moment: what had finished is kept, nothing else is left.
 
 use crate::program::{Outcome, Running, found, halfpower, names, program};
-use record::{FindingCode, Profile};
+use record::{EndedBy, FindingCode, Profile, Trial};
 use std::path::Path;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -47,19 +47,45 @@ fn an_interrupt_while_the_test_file_is_written_leaves_no_file() {
     }
 }
 
+/// The trial that a database holds, marked as interrupted.
+fn interrupted_trial(database: &TempDir) -> Trial {
+    let store = Store::open_existing(&database.path().join("kept.db")).unwrap();
+    let rows = store.list::<Trial>().unwrap();
+    assert_eq!(rows.len(), 1);
+    let trial = store.trial(&rows[0].id).unwrap();
+    assert_eq!(trial.result.ended_by, Some(EndedBy::Interrupted));
+    assert!(found(&trial.findings, FindingCode::Interrupted), "{:?}", trial.findings);
+    trial
+}
+
 #[test]
-fn an_interrupt_in_the_middle_of_a_run_leaves_no_file_and_no_half_trial() {
+fn an_interrupt_in_the_middle_of_a_run_prints_and_keeps_what_was_measured_and_leaves_no_file() {
     requires!(Disk);
-    for signal in ["INT", "TERM", "HUP"] {
-        let words = "run . --size 64m --runtime 20s --iodepth 4 --numjobs 2";
-        let later = Duration::from_millis(100);
-        let (ended, database) = interrupted(words, signal, "measure ...", later);
-        assert_eq!(ended.stdout, "", "{ended:?}");
-        assert!(last_line(&ended).contains("no result, nothing of it is kept"), "{ended:?}");
-        let path = database.path().join("kept.db");
-        let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
-        assert_eq!(listed.stdout.trim(), "[]");
+    for (signal, json) in [("INT", ""), ("TERM", "--json"), ("HUP", "")] {
+        let words = format!("run . --size 64m --runtime 20s --iodepth 4 --numjobs 2 {json}");
+        let later = Duration::from_millis(400);
+        let (ended, database) = interrupted(&words, signal, "measure ...", later);
+        let trial = interrupted_trial(&database);
+        assert!(trial.result.duration_ns < trial.workload.runtime_ns);
+        assert!(trial.result.read.as_ref().unwrap().ios > 0);
+        if json.is_empty() {
+            assert!(ended.stdout.contains("interrupted"), "{ended:?}");
+        } else {
+            assert_eq!(serde_json::from_str::<Trial>(&ended.stdout).unwrap(), trial);
+        }
+        assert!(last_line(&ended).contains("what was measured by then, saved"), "{ended:?}");
     }
+}
+
+#[test]
+fn an_interrupt_in_the_warm_up_of_a_run_leaves_no_half_trial() {
+    requires!(Disk);
+    let words = "run . --size 64m --ramp-time 20s --runtime 20s";
+    let (ended, database) = interrupted(words, "INT", "measure ...", Duration::from_millis(100));
+    assert_eq!(ended.stdout, "", "{ended:?}");
+    assert!(last_line(&ended).contains("no result, nothing of it is kept"), "{ended:?}");
+    let store = Store::open_existing(&database.path().join("kept.db")).unwrap();
+    assert!(store.list::<Trial>().unwrap().is_empty());
 }
 
 #[test]
@@ -110,14 +136,18 @@ fn an_interrupt_before_the_first_trial_has_ended_says_that_nothing_is_kept() {
 }
 
 #[test]
-fn an_interrupt_ends_a_simulation_too() {
+fn an_interrupt_ends_a_simulation_too_with_what_it_came_to() {
     let mut command = program();
-    let words = "run sim:md1,service=1us --runtime 24h --no-save";
+    let words = "run sim:md1,service=1us --runtime 24h --no-save --json";
     command.args(words.split_whitespace());
     let running = Running::start(command);
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(400));
     running.signal("INT");
-    running.end().refuses(130, &["interrupted"]);
+    let ended = running.end().expect(130);
+    assert!(last_line(&ended).contains("not saved (--no-save)"), "{ended:?}");
+    let trial: Trial = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(trial.result.ended_by, Some(EndedBy::Interrupted));
+    assert!(trial.result.read.unwrap().ios > 0);
 }
 
 #[test]

@@ -127,6 +127,9 @@ fn a_simulated_run_is_the_same_each_time_and_another_seed_another_one() {
     assert_eq!(first.stdout, second.stdout);
     let other = halfpower(&format!("{words} --seed 2")).expect(0);
     assert_ne!(first.stdout, other.stdout);
+    let run = |words: &str| serde_json::from_str::<LimitsRun>(&halfpower(words).expect(0).stdout);
+    let id = |flags: &str| run(&format!("{words} {flags}")).unwrap().id;
+    assert_ne!(id(""), id("--budget 90s"));
 }
 
 #[test]
@@ -163,6 +166,20 @@ fn the_published_price_of_a_simulated_drive_comes_out_of_its_profile() {
     let dollars = document.rows[0].price_per_kaps.unwrap();
     assert!((dollars / 3.17 - 1.0).abs() < 0.1, "{document:#?}");
     assert_eq!((document.fills.len(), document.rows[0].depth), (1, 1));
+    assert!(document.findings.is_empty(), "{:?}", document.findings);
+}
+
+#[test]
+fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
+    run("check sim:fireball --budget 600s --size 1g --no-write");
+    let words = "cost --price 209 --capacity 26GB";
+    let document: PriceDocument =
+        serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
+    assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
+    let page = run(words).stdout;
+    assert!(page.contains("seeks are short"), "{page}");
 }
 
 #[test]

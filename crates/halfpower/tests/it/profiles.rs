@@ -46,6 +46,25 @@ fn a_profile_is_shown_by_its_id_by_the_beginning_of_it_and_as_the_last() {
     assert_eq!(show("last"), second);
 }
 
+/// What is asked of a simulated device is part of the id: else one profile would replace another.
+#[test]
+fn profiles_of_one_simulated_device_have_ids_of_their_own_and_the_newest_is_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |flags: &str| {
+        let words = format!("check sim:mdc,service=1ms --json {flags}");
+        with_database(folder.path(), &words).expect(0).profile().id
+    };
+    let flags = ["--budget 5s", "--budget 6s", "--budget 5s --no-write", "--budget 5s --size 1g"];
+    let ids: Vec<String> = flags.iter().map(|flags| check(flags)).collect();
+    let different: std::collections::BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(different.len(), flags.len(), "{ids:?}");
+    let last = || with_database(folder.path(), "profile show last --json").expect(0).profile().id;
+    assert_eq!(last(), ids[3]);
+    // The same question again is the same document, and the newest one.
+    assert_eq!(check(flags[0]), ids[0]);
+    assert_eq!(last(), ids[0]);
+}
+
 #[test]
 fn a_profile_is_printed_without_its_histograms_unless_they_are_asked_for() {
     let (folder, [first, _]) = two_profiles();

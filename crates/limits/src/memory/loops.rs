@@ -1,18 +1,11 @@
 //! The inner loops of the memory tests.
 //!
-//! A loop that reads memory and uses nothing of it is removed by any compiler, and one that does
-//! use it is rewritten with wider registers, so that it no longer measures what its name says.
-//! Words are therefore relaxed atomics: the language does not let two of them be merged, removed
-//! or widened, and on this processor each is one plain 64-bit move. What is read is folded into a
-//! checksum, which is compared with the one of the data.
-//!
-//! The null loops do everything but the access: the same steps over the same buffer, with an empty
-//! statement that the compiler may not look into. A processor overlaps both, so that subtracting
-//! the null loop takes away too much rather than too little; both figures are kept.
-//!
-//! Rejected: volatile accesses (they need unsafe code), `black_box` around each word (it goes
-//! through the stack, which is a store per load), and floating-point sums as in the papers'
-//! programs (compilers of today load two at a time).
+//! A compiler removes loops that use nothing of what they read, and widens others. Words are
+//! therefore relaxed atomics, which the language does not let it merge, remove or widen; each is one
+//! plain 64-bit move. What is read is folded into a checksum. The null loops do everything but the
+//! access; a processor overlaps both, so subtracting them takes away too much rather than too
+//! little, and both figures are kept. Rejected: volatile accesses (unsafe), `black_box` around each
+//! word (a store per load), and floating-point sums as in the papers (loaded two at a time).
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};

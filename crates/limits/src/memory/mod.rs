@@ -1,18 +1,11 @@
 //! Memory, as the papers' programs measured it: `memspeed` (Chung, Gray, Worthington, Horst 2000,
 //! section 4.1) and the table of Riedel, van Ingen and Gray 1997, section 5.1.
 //!
-//! Loads and stores of 64 bits, reads and writes of a cached file in calls of 64 KiB, copies; loads,
-//! stores and copies again with a thread per processor; one word per cache line; copies from and to
-//! shifted buffers. `memspeed` moved 10 MB, which lies in a cache today. So there is a buffer for
-//! each cache, one of 10 MiB, and one several times as large as the largest cache.
-//!
-//! All tests are visited in rounds, each in an order of its own, so that a machine that changes its
-//! speed blurs all rows and bends none; intervals come from the variance between visits. Each visit
-//! checks that the data came through. The cached file has no name and no disk below (memfd), as the
-//! temporary files of the papers were kept in memory; the cache of a real file system is measured
-//! by a trial of its own. Rejected: the best of all visits, as STREAM reports (it grows with the
-//! number of visits and has no interval), and pinning threads (the program does not pin them
-//! elsewhere).
+//! `memspeed` moved 10 MB, which lies in a cache today: so there is a buffer for each cache, one of
+//! 10 MiB, and one several times as large as the largest cache. All tests are visited in rounds,
+//! each in an order of its own; intervals come from the variance between visits. The cached file is
+//! a memfd, as the papers' files were kept in memory. Rejected: the best of all visits, as STREAM
+//! reports (it grows with their number and has no interval), and pinning threads.
 
 mod caches;
 mod loops;
@@ -21,8 +14,6 @@ mod runner;
 pub use caches::{available_memory, caches, device_read_bytes, huge_pages};
 pub use loops::{buffer, copy, read, write};
 pub use runner::{MemoryError, Settings, measure};
-
-pub(crate) use runner::shuffled;
 
 use record::{Bytes, MemoryTest, ProcessorCache, format_bytes};
 

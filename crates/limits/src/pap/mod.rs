@@ -1,10 +1,7 @@
 //! What components are advertised to carry, by whoever says so.
 //!
-//! A link tells its speed and its width to the kernel; what it carries after its line code is
-//! arithmetic. Memory tells its modules to the firmware, which only root may read. A drive tells
-//! nothing of its medium. What the user reads on a data sheet comes by `--pap`. Everything else is
-//! "not known", with the reason, because a peak that is guessed makes a ratio that is one.
-//!
+//! Links tell speed and width to the kernel, memory its modules to the firmware; a data sheet comes
+//! by `--pap`. Everything else is "not known", because a peak that is guessed makes a ratio of one.
 //! Rejected: tables of processors and chip sets by model, and the rate of a benchmark elsewhere.
 
 mod line_rate;

@@ -1,9 +1,7 @@
 //! The link to a file server: which file systems are remote, and what the way to them carries.
 //!
-//! The mount options of NFS and CIFS name the server's address; the kernel's routes say through
-//! which interface it is reached, and the interface tells its speed. Where one of these is missing
-//! the peak is not known. Only IPv4 routes are read: the table of the other protocol lists no
-//! gateway interfaces by prefix in one place that all kernels have.
+//! The mount options name the server's address, the kernel's routes the interface, which tells its
+//! speed. Only IPv4 routes are read: the others stand in no one place that all kernels have.
 
 use kernel::Roots;
 use kernel::read::text;

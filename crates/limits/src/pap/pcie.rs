@@ -1,9 +1,7 @@
 //! The PCI Express links between a disk's controller and the root, from sysfs.
 //!
-//! Going up from the disk, the directories alternate: the endpoint, the port above it (which shows
-//! the same link from the other side), a switch's upper port (the next link), and so on. The first
-//! link is that of the controller: for an NVMe drive it is the drive's own, for a host adapter it
-//! is what all its disks share.
+//! Going up from the disk, each link is shown at both its ends. The first is that of the controller:
+//! an NVMe drive's own, or what all disks of a host adapter share.
 
 use super::line_rate::pcie_peak;
 use kernel::Roots;

@@ -1,11 +1,8 @@
 //! Peak of main memory, from the modules that the firmware lists (SMBIOS, structures of type 17).
 //!
-//! A module tells its speed in transfers per second and its width, so that one module's peak is
-//! their product. How many modules work side by side depends on channels, of which the structure
-//! has only free text ("Channel A", "P0 CHANNEL B"). Where every module's text names a channel,
-//! channels are counted; elsewhere nothing is claimed, because two modules on one channel are no
-//! faster than one. The tables are readable for root alone, and virtual machines leave the speed
-//! out.
+//! Speed times width is one module's peak. How many work side by side depends on channels, of which
+//! there is only free text ("P0 CHANNEL B"): where every module's text names one, they are counted,
+//! elsewhere nothing is claimed. Only root may read the tables; virtual machines leave the speed out.
 
 use kernel::Roots;
 use record::{Advertised, Measured};

@@ -1,6 +1,7 @@
 //! Maps of media whose truth is known: flat and noisy ones, and the published ones.
 
-use limits::zones::{Analysis, Plan, Planned, Settings, Visit, analyse, positions};
+use limits::zones::{Analysis, Settings, Visit, ZonePlan, analyse, positions};
+use plan::PlannedTrial;
 use record::{Bytes, EngineName, Estimate, Extents, Measured, Target, TargetKind};
 use workload::Rng;
 
@@ -22,29 +23,29 @@ fn normal(rng: &mut Rng) -> f64 {
 
 /// Visits in the order of a plan, of a medium with this rate by position, on a disk whose level
 /// wanders in time and drifts, with noise of its own.
-fn visits_of(plan: &mut Plan, medium: impl Fn(u32) -> f64, noise: f64, seed: u64) -> Vec<Visit> {
+fn visits_of(plan: &ZonePlan, medium: impl Fn(u32) -> f64, noise: f64, seed: u64) -> Vec<Visit> {
     let mut rng = Rng::new(seed);
     let mut wander = 0.0;
     let mut visits = Vec::new();
-    while let Some(planned) = plan.next_trial() {
+    for &(position, pass) in &plan.visits {
         wander = 0.95 * wander + 0.3 * noise * normal(&mut rng);
         let drift = 0.1 * visits.len() as f64 / 200.0;
         let log = wander + drift + noise * normal(&mut rng);
-        let rate = medium(planned.position) * libm::exp(log);
-        visits.push(Visit { position: planned.position, pass: planned.pass, rate });
+        let rate = medium(position) * libm::exp(log);
+        visits.push(Visit { position, pass, rate });
     }
     visits
 }
 
 #[test]
 fn every_pass_visits_every_position_once_and_reads_no_place_twice() {
-    let mut plan = Plan::new(&settings()).unwrap();
-    let planned: Vec<Planned> = std::iter::from_fn(|| plan.next_trial()).collect();
-    assert_eq!(planned.len(), 160);
+    let plan = ZonePlan::new(&settings()).unwrap();
+    let planned: Vec<&PlannedTrial> = plan.trials.trials().collect();
+    assert_eq!((planned.len(), plan.visits.len()), (160, 160));
     let mut orders = Vec::new();
     for pass in 0..4 {
-        let order: Vec<u32> =
-            planned.iter().filter(|p| p.pass == pass).map(|p| p.position).collect();
+        let of_pass = plan.visits.iter().filter(|(_, other)| *other == pass);
+        let order: Vec<u32> = of_pass.map(|(position, _)| *position).collect();
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..40).collect::<Vec<_>>());
@@ -61,9 +62,9 @@ fn every_pass_visits_every_position_once_and_reads_no_place_twice() {
 
 #[test]
 fn a_target_that_is_too_small_has_no_plan_and_a_small_one_gets_small_requests() {
-    assert!(Plan::new(&Settings { area: Bytes(1 << 20), ..settings() }).is_none());
-    let plan = Plan::new(&Settings { area: Bytes(48 << 20), ..settings() }).unwrap();
-    assert_eq!(plan.shape().0, Bytes(32 << 10));
+    assert!(ZonePlan::new(&Settings { area: Bytes(1 << 20), ..settings() }).is_none());
+    let plan = ZonePlan::new(&Settings { area: Bytes(48 << 20), ..settings() }).unwrap();
+    assert_eq!(plan.request, Bytes(32 << 10));
 }
 
 /// The disk drifts by 8 % over the map and wanders: on flat media that is no zone.
@@ -72,8 +73,8 @@ fn flat_media_on_a_disk_that_drifts_and_wanders_have_no_zones() {
     let maps = 400;
     let mut alarms = 0;
     for seed in 0..maps {
-        let mut plan = Plan::new(&Settings { seed, ..settings() }).unwrap();
-        let visits = visits_of(&mut plan, |_| 1e8, 0.05, seed);
+        let plan = ZonePlan::new(&Settings { seed, ..settings() }).unwrap();
+        let visits = visits_of(&plan, |_| 1e8, 0.05, seed);
         alarms += usize::from(analyse(&visits, seed).unwrap().bands.len() > 1);
     }
     // 1 % is stated; of 400 maps with 1 % each, more than 11 come once in a thousand times.
@@ -86,10 +87,10 @@ fn places_that_are_fast_or_slow_by_themselves_are_no_zones() {
     let maps = 400;
     let mut alarms = 0;
     for seed in 0..maps {
-        let mut plan = Plan::new(&Settings { seed, ..settings() }).unwrap();
+        let plan = ZonePlan::new(&Settings { seed, ..settings() }).unwrap();
         let mut rng = Rng::new(seed ^ 0x5555);
         let places: Vec<f64> = (0..40).map(|_| 1e8 * (0.7 + 0.6 * rng.unit())).collect();
-        let visits = visits_of(&mut plan, |position| places[position as usize], 0.02, seed);
+        let visits = visits_of(&plan, |position| places[position as usize], 0.02, seed);
         alarms += usize::from(analyse(&visits, seed).unwrap().bands.len() > 1);
     }
     assert!(alarms <= 11, "{alarms} of {maps}");
@@ -107,8 +108,8 @@ fn the_published_losses_come_out_with_zones_and_noise() {
     for (series, loss) in [("Fast-Wide", 0.298), ("Ultra-Wide", 0.285)] {
         let rates = figure_14(series);
         let settings = Settings { positions: rates.len() as u32, passes: 5, ..settings() };
-        let mut plan = Plan::new(&settings).unwrap();
-        let visits = visits_of(&mut plan, |position| rates[position as usize] * 1e6, 0.01, 1);
+        let plan = ZonePlan::new(&settings).unwrap();
+        let visits = visits_of(&plan, |position| rates[position as usize] * 1e6, 0.01, 1);
         let analysis = analyse(&visits, 1).unwrap();
         let found = analysis.inner_loss.value().unwrap();
         assert!((found.value - loss).abs() < 0.02, "{series}: {found:?}");
@@ -121,8 +122,8 @@ fn the_published_losses_come_out_with_zones_and_noise() {
 
 #[test]
 fn a_flat_medium_s_loss_has_zero_in_its_interval() {
-    let mut plan = Plan::new(&settings()).unwrap();
-    let visits = visits_of(&mut plan, |_| 1e8, 0.02, 8);
+    let plan = ZonePlan::new(&settings()).unwrap();
+    let visits = visits_of(&plan, |_| 1e8, 0.02, 8);
     let analysis = analyse(&visits, 8).unwrap();
     let loss = analysis.inner_loss.value().unwrap();
     assert!(loss.low < 0.0 && loss.high > 0.0, "{loss:?}");
@@ -138,7 +139,7 @@ fn too_few_visits_are_no_map() {
 
 #[test]
 fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
-    let plan = Plan::new(&settings()).unwrap();
+    let plan = ZonePlan::new(&settings()).unwrap();
     let rate = Estimate::symmetric(1e8, 0.0, 3);
     let analysis = Analysis {
         positions: vec![(1, rate)],

@@ -1,5 +1,4 @@
 //! The plan of `check` on simulated devices: what it visits, how often, and within what time.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions; helpers of tests use it too.
 
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan, PlannedTrial, Progress, check_cells};
 use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial};

@@ -4,7 +4,6 @@
 //! vary. First both runs of a pair are of one unchanged device; then one cell of the second is a
 //! tenth slower. Counts are printed. Everything is drawn from seeds that count up, so the counts are
 //! the same on every machine.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use model::{CompareOptions, Side, compare};
 use record::{

@@ -1,7 +1,10 @@
-//! Planners on simulated devices.
+//! The crate through its public names.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod check;
 mod comparisons;
+mod cost_fit;
 mod drift_probe;
+mod loads;
+mod precondition;

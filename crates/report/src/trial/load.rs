@@ -96,6 +96,7 @@ fn ended_text(why: EndedBy) -> &'static str {
         EndedBy::Precision => "its precision: the interval of the rate is as narrow as asked for",
         EndedBy::Failures => "failures: nothing else came back",
         EndedBy::Silence => "silence: the device stopped answering",
+        EndedBy::Interrupted => "an interruption: the user or the system asked for an end",
     }
 }
 

@@ -82,6 +82,7 @@ fn price() -> PriceDocument {
             price_per_maps: Some(5.5),
         }],
         fills: Vec::new(),
+        findings: Vec::new(),
     }
 }
 

@@ -1,10 +1,8 @@
 //! Treatments: what is done between two trials of an experiment whose levels differ in the state of
 //! the file, or of the program, and not in the requests.
 //!
-//! Each is a file here with one [`Treatment`] and a line in [`TREATMENTS`]. It prepares before the
-//! trial, and gives back what is to be done after it: take down what was set up, and measure what only
-//! it can measure. Rejected: flags of `run` for these, because a run begins with a file of its own, and
-//! an option that truncates a user's file is none that a user should be able to type.
+//! Each prepares before the trial and gives back what is to be done after it. Rejected: flags of
+//! `run`, which begins with a file of its own, and should not truncate a user's.
 
 mod file_state;
 mod flush;

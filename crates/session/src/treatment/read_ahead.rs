@@ -1,10 +1,9 @@
 //! How far the kernel reads ahead on a loop device.
 //!
-//! The read-ahead of a disk is a setting of the machine, which others who read the disk would feel, so
-//! it is never touched. A loop device that is itself the target is somebody's to experiment with: its
-//! own is set before a trial and put back after it, or at the next start of the program where it was
-//! killed in the trial. An open file keeps the read-ahead that it was opened with until it is
-//! told POSIX_FADV_NORMAL, which is therefore given to the descriptors of the run both times.
+//! The read-ahead of a disk is a setting of the machine and never touched. That of a loop device
+//! which is itself the target is set before a trial and put back after it, or at the next start of
+//! a program that was killed. An open file keeps what it was opened with until it is told
+//! POSIX_FADV_NORMAL.
 
 use super::hints::advise;
 use super::{Extras, Finish, Treatment};

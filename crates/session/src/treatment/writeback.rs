@@ -1,11 +1,9 @@
 //! The phases of a buffered write load: copied into memory, throttled to the disk, flushed.
 //!
-//! While the trial runs, /proc/meminfo is read for what is dirty or under write, and the clock of our
-//! own processor time; after it, the flush is timed by its own. The phases come from the intervals of
-//! the trial: the copy lasts until the rate falls below half of the first interval's for good, the
-//! rest is throttled. On a disk that is as fast as the copy there is no second phase, and its share is
-//! 0. Rejected: the kernel's own thresholds (vm.dirty_ratio) as the boundary, which say when it should
-//! throttle and not when it did.
+//! While the trial runs, /proc/meminfo is read for what is dirty or under write, and the clock of
+//! our own processor time. The copy lasts until the rate falls below half of the first interval's
+//! for good; the rest is throttled; the flush is timed by its own. Rejected: vm.dirty_ratio as the
+//! boundary, which says when the kernel should throttle and not when it did.
 
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};

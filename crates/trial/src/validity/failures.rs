@@ -62,6 +62,25 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
     })
 }
 
+/// The user or the system asked for an end.
+pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
+    let (measured, asked) = (trial.result.duration_ns, trial.workload.runtime_ns);
+    (trial.result.ended_by == Some(EndedBy::Interrupted)).then(|| {
+        Finding::new(
+            FindingCode::Interrupted,
+            Severity::Warning,
+            format!(
+                "The run was interrupted: the numbers are of {} of {}.",
+                format_nanos(measured.0 as f64),
+                format_nanos(asked.0 as f64)
+            ),
+            "Run it again for the whole of it.",
+        )
+        .with("measured", measured.0 as f64, "ns")
+        .with("asked", asked.0 as f64, "ns")
+    })
+}
+
 /// What was read back is not what was written.
 pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
     let verify = trial.result.verify.as_ref()?;

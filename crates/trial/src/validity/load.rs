@@ -186,7 +186,10 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
     let half = series.len() / 2;
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
     // A device that failed or fell silent moved for a reason that is told.
-    let told = matches!(trial.result.ended_by, Some(EndedBy::Silence | EndedBy::Failures));
+    let told = matches!(
+        trial.result.ended_by,
+        Some(EndedBy::Silence | EndedBy::Failures | EndedBy::Interrupted)
+    );
     (trial.result.steady == Some(false) && !told).then(|| {
         let (first, second) = (mean(&series[..half]), mean(&series[half..]));
         let change = second / first.max(1e-9) - 1.0;

@@ -41,6 +41,7 @@ const RULES: &[Rule] = &[
     failures::errors,
     failures::short,
     failures::silent,
+    failures::interrupted,
     failures::corrupt,
     load::depth,
     load::fell_behind,
