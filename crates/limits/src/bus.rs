@@ -4,8 +4,9 @@
 //! one disk and on more (Chung, Gray, Worthington, Horst 2000, section 3.3). That bounds the bus
 //! only if a cache served the re-reads and the sum over the disks stopped growing. Re-reads must be
 //! faster than first reads and than the medium: a disk that waits a revolution for the same block
-//! is faster than one that seeks. A cached block against one that was read ahead, by size, separates
-//! the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997, table 3).
+//! is faster than one that seeks. A cached block against one that was read ahead, by size,
+//! separates the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997,
+//! table 3).
 
 use crate::plan::{BUS_AREA, BUS_DEPTH, BUS_REQUEST, Purpose};
 use record::{

@@ -1,9 +1,9 @@
 //! The path from processor to medium: ratios, half-power points, what binds, how many disks.
 //!
-//! A component binds where its rate is the smallest of the path and the intervals tell it apart. One
-//! that was not measured is an alternative, unless its peak lies far above. Rejected: the smallest
-//! number of the table (of rates that cannot be told apart it is the luckier one), and the device's
-//! rate over a link's peak as the link's efficiency (the link waits for the device).
+//! A component binds where its rate is the smallest of the path and the intervals tell it apart.
+//! One that was not measured is an alternative, unless its peak lies far above. Rejected: the
+//! smallest number of the table (of rates that cannot be told apart it is the luckier one), and the
+//! device's rate over a link's peak as the link's efficiency (the link waits for the device).
 
 use record::{
     Binding, ComponentKind, Estimate, HalfPower, Measured, PathComponent, Sizing, format_rate,

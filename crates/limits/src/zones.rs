@@ -2,10 +2,10 @@
 //!
 //! The target is cut into equal pieces. Each pass reads another window of every piece, so that no
 //! cache sees a place twice, in an order of its own, so that drift falls on all places alike; rates
-//! are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The loss
-//! is estimated from fixed groups, because a group that is chosen for being extreme is extreme.
-//! Rejected: one pass from the beginning to the end, in which time and place are one, and a straight
-//! line through the rates, which flat noise fits as well as bands do.
+//! are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The
+//! loss is estimated from fixed groups, because a group that is chosen for being extreme is
+//! extreme. Rejected: one pass from the beginning to the end, in which time and place are one, and
+//! a straight line through the rates, which flat noise fits as well as bands do.
 
 use plan::{PlannedTrial, TrialList};
 use record::{

@@ -1,7 +1,7 @@
 //! Open targets, and the one driver that carries out plans on them.
 //!
-//! [`RealTargets`] are known, but not yet written; a [`Session`] is a set of targets that are ready,
-//! real or simulated. A [`Driver`] asks a [`plan::Plan`] for trials, runs and saves them.
+//! [`RealTargets`] are known, but not yet written; a [`Session`] is a set of targets that are
+//! ready, real or simulated. A [`Driver`] asks a [`plan::Plan`] for trials, runs and saves them.
 //! Rejected: a loop in each command, each with its own answer to a full disk and to Ctrl-C.
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
 //! The inner loops of the memory tests.
 //!
 //! A compiler removes loops that use nothing of what they read, and widens others. Words are
-//! therefore relaxed atomics, which the language does not let it merge, remove or widen; each is one
-//! plain 64-bit move. What is read is folded into a checksum. The null loops do everything but the
-//! access; a processor overlaps both, so subtracting them takes away too much rather than too
+//! therefore relaxed atomics, which the language does not let it merge, remove or widen; each is
+//! one plain 64-bit move. What is read is folded into a checksum. The null loops do everything but
+//! the access; a processor overlaps both, so subtracting them takes away too much rather than too
 //! little, and both figures are kept. Rejected: volatile accesses (unsafe), `black_box` around each
 //! word (a store per load), and floating-point sums as in the papers (loaded two at a time).
 

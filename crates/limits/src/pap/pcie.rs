@@ -1,7 +1,7 @@
 //! The PCI Express links between a disk's controller and the root, from sysfs.
 //!
-//! Going up from the disk, each link is shown at both its ends. The first is that of the controller:
-//! an NVMe drive's own, or what all disks of a host adapter share.
+//! Going up from the disk, each link is shown at both its ends. The first is that of the
+//! controller: an NVMe drive's own, or what all disks of a host adapter share.
 
 use super::line_rate::pcie_peak;
 use kernel::Roots;

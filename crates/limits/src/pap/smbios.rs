@@ -2,7 +2,8 @@
 //!
 //! Speed times width is one module's peak. How many work side by side depends on channels, of which
 //! there is only free text ("P0 CHANNEL B"): where every module's text names one, they are counted,
-//! elsewhere nothing is claimed. Only root may read the tables; virtual machines leave the speed out.
+//! elsewhere nothing is claimed. Only root may read the tables; virtual machines leave the speed
+//! out.
 
 use kernel::Roots;
 use record::{Advertised, Measured};
