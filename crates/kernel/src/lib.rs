@@ -1,16 +1,12 @@
-//! What the kernel says: the devices under a path, the conditions of a measurement, counters, limits
-//! and processor time.
+//! What the kernel says: the devices under a path, the conditions of a measurement, counters,
+//! limits and processor time.
 //!
 //! Everything here states facts; other crates decide what they mean. Each reader of /proc or /sys
-//! takes its [`Roots`], so that a test gives it a machine made of files and the same code then reads
-//! the real one. A fact that the kernel does not give is `None`, never a guess.
+//! takes its [`Roots`], so that a test gives it a machine made of files. A fact that the kernel
+//! does not give is `None`, never a guess. The names below are the interface; `linux` implements
+//! them, and another system stands beside it as a second folder with the same names.
 //!
-//! The names below are the interface. `linux` implements them; another system stands beside it as a
-//! second folder with the same names.
-//!
-//! Rejected: asking udev, lsblk or smartctl (not on every machine, and each run would depend on
-//! their output formats), and one struct that holds every fact read at start (the counters and the
-//! environment are read at different times, by different callers).
+//! Rejected: asking udev, lsblk or smartctl, which are not on every machine.
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("halfpower runs on Linux on x86_64 only");
@@ -29,7 +25,7 @@ pub use linux::live;
 pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
 pub use linux::soaker::{Calibration, SoakReading, SoakSpan, SoakTap, Soaker, SoakerError};
-pub use linux::unsafe_calls::{PerfEventAttributes, last_error, perf_event_open};
+pub use linux::unsafe_calls::{PerfEventAttributes, last_error, own_descriptor, perf_event_open};
 
 /// Block devices.
 pub mod device {
@@ -49,6 +45,6 @@ pub mod mounts {
 /// Small text files.
 pub mod read {
     pub use crate::linux::roots::{
-        base_name, count_list, field, link_name, memory_field, names, number, text,
+        base_name, count_list, device_numbers, field, link_name, memory_field, names, number, text,
     };
 }

@@ -1,11 +1,7 @@
 //! What a path is, who uses it, and who may write it.
 //!
 //! [`open_target`] decides what a path means and refuses what could lose data; [`reopen`] gives the
-//! descriptors of a run. Around it: the test file of a directory, the page cache of an area, and
-//! where a file lies on its device.
-//!
-//! The names below are the interface. `linux` implements them; another system stands beside it as a
-//! second folder with the same names.
+//! descriptors of a run. The names below are the interface; another system stands beside `linux`.
 
 mod error;
 mod linux;

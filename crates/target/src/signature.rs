@@ -1,15 +1,11 @@
 //! Whether a device bears something that somebody may still need: a partition table, a file system,
 //! a part of an array or a volume group, swap, encryption.
 //!
-//! The table is a list of magic numbers with the places where they stand, and nothing is computed
-//! from what follows them: a damaged superblock is refused as a sound one, since its owner may be
-//! about to repair it. Numbers of two bytes turn up in random data once in 65,536 devices, and then
-//! cost their user one `wipefs`. The positions and numbers are those of libblkid in util-linux
-//! (libblkid/src/superblocks and libblkid/src/partitions) and of the formats' own headers.
-//!
-//! Rejected: libblkid itself (a C library on every machine that builds this), its checks of
-//! checksums (they let a damaged file system pass), and calling any device that is not all zeros
-//! used: what a benchmark wrote is not all zeros either.
+//! The table lists magic numbers and where they stand; nothing is computed from what follows them,
+//! because the owner of a damaged superblock may be about to repair it. Numbers of two bytes turn
+//! up in random data once in 65,536 devices, and then cost their user one `wipefs`. Sources:
+//! libblkid in util-linux (src/superblocks, src/partitions) and the formats' own headers. Rejected:
+//! libblkid itself (a C library), and calling any device that is not all zeros used.
 
 use rustix::io::Errno;
 
@@ -101,7 +97,8 @@ const FORMATS: &[Format] = &[
     format(
         "a member of a Linux RAID array",
         &[
-            // Versions 1.1 and 1.2; 0.90 in the last whole 64 KiB but one; 1.0 8 KiB before the end.
+            // Versions 1.1 and 1.2; 0.90 in the last whole 64 KiB but one; 1.0 8 KiB before the
+            // end.
             Start(0),
             Start(4096),
             End { unit: 0x1_0000, back: 0x1_0000 },

@@ -1,7 +1,4 @@
-//! Block devices and file systems that a test makes, and that go away with the value.
-//!
-//! All are driven through the system's own programs and sysfs files, so that this crate needs no
-//! unsafe code.
+//! Block devices that a test makes by the system's own programs, and that go away with the value.
 
 use crate::undo::{Folder, Undo, run};
 use std::io::{Error, Result};
@@ -27,19 +24,11 @@ impl LoopDevice {
     /// # Errors
     /// If the file or the device cannot be made.
     pub fn new(bytes: u64) -> Result<Self> {
-        Self::with_logical_block(bytes, 512)
+        Self::within(&std::env::temp_dir(), bytes, 512)
     }
 
-    /// Makes one with another logical block: a power of two from 512 to 4096.
-    ///
-    /// # Errors
-    /// If the file or the device cannot be made.
-    pub fn with_logical_block(bytes: u64, logical_block_bytes: u32) -> Result<Self> {
-        Self::within(&std::env::temp_dir(), bytes, logical_block_bytes)
-    }
-
-    /// Makes one whose backing file lies in `folder`. On a small file system, that is a disk that
-    /// promises more than it has.
+    /// Makes one whose backing file lies in `folder` (on a small file system: a disk that promises
+    /// more than it has), with a logical block of a power of two from 512 to 4096.
     ///
     /// # Errors
     /// If the file or the device cannot be made.
@@ -111,45 +100,5 @@ impl Zram {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-/// A mounted RAM file system.
-#[derive(Debug)]
-pub struct Tmpfs {
-    _undo: Undo,
-    folder: Folder,
-}
-
-impl Tmpfs {
-    /// Mounts one of so many bytes.
-    ///
-    /// # Errors
-    /// If mounting is not allowed.
-    pub fn new(bytes: u64) -> Result<Self> {
-        let folder = Folder::within(&std::env::temp_dir(), "halfpower-tmpfs-")?;
-        run(Command::new("mount")
-            .args(["-t", "tmpfs", "-o"])
-            .arg(format!("size={bytes}"))
-            .arg("halfpower-test")
-            .arg(folder.path()))?;
-        let path = folder.path().to_string_lossy();
-        // Lazily, because a test that failed may still hold a file on it.
-        let undo = Undo::by(format!("mount {path}"), &["umount", "--lazy", &path]);
-        Ok(Self { _undo: undo, folder })
-    }
-
-    /// Where it is mounted.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    /// Makes it read-only.
-    ///
-    /// # Errors
-    /// If the kernel refuses, as where a file on it is open for writing.
-    pub fn make_read_only(&self) -> Result<()> {
-        run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.path())).map(drop)
     }
 }

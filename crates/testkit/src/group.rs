@@ -63,10 +63,10 @@ impl ThrottledGroup {
         let path = folder.to_string_lossy();
         let undo = Undo::by(format!("control group {path}"), &["rmdir", &path]);
         let group = Self { folder, _undo: undo };
-        match group.folder.join("blkio.throttle.read_iops_device").exists() {
-            true => Ok(group),
-            false => Err(Error::other(format!("{MOUNT} does not throttle"))),
+        if group.folder.join(Throttle::ReadIops.file()).exists() {
+            return Ok(group);
         }
+        Err(Error::other(format!("{MOUNT} does not throttle")))
     }
 
     /// Holds requests to a device down to so many a second, or bytes a second; 0 lets them go.
@@ -74,10 +74,7 @@ impl ThrottledGroup {
     /// # Errors
     /// If the device is unknown or the kernel refuses.
     pub fn limit(&self, device: &Path, what: Throttle, per_s: u64) -> Result<()> {
-        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?;
-        let rule = format!("{} {per_s}", numbers.trim());
-        fs::write(self.folder.join(what.file()), rule)
+        fs::write(self.folder.join(what.file()), format!("{} {per_s}", numbers(device)?))
     }
 
     /// A command that enters the group and becomes the program that its arguments name.
@@ -99,33 +96,28 @@ impl ThrottledGroup {
     }
 }
 
-/// A block device that is written slowly, and whose file system may keep little in memory that is
-/// not written yet, until this is dropped.
-#[derive(Debug)]
-pub struct SlowWrites {
-    _undo: Undo,
+/// Holds all writes to a block device down to so many bytes a second, and what waits in memory to
+/// be written to it to about `dirty_bytes`.
+///
+/// # Errors
+/// If the device is unknown, or the kernel has no such limit (the second needs Linux 6.2).
+pub fn slow_writes(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Undo> {
+    let numbers = numbers(device)?;
+    let memory = format!("/sys/class/bdi/{numbers}");
+    // Write-back is the kernel's, so that its group is the root.
+    let limit = format!("{MOUNT}/{}", Throttle::WriteBytes.file());
+    let give_back = format!(
+        "echo {numbers} 0 > {limit}; echo 0 > {memory}/strict_limit; echo 100 > {memory}/max_ratio"
+    );
+    let undo = Undo::by(format!("limit of writes to {numbers}"), &["sh", "-c", &give_back]);
+    fs::write(format!("{memory}/strict_limit"), "1")?;
+    fs::write(format!("{memory}/max_bytes"), dirty_bytes.to_string())?;
+    fs::write(limit, format!("{numbers} {bytes_per_s}"))?;
+    Ok(undo)
 }
 
-impl SlowWrites {
-    /// Holds all writes to a device down to so many bytes a second, and what waits in memory to be
-    /// written to it to about `dirty_bytes`.
-    ///
-    /// # Errors
-    /// If the device is unknown, or the kernel has no such limit (the second needs Linux 6.2).
-    pub fn on(device: &Path, bytes_per_s: u64, dirty_bytes: u64) -> Result<Self> {
-        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let numbers = fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_owned();
-        let memory = format!("/sys/class/bdi/{numbers}");
-        // Write-back is the kernel's, so that its group is the root.
-        let limit = format!("{MOUNT}/blkio.throttle.write_bps_device");
-        let give_back = format!(
-            "echo {numbers} 0 > {limit}; echo 0 > {memory}/strict_limit; echo 100 > \
-             {memory}/max_ratio"
-        );
-        let undo = Undo::by(format!("limit of writes to {numbers}"), &["sh", "-c", &give_back]);
-        fs::write(format!("{memory}/strict_limit"), "1")?;
-        fs::write(format!("{memory}/max_bytes"), dirty_bytes.to_string())?;
-        fs::write(limit, format!("{numbers} {bytes_per_s}"))?;
-        Ok(Self { _undo: undo })
-    }
+/// `7:3`, as the kernel prints the numbers of a device.
+fn numbers(device: &Path) -> Result<String> {
+    let name = device.file_name().unwrap_or_default().to_string_lossy();
+    Ok(fs::read_to_string(format!("/sys/block/{name}/dev"))?.trim().to_owned())
 }

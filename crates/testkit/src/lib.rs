@@ -1,18 +1,15 @@
 //! What tests need of a machine: whether it has something, who uses it now, and devices that go
 //! away again.
 //!
-//! A test that needs root, a loop device or fio begins with [`requires!`]. Where the machine
-//! lacks it, the test ends there, and says so on the real standard error, past the test harness's
-//! capture, and in the file that `HALFPOWER_SKIP_LOG` names: `SKIP name: reason`. A skip that
-//! nobody sees is a test that nobody has, so `cargo xtask ci` counts them, and fails where a
-//! machine should have had what was missing. Rejected: `#[ignore]` (says nothing of the reason
-//! and is decided when the test is built), and passing in silence.
-//!
-//! Tests that make devices or mounts hold one lock across all processes, because they share what
-//! a machine has once: the next free loop number, memory, the disk below.
+//! A test that needs root, a loop device or fio begins with [`requires!`]. Where the machine lacks
+//! it, the test ends there and says so past the test harness's capture and in the file that
+//! `HALFPOWER_SKIP_LOG` names, so that `cargo xtask ci` counts the skips, and fails where a machine
+//! should have had what was missing. Rejected: `#[ignore]` (no reason, decided at build time).
+//! Tests that make devices or mounts hold one lock across all processes.
 #![forbid(unsafe_code)]
 
 mod device;
+mod draws;
 mod fake;
 mod group;
 mod mounted;
@@ -21,13 +18,14 @@ mod skip;
 mod state;
 mod undo;
 
-pub use device::{LoopDevice, Tmpfs, Zram};
+pub use device::{LoopDevice, Zram};
+pub use draws::{PROVE, draws};
 pub use fake::Fake;
-pub use group::{SlowWrites, Throttle, ThrottledGroup};
+pub use group::{Throttle, ThrottledGroup, slow_writes};
 pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use skip::{SKIP_LOG, TestLock, enter, skip};
-pub use state::{Frozen, Partition, ReadOnly, Swap};
+pub use state::{frozen, partition, read_only, swap_on};
 pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;

@@ -37,9 +37,30 @@ impl Mounted {
             .arg(source)
             .arg(folder.path()))?;
         let path = folder.path().to_string_lossy();
-        // Not lazily: a device below it is to be free when this is dropped.
-        let undo = Undo::by(format!("mount {path}"), &["umount", &path]);
+        let what = format!("mount {path}");
+        // Lazily only where no device below is to be free when this is dropped: a test that failed
+        // may still hold a file on it.
+        let undo = match kind {
+            "tmpfs" => Undo::by(what, &["umount", "--lazy", &path]),
+            _ => Undo::by(what, &["umount", &path]),
+        };
         Ok(Self { _undo: undo, folder })
+    }
+
+    /// Mounts a RAM file system of so many bytes.
+    ///
+    /// # Errors
+    /// If mounting is not allowed.
+    pub fn tmpfs(bytes: u64) -> Result<Self> {
+        Self::with_options("tmpfs", "halfpower-test", &format!("size={bytes}"))
+    }
+
+    /// Makes it read-only.
+    ///
+    /// # Errors
+    /// If the kernel refuses, as where a file on it is open for writing.
+    pub fn make_read_only(&self) -> Result<()> {
+        run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.path())).map(drop)
     }
 
     /// Makes a btrfs on a device and mounts it with these options.

@@ -4,7 +4,7 @@
 //! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
 
 use crate::undo::run;
-use crate::{ThrottledGroup, Tmpfs, disk_folder};
+use crate::{Mounted, ThrottledGroup, disk_folder};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -17,6 +17,7 @@ const ROOM_BYTES: u64 = 4 << 30;
 
 /// The collector of sar, which is not on the path (Debian's and others' place).
 pub const SADC: &str = "/usr/lib/sysstat/sadc";
+const SADC_VERSION: &str = "/usr/lib/sysstat/sadc -V";
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,34 +82,35 @@ impl Capability {
     pub fn missing(self) -> Option<String> {
         match self {
             Self::Root => (!is_root()).then(|| "the tests do not run as root".to_owned()),
-            Self::Loop => failure(Command::new("losetup").arg("--find")),
             Self::Zram => zram_missing(),
-            Self::Mount => Tmpfs::new(1 << 20).err().map(|error| error.to_string()),
-            Self::Fio => failure(Command::new("fio").arg("--version")),
+            Self::Mount => Mounted::tmpfs(1 << 20).err().map(|error| error.to_string()),
             Self::Disk => disk_missing(),
-            Self::Ext4 => failure(Command::new("mkfs.ext4").arg("-V")),
-            Self::Btrfs => failure(Command::new("mkfs.btrfs").arg("--version")),
-            Self::Xfs => failure(Command::new("mkfs.xfs").arg("-V")),
-            Self::Swap => failure(Command::new("mkswap").arg("--version"))
-                .or_else(|| failure(Command::new("swapon").arg("--show"))),
-            Self::Freeze => failure(Command::new("fsfreeze").arg("--version")),
-            Self::Partitions => failure(Command::new("addpart").arg("--version")),
-            Self::Namespace => failure(Command::new("unshare").args(["--mount", "true"])),
             Self::BlkioGroup => ThrottledGroup::new().err().map(|error| error.to_string()),
-            Self::Strace => failure(Command::new("strace").args(["-o", "/dev/null", "true"])),
-            Self::Setpriv => failure(
-                Command::new("setpriv")
-                    .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-                    .arg("true"),
-            ),
-            Self::Sysstat => failure(Command::new("iostat").arg("-V"))
-                .or_else(|| failure(Command::new("sadf").arg("-V")))
-                .or_else(|| failure(Command::new(SADC).arg("-V"))),
-            Self::Prometheus => failure(Command::new("prometheus").arg("--version"))
-                .or_else(|| failure(Command::new("prometheus-node-exporter").arg("--version")))
-                .or_else(|| failure(Command::new("openssl").arg("version"))),
-            Self::Terminal => failure(Command::new("script").args(["-qec", "true", "/dev/null"])),
-            Self::Chromium => failure(Command::new("chromium").arg("--version")),
+            other => other.commands().iter().find_map(|words| failure(words)),
+        }
+    }
+
+    /// Commands that succeed where it is there.
+    fn commands(self) -> &'static [&'static str] {
+        match self {
+            Self::Loop => &["losetup --find"],
+            Self::Fio => &["fio --version"],
+            Self::Ext4 => &["mkfs.ext4 -V"],
+            Self::Btrfs => &["mkfs.btrfs --version"],
+            Self::Xfs => &["mkfs.xfs -V"],
+            Self::Swap => &["mkswap --version", "swapon --show"],
+            Self::Freeze => &["fsfreeze --version"],
+            Self::Partitions => &["addpart --version"],
+            Self::Namespace => &["unshare --mount true"],
+            Self::Strace => &["strace -o /dev/null true"],
+            Self::Setpriv => &["setpriv --reuid=65534 --regid=65534 --clear-groups true"],
+            Self::Terminal => &["script -qec true /dev/null"],
+            Self::Chromium => &["chromium --version"],
+            Self::Sysstat => &["iostat -V", "sadf -V", SADC_VERSION],
+            Self::Prometheus => {
+                &["prometheus --version", "prometheus-node-exporter --version", "openssl version"]
+            }
+            Self::Root | Self::Zram | Self::Mount | Self::Disk | Self::BlkioGroup => &[],
         }
     }
 }
@@ -124,9 +126,10 @@ fn is_root() -> bool {
 }
 
 /// Why a command does not succeed; `None` where it does.
-fn failure(command: &mut Command) -> Option<String> {
-    let program = command.get_program().display().to_string();
-    match command.output() {
+fn failure(words: &str) -> Option<String> {
+    let mut words = words.split(' ');
+    let program = words.next().unwrap_or_default();
+    match Command::new(program).args(words).output() {
         Err(error) => Some(format!("{program} cannot be run: {error}")),
         Ok(output) if output.status.success() => None,
         Ok(output) => {

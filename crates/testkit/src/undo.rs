@@ -1,11 +1,10 @@
 //! What is changed on the machine, and the command that undoes it.
 //!
-//! A change is undone when its [`Undo`] is dropped. A process that calls [`undo_on_signals`] also
-//! undoes all of its changes when a signal ends it. A process that is killed cannot: each change is
-//! therefore noted in a file of the process, and [`undo_left_over`] carries out what the files of
-//! dead processes say. The files lie where only root can write, because root believes them; without
-//! root nothing is noted, and few things can be changed. Rejected: finding what is left over by
-//! name (a compressed device in memory has none, and other programs' devices look the same).
+//! A change is undone when its [`Undo`] is dropped, and after [`undo_on_signals`] also when a
+//! signal ends the process. For one that is killed each change is noted in a file, and
+//! [`undo_left_over`] carries out what the files of dead processes say. They lie where only root
+//! can write, because root believes them; without root nothing is noted. Rejected: finding what is
+//! left over by name.
 
 use std::fs;
 use std::io::{Error, Result};

@@ -1,7 +1,7 @@
 //! The devices are real and go away; the skips are written down; the lock excludes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use halfpower_testkit::{Capability, LoopDevice, Mounted, Tmpfs, Zram, requires, undo_left_over};
+use halfpower_testkit::{Capability, LoopDevice, Mounted, Zram, requires, undo_left_over};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn check_keeps_data(device: &Path) {
 #[test]
 fn a_loop_device_has_the_size_and_block_asked_for_and_is_detached_at_the_end() {
     requires!(Root, Loop);
-    let device = LoopDevice::with_logical_block(8 << 20, 4096).unwrap();
+    let device = LoopDevice::within(&std::env::temp_dir(), 8 << 20, 4096).unwrap();
     let path = device.path().to_owned();
     assert_eq!(kernel_size_bytes(&path), 8 << 20);
     let name = path.file_name().unwrap().to_str().unwrap();
@@ -75,7 +75,7 @@ fn a_zram_device_has_the_size_asked_for_and_is_removed_at_the_end() {
 #[test]
 fn a_ram_file_system_is_full_at_its_size_can_be_made_read_only_and_is_unmounted() {
     requires!(Mount);
-    let disk = Tmpfs::new(1 << 20).unwrap();
+    let disk = Mounted::tmpfs(1 << 20).unwrap();
     let path = disk.path().to_owned();
     let full = std::fs::write(path.join("large"), vec![1; 2 << 20]).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);

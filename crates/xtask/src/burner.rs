@@ -1,22 +1,18 @@
 //! `cargo xtask burner`: whether the upper bound of processor cost sees what others use.
 //!
-//! A burner is this program once more, as a process of its own: on a line from its standard input
-//! it keeps a processor busy for a share of a time, by duty cycle, and answers with what its own
-//! processor clock says it used. That is the truth that soakers are held against, in the same
-//! blocks that `--cpu-upper` makes: without, with, with, without. Each level is repeated; the
-//! median error is judged. Our own processor time over the same slices shows that a lower bound
-//! does not see the burner.
+//! A burner is this program once more, as a process of its own, which keeps a processor busy for a
+//! share of a time by duty cycle and answers what its own processor clock says it used. That is the
+//! truth that soakers are held against, in the blocks that `--cpu-upper` makes: without, with,
+//! with, without. The median error over blocks is judged; our own processor time shows that a lower
+//! bound does not see the burner.
 //!
-//! The second part is work of the kernel: a loop device over a file in memory is zeroed, which its
-//! worker does. The truth is the processor time that the kernel itself charges to its workers, by
-//! their schedstat. One call zeroes the whole device: with reads one at a time of 64 KiB the
-//! processors change hands some 87,000 times a second, and a tenth of a processor that the soakers
-//! see is missing from that truth; with reads of 1 MiB, 20,000 times and half as much. What the
-//! kernel spends there is charged to whoever was running.
+//! The second part is work of the kernel: a loop device over a file in memory is zeroed, by one
+//! call for the whole device, which its worker does. The truth is what the kernel charges to its
+//! workers (schedstat). Rejected: reads of 64 KiB, with which the processors change hands 87,000
+//! times a second, and a tenth of a processor that the soakers see is missing from that truth.
 //!
-//! A machine that is not quiet has no truth to offer: the run says so and skips, which is neither
-//! passed nor failed. Each gate shows first what it finds without a burner (A/A) and that a
-//! planted error (a burner that hides a tenth of a processor from its report) is caught.
+//! A machine that is not quiet has no truth to offer: the run says so and skips. The gate also
+//! shows that a planted error (a burner that hides a tenth of a processor) is caught.
 
 use anyhow::{Context, Result};
 use kernel::{Calibration, Roots, SoakSpan, Soaker};
@@ -79,10 +75,8 @@ pub(crate) fn burn() -> Result<bool> {
     Ok(true)
 }
 
-/// A clock's time.
 fn nanos(clock: ClockId) -> Result<u64> {
-    let time = clock_gettime(clock)?;
-    Ok(u64::try_from(time.tv_sec())? * 1_000_000_000 + u64::try_from(time.tv_nsec())?)
+    Ok(u64::try_from(Duration::from(clock_gettime(clock)?).as_nanos())?)
 }
 
 /// A burner at the other end of two pipes; gone when dropped.
@@ -161,6 +155,15 @@ fn block(
     })
 }
 
+/// Some blocks with the same load, which says what it used in a slice, in ns.
+fn blocks(
+    soaker: &Soaker,
+    calibration: &Calibration,
+    load: &mut dyn FnMut() -> Result<f64>,
+) -> Result<Vec<Block>> {
+    (0..BLOCKS).map(|_| block(soaker, calibration, load)).collect()
+}
+
 /// The medians over blocks: error of the upper bound, truth, and what was charged to us.
 fn medians(blocks: &[Block]) -> [f64; 3] {
     let of = |value: fn(&Block) -> f64| stats::median(blocks.iter().map(value).collect());
@@ -187,14 +190,8 @@ pub(crate) fn run() -> Result<bool> {
     println!("in processors, medians of {BLOCKS} blocks; the error must be below {TOLERANCE}");
     println!("{:>8} {:>9} {:>9} {:>9} {:>10}", "asked", "used", "error", "charged", "");
     let level = |burner: &mut Burner, share: f64, hidden: f64| -> Result<[f64; 3]> {
-        let blocks = (0..BLOCKS)
-            .map(|_| {
-                block(&soaker, &calibration, &mut || {
-                    Ok(burner.slice(share)? - hidden * SLICE.as_nanos() as f64)
-                })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok(medians(&blocks))
+        let mut load = || Ok(burner.slice(share)? - hidden * SLICE.as_nanos() as f64);
+        Ok(medians(&blocks(&soaker, &calibration, &mut load)?))
     };
     for share in LEVELS {
         let [error, truth, charged] = level(&mut burner, share, 0.0)?;
@@ -265,15 +262,11 @@ fn loop_worker(soaker: &Soaker, calibration: &Calibration) -> Result<bool> {
     };
     let file =
         File::options().write(true).custom_flags(OFlag::O_EXCL.bits()).open(device.path())?;
-    let blocks = (0..BLOCKS)
-        .map(|_| {
-            block(soaker, calibration, &mut || {
-                let before = workers_ns()?;
-                zero_slice(&file)?;
-                Ok(workers_ns()? - before)
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let blocks = blocks(soaker, calibration, &mut || {
+        let before = workers_ns()?;
+        zero_slice(&file)?;
+        Ok(workers_ns()? - before)
+    })?;
     // What the upper bound shows beyond our own time, less what its workers used.
     let beyond = stats::median(blocks.iter().map(|b| b.upper - b.lower - b.truth).collect());
     let [_, workers, own] = medians(&blocks);

@@ -1,17 +1,13 @@
 //! One child process: its output, its time, its processor time, and a fault that can be planted.
 //!
-//! Processor time is what the kernel charges to waited-for children, read before and after
-//! (getrusage(2), `RUSAGE_CHILDREN`), so it holds all threads and io_uring's workers of the child.
-//! Children must therefore run one at a time, which a lock makes sure of. Beside it stands the time
-//! of the whole machine while the child lived: all processors less what they were idle, waiting or
-//! stolen (proc(5), `/proc/stat`; the kernel keeps idle time exactly where it stops its tick, and
-//! shows it in steps of 10 ms). It holds what others did for the child, and what others did.
+//! Processor time is what the kernel charges to waited-for children (getrusage(2),
+//! `RUSAGE_CHILDREN`), all threads and io_uring's workers included, so that children run one at a
+//! time. Beside it stands the time of the whole machine while the child lived: all processors less
+//! what they were idle, waiting or stolen (proc(5), `/proc/stat`, in steps of 10 ms).
 //!
-//! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP)
-//! for the last part of every 10 ms and then continued, which takes that part of its rate away.
-//! Where processor time is what is judged, the child burns some before its work instead.
-//! Rejected: scaling a result (tests the arithmetic alone) and an alternative for the processor (its
-//! size depends on the scheduler and the machine).
+//! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP) for
+//! the last part of every 10 ms, which takes that part of its rate away, or burns processor time
+//! before its work. Rejected: scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity};

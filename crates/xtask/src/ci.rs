@@ -8,6 +8,7 @@
 
 use crate::place;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,7 +38,7 @@ struct Totals {
 
 /// One step that was run.
 struct Step {
-    name: &'static str,
+    name: String,
     good: bool,
     took: Duration,
     totals: Totals,
@@ -68,13 +69,33 @@ pub(crate) fn run() -> Result<bool> {
     Ok(summary(&steps, &read_skips(&skip_log)?, must_have_all()))
 }
 
+/// Runs the tests of every crate that draws samples, with all draws; whether all passed. Which
+/// crates these are is read off their sources.
+pub(crate) fn prove() -> Result<bool> {
+    let files = crate::tidy::list(&place::root())?;
+    let drawing = files.iter().filter(|file| file.text.contains("testkit::draws("));
+    let crates: BTreeSet<&str> =
+        drawing.filter_map(|file| file.path.strip_prefix("crates/")?.split('/').next()).collect();
+    let steps: Vec<Step> = crates
+        .into_iter()
+        .map(|name| {
+            let manifest = format!("crates/{name}/Cargo.toml");
+            let mut command = place::cargo();
+            command.args(["test", "--no-fail-fast", "--manifest-path", &manifest]);
+            command.env(testkit::PROVE, "1");
+            step(name, || tests(&mut command))
+        })
+        .collect();
+    Ok(summary(&steps, &[], false))
+}
+
 /// The words of a run that shows that everything runs and is understood, whatever the figures.
 fn smoke(verb: &str) -> [String; 2] {
     [verb.to_owned(), "--smoke".to_owned()]
 }
 
 /// Runs one step and prints how it went. A step that cannot be run has failed.
-fn step(name: &'static str, work: impl FnOnce() -> Result<(bool, Totals)>) -> Step {
+fn step(name: &str, work: impl FnOnce() -> Result<(bool, Totals)>) -> Step {
     println!("\n== {name}");
     let begin = Instant::now();
     let (good, totals) = work().unwrap_or_else(|error| {
@@ -83,7 +104,7 @@ fn step(name: &'static str, work: impl FnOnce() -> Result<(bool, Totals)>) -> St
     });
     let took = begin.elapsed();
     println!("== {name}: {} in {:.1} s", if good { "ok" } else { "FAILED" }, took.as_secs_f64());
-    Step { name, good, took, totals }
+    Step { name: name.to_owned(), good, took, totals }
 }
 
 /// A command that succeeds or not.
@@ -193,7 +214,7 @@ mod tests {
     }
 
     fn step_of(good: bool, passed: u64, failed: u64) -> Step {
-        Step { name: "x", good, took: Duration::ZERO, totals: Totals { passed, failed } }
+        Step { name: "x".to_owned(), good, took: Duration::ZERO, totals: Totals { passed, failed } }
     }
 
     #[test]

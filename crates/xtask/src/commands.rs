@@ -16,8 +16,12 @@ use std::process::Command;
 /// How the documentation starts the program.
 const STARTS: [&str; 2] = ["cargo run --release -- ", "halfpower "];
 
-/// Checks all pages of the repository.
-pub(crate) fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
+/// Checks all pages of the repository against the binary; `bless` writes the true outputs into
+/// them.
+///
+/// # Errors
+/// If a page cannot be read or written, or a program cannot be run.
+pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
     let mut shell = Shell::new(root, binary)?;
     let mut problems = Vec::new();
     for file in list(root)?.iter().filter(|file| file.path.ends_with(".md")) {
@@ -233,78 +237,5 @@ fn first_difference(shown: &str, truth: &str) -> String {
                 return format!("line {number} shows {}, is {}", quoted(a), quoted(b));
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    /// A stand-in for the binary: knows `run --bs` and `profile list`, and answers `sim:`.
-    const BINARY: &str = "#!/bin/sh
-case \"$*\" in
-  'run --help') echo '  --bs SIZE  --iodepth N';;
-  'profile list --help') echo '  --json';;
-  '--help') echo '  --version';;
-  'run sim:a --bs 4k') echo 'one'; echo 'two';;
-  *) exit 2;;
-esac
-";
-
-    /// What a page gives, and what it is afterwards.
-    fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
-        let folder = tempfile::tempdir().unwrap();
-        let binary = folder.path().join("stand-in");
-        std::fs::write(&binary, BINARY).unwrap();
-        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let git = Command::new("git").args(["init", "-q"]).current_dir(folder.path()).status();
-        assert!(git.unwrap().success());
-        let path = folder.path().join("page.md");
-        std::fs::write(&path, page).unwrap();
-        let problems = check(folder.path(), &binary, bless).unwrap();
-        let lines = problems.iter().map(|it| format!("{} {}", it.line, it.what)).collect();
-        (lines, std::fs::read_to_string(path).unwrap())
-    }
-
-    #[test]
-    fn true_commands_and_outputs_pass() {
-        let page = "Use `halfpower run --bs 4k | head`, `halfpower --version`, `halfpower VERB`,\n\
-                    `halfpower profile list --json` or `cargo xtask ci`.\n\
-                    ```sh\ncargo run --release -- run --iodepth=4  # --remark\n```\n\
-                    ```console\n$ cargo run --release -- run sim:a --bs 4k\none\ntwo\n```\n\
-                    ```text\n$ halfpower run --bs 4k .\nhalfpower says hello\n```\n";
-        assert_eq!(checked(page, false), (vec![], page.to_owned()));
-    }
-
-    #[test]
-    fn a_flag_or_verb_that_the_binary_does_not_know_is_found() {
-        let page = "Use `halfpower run --b 4k`\nor\n```sh\nhalfpower walk\n$ halfpower run --bsd\n\
-                    ```\nor `cargo xtask dance`.\n";
-        let expected = [
-            "1 `halfpower run` knows no --b",
-            "4 halfpower knows no `walk`",
-            "5 `halfpower run` knows no --bsd",
-            "7 cargo xtask knows no dance",
-        ];
-        assert_eq!(checked(page, false).0, expected);
-    }
-
-    #[test]
-    fn an_output_that_is_no_longer_true_is_found_and_rewritten_on_request() {
-        let page =
-            |output| format!("a\n```console\n$ halfpower run sim:a --bs 4k\n{output}```\nb\n");
-        let (problems, unchanged) = checked(&page("one\n2\n"), false);
-        assert_eq!(unchanged, page("one\n2\n"));
-        assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].contains("line 2 shows \"2\", is \"two\""), "{problems:?}");
-        assert_eq!(checked(&page("one\n2\n"), true), (vec![], page("one\ntwo\n")));
-    }
-
-    #[test]
-    fn a_console_block_with_a_real_target_is_found() {
-        let (problems, _) = checked("```console\n$ halfpower run --bs 4k .\nx\n```\n", false);
-        assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].starts_with("2 a console block"), "{problems:?}");
     }
 }

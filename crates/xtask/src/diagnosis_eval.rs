@@ -5,7 +5,7 @@
 //! diagnosis, which is how a failure is looked at.
 
 use crate::arguments::Arguments;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use scenarios::{Case, Drawn, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage};
 use serde_json::json;
 
@@ -25,16 +25,11 @@ pub(crate) struct Options {
 impl Options {
     /// Reads the flags.
     pub(crate) fn read(flags: &Arguments) -> Result<Self> {
-        let kind = match flags.value::<String>("--kind")? {
-            None => None,
-            Some(name) => match Kind::named(&name) {
-                Some(kind) => Some(kind),
-                None => {
-                    let known = Kind::all().map(Kind::name).join(", ");
-                    bail!("no kind {name:?}; known are {known}");
-                }
-            },
+        let named = |name: String| {
+            let known = || Kind::all().map(Kind::name).join(", ");
+            Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
         };
+        let kind = flags.value("--kind")?.map(named).transpose()?;
         Ok(Self {
             draws: flags.value("--draws")?.unwrap_or(DRAWS),
             first: flags.value("--first")?.unwrap_or(FIRST),

@@ -1,20 +1,18 @@
 //! The diagnosis on real devices whose truth is known: a loop device over a file in memory, with a
-//! file system on it, or the disk of the build folder; loads that this starts, and limits of control
-//! groups.
+//! file system on it, or the disk of the build folder; loads that this starts, and limits of
+//! control groups.
 //!
-//! A loop device over memory is whoever has a processor left, and says little of a disk where others
-//! want them too; a disk may be used by others. Which is the better stage depends on the machine. A
-//! processor that sleeps between requests takes longer to begin one than the request takes: on a
-//! virtual machine lone reads took 52 µs, and 11 µs while another program kept the processors awake.
-//! That would be another device in each case, so they are kept awake (the kernel's request for no
-//! latency of processors), as far as the machine lets them.
+//! A loop device over memory depends on processors that others may want, a disk may be used by
+//! others: which is the better stage depends on the machine. A processor that sleeps between
+//! requests takes longer to begin one than the request takes (lone reads of a virtual machine took
+//! 52 µs, and 11 µs with processors kept awake), so they are kept awake as far as the machine lets
+//! them.
 //!
-//! The program is run as a user runs it: `check` makes the profile while nothing else is there,
-//! `run` is the load, `diagnose` watches the counters meanwhile. What a case must be found to be
-//! follows from what was started, and the limits are drawn anew in each round. Each case has its
-//! opposite. Cases that no real device here can be made to show, a slower device and failing requests,
-//! are simulated only. Rejected: a test that asserts this. The machine's own noise would decide it; a
-//! score over rounds says how often.
+//! The program is run as a user runs it: `check` makes the profile, `run` is the load, `diagnose`
+//! watches meanwhile. What a case must be found to be follows from what was started; limits are
+//! drawn anew in each round. A slower device and failing requests are simulated only. Rejected: a
+//! test that asserts this, which the machine's own noise would decide; a score over rounds says how
+//! often.
 
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, bail};
@@ -42,123 +40,63 @@ const GOAL: f64 = 0.95;
 /// Requests per second that nothing here reaches.
 const UNREACHED: u64 = 50_000_000;
 
-/// A load and what holds it back.
-struct Load {
-    words: String,
-    limit: Option<(Throttle, u64)>,
-}
+/// A load in words, and what holds it back.
+type Load = (String, Option<(Throttle, u64)>);
 
-/// What is staged, and what it must be found to be.
-struct Case {
-    name: &'static str,
-    loads: Vec<Load>,
-    verdicts: &'static [&'static str],
-    /// Any of these comes first; nothing may be advised where this is empty.
-    first: &'static [&'static str],
-}
+/// A case: its name, what is staged, what it must be found to be, and any of which advice comes
+/// first; nothing may be advised where this is empty.
+type Case = (&'static str, Vec<Load>, &'static [&'static str], &'static [&'static str]);
 
 const FINE: &[&str] = &["healthy", "not_the_disk"];
 const TOO_MUCH: &[&str] = &["overloaded"];
 const CAPPED: &[&str] = &["capped"];
 
-fn load(words: String) -> Load {
-    Load { words, limit: None }
-}
-
-fn limited(words: &str, limit: Throttle, per_s: u64) -> Load {
-    Load { words: words.to_owned(), limit: Some((limit, per_s)) }
-}
-
 /// The cases of a round. `max_reads` is the largest rate of the profile, `draw` a share from 0 to 1
 /// that is another one each time.
 fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
     let mut between = |low: f64, high: f64| (low * (high / low).powf(draw())) as u64;
-    let reads = "--rw randread --bs 4k";
-    let writes = "--rw randwrite --bs 4k";
     let rate = between(max_reads * 0.02, max_reads * 0.2);
     let deep = between(64.0, 256.0);
     let few = between(300.0, 3_000.0);
     let slow = between(2e6, 2e7);
+    let closed =
+        |rw: &str, depth: u64| -> Load { (format!("--rw {rw} --bs 4k --iodepth {depth}"), None) };
+    let open = |rw: &str, rate: u64| -> Load {
+        let arrivals = format!("--rate-iops {rate} --arrival poisson --iodepth 64");
+        (format!("--rw {rw} --bs 4k {arrivals}"), None)
+    };
+    let in_order = |rw: &str| -> Load { (format!("--rw {rw} --bs 64k --iodepth 4"), None) };
+    let held = |(words, _): Load, limit, per_s| -> Load { (words, Some((limit, per_s))) };
+    let (reads, writes) = ("randread", "randwrite");
+    let raise: &[&str] = &["raise_cap"];
+    let share = &["shallower_queue", "move_neighbour", "scheduler", "direct_io"];
     vec![
-        Case {
-            name: "healthy",
-            loads: vec![load(format!("{reads} --rate-iops {rate} --arrival poisson --iodepth 64"))],
-            verdicts: FINE,
-            first: &[],
-        },
-        Case {
-            name: "depth-alone",
-            loads: vec![load(format!("{reads} --iodepth {deep}"))],
-            verdicts: TOO_MUCH,
-            first: &["shallower_queue"],
-        },
-        Case {
-            name: "  its opposite",
-            loads: vec![load(format!("{reads} --iodepth 1"))],
-            verdicts: FINE,
-            first: &["deeper_queue", "silence"],
-        },
-        Case {
-            name: "limit of reads",
-            loads: vec![limited(&format!("{reads} --iodepth 8"), Throttle::ReadIops, few)],
-            verdicts: CAPPED,
-            first: &["raise_cap"],
-        },
-        Case {
-            name: "  its opposite",
-            loads: vec![limited(
-                &format!("{reads} --rate-iops {rate} --arrival poisson --iodepth 64"),
-                Throttle::ReadIops,
-                UNREACHED,
-            )],
-            verdicts: FINE,
-            first: &[],
-        },
-        Case {
-            name: "limit of bytes read",
-            loads: vec![limited("--rw read --bs 64k --iodepth 4", Throttle::ReadBytes, slow)],
-            verdicts: CAPPED,
-            first: &["raise_cap"],
-        },
-        Case {
-            name: "limit of writes",
-            loads: vec![limited(&format!("{writes} --iodepth 8"), Throttle::WriteIops, few)],
-            verdicts: CAPPED,
-            first: &["raise_cap"],
-        },
-        Case {
-            name: "limit of bytes written",
-            loads: vec![limited("--rw write --bs 64k --iodepth 4", Throttle::WriteBytes, slow)],
-            verdicts: CAPPED,
-            first: &["raise_cap"],
-        },
-        Case {
-            name: "reads held, writes not",
-            loads: vec![
-                limited(&format!("{reads} --iodepth 8"), Throttle::ReadIops, few),
-                load(format!("{writes} --rate-iops {} --arrival poisson --iodepth 64", rate / 4)),
-            ],
-            verdicts: CAPPED,
-            first: &["raise_cap"],
-        },
-        Case {
-            name: "one writer",
-            loads: vec![
-                load(format!("{reads} --rate-iops {} --arrival poisson --iodepth 64", rate / 8)),
-                load(format!("{writes} --iodepth {deep}")),
-            ],
-            verdicts: TOO_MUCH,
-            first: &["shallower_queue", "move_neighbour", "scheduler", "direct_io"],
-        },
-        Case {
-            name: "  its opposite",
-            loads: vec![
-                load(format!("{reads} --rate-iops {} --arrival poisson --iodepth 64", rate / 8)),
-                load(format!("{writes} --rate-iops {} --arrival poisson --iodepth 64", rate / 8)),
-            ],
-            verdicts: FINE,
-            first: &[],
-        },
+        ("healthy", vec![open(reads, rate)], FINE, &[]),
+        ("depth-alone", vec![closed(reads, deep)], TOO_MUCH, &["shallower_queue"]),
+        ("  its opposite", vec![closed(reads, 1)], FINE, &["deeper_queue", "silence"]),
+        ("limit of reads", vec![held(closed(reads, 8), Throttle::ReadIops, few)], CAPPED, raise),
+        ("  its opposite", vec![held(open(reads, rate), Throttle::ReadIops, UNREACHED)], FINE, &[]),
+        (
+            "limit of bytes read",
+            vec![held(in_order("read"), Throttle::ReadBytes, slow)],
+            CAPPED,
+            raise,
+        ),
+        ("limit of writes", vec![held(closed(writes, 8), Throttle::WriteIops, few)], CAPPED, raise),
+        (
+            "limit of bytes written",
+            vec![held(in_order("write"), Throttle::WriteBytes, slow)],
+            CAPPED,
+            raise,
+        ),
+        (
+            "reads held, writes not",
+            vec![held(closed(reads, 8), Throttle::ReadIops, few), open(writes, rate / 4)],
+            CAPPED,
+            raise,
+        ),
+        ("one writer", vec![open(reads, rate / 8), closed(writes, deep)], TOO_MUCH, share),
+        ("  its opposite", vec![open(reads, rate / 8), open(writes, rate / 8)], FINE, &[]),
     ]
 }
 
@@ -219,8 +157,8 @@ fn disk_of(folder: &Path) -> Result<PathBuf> {
 }
 
 impl Stage {
-    /// With the release binary, or another one that was named; on the disk of the build folder, or on
-    /// a loop device.
+    /// With the release binary, or another one that was named; on the disk of the build folder, or
+    /// on a loop device.
     fn new(binary: Option<PathBuf>, on_disk: bool) -> Result<Self> {
         let binary = binary.map_or_else(place::release_binary, Ok)?;
         let kept = tempfile::tempdir()?;
@@ -250,33 +188,29 @@ impl Stage {
     }
 
     /// A load without its limit, under which its file would take minutes to write.
-    fn start(&self, load: &Load) -> Result<Running> {
-        let held = match load.limit {
+    fn start(&self, (words, limit): &Load) -> Result<Running> {
+        let held = match limit {
             None => None,
-            Some((limit, per_s)) => Some((ThrottledGroup::new()?, limit, per_s)),
+            Some((limit, per_s)) => Some((ThrottledGroup::new()?, *limit, *per_s)),
         };
         let mut command = match &held {
-            Some((group, ..)) => {
-                let mut command = group.entered();
-                command.arg(&self.binary);
-                command
-            }
-            None => Command::new(&self.binary),
+            Some((group, ..)) => group.entered(),
+            None => Command::new("env"),
         };
-        let words =
-            format!("run . --size {FILE} --direct --runtime {LOADED} --no-save {}", load.words);
-        command.args(words.split_whitespace()).current_dir(&self.folder);
+        let all = format!("run . --size {FILE} --direct --runtime {LOADED} --no-save {words}");
+        command.arg(&self.binary).args(all.split_whitespace()).current_dir(&self.folder);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn()?;
         let undo = Some(Undo::process(child.id()));
         Ok(Running { child, undo, held })
     }
 
-    /// Verdict of the longest stretch, whether it was certain, and the strategy advised first for what
-    /// was found so. (A disk that others use too is slow now and then, which is advised upon as well.)
-    fn diagnosed(&self, case: &Case) -> Result<(String, bool, String)> {
+    /// Verdict of the longest stretch, whether it was certain, and the strategy advised first for
+    /// what was found so. (A disk that others use too is slow now and then, which is advised upon
+    /// as well.)
+    fn diagnosed(&self, loads: &[Load]) -> Result<(String, bool, String)> {
         let running: Vec<Running> =
-            case.loads.iter().map(|load| self.start(load)).collect::<Result<_>>()?;
+            loads.iter().map(|load| self.start(load)).collect::<Result<_>>()?;
         // The test files are written first.
         for _ in 0..30 {
             if running.iter().all(|one| is_measuring(one.child.id())) {
@@ -339,17 +273,17 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for round in 0..rounds {
         let mut draws = Rng::new(first + u64::from(round));
         let drawn = cases(max_reads, || draws.unit());
-        for case in drawn {
-            let (verdict, certain, advice) = stage.diagnosed(&case)?;
-            let verdict_right = case.verdicts.contains(&verdict.as_str());
-            let silent = case.first.is_empty() && advice == "silence";
-            let advice_right = silent || case.first.contains(&advice.as_str());
+        for (name, loads, verdicts, advisable) in drawn {
+            let (verdict, certain, advice) = stage.diagnosed(&loads)?;
+            let verdict_right = verdicts.contains(&verdict.as_str());
+            let silent = advisable.is_empty() && advice == "silence";
+            let all_right = verdict_right && (silent || advisable.contains(&advice.as_str()));
             all += 1;
-            right += u32::from(verdict_right && advice_right);
+            right += u32::from(all_right);
             wrong += u32::from(!verdict_right && certain && verdict != "not_enough_evidence");
-            let mark = if verdict_right && advice_right { "" } else { "  <-" };
+            let mark = if all_right { "" } else { "  <-" };
             let sure = if certain { "certain" } else { "likely" };
-            println!("{:24} {verdict:20} {sure:8} {advice}{mark}", case.name);
+            println!("{name:24} {verdict:20} {sure:8} {advice}{mark}");
         }
     }
     println!("right verdict and first advice: {right} of {all}; wrong without doubt: {wrong}");

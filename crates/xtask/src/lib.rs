@@ -12,12 +12,11 @@ mod bench;
 mod burner;
 mod child;
 mod ci;
-mod commands;
+pub mod commands;
 mod contest;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod pairs;
-mod peers;
 mod place;
 pub mod tidy;
 mod validate;
@@ -29,6 +28,7 @@ use arguments::Arguments;
 pub const USAGE: &str = "\
 usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
+  prove                   the statistical tests with all of their draws, before a release
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
   bench [--smoke] [--only PART] [--no-keep] [--verbose]
         [--pairs N] [--binary BINARY] [--against BINARY]
@@ -45,8 +45,8 @@ usage: cargo xtask VERB [flags]
   burner                  the upper bound of processor cost against a known one";
 
 /// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 7] =
-    ["ci", "tidy", "bench", "peers", "validate", "burner", "diagnosis-eval"];
+pub const VERBS: [&str; 8] =
+    ["ci", "prove", "tidy", "bench", "peers", "validate", "burner", "diagnosis-eval"];
 
 /// From here on a signal removes the devices that a verb has made, and what a killed run left is
 /// removed now.
@@ -74,6 +74,10 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             Arguments::read(rest, &[], &[])?;
             ci::run()
         }
+        "prove" => {
+            Arguments::read(rest, &[], &[])?;
+            ci::prove()
+        }
         "tidy" => {
             let flags = Arguments::read(rest, &["--bless"], &[])?;
             tidy_all(flags.has("--bless"))
@@ -88,29 +92,16 @@ pub fn run(arguments: &[String]) -> Result<bool> {
             }
         }
         "peers" => {
-            let flags = Arguments::read(rest, &["--smoke"], &peers::Options::VALUES)?;
-            peers::run(&peers::Options::read(&flags)?)
+            let flags = Arguments::read(rest, &["--smoke"], &contest::peers::Options::VALUES)?;
+            contest::peers::run(&contest::peers::Options::read(&flags)?)
         }
         "burner" => {
             let flags = Arguments::read(rest, &["--burn"], &[])?;
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }
         "validate" => {
-            let flags = Arguments::read(
-                rest,
-                &[],
-                &["--only", "--trials", "--seed", "--budget", "--without"],
-            )?;
-            let options = validate::Options {
-                only: flags.value("--only")?,
-                trials: flags.value("--trials")?,
-                seed: flags.value("--seed")?,
-                budget: flags.value("--budget")?,
-                binary: flags.value("--binary")?,
-                databases: flags.value("--databases")?,
-                without: flags.value("--without")?,
-            };
-            validate::run(&options)
+            let flags = Arguments::read(rest, &[], &validate::Options::VALUES)?;
+            validate::run(&validate::Options::read(&flags)?)
         }
         "diagnosis-eval" => {
             let values = ["--draws", "--first", "--kind", "--seed", "--binary"];

@@ -1,20 +1,16 @@
-//! What pairs of runs say: the ratio of two sides with its interval, and whether it is as good
-//! as one.
+//! What pairs of runs say: the ratio of two sides with its interval, and whether it is as good as
+//! one.
 //!
-//! The two runs of a pair stand next to each other in time, so that a slow drift of the machine
-//! falls on both and leaves the ratio alone; every second pair is run in reverse order (ABBA), so
-//! that what is left of it cancels. Ratios are worked with as logarithms, where "5 % more" and
-//! "5 % less" are equally far from none.
+//! The two runs of a pair stand next to each other in time, every second pair in reverse order
+//! (ABBA), so that a drift of the machine falls on both. Ratios are worked with as logarithms.
 //!
-//! Equivalence is decided by two one-sided tests (TOST; Schuirmann 1987): the two sides are
-//! equivalent where the whole 90 % interval lies within the margin, different where it lies
-//! wholly outside, and otherwise undecided. The interval is that of the signed ranks (Hodges and
-//! Lehmann 1963): the two runs of a pair are alike but for the ratio, so that the logarithms lie
-//! evenly around it, and nothing else is asked of them. A t interval was rejected: on a machine whose
-//! host takes the processors away now and then, one pair in ten is off by half, and forty pairs
-//! decided nothing. A test of "no difference" was rejected: it passes
-//! whatever is too noisy to tell. Looking several times and stopping at the first decision would
-//! make false decisions likelier, so the error is shared out over the looks (Bonferroni).
+//! Equivalence is decided by two one-sided tests (TOST; Schuirmann 1987): equivalent where the
+//! whole 90 % interval lies within the margin, different where it lies wholly outside, else
+//! undecided. The interval is that of the signed ranks (Hodges and Lehmann 1963), which asks only
+//! that the logarithms lie evenly around the ratio. Rejected: a t interval (one pair in ten is off
+//! by half where a host takes the processors away now and then, and forty pairs decided nothing),
+//! and a test of "no difference", which passes whatever is too noisy to tell. The error is shared
+//! out over the looks at which a comparison may stop (Bonferroni).
 
 use std::fmt::{Display, Formatter};
 
@@ -196,7 +192,7 @@ mod tests {
     fn an_interval_misses_no_more_often_than_it_says_even_where_one_pair_in_ten_is_off_by_half() {
         let mut dice = workload::Rng::new(7);
         let (mut missed, mut width, mut all) = (0, 0.0, 0);
-        for _ in 0..2_000 {
+        for _ in 0..testkit::draws(500, 2_000) {
             let pairs: Vec<(f64, f64)> = (0..LOOKS[2])
                 .map(|_| {
                     let spread = if dice.unit() < 0.1 { 0.5 } else { 0.03 };
@@ -208,7 +204,7 @@ mod tests {
             width += (ratio.high / ratio.low).ln() / 2.0;
             all += 1;
         }
-        // 2 x 1.25 % for each look; twice that is beyond any chance in 2,000.
+        // 2 x 1.25 % for each look; 4 % is two standard errors more in 500, and four in 2,000.
         assert!(f64::from(missed) < 0.04 * f64::from(all), "{missed} of {all}");
         // Within the margin on average, which the standard deviation of 0.09 would not allow.
         assert!(width / f64::from(all) < 0.03, "{}", width / f64::from(all));

@@ -49,8 +49,8 @@ pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }
 
-/// Both programs at once: alone, each takes other features of what it depends on, and the next build
-/// of the other makes all of that anew.
+/// Both programs at once: alone, each takes other features of what it depends on, and the next
+/// build of the other makes all of that anew.
 const RELEASE: [&str; 6] =
     ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
 

@@ -1,20 +1,17 @@
 //! Predictions against measurements over the whole catalogue of simulated devices.
 //!
-//! For each device the release binary makes a profile (`check --for-diagnosis`) and validates it, as
-//! a user would, with a database of its own. Virtual time: the figures of a seed are the same on
-//! every machine; `--seed` draws other services, other mixes for the profile and other loads to
-//! predict, so that nobody needs to trust the ones that the models were made with. The column
-//! "repeat" is the median difference of the two visits to the same light loads. What fails on purpose
-//! (`faulty`, of whose trials none counts) or never holds still (`drifting`, whose truth of an hour
-//! ago is not that of now) has nothing to be predicted and is left out; `--only` takes any device,
-//! a file or a directory of a real one included (its profile is made with `--budget`).
+//! For each device the release binary makes a profile (`check --for-diagnosis`) and validates it,
+//! as a user would, with a database of its own. Virtual time: the figures of a seed are the same on
+//! every machine; `--seed` draws other services, mixes and loads. The column "repeat" is the median
+//! difference of two visits to the same light loads. Left out are `faulty`, of whose trials none
+//! counts, and `drifting`, which never holds still; `--only` takes any device, a real one included
+//! (its profile is made with `--budget`).
 //!
-//! `--without PART` (or `all`) also predicts the same loads by the same profiles without a part of
-//! the predictor, and prints what that does to the errors: a part that nothing misses is no part.
-//! Both predictions are of the same trials, so chance is in both and differences are paired by
-//! device. The factors that follow the drift of a device since its profile, and the share of a
-//! latency that device counters see, can only be judged on a real device.
+//! `--without PART` (or `all`) also predicts the same loads without a part of the predictor, paired
+//! by device: a part that nothing misses is no part. Drift factors, and the share of a latency that
+//! device counters see, can only be judged on a real device.
 
+use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, bail};
 use model::{LOADED, Part, Predictor};
@@ -24,46 +21,45 @@ use std::process::Command;
 use store::Store;
 
 /// Every kind of the catalogue.
-const DEVICES: [&str; 19] = [
-    "mm1",
-    "md1",
-    "mg1",
-    "mmc",
-    "mdc",
-    "capped",
-    "cloud",
-    "jittery",
-    "st15150w",
-    "st34371w",
-    "st15150n",
-    "atlas10k",
-    "fireball",
-    "friedman10k",
-    "sata-ssd",
-    "nvme-ssd",
-    "st15150w,disks=4,raid=0,chunk=64k",
-    "atlas10k,disks=2,raid=1",
-    "atlas10k,disks=4,raid=5",
-];
+const DEVICES: &str = "mm1 md1 mg1 mmc mdc capped cloud jittery st15150w st34371w st15150n atlas10k \
+                       fireball friedman10k sata-ssd nvme-ssd st15150w,disks=4,raid=0,chunk=64k \
+                       atlas10k,disks=2,raid=1 atlas10k,disks=4,raid=5";
 /// Loads per device, unless told otherwise.
 const TRIALS: u32 = 24;
 
-/// What to do.
+/// What to do; each in place of what is done by itself.
 pub(crate) struct Options {
     /// One device in place of all.
-    pub(crate) only: Option<String>,
+    only: Option<String>,
     /// Loads per device.
-    pub(crate) trials: Option<u32>,
-    /// Seed of profiles and loads, in place of the program's own.
-    pub(crate) seed: Option<u64>,
+    trials: Option<u32>,
+    /// Seed of profiles and loads.
+    seed: Option<u64>,
     /// Budget of a profile, as `check` takes it.
-    pub(crate) budget: Option<String>,
+    budget: Option<String>,
     /// The program, in place of the release build.
-    pub(crate) binary: Option<PathBuf>,
+    binary: Option<PathBuf>,
     /// Where databases are kept; those that are there are used again.
-    pub(crate) databases: Option<PathBuf>,
+    databases: Option<PathBuf>,
     /// A part of the predictor to leave out, or `all` of them in turn.
-    pub(crate) without: Option<String>,
+    without: Option<String>,
+}
+
+impl Options {
+    pub(crate) const VALUES: [&'static str; 7] =
+        ["--only", "--trials", "--seed", "--budget", "--binary", "--databases", "--without"];
+
+    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
+        Ok(Self {
+            only: flags.value("--only")?,
+            trials: flags.value("--trials")?,
+            seed: flags.value("--seed")?,
+            budget: flags.value("--budget")?,
+            binary: flags.value("--binary")?,
+            databases: flags.value("--databases")?,
+            without: flags.value("--without")?,
+        })
+    }
 }
 
 /// A profile and the loads that it was held against.
@@ -85,7 +81,8 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     );
     let mut all = Vec::new();
     let one = options.only.as_deref().map(|device| vec![device]);
-    for (at, device) in one.unwrap_or_else(|| DEVICES.to_vec()).into_iter().enumerate() {
+    let devices = one.unwrap_or_else(|| DEVICES.split_whitespace().collect());
+    for (at, device) in devices.into_iter().enumerate() {
         let found = validated(device, &folder.join(format!("{at}.db")), options)?;
         print_line(device, &found.validation);
         all.push(found);
@@ -188,14 +185,12 @@ impl LeftOut {
 
 /// The parts that are asked for.
 fn parts(asked: Option<&str>) -> Result<Vec<LeftOut>> {
-    let all: Vec<LeftOut> = Part::ALL
-        .map(LeftOut::Part)
-        .into_iter()
-        .chain([LeftOut::DriftFactors, LeftOut::DeviceTimeShare])
-        .collect();
     let Some(asked) = asked else { return Ok(Vec::new()) };
-    let chosen: Vec<LeftOut> =
-        all.iter().copied().filter(|part| asked == "all" || asked == part.name()).collect();
+    let parts = Part::ALL.into_iter().map(LeftOut::Part);
+    let all: Vec<LeftOut> =
+        parts.chain([LeftOut::DriftFactors, LeftOut::DeviceTimeShare]).collect();
+    let mut chosen = all.clone();
+    chosen.retain(|part| asked == "all" || asked == part.name());
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|part| part.name()).collect();
         bail!("--without {asked}: no such part; use all or one of {}", names.join(", "));
@@ -205,12 +200,10 @@ fn parts(asked: Option<&str>) -> Result<Vec<LeftOut>> {
 
 /// Absolute relative errors of one device's loads: of latencies below 70 % of the largest rate, of
 /// those above, and of largest rates.
-#[derive(Default)]
-struct Errors {
-    light: Vec<f64>,
-    loaded: Vec<f64>,
-    max: Vec<f64>,
-}
+type Errors = [Vec<f64>; 3];
+const LIGHT: usize = 0;
+const HEAVY: usize = 1;
+const MAX: usize = 2;
 
 fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
     let part = match left_out {
@@ -235,8 +228,7 @@ fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
                 predicted
             };
             let off = (predicted.latency_ns.value * moved / measured - 1.0).abs();
-            let loaded = load.share_of_largest() >= LOADED;
-            if loaded { errors.loaded.push(off) } else { errors.light.push(off) }
+            errors[if load.share_of_largest() >= LOADED { HEAVY } else { LIGHT }].push(off);
         }
         if let (Ok(max), Some(measured)) = (predictor.max_rate(&load.mix), load.largest_per_s()) {
             let moved = if left_out == LeftOut::DriftFactors {
@@ -244,7 +236,7 @@ fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
             } else {
                 load.foretold_per_s() / load.max_iops.value
             };
-            errors.max.push((max.value * moved / measured - 1.0).abs());
+            errors[MAX].push((max.value * moved / measured - 1.0).abs());
         }
     }
     errors
@@ -263,36 +255,30 @@ fn compare(all: &[Validated], parts: &[LeftOut]) {
             continue;
         }
         let by_counters = part == LeftOut::DeviceTimeShare;
-        let of = |left_out| -> Vec<Errors> {
-            all.iter().map(|one| errors(one, left_out, by_counters)).collect()
+        // The medians of each device, with the part and without it.
+        let of = |left_out, kind: usize| -> Vec<f64> {
+            let errors = all.iter().map(|one| errors(one, left_out, by_counters));
+            errors.map(|mut errors| stats::median(std::mem::take(&mut errors[kind]))).collect()
         };
-        let (with, without) = (of(LeftOut::Nothing), of(part));
-        let medians = |all: &[Errors], of: fn(&Errors) -> &Vec<f64>| -> Vec<f64> {
-            all.iter().map(|one| stats::median(of(one).clone())).collect()
-        };
-        let both = |of: fn(&Errors) -> &Vec<f64>, over: fn(Vec<f64>) -> f64| {
-            let value = |all: &[Errors]| {
-                share(Some(over(
-                    medians(all, of).into_iter().filter(|it| it.is_finite()).collect(),
-                )))
+        let both = |kind: usize, over: fn(Vec<f64>) -> f64| {
+            let value = |left_out| {
+                let finite = of(left_out, kind).into_iter().filter(|it| it.is_finite());
+                share(Some(over(finite.collect())))
             };
-            format!("{} → {}", value(&with), value(&without))
+            format!("{} → {}", value(LeftOut::Nothing), value(part))
         };
-        let rises: Vec<f64> = medians(&without, |one| &one.light)
-            .iter()
-            .zip(medians(&with, |one| &one.light))
-            .map(|(without, with)| without - with)
-            .collect();
+        let (with, without) = (of(LeftOut::Nothing, LIGHT), of(part, LIGHT));
+        let rises: Vec<f64> = without.iter().zip(with).map(|(one, with)| one - with).collect();
         let mean =
             stats::visits_mean(&rises).unwrap_or_else(|| Estimate::symmetric(rises[0], 0.0, 1));
         let count = |of: fn(f64) -> bool| rises.iter().filter(|rise| of(**rise)).count();
         println!(
             "{:18} {:>16} {:>16} {:>16} {:>16}  {:+.2} ± {:.2} points ({}, {})",
             part.name(),
-            both(|one| &one.light, stats::median),
-            both(|one| &one.light, ninth_decile),
-            both(|one| &one.loaded, stats::median),
-            both(|one| &one.max, stats::median),
+            both(LIGHT, stats::median),
+            both(LIGHT, ninth_decile),
+            both(HEAVY, stats::median),
+            both(MAX, stats::median),
             mean.value * 100.0,
             mean.half_width() * 100.0,
             count(|rise| rise > 0.001),

@@ -47,7 +47,7 @@ fn a_file_cut_within_a_page_is_seen_within_256_requests() {
 #[test]
 fn a_full_file_system_below_a_mapping_is_a_request_that_failed() {
     requires!(Root, Mount);
-    let tmpfs = testkit::Tmpfs::new(64 << 10).unwrap();
+    let tmpfs = testkit::Mounted::tmpfs(64 << 10).unwrap();
     let open = |name| {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).open(tmpfs.path().join(name)).unwrap()

@@ -3,7 +3,7 @@
 use crate::program::{Outcome, found, halfpower, trial};
 use record::{FindingCode, Severity, Trial};
 use std::path::Path;
-use testkit::{LoopDevice, Partition, Zram, requires};
+use testkit::{LoopDevice, Zram, partition, requires};
 
 const MIB: u64 = 1 << 20;
 
@@ -95,8 +95,8 @@ fn a_link_to_a_blank_device_is_written_under_the_devices_name() {
 fn a_blank_partition_of_a_free_disk_is_written_and_nothing_beside_it() {
     requires!(Root, Loop, Partitions);
     let device = LoopDevice::new(32 * MIB).unwrap();
-    let part = Partition::add(device.path(), 1, 2048, 32_768).unwrap();
-    write_to(&part.path(), "").expect(0);
+    let (part, _part) = partition(device.path(), 1, 2048, 32_768).unwrap();
+    write_to(&part, "").expect(0);
     let bytes = std::fs::read(device.backing_file()).unwrap();
     let is_blank = |from: usize, to: usize| bytes[from << 20..to << 20].iter().all(|b| *b == 0);
     assert!(is_blank(0, 1) && !is_blank(1, 17) && is_blank(17, 32));

@@ -3,7 +3,7 @@
 use crate::program::{Running, found, halfpower_in, program, program_under, run, trial};
 use record::{EngineName, FindingCode, Severity, Trial};
 use std::fs::File;
-use testkit::{LoopDevice, Tmpfs, disk_folder, requires};
+use testkit::{LoopDevice, Mounted, disk_folder, requires};
 
 /// A trial in a new folder on the disk.
 fn on_disk(code: i32, flags: &str) -> Trial {
@@ -149,7 +149,7 @@ fn an_option_of_io_uring_is_refused_with_the_kernel_s_reason_where_io_uring_is_f
 fn a_file_system_in_memory_is_told_to_be_no_device_and_is_measured_all_the_same() {
     requires!(Mount, Disk);
     // Its size is a limit, of which 16 MiB are used.
-    let memory = Tmpfs::new(2 << 30).unwrap();
+    let memory = Mounted::tmpfs(2 << 30).unwrap();
     let words = "run . --size 16m --runtime 200ms --cache all --no-save --json";
     let ram = halfpower_in(memory.path(), words).expect(0).trial();
     let finding = ram.findings.iter().find(|finding| finding.code == FindingCode::NoDevice);

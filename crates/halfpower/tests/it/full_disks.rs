@@ -1,13 +1,13 @@
 //! Disks that are full, or become full: a message, exit code 4, and what was there is kept.
 
 use crate::program::{Running, halfpower, halfpower_in, names, program, program_under, run};
-use testkit::{LoopDevice, Mounted, Tmpfs, disk_folder, requires};
+use testkit::{LoopDevice, Mounted, disk_folder, requires};
 
 #[test]
 fn a_disk_that_fills_up_while_the_test_file_is_written_is_named_and_no_file_is_left() {
     requires!(Root, Loop, Mount, Ext4);
     // The file system promises 4 GiB on a device that has 24 MiB: thin provisioning.
-    let memory = Tmpfs::new(24 << 20).unwrap();
+    let memory = Mounted::tmpfs(24 << 20).unwrap();
     let device = LoopDevice::within(memory.path(), 4 << 30, 512).unwrap();
     let disk = Mounted::ext4(device.path()).unwrap();
     let before = names(disk.path());
@@ -34,7 +34,7 @@ fn a_quota_that_forbids_the_test_file_is_named() {
 #[test]
 fn a_full_disk_below_the_database_is_named_and_what_was_saved_before_is_kept() {
     requires!(Mount);
-    let disk = Tmpfs::new(512 << 10).unwrap();
+    let disk = Mounted::tmpfs(512 << 10).unwrap();
     let path = disk.path().join("kept.db");
     let save = |seed: u32| {
         let words = format!("check sim:mdc,service=1ms --no-write --budget 5s --seed {seed}");
@@ -64,7 +64,7 @@ fn a_result_that_cannot_be_saved_is_printed_before_that_is_said() {
     for words in
         ["run . --ioengine null --size 64m --runtime 500ms", "check . --size 64m --budget 5s"]
     {
-        let (folder, disk) = (disk_folder().unwrap(), Tmpfs::new(1 << 20).unwrap());
+        let (folder, disk) = (disk_folder().unwrap(), Mounted::tmpfs(1 << 20).unwrap());
         let path = disk.path().join("kept.db");
         let mut command = program();
         command.current_dir(folder.path()).args(words.split_whitespace());

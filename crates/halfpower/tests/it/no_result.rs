@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use testkit::{Mounted, Tmpfs, disk_folder, requires};
+use testkit::{Mounted, disk_folder, requires};
 
 #[test]
 fn a_missing_target_is_named() {
@@ -58,7 +58,7 @@ fn a_database_in_a_folder_without_write_permission_is_named_before_anything_is_m
 #[test]
 fn a_read_only_file_system_is_named() {
     requires!(Mount);
-    let disk = Tmpfs::new(1 << 20).unwrap();
+    let disk = Mounted::tmpfs(1 << 20).unwrap();
     disk.make_read_only().unwrap();
     for verb in ["run", "check"] {
         halfpower(&format!("{verb} {} --no-save", disk.path().display()))

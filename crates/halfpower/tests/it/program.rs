@@ -12,17 +12,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a child is looked at.
 const POLL: Duration = Duration::from_millis(2);
 
-/// A run is repeated so often on a machine that others keep busy.
-const TRIES: u32 = 5;
-/// It is busy if somebody waits for a processor for this share of the time.
-const BUSY: f64 = 0.3;
-/// What a run then says.
-const OF_A_BUSY_MACHINE: [&str; 3] = [
-    "requests completed in the measured time",
-    "this program was busy between them",
-    "the rate may be that of the processor",
-];
-
 /// How a command ended, and what it said.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -56,11 +45,6 @@ impl Outcome {
         for word in words {
             assert!(messages[0].contains(word), "{word:?} is not in {:?}", messages[0]);
         }
-    }
-
-    /// Whether it found what a machine that has too few processors for its work shows of any target.
-    fn is_of_a_busy_machine(&self) -> bool {
-        OF_A_BUSY_MACHINE.iter().any(|words| self.stdout.contains(words))
     }
 
     /// The trial that was printed as JSON.
@@ -110,29 +94,10 @@ pub(crate) fn halfpower_in(folder: &Path, words: &str) -> Outcome {
     run(command, words)
 }
 
-/// Runs a command with these words. What others do on the machine may make a run say so, rightly:
-/// one that leaves nothing behind is then repeated, since the test asks about something else.
+/// Runs a command with these words.
 pub(crate) fn run(mut command: Command, words: &str) -> Outcome {
     command.args(words.split_whitespace());
-    let leaves = ["--overwrite", "--sqlio-csv", "--output", "--csv"];
-    let repeatable = words.contains("--no-save") && !leaves.iter().any(|flag| words.contains(flag));
-    for _ in 1..TRIES {
-        let (begin, waited) = (Instant::now(), processors_waited_for());
-        let ended = Running::of(&mut command).end();
-        let busy = processors_waited_for().saturating_sub(waited) > begin.elapsed().mul_f64(BUSY);
-        if !(repeatable && busy && ended.is_of_a_busy_machine()) {
-            return ended;
-        }
-    }
-    Running::of(&mut command).end()
-}
-
-/// How long somebody waited for a processor since the machine started; nothing where the kernel
-/// does not say.
-fn processors_waited_for() -> Duration {
-    let text = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
-    let total = text.lines().next().and_then(|line| line.rsplit_once("total=")?.1.parse().ok());
-    Duration::from_micros(total.unwrap_or(0))
+    Running::start(command).end()
 }
 
 /// A command on its way. Its streams go to files, so that it never waits for a reader.
@@ -144,10 +109,6 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it.
     pub(crate) fn start(mut command: Command) -> Self {
-        Self::of(&mut command)
-    }
-
-    fn of(command: &mut Command) -> Self {
         let streams = tempfile::tempdir().unwrap();
         let file = |name: &str| File::create(streams.path().join(name)).unwrap();
         command.stdout(file("stdout")).stderr(file("stderr"));

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use testkit::{Frozen, LoopDevice, Mounted, Tmpfs, disk_folder, requires};
+use testkit::{LoopDevice, Mounted, Undo, disk_folder, requires};
 
 const MIB: u64 = 1 << 20;
 /// Input/output error and no space left on device (errno(3)).
@@ -55,7 +55,7 @@ fn a_file_system_that_fills_up_under_the_writes_is_counted_by_its_own_error() {
 #[test]
 fn a_device_whose_backing_disk_is_full_fails_its_writes_and_the_trial_is_not_clean() {
     requires!(Root, Loop, Mount);
-    let memory = Tmpfs::new(8 * MIB).unwrap();
+    let memory = Mounted::tmpfs(8 * MIB).unwrap();
     let device = LoopDevice::within(memory.path(), 64 * MIB, 512).unwrap();
     let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
     let words = format!(
@@ -95,7 +95,7 @@ fn a_mapped_file_that_is_truncated_under_a_run_ends_in_counted_failures_not_in_a
 #[test]
 fn a_file_on_a_file_system_that_is_read_only_is_not_opened_for_writing() {
     requires!(Mount);
-    let disk = Tmpfs::new(8 * MIB).unwrap();
+    let disk = Mounted::tmpfs(8 * MIB).unwrap();
     let file = disk.path().join("data");
     std::fs::write(&file, vec![7; 1 << 20]).unwrap();
     disk.make_read_only().unwrap();
@@ -183,8 +183,8 @@ impl Freezable {
     }
 
     /// The kernel's own worker waits for the file system then; no thread of the program is in it.
-    fn frozen(&self) -> Frozen {
-        Frozen::at(self.disk.path()).unwrap()
+    fn frozen(&self) -> Undo {
+        testkit::frozen(self.disk.path()).unwrap()
     }
 }
 
@@ -233,7 +233,7 @@ fn a_file_system_that_takes_no_writes_ends_the_run_and_its_test_file_is_gone() {
         let mut running = Running::start(command);
         running.wait_for("measure ...");
         std::thread::sleep(Duration::from_millis(300));
-        let frozen = Frozen::at(disk.path()).unwrap();
+        let frozen = testkit::frozen(disk.path()).unwrap();
         // The kernel lets no thread go that waits for the file system: the document is there
         // before that, the end of the process is not, and it says what it waits for.
         running.wait_for("still wait");

@@ -9,7 +9,7 @@ use crate::program::{halfpower, halfpower_in, names, run};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use testkit::{LoopDevice, Mounted, Partition, ReadOnly, Swap, Tmpfs, Zram, disk_folder, requires};
+use testkit::{LoopDevice, Mounted, Zram, disk_folder, partition, read_only, requires, swap_on};
 
 const MIB: u64 = 1 << 20;
 
@@ -141,21 +141,21 @@ fn a_device_that_is_mounted_in_another_namespace_is_refused() {
 fn a_disk_with_a_mounted_partition_is_refused_and_so_is_the_partition() {
     requires!(Root, Loop, Mount, Ext4, Partitions);
     let device = LoopDevice::new(32 * MIB).unwrap();
-    let part = Partition::add(device.path(), 1, 2048, 32_768).unwrap();
-    drop(Mounted::ext4(&part.path()).unwrap());
-    let _mount = Mounted::with_options("ext4", part.path(), "ro").unwrap();
-    let words = [&*kernel_name(&part.path()), "is mounted at"];
+    let (part, _part) = partition(device.path(), 1, 2048, 32_768).unwrap();
+    drop(Mounted::ext4(&part).unwrap());
+    let _mount = Mounted::with_options("ext4", &part, "ro").unwrap();
+    let words = [&*kernel_name(&part), "is mounted at"];
     device_is_refused(device.path(), &words);
-    device_is_refused(&part.path(), &words);
+    device_is_refused(&part, &words);
 }
 
 #[test]
 fn a_disk_with_partitions_is_refused_with_and_without_a_table() {
     requires!(Root, Loop, Partitions);
     let blank = LoopDevice::new(32 * MIB).unwrap();
-    let part = Partition::add(blank.path(), 1, 2048, 32_768).unwrap();
-    device_is_refused(blank.path(), &["has partitions", &kernel_name(&part.path())]);
-    drop(part);
+    let (part, known) = partition(blank.path(), 1, 2048, 32_768).unwrap();
+    device_is_refused(blank.path(), &["has partitions", &kernel_name(&part)]);
+    drop(known);
     // One partition of an MBR table (UEFI 2.10, 5.2.3), which the kernel reads itself.
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image");
@@ -171,7 +171,7 @@ fn a_disk_with_partitions_is_refused_with_and_without_a_table() {
 fn swap_on_a_device_is_refused() {
     requires!(Root, Loop, Swap);
     let device = LoopDevice::new(16 * MIB).unwrap();
-    let swap = Swap::on(device.path()).unwrap();
+    let swap = swap_on(device.path()).unwrap();
     device_is_refused(device.path(), &["is in use as swap", "swapoff"]);
     drop(swap);
     device_is_refused(device.path(), &["bears swap space", "wipefs"]);
@@ -181,7 +181,7 @@ fn swap_on_a_device_is_refused() {
 fn swap_on_a_ram_disk_is_refused() {
     requires!(Root, Zram, Swap);
     let device = Zram::new(16 * MIB).unwrap();
-    let swap = Swap::on(device.path()).unwrap();
+    let swap = swap_on(device.path()).unwrap();
     device_is_refused(device.path(), &["is in use as swap", "swapoff"]);
     drop(swap);
 }
@@ -193,7 +193,7 @@ fn a_swap_file_is_refused_whatever_name_it_has() {
     let file = folder.path().join("swapfile");
     std::fs::write(&file, vec![0; 16 << 20]).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let _swap = Swap::on(&file).unwrap();
+    let _swap = swap_on(&file).unwrap();
     is_refused(&file, "loop0", &file, &["it is in use as swap", "swapoff"]);
     let other = folder.path().join("other");
     std::fs::hard_link(&file, &other).unwrap();
@@ -233,10 +233,10 @@ fn a_device_below_a_loop_device_is_refused() {
 fn a_partition_of_a_disk_that_a_loop_device_uses_is_refused() {
     requires!(Root, Loop, Partitions);
     let below = LoopDevice::new(32 * MIB).unwrap();
-    let part = Partition::add(below.path(), 1, 2048, 32_768).unwrap();
+    let (part, _part) = partition(below.path(), 1, 2048, 32_768).unwrap();
     let above = LoopDevice::over(below.path(), &[]).unwrap();
     let name = kernel_name(above.path());
-    device_is_refused(&part.path(), &["in use as the loop device", &name]);
+    device_is_refused(&part, &["in use as the loop device", &name]);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_read_only_device_is_refused() {
     requires!(Root, Loop);
     let device = LoopDevice::new(8 * MIB).unwrap();
     {
-        let _state = ReadOnly::on(device.path()).unwrap();
+        let _state = read_only(device.path()).unwrap();
         device_is_refused(device.path(), &["is read-only", "--setrw"]);
     }
     let attached = LoopDevice::over(&device.backing_file(), &["--read-only"]).unwrap();
@@ -348,10 +348,10 @@ fn a_blank_partition_of_a_disk_that_bears_a_file_system_as_a_whole_is_refused() 
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(device.path()).status().unwrap();
     assert!(made.success());
     // Its first blocks are the file system's own, and happen to be zeros.
-    let part = Partition::add(device.path(), 1, 34_000, 8192).unwrap();
-    assert!(std::fs::read(part.path()).unwrap().iter().all(|byte| *byte == 0));
+    let (part, _part) = partition(device.path(), 1, 34_000, 8192).unwrap();
+    assert!(std::fs::read(&part).unwrap().iter().all(|byte| *byte == 0));
     let disk = kernel_name(device.path());
-    device_is_refused(&part.path(), &[&disk, "bears", "ext4"]);
+    device_is_refused(&part, &[&disk, "bears", "ext4"]);
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn a_node_elsewhere_of_a_device_in_use_is_refused() {
 #[test]
 fn a_test_file_that_would_crowd_out_others_is_refused_and_none_is_left() {
     requires!(Mount);
-    let disk = Tmpfs::new(64 << 20).unwrap();
+    let disk = Mounted::tmpfs(64 << 20).unwrap();
     let message = ["32 MiB", "must stay free", "free some space"];
     for verb in ["run", "check"] {
         halfpower_in(disk.path(), &format!("{verb} . --size 32m --no-save")).refuses(3, &message);

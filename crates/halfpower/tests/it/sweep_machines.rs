@@ -13,7 +13,7 @@ use record::{
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use testkit::{LoopDevice, Mounted, SlowWrites, Tmpfs, Zram, disk_folder, requires, skip};
+use testkit::{LoopDevice, Mounted, Zram, disk_folder, requires, skip, slow_writes};
 
 /// The only cell with these levels (`axis level axis level …`).
 #[track_caller]
@@ -160,7 +160,7 @@ fn writeback_finds_the_phase_in_which_writes_wait_for_a_slow_disk_and_none_witho
     assert!(unhindered < 0.5, "{:#?}", fast.cells);
     assert!(value(&fast, "copy_cpu_share") > 0.0);
     // It may keep 8 MB, and writes 30 a second.
-    let Ok(_slow) = SlowWrites::on(device.path(), 30_000_000, 8 << 20) else {
+    let Ok(_slow) = slow_writes(device.path(), 30_000_000, 8 << 20) else {
         return skip("writeback_finds_the_phase", "the kernel limits no device's dirty memory");
     };
     let slow = undisturbed(&words);
@@ -193,10 +193,11 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
         };
         pair.effects.iter().find(asked).cloned().unwrap()
     };
-    // What zram does within the call, a thread of the loop device does for it. How much is left for
-    // the call differs from processor to processor: from a half to three quarters.
+    // What zram does within the call, a thread of the loop device does for it: the call costs less,
+    // by the whole interval. What is left of it was from a half to three quarters on the processors
+    // tried; no arithmetic gives that bound.
     let loops = cost(layered.path());
-    assert!(loops.found == Some(true) && loops.ratio.value < 1.0, "{loops:?}");
+    assert!(loops.found == Some(true) && loops.ratio.high < 1.0, "{loops:?}");
     let equal = cost(other.path());
     assert!((0.8..1.25).contains(&equal.ratio.value), "{equal:?}");
     let alike = (0.9..1.1).contains(&equal.ratio.value);
@@ -264,7 +265,7 @@ fn engines_leaves_the_mapping_out_which_reads_through_the_page_cache() {
 fn modes_has_the_flush_outside_and_inside_the_time_and_says_what_a_crash_could_lose() {
     requires!(Root, Mount, Disk);
     let folder = disk_folder().unwrap();
-    let memory = Tmpfs::new(4 << 30).unwrap();
+    let memory = Mounted::tmpfs(4 << 30).unwrap();
     let modes = |target: &Path, levels: &str| {
         swept(&format!(
             "modes {} --size 32m --runtime 200ms --set rw=write --set bs=64k --set cache={levels}",

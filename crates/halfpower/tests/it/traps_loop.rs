@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use testkit::{LoopDevice, Tmpfs, requires};
+use testkit::{LoopDevice, Mounted, requires};
 
 #[test]
 fn completions_that_wait_for_an_older_one_are_told_to_hold_the_loop_up() {
@@ -26,7 +26,7 @@ fn completions_that_wait_for_an_older_one_are_told_to_hold_the_loop_up() {
 
 /// A trial on a mapped file in memory, by a program that gets a processor whenever it asks for one.
 fn in_memory(flags: &str) -> Trial {
-    let memory = Tmpfs::new(128 << 20).unwrap();
+    let memory = Mounted::tmpfs(128 << 20).unwrap();
     let file = memory.path().join("data");
     write_file(&file, &noise(16 << 20));
     let words = format!("run {} --ioengine mmap {flags} --no-save --json", file.display());

@@ -24,7 +24,9 @@ const SAMPLES: [(&str, Format); 14] = [
     ("typeperf-german.csv", Format::Perfmon),
 ];
 /// Changed files of each sample.
-const MUTATIONS: u64 = 3_000;
+fn mutations() -> u64 {
+    testkit::draws(300, 3_000)
+}
 
 fn options() -> Options {
     Options { interval_ns: Some(1_000_000_000), ..Options::default() }
@@ -128,7 +130,7 @@ fn random_changes_never_panic_and_leave_nothing_unbelievable() {
         let whole = sample(name);
         let mut numbers = Numbers(SplitMix64::new(number as u64));
         let mut usable = 0;
-        for round in 0..MUTATIONS {
+        for round in 0..mutations() {
             let bytes = changed(&whole, &mut numbers);
             let asked = (round % 4 != 0).then_some(format);
             let read = survive(&bytes, asked, &format!("{name} round {round}"));
@@ -139,7 +141,7 @@ fn random_changes_never_panic_and_leave_nothing_unbelievable() {
             }
         }
         let single = !["prometheus-times.json"].contains(&name);
-        assert!(!single || usable > MUTATIONS / 10, "{name}: only {usable} had anything left");
+        assert!(!single || usable > mutations() / 10, "{name}: only {usable} had anything left");
     }
 }
 

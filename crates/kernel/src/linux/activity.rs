@@ -77,7 +77,6 @@ fn difference(before: &[DiskstatsLine], after: &[DiskstatsLine], interval: Durat
 mod tests {
     use super::*;
     use crate::linux::diskstats::parse_diskstats;
-    use testkit::Fake;
 
     #[test]
     fn rates_are_the_difference_over_the_interval_summed_over_the_leaves() {
@@ -93,17 +92,5 @@ mod tests {
         assert_eq!((activity.reads_per_s, activity.writes_per_s), (105.0, 5.0));
         assert_eq!(activity.bytes_per_s, 200.0 * 512.0 / 2.0);
         assert_eq!((activity.busy_share, activity.in_flight), (0.25, 3));
-    }
-
-    #[test]
-    fn an_idle_disk_shows_none_and_an_unknown_one_is_an_error() {
-        let fake = Fake::new();
-        fake.proc("diskstats", "8 0 sda 1 0 8 0 5 0 4 0 0 9 0\n");
-        let disk = |name: &str| DeviceFacts { disk: name.to_owned(), ..DeviceFacts::default() };
-        let idle = device_in_flight_activity(&Roots::below(fake.root()), &disk("sda"), 1).unwrap();
-        assert_eq!((idle.reads_per_s, idle.writes_per_s, idle.busy_share), (0.0, 0.0, 0.0));
-        let error =
-            device_in_flight_activity(&Roots::below(fake.root()), &disk("sdz"), 1).unwrap_err();
-        assert!(error.to_string().contains("sdz has no line"), "{error}");
     }
 }

@@ -1,10 +1,8 @@
-//! Limits that control groups put on our I/O.
+//! Limits that control groups put on I/O and processor time.
 //!
-//! A throttle holds a request before any counter of the disk starts, so it cannot be seen in a
-//! measurement, only looked up. In version 2 the limits of every group above ours hold as well and
-//! all are listed; in version 1 throttling is flat, and only our own group's limits are in force.
-//! A limit is listed when it is on the disk, on one of its leaves, or on the named device.
-//! Rejected: assuming /sys/fs/cgroup, which is not where every system mounts it.
+//! A throttle holds a request before any counter of the disk starts, so it can only be looked up.
+//! In version 2 the limits of every group above hold as well; in version 1 throttling is flat. A
+//! limit is listed when it is on the disk, on one of its leaves, or on the named device.
 //! Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst.
 
 use crate::linux::device::numbers_of;
@@ -14,15 +12,15 @@ use record::{CgroupLimit, DeviceFacts, LimitedIo};
 use std::path::{Path, PathBuf};
 
 /// The files of version 1 and what they limit.
-pub(crate) const V1_FILES: [(&str, LimitedIo); 4] = [
+const V1_FILES: [(&str, LimitedIo); 4] = [
     ("blkio.throttle.read_bps_device", LimitedIo::Rbps),
     ("blkio.throttle.write_bps_device", LimitedIo::Wbps),
     ("blkio.throttle.read_iops_device", LimitedIo::Riops),
     ("blkio.throttle.write_iops_device", LimitedIo::Wiops),
 ];
-/// The controller of I/O in version 1, where hierarchies are named by their controllers.
-const IO_CONTROLLER: &str = "blkio";
-/// The same of processor time.
+/// The controllers of I/O and of processor time in version 1, where hierarchies are named by
+/// theirs.
+pub(crate) const IO_CONTROLLER: &str = "blkio";
 const CPU_CONTROLLER: &str = "cpu";
 
 /// Our group in one hierarchy: where it is mounted, and its path below that.
@@ -32,7 +30,7 @@ struct Group {
 }
 
 impl Group {
-    /// The directory of the group or, `up` levels higher, of one above it.
+    /// The directory of the group or of one above it.
     fn directory(&self, roots: &Roots, path: &Path) -> PathBuf {
         let below = path.strip_prefix("/").unwrap_or(path);
         let point = roots.locate(&self.mount_point);
@@ -44,21 +42,50 @@ impl Group {
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     let devices = device_numbers(roots, disk);
     let mut found = Vec::new();
-    if let Some(group) = our_group(roots, Version::Two, IO_CONTROLLER) {
-        for path in group.path.ancestors() {
-            let file = group.directory(roots, path).join("io.max");
-            let lines = text(&file).unwrap_or_default();
-            found.extend(lines.lines().flat_map(|line| v2_limits(line, path)));
-        }
-    }
-    if let Some(group) = our_group(roots, Version::One, IO_CONTROLLER) {
-        for (file, limited) in V1_FILES {
-            let file = group.directory(roots, &group.path).join(file);
-            let lines = text(&file).unwrap_or_default();
-            found.extend(lines.lines().filter_map(|line| v1_limit(line, limited, &group.path)));
+    for version in [Version::Two, Version::One] {
+        let Some(group) = our_group(roots, version, IO_CONTROLLER) else { continue };
+        let levels = if version == Version::Two { usize::MAX } else { 1 };
+        for path in group.path.ancestors().take(levels) {
+            found.extend(group_limits(version, &group.directory(roots, path), path));
         }
     }
     found.retain(|limit| devices.contains(&limit.major_minor));
+    found
+}
+
+/// The limits that the files of one group's directory set.
+pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> Vec<CgroupLimit> {
+    let limit = |limited, device: &str, value: &str| {
+        Some(CgroupLimit {
+            group: group.to_string_lossy().into_owned(),
+            limited,
+            major_minor: device.to_owned(),
+            limit_per_s: value.trim().parse().ok()?,
+        })
+    };
+    let lines = |file: &str| text(&directory.join(file)).unwrap_or_default();
+    let mut found = Vec::new();
+    match version {
+        // `8:0 1048576` in a file for each.
+        Version::One => {
+            for (file, limited) in V1_FILES {
+                let lines = lines(file);
+                let lines = lines.lines().filter_map(|line| line.split_once(' '));
+                found.extend(lines.filter_map(|(device, value)| limit(limited, device, value)));
+            }
+        }
+        // `8:0 rbps=1048576 wbps=max riops=max wiops=100`.
+        Version::Two => {
+            for line in lines("io.max").lines() {
+                let mut words = line.split_ascii_whitespace();
+                let Some(device) = words.next() else { continue };
+                found.extend(words.filter_map(|word| {
+                    let (key, value) = word.split_once('=')?;
+                    limit(LimitedIo::from_key(key)?, device, value)
+                }));
+            }
+        }
+    }
     found
 }
 
@@ -69,22 +96,22 @@ pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
         let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
         (quota > 0.0 && period > 0.0).then(|| quota / period)
     };
-    let mut quotas = Vec::new();
-    if let Some(group) = our_group(roots, Version::Two, CPU_CONTROLLER) {
-        quotas.extend(group.path.ancestors().filter_map(|path| {
-            let limit = text(&group.directory(roots, path).join("cpu.max"))?;
-            let (quota, period) = limit.split_once(' ')?;
-            ratio(quota, period)
-        }));
-    }
-    if let Some(group) = our_group(roots, Version::One, CPU_CONTROLLER) {
-        quotas.extend(group.path.ancestors().filter_map(|path| {
+    let versions = [Version::Two, Version::One].into_iter();
+    let groups = versions.filter_map(|it| Some((it, our_group(roots, it, CPU_CONTROLLER)?)));
+    let quotas = groups.flat_map(|(version, group)| {
+        let of = |path: &Path| {
             let directory = group.directory(roots, path);
             let read = |file: &str| text(&directory.join(file));
-            ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?)
-        }));
-    }
-    quotas.into_iter().reduce(f64::min)
+            if version == Version::One {
+                return ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?);
+            }
+            let limit = read("cpu.max")?;
+            let (quota, period) = limit.split_once(' ')?;
+            ratio(quota, period)
+        };
+        group.path.ancestors().filter_map(of).collect::<Vec<f64>>()
+    });
+    quotas.reduce(f64::min)
 }
 
 /// Which version of control groups governs our I/O, for a reader.
@@ -97,9 +124,20 @@ pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+pub(crate) enum Version {
     One,
     Two,
+}
+
+impl Version {
+    /// The version of a mounted hierarchy of this controller.
+    pub(crate) fn of(mount: &Mount, controller: &str) -> Option<Self> {
+        match mount.kind.as_str() {
+            "cgroup2" => Some(Self::Two),
+            "cgroup" => mount.options.split(',').any(|one| one == controller).then_some(Self::One),
+            _ => None,
+        }
+    }
 }
 
 /// Our group in the hierarchy of one version, if it is mounted.
@@ -115,49 +153,14 @@ fn our_group(roots: &Roots, version: Version, controller: &str) -> Option<Group>
         };
         ours.then(|| PathBuf::from(path))
     })?;
-    let of_version = |mount: &&Mount| match version {
-        Version::One => {
-            mount.kind == "cgroup" && mount.options.split(',').any(|option| option == controller)
-        }
-        Version::Two => mount.kind == "cgroup2",
-    };
     let mounts = read_mounts(roots);
-    let mount = mounts.iter().find(of_version)?;
+    let mount = mounts.iter().find(|mount| Version::of(mount, controller) == Some(version))?;
     // In a container the mount can show only a part of the tree, which the path still names whole.
     let path = match path.strip_prefix(&mount.root) {
         Ok(below) => Path::new("/").join(below),
         Err(_) => path,
     };
     Some(Group { mount_point: mount.point.clone(), path })
-}
-
-/// `8:0 rbps=1048576 wbps=max riops=max wiops=100`.
-pub(crate) fn v2_limits(line: &str, group: &Path) -> Vec<CgroupLimit> {
-    let mut words = line.split_ascii_whitespace();
-    let Some(device) = words.next() else { return Vec::new() };
-    words
-        .filter_map(|word| {
-            let (key, value) = word.split_once('=')?;
-            let limit_per_s = value.parse().ok()?;
-            Some(limit(group, LimitedIo::from_key(key)?, device, limit_per_s))
-        })
-        .collect()
-}
-
-/// `8:0 1048576`.
-pub(crate) fn v1_limit(line: &str, limited: LimitedIo, group: &Path) -> Option<CgroupLimit> {
-    let (device, value) = line.split_once(' ')?;
-    let limit_per_s = value.trim().parse().ok()?;
-    Some(limit(group, limited, device, limit_per_s))
-}
-
-fn limit(group: &Path, limited: LimitedIo, device: &str, limit_per_s: u64) -> CgroupLimit {
-    CgroupLimit {
-        group: group.to_string_lossy().into_owned(),
-        limited,
-        major_minor: device.to_owned(),
-        limit_per_s,
-    }
 }
 
 /// The numbers of every device on the way from the named one to its leaves.

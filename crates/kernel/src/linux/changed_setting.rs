@@ -1,12 +1,10 @@
 //! Settings of block devices that a run changes for a while, put back also after a kill.
 //!
 //! Before a change a small file in the state folder of the user says what is changed, by which
-//! process, and from what to what. It goes when the setting is put back. [`undo_left`], at the next
-//! start, puts back what a dead process left. It does nothing after a restart of the machine, which
-//! resets all settings, nor where another program has changed the setting since.
-//!
-//! Rejected: a child process that outlives a kill and watches (one more process to kill), and a
-//! handler of signals (none sees SIGKILL).
+//! process, from what to what. [`undo_left`], at the next start, puts back what a dead process
+//! left, unless the machine was restarted or another program has changed the setting since.
+//! Rejected: a child process that outlives a kill (one more process to kill), and a handler of
+//! signals (none sees SIGKILL).
 
 use crate::error::KernelError;
 use crate::linux::roots::{Roots, names, text};

@@ -1,19 +1,15 @@
 //! Device numbers to the disk below, as sysfs describes it.
 //!
-//! What a user names is seldom the disk: it is a partition, a logical volume, an array, an
-//! encrypted volume. The walk goes from the named device through partitions and `slaves` down to
-//! the whole disks (the leaves), and leaves a sentence for each layer that it passes. Counters and
-//! queue settings come from the first leaf, because stacked devices keep time in jiffies only and
-//! mostly have no queue. A loop device is a leaf, with a queue and counters of its own; what its
-//! file lies on is named in its sentence and followed no further.
-//!
-//! Rejected: only naming the top device (its model and cache are unknown), and summing settings
-//! over the leaves (they have no sum).
+//! The walk goes from the named device through partitions and `slaves` down to the whole disks (the
+//! leaves), and leaves a sentence for each layer that it passes. Counters and queue settings come
+//! from the first leaf, because stacked devices keep time in jiffies only and mostly have no queue.
+//! A loop device is a leaf; what its file lies on is named and followed no further. Rejected: only
+//! naming the top device, and summing settings over the leaves (they have no sum).
 
 use crate::linux::device_cache::cache_bytes;
 use crate::linux::link::attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
-use crate::linux::roots::{Roots, base_name, names, number, text};
+use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
 use record::{Bytes, DeviceFacts, format_bytes};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,9 +67,7 @@ pub fn device_of_mount(
 
 /// Device numbers of a kernel name.
 pub(crate) fn numbers_of(roots: &Roots, name: &str) -> Option<(u32, u32)> {
-    let text = text(&roots.sys.join("class/block").join(name).join("dev"))?;
-    let (major, minor) = text.split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    device_numbers(&roots.sys.join("class/block").join(name))
 }
 
 /// The whole disk that a directory in sysfs belongs to: itself, or the parent of a partition.

@@ -1,13 +1,11 @@
 //! /proc/diskstats as the kernel writes it, in all the shapes that it has had.
 //!
-//! Three id columns, then counters. A line has 14 columns since Linux 2.6.25, 18 since 4.18
-//! (discards), 20 since 5.5 (flushes); partitions had 7 before 2.6.25. Columns beyond the known
-//! ones are ignored, because the kernel only ever appends. Sectors are 512 bytes on every device.
-//! Source: Documentation/admin-guide/iostats.rst of the kernel.
-//!
-//! The times are 32-bit milliseconds and wrap; a line holds them as read, and `Wrapping` makes them
-//! monotone where two readings are subtracted. Rejected: the `stat` file of each device in sysfs,
-//! which saves a little time but reads several devices at several moments.
+//! Three id columns, then counters: 14 columns since Linux 2.6.25, 18 since 4.18 (discards), 20
+//! since 5.5 (flushes); partitions had 7 before 2.6.25. Further columns are ignored, because the
+//! kernel only ever appends. Sectors are 512 bytes on every device; times are 32-bit milliseconds
+//! that wrap.
+//! Source: Documentation/admin-guide/iostats.rst of the kernel. Rejected: the `stat` file of each
+//! device in sysfs, which reads several devices at several moments.
 
 use crate::error::KernelError;
 use crate::linux::roots::Roots;

@@ -7,7 +7,8 @@
 //! Rejected: the CPUID leaf of the hypervisor, which no fake tree can stand for.
 
 use crate::linux::cgroup::limits;
-use crate::linux::roots::{Roots, count_list, field, memory_field, names, text};
+use crate::linux::processors;
+use crate::linux::roots::{Roots, field, memory_field, text};
 use record::{
     Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_iops,
     format_rate,
@@ -34,12 +35,15 @@ const HYPERVISORS: [(&str, &str); 11] = [
 #[must_use]
 pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
     let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
+    // Where processors differ, all that occur.
+    let governors: Vec<String> = processors::governors(roots).into_iter().collect();
     Environment {
         kernel: text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default(),
         cpu: field(&cpuinfo, "model name").unwrap_or_default().to_owned(),
-        cpus: allowed_cpus(roots),
-        memory_bytes: memory(roots),
-        governor: governor(roots),
+        cpus: processors::allowed(roots).len() as u32,
+        memory_bytes: Bytes(memory_field(&meminfo, "MemTotal").unwrap_or(0)),
+        governor: (!governors.is_empty()).then(|| governors.join(", ")),
         virtualization: virtualization(roots, &cpuinfo),
         clocksource: text(&roots.sys.join(CLOCK_SOURCES).join("current_clocksource")),
         cgroup_limits: disk.map(|disk| limits(roots, disk)).unwrap_or_default(),
@@ -76,29 +80,6 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     .with("limit", per_s, unit)
 }
 
-/// Processors that this process may run on; 0 where the kernel does not tell.
-fn allowed_cpus(roots: &Roots) -> u32 {
-    let status = text(&roots.proc.join("self/status")).unwrap_or_default();
-    count_list(field(&status, "Cpus_allowed_list").unwrap_or_default())
-}
-
-fn memory(roots: &Roots) -> Bytes {
-    let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
-    Bytes(memory_field(&meminfo, "MemTotal").unwrap_or(0))
-}
-
-/// The frequency governor; where processors differ, all that occur.
-fn governor(roots: &Roots) -> Option<String> {
-    let cpus = roots.sys.join("devices/system/cpu");
-    let mut governors: Vec<String> = names(&cpus)
-        .iter()
-        .filter_map(|cpu| text(&cpus.join(cpu).join("cpufreq/scaling_governor")))
-        .collect();
-    governors.sort();
-    governors.dedup();
-    (!governors.is_empty()).then(|| governors.join(", "))
-}
-
 /// The hypervisor, as far as it shows; `None` on bare metal.
 fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Some(kind) = text(&roots.sys.join("hypervisor/type")) {
@@ -117,12 +98,7 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     }
     let clocks =
         text(&roots.sys.join(CLOCK_SOURCES).join("available_clocksource")).unwrap_or_default();
-    let name = if clocks.contains("kvm-clock") {
-        "KVM"
-    } else if clocks.contains("hyperv") {
-        "Hyper-V"
-    } else {
-        "unknown hypervisor"
-    };
-    Some(name.to_owned())
+    let known = [("kvm-clock", "KVM"), ("hyperv", "Hyper-V")];
+    let known = known.iter().find(|(clock, _)| clocks.contains(clock));
+    Some(known.map_or("unknown hypervisor", |(_, name)| name).to_owned())
 }

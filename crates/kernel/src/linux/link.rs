@@ -1,13 +1,10 @@
 //! How a disk is attached, by which driver, and whether what it says of itself can be believed.
 //!
-//! sysfs puts a device below everything that it hangs on, so the path itself is read upwards: the
-//! first driver that is not a mere class driver (`sd`) names the attachment. One table says which
-//! drivers stand for virtual disks. A second one lists models of virtual disks behind drivers that
-//! also serve real ones (NVMe in clouds).
-//!
-//! The rotational flag is a claim of whoever presents the disk. Virtual disks, arrays behind RAID
-//! controllers, USB bridges and network storage copy or invent it, so it counts as trusted only
-//! for directly attached disks. Rejected: a timing test here, which would be a measurement.
+//! sysfs puts a device below everything that it hangs on, so the path is read upwards: the first
+//! driver that is not a mere class driver (`sd`) names the attachment. Tables say which drivers and
+//! models stand for virtual disks. The rotational flag is a claim of whoever presents the disk, so
+//! it counts as trusted only for directly attached ones. Rejected: a timing test, which would be a
+//! measurement.
 
 use crate::linux::roots::{Roots, base_name, link_name, names, number, text};
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod capabilities;
 mod cgroup;
 pub mod changed_setting;
+mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod device;
 mod device_cache;

@@ -1,11 +1,9 @@
 //! /proc/self/mountinfo: which file system a path is on.
 //!
-//! A path is matched by device number and longest mount point together. The number alone is not
-//! enough (bind mounts), nor is the path alone (a later mount can cover an earlier one); and some
-//! file systems give files another number than their mount has (btrfs subvolumes, overlays), so a
-//! path without a mount of its number falls back to the longest mount point. Rejected: the mount
-//! id that statx gives, which is exact but cannot be given to a test.
-//! Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
+//! A path is matched by device number and longest mount point together: the number alone fails for
+//! bind mounts, the path alone where a later mount covers an earlier one. btrfs subvolumes and
+//! overlays give files another number than their mount has, so that the longest mount point has to
+//! do there. Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
 
 use crate::linux::roots::Roots;
 use std::ffi::OsString;

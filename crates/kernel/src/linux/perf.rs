@@ -1,13 +1,10 @@
 //! One hardware counter of this process: instructions, in user mode and in the kernel.
 //!
-//! The counter is opened on the thread that makes the probe and is inherited by every thread that
-//! begins after it: the jobs, and through them the kernel's io_uring workers. Reading it adds up
-//! all of them, those that have ended included. Many virtual machines have no performance
-//! monitoring unit, and many systems allow kernel counts to administrators only, so why there is
-//! none is a type of its own and is said in the document. Rejected: counting per processor (needs
-//! privileges everywhere, and counts others), and user mode alone (most of a request's cost is in
-//! the kernel).
-//!
+//! The counter is inherited by every thread that begins after it: the jobs, and through them the
+//! kernel's io_uring workers. Many virtual machines have no performance monitoring unit, and many
+//! systems allow kernel counts to administrators only, so why there is none is a type of its own.
+//! Rejected: counting per processor (needs privileges, and counts others), and user mode alone
+//! (most of a request's cost is in the kernel).
 //! Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
 
 use crate::linux::roots::{Roots, text};

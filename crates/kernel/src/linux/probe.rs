@@ -1,29 +1,27 @@
 //! The probe of a real machine: processor time, kernel workers, steal, and device counters.
 //!
-//! Processor time. The total comes from the process clock, which the scheduler keeps in
-//! nanoseconds; the split into user and system from `getrusage`, whose parts are scaled to the
-//! same total. Both include the io_uring workers, which are threads of this process; their share
-//! is read per thread, and the time of one that has ended stays counted.
+//! Processor time in total comes from the process clock, in nanoseconds; its split into user and
+//! system from `getrusage`. Both include the io_uring workers, which are threads of this process;
+//! their share is read per thread, and the time of one that has ended stays counted.
 //!
-//! Device counters. The kernel's times are 32-bit milliseconds that wrap (at a concurrency of 50
-//! the weighted time does so each day), so each reading adds its difference modulo 2^32 to a
-//! 64-bit sum. A device built of several leaves is the sum of their traffic; its busy time grows
-//! by that of the busiest leaf, a lower bound of "any of them busy". Counters that go back belong
-//! to another device of the same name: the probe then reports none, for good, with that reason.
-//!
-//! Rejected: `/proc/self/stat` for processor time (clock ticks of 10 ms), and counters through
-//! the `stat` file of a partition (partitions have no flushes and share the queue).
+//! The kernel's times of a device are 32-bit milliseconds that wrap (at a concurrency of 50 each
+//! day), so each reading adds its difference modulo 2^32 to a sum. Of several leaves traffic is
+//! summed; busy time grows by that of the busiest, a lower bound. Counters that go back belong to
+//! another device of the same name: the probe then reports none, for good. Rejected:
+//! `/proc/self/stat` for processor time (ticks of 10 ms), and the `stat` file of a partition (no
+//! flushes, a shared queue).
 
+use crate::linux::clock::now_ns;
 use crate::linux::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
 use crate::linux::perf::{PerfCounter, PerfRefusal};
 use crate::linux::processors;
-use crate::linux::roots::{Roots, cpu_ticks, field, names, ranges, text};
+use crate::linux::roots::{Roots, cpu_ticks, names, text};
 use crate::linux::soaker::SoakTap;
 use crate::linux::unsafe_calls::process_times_us;
 use engine::{CpuSample, DeviceSample, Probe, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::collections::HashMap;
 
 /// Names of the kernel's worker threads for io_uring begin so.
@@ -81,7 +79,7 @@ impl RealProbe {
 
     fn cpu(&mut self) -> Option<CpuSample> {
         let (user_us, system_us) = process_times_us()?;
-        let total = nanos(clock_gettime(ClockId::ProcessCPUTime));
+        let total = now_ns(ClockId::ProcessCPUTime);
         let (user_ns, system_ns) = split(total, user_us, system_us, self.last_cpu);
         self.last_cpu = (user_ns, system_ns);
         Some(CpuSample {
@@ -110,7 +108,7 @@ impl RealProbe {
 
 impl Probe for RealProbe {
     fn sample(&mut self) -> ProbeSample {
-        let at = Nanos(nanos(clock_gettime(ClockId::Monotonic)));
+        let at = Nanos(now_ns(ClockId::Monotonic));
         self.tap.record();
         // The device first: it is what a window's edges matter most for.
         let device = self.device();
@@ -142,11 +140,6 @@ impl Probe for RealProbe {
     }
 }
 
-fn nanos(time: rustix::time::Timespec) -> u64 {
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-        + u64::try_from(time.tv_nsec).unwrap_or(0)
-}
-
 /// Splits an exact total in the ratio of the kernel's parts, so that neither part ever goes back.
 fn split(total: u64, user_us: u64, system_us: u64, last: (u64, u64)) -> (u64, u64) {
     let parts = u128::from(user_us) + u128::from(system_us);
@@ -161,13 +154,9 @@ fn split(total: u64, user_us: u64, system_us: u64, last: (u64, u64)) -> (u64, u6
 /// Whether the kernel measures the split on every processor that we may use: then context tracking
 /// is on for them (`nohz_full=`); elsewhere the timer tick samples it.
 pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
-    let tracked = text(&roots.sys.join("devices/system/cpu/nohz_full")).unwrap_or_default();
-    let tracked = ranges(&tracked);
-    let status = text(&roots.proc.join("self/status")).unwrap_or_default();
-    let ours = ranges(field(&status, "Cpus_allowed_list").unwrap_or_default());
-    let is_tracked = |cpu: u32| tracked.iter().any(|(first, last)| (*first..=*last).contains(&cpu));
-    let all = ours.iter().flat_map(|(first, last)| *first..=*last).all(is_tracked);
-    if all && !ours.is_empty() { CpuSplit::Exact } else { CpuSplit::Sampled }
+    let (tracked, ours) = (processors::listed(roots, "nohz_full"), processors::allowed(roots));
+    let exact = !ours.is_empty() && ours.is_subset(&tracked);
+    if exact { CpuSplit::Exact } else { CpuSplit::Sampled }
 }
 
 /// Steal time of all processors since boot; `None` where the kernel has no such column.
@@ -230,14 +219,9 @@ struct DeviceReader {
 
 impl DeviceReader {
     fn new(names: Vec<String>) -> Self {
-        let leaves = names.len();
         let sample = DeviceSample { device: names.join("+"), ..DeviceSample::default() };
-        Self {
-            names,
-            busy: vec![Wrapping::default(); leaves],
-            weighted: vec![Wrapping::default(); leaves],
-            sample,
-        }
+        let times = vec![Wrapping::default(); names.len()];
+        Self { names, busy: times.clone(), weighted: times, sample }
     }
 
     /// Takes in a reading, one line per leaf.

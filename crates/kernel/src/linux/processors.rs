@@ -1,12 +1,9 @@
 //! The processors: how many are ours, how fast they tick, and what makes their time unsure.
 //!
-//! A processor's time is only worth what the processor does in it. Frequency scaling, a second
-//! hardware thread on the same core, a host that takes time away and a quota all change that, so
-//! each of them is read here as a clause that can stand beside a number. The clock is the one in
-//! use where the kernel controls it (cpufreq), else the one that /proc/cpuinfo shows, which in a
-//! virtual machine is the nominal one. Rejected: the rate of the time-stamp counter as the clock
-//! (it is the nominal one also where the processor runs at another), and CPUID leaf 0x16 (not in
-//! virtual machines, and nominal too).
+//! Frequency scaling, a second hardware thread on the same core, a host that takes time away and a
+//! quota all change what a processor's time is worth, so each of them is read here as a clause. The
+//! clock is the one in use (cpufreq), else the one of /proc/cpuinfo, which in a virtual machine is
+//! the nominal one. Rejected: the rate of the time-stamp counter and CPUID leaf 0x16 (nominal too).
 
 use crate::linux::cgroup::cpu_quota;
 use crate::linux::roots::{Roots, field, names, ranges, text};
@@ -21,9 +18,10 @@ pub(crate) fn allowed(roots: &Roots) -> BTreeSet<u32> {
     numbers(field(&status, "Cpus_allowed_list").unwrap_or_default())
 }
 
-/// Processors that run; none where the kernel does not tell.
-pub(crate) fn online(roots: &Roots) -> BTreeSet<u32> {
-    numbers(&text(&roots.sys.join(CPUS).join("online")).unwrap_or_default())
+/// The processors of a list of the kernel (`online`, `isolated`, `nohz_full`); none where it does
+/// not tell.
+pub(crate) fn listed(roots: &Roots, list: &str) -> BTreeSet<u32> {
+    numbers(&text(&roots.sys.join(CPUS).join(list)).unwrap_or_default())
 }
 
 fn numbers(list: &str) -> BTreeSet<u32> {
@@ -48,6 +46,11 @@ pub(crate) fn clock(roots: &Roots) -> Option<CpuClock> {
     (mhz > 0.0).then(|| CpuClock { hz: mhz * 1e6, source: "cpuinfo".to_owned() })
 }
 
+/// The frequency governors in use.
+pub(crate) fn governors(roots: &Roots) -> BTreeSet<String> {
+    each_cpu(roots, "cpufreq/scaling_governor").into_iter().collect()
+}
+
 /// What each processor's directory says in one of its files, where it has it.
 fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
     let cpus = roots.sys.join(CPUS);
@@ -65,9 +68,7 @@ fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
 pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = Vec::new();
     let cpus = roots.sys.join(CPUS);
-    let governors: BTreeSet<String> =
-        each_cpu(roots, "cpufreq/scaling_governor").into_iter().collect();
-    if let Some(governor) = governors.iter().find(|governor| *governor != "performance") {
+    if let Some(governor) = governors(roots).iter().find(|governor| *governor != "performance") {
         doubts.push(format!("the frequency governor is {governor}: the clock follows the load"));
     }
     let boosts = text(&cpus.join("cpufreq/boost")).is_some_and(|boost| boost == "1")
@@ -87,7 +88,8 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
             "a control group's quota allows {quota:.2} processors: the soakers use it up"
         ));
     }
-    let unseen: Vec<String> = online(roots).difference(soaked).map(ToString::to_string).collect();
+    let unseen: Vec<String> =
+        listed(roots, "online").difference(soaked).map(ToString::to_string).collect();
     if !unseen.is_empty() {
         let list = unseen.join(", ");
         doubts.push(format!("work on processors that we may not use is not seen ({list})"));

@@ -89,6 +89,13 @@ pub fn count_list(list: &str) -> u32 {
     ranges(list).iter().map(|(first, last)| last - first + 1).sum()
 }
 
+/// The numbers of a device, given its directory in sysfs (`8:0` in its file `dev`).
+pub fn device_numbers(directory: &Path) -> Option<(u32, u32)> {
+    let line = text(&directory.join("dev"))?;
+    let (major, minor) = line.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and
 /// steal. The columns behind them (guests) are in the first two already.
 pub(crate) fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {

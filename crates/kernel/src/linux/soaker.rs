@@ -1,29 +1,26 @@
 //! What processors have left over: a thread of idle priority on each counts loops.
 //!
-//! A soaker runs only where nobody else wants the processor, so what it does not get is what all
-//! others used, whoever was charged for it: other processes, kernel workers, interrupts, the host
-//! of a virtual machine. That makes its count the base of an upper bound of a load's processor
-//! cost (Chung, Gray, Worthington, Horst 2000, section 4.2). Loops are counted and not processor
-//! time, because time that an interrupt takes may be charged to the thread that it interrupted.
-//! A loop is a chain of dependent multiplications in registers: it touches no memory, so neither
-//! caches nor their misses change its speed, and its rate depends on the clock alone.
+//! What a soaker does not get is what all others used, whoever was charged for it: other processes,
+//! kernel workers, interrupts, the host of a virtual machine. That makes its count the base of an
+//! upper bound of a load's processor cost (Chung, Gray, Worthington, Horst 2000, section 4.2).
+//! Loops are counted and not processor time, because an interrupt may be charged to the thread that
+//! it interrupted. A loop is a chain of dependent multiplications in registers, so that its rate
+//! depends on the clock alone.
 //!
-//! The rate of an undisturbed soaker is its calibration: the best of many slices of some
-//! milliseconds (the second best, because the edges of a slice are not sharp), before and after.
-//! How far the two lie apart, and how far the mean of the slices lies below the best, say whether
-//! the machine was idle and its clock steady.
-//!
-//! A soaker changes what it watches: processors no longer sleep, so wake-ups are faster, and the
-//! clock may rise or fall. Times measured beside it are not those of a machine without it.
-//! Rejected: nice 19 instead of the idle policy (takes 1.5 % from its neighbours), and reading the idle time of /proc/stat alone (sampled by the tick
-//! on most kernels, and blind to steal); it is read beside, for comparison.
+//! The rate of an undisturbed soaker is its calibration: the second best of many slices of some
+//! milliseconds (their edges are not sharp), before and after. A soaker changes what it watches:
+//! processors no longer sleep, and their clock may rise or fall. Rejected: nice 19 instead of the
+//! idle policy (takes 1.5 % from its neighbours), and the idle time of /proc/stat alone (sampled by
+//! the tick on most kernels, and blind to steal).
 
-use crate::linux::processors::{allowed, doubts, online};
+use crate::linux::clock::now_ns;
+use crate::linux::processors::{allowed, doubts, listed};
 use crate::linux::roots::{Roots, cpu_ticks};
 use crate::linux::unsafe_calls::set_idle_policy;
 use record::{KernelAccounting, Nanos};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::ClockId;
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,7 +76,7 @@ struct Shared {
 impl Shared {
     fn reading(&self) -> SoakReading {
         // The counts stand as near to the time as can be; /proc is read after both.
-        let at = monotonic();
+        let at = Nanos(now_ns(ClockId::Monotonic));
         let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
         SoakReading { at, loops, kernel_ticks: kernel_ticks(&self.roots) }
     }
@@ -99,7 +96,7 @@ impl Soaker {
     /// If a thread cannot be made, or is not given its processor or the idle policy; none is then
     /// left running.
     pub fn start(roots: &Roots) -> Result<Self, SoakerError> {
-        let (allowed, online) = (allowed(roots), online(roots));
+        let (allowed, online) = (allowed(roots), listed(roots, "online"));
         let cpus: BTreeSet<u32> = if online.is_empty() {
             allowed
         } else {
@@ -396,22 +393,12 @@ impl SoakTap {
     }
 }
 
-fn monotonic() -> Nanos {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    Nanos(seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0))
-}
-
 /// Idle, interrupt, steal and all ticks of all processors since boot.
 fn kernel_ticks(roots: &Roots) -> Option<[u64; 4]> {
     let ticks = cpu_ticks(roots)?;
     let [_, _, _, idle, iowait, irq, softirq, steal] = ticks;
     Some([idle + iowait, irq + softirq, steal, ticks.iter().sum()])
 }
-
-/// Held by tests that start soakers, which are threads of the whole process.
-#[cfg(test)]
-pub(crate) static SOAKERS: Mutex<()> = Mutex::new(());
 
 #[cfg(test)]
 #[path = "soaker_tests.rs"]

@@ -1,7 +1,7 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
-//! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA drive,
-//! `getrusage`, the idle policy, perf events and the probe of `io_uring_setup`.
+//! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA
+//! drive, `getrusage`, the idle policy, perf events and the probe of `io_uring_setup`.
 
 use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::Errno;
@@ -107,7 +107,7 @@ pub fn perf_event_open(
     // field, and only where the call fails with E2BIG, which a first-version structure cannot.
     // The descriptor is new, and nobody else knows of it.
     unsafe {
-        own(libc::syscall(
+        own_descriptor(libc::syscall(
             libc::SYS_perf_event_open,
             std::ptr::from_ref(attributes),
             process,
@@ -131,7 +131,7 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
 ///
 /// # Safety
 /// The call must have made the descriptor, and nobody else may own it.
-unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
+pub unsafe fn own_descriptor(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
     if outcome < 0 {
         return Err(last_error());
     }

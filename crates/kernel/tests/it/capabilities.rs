@@ -1,6 +1,6 @@
 //! What the kernel tells that a machine can measure.
 
-use kernel::{Roots, capabilities};
+use kernel::{KernelError, Roots, Soaker, SoakerError, capabilities, disk_of};
 use record::{Capability, DeviceFacts};
 use testkit::Fake;
 
@@ -51,4 +51,34 @@ fn counters_that_are_switched_off_are_not_available() {
     assert!(available(Some(&disk(true))));
     assert!(!available(Some(&disk(false))));
     assert!(!available(None));
+}
+
+#[test]
+fn this_machine_gets_each_entry_once_and_a_remedy_exactly_where_something_is_missing() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let roots = Roots::default();
+    let list = capabilities(&roots, disk_of(&roots, directory.path()).as_ref());
+    let names: std::collections::BTreeSet<&str> =
+        list.iter().map(|capability| capability.name.as_str()).collect();
+    assert_eq!(names.len(), list.len());
+    assert_eq!(list.len(), 15);
+    for capability in &list {
+        assert_eq!(capability.available, capability.remedy.is_empty(), "{capability:?}");
+        assert!(!capability.detail.is_empty(), "{capability:?}");
+    }
+}
+
+#[test]
+fn a_machine_that_names_no_processor_is_an_error_that_says_so() {
+    let fake = Fake::new();
+    let outcome = Soaker::start(&Roots::below(fake.root()));
+    assert!(matches!(outcome, Err(SoakerError::NoProcessor)));
+}
+
+#[test]
+fn a_message_names_the_path_escaped_the_cause_and_a_remedy() {
+    let path = std::path::Path::new("/a\x1b[31m");
+    let text = KernelError::system("open", path, rustix::io::Errno::NOENT).to_string();
+    assert!(text.contains("\\u{1b}") && !text.contains('\x1b'), "{text}");
+    assert!(text.ends_with("No such file or directory; check the path"), "{text}");
 }

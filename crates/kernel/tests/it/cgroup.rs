@@ -1,5 +1,6 @@
 //! Limits of control groups, on machines made of files.
 
+use kernel::live::{Sampler, Selection};
 use kernel::{Roots, capabilities, environment};
 use record::{CgroupLimit, DeviceFacts};
 use testkit::Fake;
@@ -102,4 +103,42 @@ fn a_machine_without_control_groups_has_no_limits() {
     let fake = Fake::new();
     assert_eq!(limits_on(&Roots::below(fake.root()), &disk()), []);
     assert_eq!(version(&fake), None);
+    assert_eq!(observed(&fake), [""; 0]);
+}
+
+/// The limits that an observation of the whole machine lists.
+fn observed(fake: &Fake) -> Vec<String> {
+    fake.proc("diskstats", "");
+    let mut sampler = Sampler::new(Roots::below(fake.root()), Selection::default()).unwrap();
+    short(&sampler.context().cgroup_limits)
+}
+
+#[test]
+fn an_observation_lists_version_2_limits_of_groups_that_touched_the_device() {
+    let fake = Fake::new();
+    fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    for (name, events, stat) in [
+        ("job", "populated 1\nfrozen 0\n", "8:0 rbytes=5 wbytes=0 rios=1 wios=0\n"),
+        ("job/inner", "populated 1\n", "8:16 rbytes=5 wbytes=0 rios=1 wios=0\n"),
+        ("empty", "populated 0\n", "8:0 rbytes=5 wbytes=0 rios=1 wios=0\n"),
+        ("idle", "populated 1\n", "8:0 rbytes=0 wbytes=0 rios=0 wios=0\n"),
+    ] {
+        let at = format!("fs/cgroup/{name}");
+        fake.sys(&format!("{at}/cgroup.events"), events);
+        fake.sys(&format!("{at}/io.max"), "8:0 rbps=1000 wbps=max riops=max wiops=50\n");
+        fake.sys(&format!("{at}/io.stat"), stat);
+    }
+    assert_eq!(observed(&fake), ["/job 8:0 rbps=1000", "/job 8:0 wiops=50"]);
+}
+
+#[test]
+fn an_observation_lists_each_group_of_version_1_with_processes_on_its_own() {
+    let fake = Fake::new();
+    fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup/blkio rw - cgroup c rw,blkio\n");
+    let file = "blkio.throttle.read_iops_device";
+    for (group, processes) in [("a", "12\n13\n"), ("a/b", "14\n"), ("c", "")] {
+        fake.sys(&format!("fs/cgroup/blkio/{group}/cgroup.procs"), processes);
+        fake.sys(&format!("fs/cgroup/blkio/{group}/{file}"), "8:0 70\n");
+    }
+    assert_eq!(observed(&fake), ["/a 8:0 riops=70", "/a/b 8:0 riops=70"]);
 }

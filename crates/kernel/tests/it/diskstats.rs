@@ -1,6 +1,8 @@
 //! /proc/diskstats in all the shapes that it has had.
 
-use kernel::{TransferCounters, parse_diskstats};
+use kernel::{Roots, TransferCounters, device_in_flight_activity, parse_diskstats};
+use record::DeviceFacts;
+use testkit::Fake;
 
 const FULL: &str = " 8 0 sda 10 1 800 30 20 2 1600 40 3 55 70";
 
@@ -40,4 +42,18 @@ fn a_malformed_line_is_named_with_its_number_and_problem() {
 fn a_negative_number_in_flight_is_none() {
     let line = &parse_diskstats(&FULL.replace(" 3 55", " -1 55")).unwrap()[0];
     assert_eq!(line.in_flight, Some(0));
+}
+
+#[test]
+fn an_idle_disk_shows_no_activity_and_an_unknown_one_is_an_error() {
+    let fake = Fake::new();
+    fake.proc("diskstats", "8 0 sda 1 0 8 0 5 0 4 0 0 9 0\n");
+    let activity = |name: &str| {
+        let disk = DeviceFacts { disk: name.to_owned(), ..DeviceFacts::default() };
+        device_in_flight_activity(&Roots::below(fake.root()), &disk, 1)
+    };
+    let idle = activity("sda").unwrap();
+    assert_eq!((idle.reads_per_s, idle.writes_per_s, idle.busy_share), (0.0, 0.0, 0.0));
+    let error = activity("sdz").unwrap_err();
+    assert!(error.to_string().contains("sdz has no line"), "{error}");
 }

@@ -93,7 +93,7 @@ fn run(device: &mut AnyDevice, asked: &Asked, target: &str) -> Vec<(u64, u32)> {
 #[test]
 fn every_request_ends_once_in_any_machine() {
     let mut rng = Rng::new(20);
-    for round in 0..400 {
+    for round in 0..testkit::draws(60, 400) {
         let target = target(&mut rng);
         let spec = SimSpec::parse(&target).unwrap();
         let mut device = spec.build(1);

@@ -44,9 +44,12 @@ fn the_band_covers_the_line_between_and_beyond_the_points() {
 
 #[test]
 fn chi_square_averages_one_where_the_points_errors_are_right() {
+    let count = testkit::draws(500, 2_000);
     let total: f64 =
-        (0..2_000).map(|seed| fit(&mut Source::new(seed), 0.03, 0.03).reduced_chi_square).sum();
-    assert!((total / 2_000.0 - 1.0).abs() < 0.06, "{total}");
+        (0..count).map(|seed| fit(&mut Source::new(seed), 0.03, 0.03).reduced_chi_square).sum();
+    // The standard error of so few is twice that of all.
+    let most = testkit::draws(0.12, 0.06);
+    assert!((total / count as f64 - 1.0).abs() < most, "{total}");
 }
 
 fn points(values: &[(f64, f64, f64)]) -> Vec<Point> {

@@ -5,7 +5,7 @@ use crate::trial;
 use halfpower_store::{Store, StoreError};
 use std::path::Path;
 use tempfile::tempdir;
-use testkit::{Tmpfs, requires};
+use testkit::{Mounted, requires};
 
 /// The message names the file and a way out, in one line.
 fn check_message(error: &StoreError, path: &Path) {
@@ -103,7 +103,7 @@ fn a_file_that_another_process_holds_is_called_locked() {
 #[test]
 fn a_database_on_a_read_only_file_system_can_be_read_and_not_added_to() {
     requires!(Mount);
-    let disk = Tmpfs::new(8 << 20).unwrap();
+    let disk = Mounted::tmpfs(8 << 20).unwrap();
     // Characters that a URI gives a meaning must not lead elsewhere.
     let path = disk.path().join("a?b#c%20.db");
     Store::open(&path).unwrap().add_trial(&trial("1")).unwrap();
@@ -120,7 +120,7 @@ fn a_database_on_a_read_only_file_system_can_be_read_and_not_added_to() {
 #[test]
 fn a_full_file_system_is_called_full_and_keeps_what_was_saved() {
     requires!(Mount);
-    let disk = Tmpfs::new(512 << 10).unwrap();
+    let disk = Mounted::tmpfs(512 << 10).unwrap();
     let path = disk.path().join("x.db");
     let mut store = Store::open(&path).unwrap();
     let full = (0u32..)

@@ -1,15 +1,12 @@
 //! The right to write to a block device: named by its stable name, free, and blank.
 //!
-//! A device that is in use is refused before it is opened. Then it is opened with O_EXCL, and everything
-//! else is decided on that descriptor, which stays open as long as the run: from then on the kernel lets nobody mount it,
-//! add it to an array or make a file system on it. Without the user's word it is opened for
-//! reading only, to tell a danger that is graver than a missing flag.
-//!
-//! What is refused, whatever the flags say: a device that is mounted (or a part of it), swap, held
-//! by another driver or a loop device, open for writing by another program, read-only, or that
-//! bears a signature. To clear a signature is the owner's own step. A blank partition may be
-//! written, unless its whole disk is in use or bears more than a table of partitions.
-//! Rejected: a flag that overrides all this, and asking on the terminal (scripts answer yes).
+//! A device in use is refused before it is opened. Then it is opened with O_EXCL, and everything
+//! else is decided on that descriptor, which stays open as long as the run: the kernel lets nobody
+//! mount it meanwhile. Refused, whatever the flags say, is a device that is mounted (or a part of
+//! it), swap, held by a driver or a loop device, open for writing by another program, read-only, or
+//! that bears a signature; to clear one is the owner's own step. A blank partition may be written,
+//! unless its whole disk is in use or bears more than a table of partitions. Rejected: a flag that
+//! overrides all this, and asking on the terminal (scripts answer yes).
 
 use crate::error::TargetError;
 use crate::linux::in_use::{Node, Use, device_use, file_use};

@@ -1,7 +1,7 @@
 //! The descriptors of a target: nameless files, reopened with the flags of a cache mode.
 //!
-//! Every run reopens the target's file through `/proc/self/fd` with the flags of its cache mode. The
-//! flags are read back, because a file system may take O_DIRECT and drop it.
+//! Every run reopens the target's file through `/proc/self/fd` with the flags of its cache mode.
+//! The flags are read back, because a file system may take O_DIRECT and drop it.
 
 use crate::error::TargetError;
 use crate::linux::handle::TargetHandle;
@@ -55,9 +55,9 @@ pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> 
 
 /// A new descriptor of the target with the flags of a cache mode, verified.
 ///
-/// # Errors
-/// [`TargetError::DirectRefused`] or [`TargetError::FlagsIgnored`] where the file system does not do
-/// what the mode needs, [`TargetError::Refused`] for writing to a target opened for reading.
+/// # Errors [`TargetError::DirectRefused`] or [`TargetError::FlagsIgnored`] where the file system
+/// does not do what the mode needs, [`TargetError::Refused`] for writing to a target opened for
+/// reading.
 pub fn reopen(
     handle: &TargetHandle,
     cache: CacheMode,

@@ -2,20 +2,15 @@
 //!
 //! - DONTNEED drops the clean pages of the area alone: cheap, no privilege, and what `check` does
 //!   before each buffered visit. Pages that are mapped, locked or being written stay.
-//! - The scratch read is the papers' cacheflush: it reads a scratch file as large as all the memory
-//!   that caches files, so that everything else is pushed out, also the pages that a cache further
-//!   below keeps (the file behind a loop device). The file is one hole without a name: the
-//!   kernel caches the pages of a hole as it does others, so the file takes no space and is read at the speed of
-//!   memory. Each page is read twice, because Linux keeps pages that were used once apart and
-//!   lets them push out nothing that was used more often. It ends when the area is gone or the
-//!   time is over. Memory in use by programs is not touched: reading asks for no more than the
-//!   kernel would give back.
+//! - The scratch read (the papers' cacheflush) reads a file as large as all the memory that caches
+//!   files, so that everything else is pushed out, also what a cache further below keeps. The file
+//!   is one hole without a name. Each page is read twice, because Linux lets pages that were used
+//!   once push out nothing that was used more often. Memory in use by programs is not touched.
 //! - Dropping all caches (/proc/sys/vm/drop_caches) does the same at once, for all, as root.
 //!
-//! What is left is counted afterwards by cachestat, or mincore on kernels before 6.5. Both tell
-//! only the owner, or who may write: elsewhere the answer is "unknown", never zero. Rejected for
-//! the scratch: a real file (as large as memory, and written first), and anonymous memory (it
-//! takes from the cache until it takes from programs, and then something is killed).
+//! What is left is counted by cachestat, or mincore before Linux 6.5, which tell only the owner or
+//! who may write: elsewhere the answer is "unknown", never zero. Rejected for the scratch: a real
+//! file (written first), and anonymous memory (it takes from programs in the end).
 
 use crate::error::TargetError;
 use crate::linux::descriptor::{create_nameless, drop_clean_pages};
@@ -106,9 +101,8 @@ fn resident(areas: &[Area<'_>]) -> Option<Bytes> {
 /// Gets the areas out of the page cache; what is dirty is written first. `directories` are those in
 /// which a scratch file may be made, the best first.
 ///
-/// # Errors
-/// What the system said, and for [`DropCache::DropCaches`] what it needs. [`TargetError::Cancelled`] when
-/// `cancel` says so.
+/// # Errors What the system said, and for [`DropCache::DropCaches`] what it needs.
+/// [`TargetError::Cancelled`] when `cancel` says so.
 pub fn drop_cache(
     roots: &Roots,
     method: DropCache,

@@ -1,19 +1,16 @@
 //! Who uses a block device.
 //!
-//! The kernel answers whether with O_EXCL: it refuses where the device, or a part of it, is
-//! mounted in any namespace, swap, or held by another driver. It does not say who, and it does not
-//! know of loop devices or of programs that opened the device in the ordinary way. So sysfs and
-//! procfs are asked as well, for the reason to tell and for those two.
-//!
-//! For a whole disk its partitions count, for a partition its disk; its neighbours do not.
-//! Rejected: asking lsblk or fuser, and believing sysfs alone (another namespace's mounts are not
-//! in our table).
+//! With O_EXCL the kernel refuses a device that is mounted in any namespace, swap, or held by
+//! another driver, or a part of which is. It does not say who, and knows neither of loop devices
+//! nor of programs that opened the device in the ordinary way: so sysfs and procfs are asked as
+//! well. For a whole disk its partitions count, for a partition its disk; its neighbours do not.
+//! Rejected: asking lsblk or fuser, and believing sysfs alone (it misses other namespaces' mounts).
 
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
 use kernel::device::whole_disk;
 use kernel::mounts::{Mount, mounts_of_process, read_mounts};
-use kernel::read::{base_name, names, number, text};
+use kernel::read::{base_name, device_numbers, names, number, text};
 use rustix::fs::{FileType, Stat};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +19,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Use {
     pub(crate) why: String,
     pub(crate) remedy: String,
+}
+
+impl Use {
+    fn of(why: String, remedy: impl Into<String>) -> Option<Self> {
+        Some(Self { why, remedy: remedy.into() })
+    }
 }
 
 /// A block device as sysfs knows it.
@@ -41,9 +44,7 @@ impl Node {
     }
 
     fn at(directory: PathBuf) -> Option<Self> {
-        let text = text(&directory.join("dev"))?;
-        let (major, minor) = text.split_once(':')?;
-        let numbers = (major.parse().ok()?, minor.parse().ok()?);
+        let numbers = device_numbers(&directory)?;
         Some(Self { name: base_name(&directory), directory, numbers })
     }
 
@@ -74,13 +75,10 @@ pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
     let mut members = vec![node.clone()];
     members.extend(node.disk());
     members.extend(node.partitions());
-    members
-        .iter()
-        .find_map(|member| mounted(roots, member))
-        .or_else(|| members.iter().find_map(|member| swap(roots, member)))
-        .or_else(|| members.iter().find_map(held))
-        .or_else(|| members.iter().find_map(|member| below_loop(roots, member)))
-        .or_else(|| members.iter().find_map(|member| part_of_btrfs(roots, member)))
+    let ways: [fn(&Roots, &Node) -> Option<Use>; 5] =
+        [mounted, swap, |_, member| held(member), below_loop, part_of_btrfs];
+    ways.iter()
+        .find_map(|way| members.iter().find_map(|member| way(roots, member)))
         .or_else(|| mounted_elsewhere(roots, &members))
         .or_else(|| written_by_another(roots, &members))
 }
@@ -103,10 +101,10 @@ fn mounted(roots: &Roots, member: &Node) -> Option<Use> {
     let mounts = read_mounts(roots);
     let mount = mounts.iter().find(|mount| is_mount_of(roots, mount, member))?;
     let point = &mount.point;
-    Some(Use {
-        why: format!("{} is mounted at {point:?} ({})", member.name, mount.kind),
-        remedy: format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
-    })
+    Use::of(
+        format!("{} is mounted at {point:?} ({})", member.name, mount.kind),
+        format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
+    )
 }
 
 fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
@@ -125,17 +123,16 @@ fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
             Some((member, mounts.iter().find(|mount| is_mount_of(roots, mount, member))?))
         });
         if let Some((member, mount)) = found {
-            return Some(Use {
-                why: format!(
-                    "{} is mounted at {:?} in the mount namespace of process {process}",
-                    member.name, mount.point
+            let (name, point) = (&member.name, &mount.point);
+            return Use::of(
+                format!(
+                    "{name} is mounted at {point:?} in the mount namespace of process {process}"
                 ),
-                remedy: format!(
+                format!(
                     "if nobody needs what is on it, unmount it there first (nsenter -t {process} \
-                     -m umount {:?})",
-                    mount.point
+                     -m umount {point:?})"
                 ),
-            });
+            );
         }
     }
     None
@@ -162,10 +159,12 @@ fn swaps(roots: &Roots) -> Vec<SwapLine> {
 
 fn swap(roots: &Roots, member: &Node) -> Option<Use> {
     let line = swaps(roots).into_iter().find(|line| leads_to(roots, &line.path, member))?;
-    Some(Use {
-        why: format!("{} is in use as swap", member.name),
-        remedy: format!("take it out of use first (swapoff {:?})", line.path),
-    })
+    swap_use(&member.name, &line)
+}
+
+fn swap_use(what: &str, line: &SwapLine) -> Option<Use> {
+    let remedy = format!("take it out of use first (swapoff {:?})", line.path);
+    Use::of(format!("{what} is in use as swap"), remedy)
 }
 
 /// Device mapper, md, bcache and the like.
@@ -180,24 +179,21 @@ fn held(member: &Node) -> Option<Use> {
         "md" => "stop that array first (mdadm --stop)",
         _ => "release it there first",
     };
-    Some(Use {
-        why: format!("{} is a part of {holder}{name}", member.name),
-        remedy: remedy.to_owned(),
-    })
+    Use::of(format!("{} is a part of {holder}{name}", member.name), remedy)
 }
 
 fn below_loop(roots: &Roots, member: &Node) -> Option<Use> {
     let above = bound_loops(roots)
         .into_iter()
         .find(|device| device.is_on_device(member.numbers, &member.name))?;
-    Some(loop_use(&member.name, &above.name))
+    loop_use(&member.name, &above.name)
 }
 
-fn loop_use(what: &str, above: &str) -> Use {
-    Use {
-        why: format!("{what} is in use as the loop device {above}"),
-        remedy: format!("detach it first (losetup -d /dev/{above})"),
-    }
+fn loop_use(what: &str, above: &str) -> Option<Use> {
+    Use::of(
+        format!("{what} is in use as the loop device {above}"),
+        format!("detach it first (losetup -d /dev/{above})"),
+    )
 }
 
 fn part_of_btrfs(roots: &Roots, member: &Node) -> Option<Use> {
@@ -205,10 +201,10 @@ fn part_of_btrfs(roots: &Roots, member: &Node) -> Option<Use> {
     let id = names(&all)
         .into_iter()
         .find(|id| all.join(id).join("devices").join(&member.name).exists())?;
-    Some(Use {
-        why: format!("{} is a part of the mounted btrfs file system {id}", member.name),
-        remedy: "unmount that file system first".to_owned(),
-    })
+    Use::of(
+        format!("{} is a part of the mounted btrfs file system {id}", member.name),
+        "unmount that file system first",
+    )
 }
 
 /// Programs that write to a device without claiming it: virtual machines, databases.
@@ -228,13 +224,9 @@ fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
             };
             if writes(&folder.join("fdinfo").join(&descriptor)) {
                 let program = text(&folder.join("comm")).unwrap_or_default();
-                return Some(Use {
-                    why: format!(
-                        "process {process} ({program:?}) has {} open for writing",
-                        member.name
-                    ),
-                    remedy: "end that process first".to_owned(),
-                });
+                let name = &member.name;
+                let why = format!("process {process} ({program:?}) has {name} open for writing");
+                return Use::of(why, "end that process first");
             }
         }
     }
@@ -268,7 +260,7 @@ pub(crate) fn file_use(roots: &Roots, stat: &Stat, path: &Path) -> Option<Use> {
     let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let above = bound_loops(roots).into_iter().find(|device| device.is_on_file(stat, &absolute));
     if let Some(above) = above {
-        return Some(loop_use("it", &above.name));
+        return loop_use("it", &above.name);
     }
     let same = |line: &SwapLine| {
         line.is_file
@@ -278,10 +270,7 @@ pub(crate) fn file_use(roots: &Roots, stat: &Stat, path: &Path) -> Option<Use> {
             )
     };
     let line = swaps(roots).into_iter().find(same)?;
-    Some(Use {
-        why: "it is in use as swap".to_owned(),
-        remedy: format!("take it out of use first (swapoff {:?})", line.path),
-    })
+    swap_use("it", &line)
 }
 
 #[cfg(test)]

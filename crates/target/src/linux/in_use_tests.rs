@@ -18,16 +18,18 @@ fn machine() -> Fake {
     fake
 }
 
+fn roots(fake: &Fake) -> Roots {
+    Roots::below(fake.root())
+}
+
 fn node(fake: &Fake, numbers: (u32, u32)) -> Node {
-    Node::find(&Roots::below(fake.root()), numbers).unwrap()
+    Node::find(&roots(fake), numbers).unwrap()
 }
 
 /// Why each of sda, sda1, sda2 and sdb cannot be written; empty where it can.
 fn whys(fake: &Fake) -> [String; 4] {
     [(8, 0), (8, 1), (8, 2), (8, 16)].map(|numbers| {
-        device_use(&Roots::below(fake.root()), &node(fake, numbers))
-            .map(|found| found.why)
-            .unwrap_or_default()
+        device_use(&roots(fake), &node(fake, numbers)).map(|found| found.why).unwrap_or_default()
     })
 }
 
@@ -58,9 +60,10 @@ fn a_mounted_disk_takes_all_its_partitions() {
 #[test]
 fn a_mount_whose_number_is_of_no_device_is_found_by_its_source_through_a_link() {
     let fake = machine();
-    fs::create_dir_all(Roots::below(fake.root()).dev.join("mapper")).unwrap();
-    fs::write(Roots::below(fake.root()).dev.join("sdb"), "").unwrap();
-    symlink("../sdb", Roots::below(fake.root()).dev.join("mapper/data")).unwrap();
+    let dev = roots(&fake).dev;
+    fs::create_dir_all(dev.join("mapper")).unwrap();
+    fs::write(dev.join("sdb"), "").unwrap();
+    symlink("../sdb", dev.join("mapper/data")).unwrap();
     fake.proc("self/mountinfo", "20 1 0:31 / /mnt rw - btrfs /dev/mapper/data rw\n");
     assert_eq!(whys(&fake), ["", "", "", "sdb is mounted at \"/mnt\" (btrfs)"]);
 }
@@ -69,8 +72,9 @@ fn a_mount_whose_number_is_of_no_device_is_found_by_its_source_through_a_link() 
 fn a_mount_in_another_namespace_is_found_with_its_process() {
     let fake = machine();
     for (process, namespace) in [("self", "mnt:[1]"), ("7", "mnt:[1]"), ("9", "mnt:[2]")] {
-        fs::create_dir_all(Roots::below(fake.root()).proc.join(process).join("ns")).unwrap();
-        symlink(namespace, Roots::below(fake.root()).proc.join(process).join("ns/mnt")).unwrap();
+        let process = roots(&fake).proc.join(process);
+        fs::create_dir_all(process.join("ns")).unwrap();
+        symlink(namespace, process.join("ns/mnt")).unwrap();
     }
     fake.proc("9/mountinfo", "20 1 8:16 / /inside rw - xfs /dev/sdb rw\n");
     let found = "sdb is mounted at \"/inside\" in the mount namespace of process 9";
@@ -102,12 +106,11 @@ fn a_file_below_a_loop_device_and_a_swap_file_are_in_use() {
     fs::write(&path, "x").unwrap();
     let path = fs::canonicalize(&path).unwrap();
     let stat = rustix::fs::stat(&path).unwrap();
-    let why =
-        |fake: &Fake| file_use(&Roots::below(fake.root()), &stat, &path).map(|found| found.why);
+    let why = |fake: &Fake| file_use(&roots(fake), &stat, &path).map(|found| found.why);
     assert_eq!(why(&fake), None);
     fake.sys("block/loop3/loop/backing_file", &format!("{}\n", path.display()));
     assert_eq!(why(&fake).as_deref(), Some("it is in use as the loop device loop3"));
-    fs::remove_dir_all(Roots::below(fake.root()).sys.join("block/loop3")).unwrap();
+    fs::remove_dir_all(roots(&fake).sys.join("block/loop3")).unwrap();
     // Swap is known by the file, also where the kernel printed another of its names.
     let other = fake.path("other name");
     fs::hard_link(&path, &other).unwrap();
@@ -121,6 +124,6 @@ fn a_program_that_writes_to_a_device_is_told_from_one_that_reads() {
     let fake = Fake::new();
     for (flags, expected) in [("0100000", false), ("0100001", true), ("0100002", true)] {
         fake.proc("9/fdinfo/3", &format!("pos:\t0\nflags:\t{flags}\nmnt_id:\t25\n"));
-        assert_eq!(writes(&Roots::below(fake.root()).proc.join("9/fdinfo/3")), expected, "{flags}");
+        assert_eq!(writes(&roots(&fake).proc.join("9/fdinfo/3")), expected, "{flags}");
     }
 }

@@ -2,14 +2,9 @@
 //!
 //! A directory stands for a temporary file that has no name: O_TMPFILE, or where the file system
 //! has none a file that is unlinked as soon as it exists, so that it is gone however the program
-//! ends. Every run then reopens the same file through `/proc/self/fd` with the flags of its cache
-//! mode, and the flags are read back, because a file system may take O_DIRECT and drop it.
-//!
-//! What could destroy data is refused here, before anything is written: existing files without the
-//! user's word or in use as storage, and block devices that are not named, in use or not blank
-//! (`claim`).
-//! Rejected: named test files with a clean-up on exit (SIGKILL leaves them), and deciding by the
-//! caller's flags alone (a second caller would forget).
+//! ends. What could destroy data is refused here, before anything is written: existing files
+//! without the user's word or in use as storage, and block devices that are not named, in use or
+//! not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves them).
 
 use crate::error::TargetError;
 use crate::linux::claim::{claim, refuse_file_in_use};
@@ -73,15 +68,7 @@ fn open_directory(
     let (filesystem, device) = surroundings(roots, path, &file)?;
     let size = requested_size.unwrap_or_else(|| default_test_size(filesystem.free_bytes));
     check_size(path, size, min_request, None)?;
-    let facts = Target {
-        path: path.to_string_lossy().into_owned(),
-        kind: TargetKind::Directory,
-        size_bytes: size,
-        device,
-        filesystem: Some(filesystem),
-        extents: None,
-    };
-    Ok(handle(file, facts, true))
+    Ok(handle(path, TargetKind::Directory, file, size, device, Some(filesystem), true))
 }
 
 fn open_file(
@@ -122,15 +109,8 @@ fn open_file(
     let size = Bytes(u64::try_from(stat.st_size).unwrap_or(0));
     check_size(path, size, min_request, requested_size)?;
     let (filesystem, device) = surroundings(roots, path, &file)?;
-    let facts = Target {
-        path: path.to_string_lossy().into_owned(),
-        kind: TargetKind::File,
-        size_bytes: size,
-        device,
-        filesystem: Some(filesystem),
-        extents: None,
-    };
-    let mut handle = handle(file, facts, writable);
+    let kind = TargetKind::File;
+    let mut handle = handle(path, kind, file, size, device, Some(filesystem), writable);
     handle.look_at_area(Bytes(0), requested_size.unwrap_or(size))?;
     Ok(handle)
 }
@@ -156,18 +136,21 @@ fn open_device(
         .map_err(|cause| TargetError::system("find the size of", path, cause))?;
     check_size(path, Bytes(size), min_request, requested_size)?;
     let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
-    let facts = Target {
-        path: path.to_string_lossy().into_owned(),
-        kind: TargetKind::BlockDevice,
-        size_bytes: Bytes(size),
-        device: device_of(roots, major, minor),
-        filesystem: None,
-        extents: None,
-    };
-    Ok(handle(file, facts, writable))
+    let device = device_of(roots, major, minor);
+    Ok(handle(path, TargetKind::BlockDevice, file, Bytes(size), device, None, writable))
 }
 
-fn handle(file: OwnedFd, facts: Target, writable: bool) -> TargetHandle {
+fn handle(
+    path: &Path,
+    kind: TargetKind,
+    file: OwnedFd,
+    size_bytes: Bytes,
+    device: Option<DeviceFacts>,
+    filesystem: Option<FilesystemFacts>,
+    writable: bool,
+) -> TargetHandle {
+    let path = path.to_string_lossy().into_owned();
+    let facts = Target { path, kind, size_bytes, device, filesystem, extents: None };
     let alignment_bytes = direct_alignment(&file, facts.device.as_ref());
     let findings = target_findings(&facts);
     TargetHandle { file, facts, findings, alignment_bytes, writable }

@@ -1,9 +1,10 @@
 //! What files lose because they take whole allocation units.
 //!
-//! The 1997 paper advises clusters of 64 KB for speed, "at the price of space lost by rounding". What
-//! that price is depends on the files alone, so the files below a folder are asked. Rejected: the
-//! blocks that the system counts for each file (`st_blocks`): they hold extents that were reserved,
-//! tails that are packed and data that is compressed, none of which another unit would change.
+//! The 1997 paper advises clusters of 64 KB for speed, "at the price of space lost by rounding".
+//! What that price is depends on the files alone, so the files below a folder are asked. Rejected:
+//! the blocks that the system counts for each file (`st_blocks`): they hold extents that were
+//! reserved, tails that are packed and data that is compressed, none of which another unit would
+//! change.
 
 use kernel::KernelError;
 use std::os::unix::fs::MetadataExt;
@@ -20,8 +21,8 @@ pub fn rounding_loss(sizes: &[u64], unit: u64) -> u64 {
 }
 
 /// Sizes of the files below a folder, in bytes, at most so many; a file with several names counts
-/// once for each. Links are not followed, other file systems not entered, and what may not be read is
-/// passed over.
+/// once for each. Links are not followed, other file systems not entered, and what may not be read
+/// is passed over.
 ///
 /// # Errors
 /// If the folder itself cannot be read.

@@ -1,14 +1,11 @@
 //! The test file of a directory target: its size, the margin that it leaves, and its content.
 //!
-//! It is written in full, so that no read finds a hole, with data that neither a file system nor
-//! a drive can compress or deduplicate, past the page cache where that is possible, so that the
-//! first reads do not come from memory. Two writers keep the device busy while the next chunk is
-//! made. Their caller's thread alone reports progress and asks for cancellation, so that neither
-//! closure needs to be shared.
-//!
-//! Rejected: `fallocate` alone (unwritten extents read as zeros), one random block repeated
-//! (deduplication), and a file system filled to the brim: the margin is the larger of 5 % and
-//! 1 GiB, because many file systems slow down when nearly full and other programs need space.
+//! It is written in full, so that no read finds a hole, with data that nobody can compress or
+//! deduplicate, past the page cache where that is possible. Two writers keep the device busy while
+//! the next chunk is made; their caller's thread alone reports progress and asks for cancellation.
+//! Rejected: `fallocate` alone (unwritten extents read as zeros), one random block repeated, and a
+//! file system filled to the brim: the larger of 5 % and 1 GiB stays free, because many file
+//! systems slow down when nearly full.
 
 use crate::error::TargetError;
 use crate::linux::descriptor::{drop_clean_pages, reopen};

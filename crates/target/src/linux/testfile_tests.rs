@@ -21,8 +21,8 @@ fn filesystem(size: u64, free: u64) -> FilesystemFacts {
     }
 }
 
-fn target(directory: &TempDir) -> TargetHandle {
-    open_target(&Roots::default(), directory.path(), &Access::ReadOnly, None, Bytes(4096)).unwrap()
+fn target(directory: &Path) -> TargetHandle {
+    open_target(&Roots::default(), directory, &Access::ReadOnly, None, Bytes(4096)).unwrap()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_content_follows_seed_and_offset_alone() {
 #[test]
 fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
     let directory = TempDir::new().unwrap();
-    let mut handle = target(&directory);
+    let mut handle = target(directory.path());
     let size = 5 * CHUNK_BYTES + 1234;
     let mut seen = Vec::new();
     let mut progress = |done: u64, total: u64| seen.push((done, total));
@@ -102,38 +102,11 @@ fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-/// A small file system in memory, unmounted when dropped.
-struct Small(TempDir);
-
-impl Small {
-    fn mount() -> Result<Self, String> {
-        let point = TempDir::new().unwrap();
-        let output = std::process::Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=4m", "halfpower-test"])
-            .arg(point.path())
-            .output()
-            .map_err(|error| format!("mount: {error}"))?;
-        if output.status.success() {
-            Ok(Self(point))
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-        }
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
 #[test]
 fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {
-    let small = match Small::mount() {
-        Ok(small) => small,
-        Err(reason) => return testkit::skip("file system that fills up", &reason.to_string()),
-    };
-    let handle = target(&small.0);
+    testkit::requires!(Mount);
+    let small = testkit::Mounted::tmpfs(4 << 20).unwrap();
+    let handle = target(small.path());
     // Past the margin, which would have refused it.
     let error = fill(&handle, Bytes(16 * CHUNK_BYTES), 3, &mut |_, _| {}, &|| false).unwrap_err();
     assert!(matches!(error, TargetError::NoSpace { .. }), "{error}");
@@ -141,6 +114,6 @@ fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {
     let text = error.to_string();
     assert!(text.contains("No space left") && text.contains("--size"), "{text}");
     drop(handle);
-    let space = rustix::fs::statvfs(small.0.path()).unwrap();
+    let space = rustix::fs::statvfs(small.path()).unwrap();
     assert_eq!(space.f_bavail, space.f_blocks);
 }

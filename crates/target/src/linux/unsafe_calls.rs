@@ -1,8 +1,8 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed. What is left: FIEMAP, two ioctls of block
-//! and loop devices, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP, which
-//! would bring a second errno type and its own reading of the flags.
+//! and loop devices, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
+//! which would bring a second errno type and its own reading of the flags.
 
 use kernel::last_error;
 use rustix::fd::{AsFd, AsRawFd};
@@ -160,8 +160,8 @@ fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Err
     if outcome == 0 { Ok(answer) } else { Err(last_error()) }
 }
 
-/// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of any age
-/// have.
+/// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of
+/// any age have.
 pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Result<u64, Errno> {
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
     // SAFETY: a fresh mapping at an address of the kernel's choice, which nobody may touch.

@@ -1,11 +1,9 @@
 //! A small assembler for the kernel's BPF machine: typed instructions, and labels for jumps.
 //!
-//! The tracer's programs are a few hundred instructions that are put together at run time, with the
-//! field offsets, device numbers and map descriptors of the machine at hand as constants. So there
-//! is no object file to relocate, no compiler on anybody's machine and no type information of the
-//! kernel needed. Rejected: a C program compiled by clang and loaded by a BPF crate (a tool chain
-//! at build time and a large dependency for three loads, a compare and a map update).
-//!
+//! The field offsets, device numbers and map descriptors of the machine at hand are constants of
+//! the programs, so that there is no object file to relocate and no type information of the kernel
+//! needed. Rejected: a C program compiled by clang and a BPF crate (a tool chain and a large
+//! dependency for three loads, a compare and a map update).
 //! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst.
 
 /// A register. `R0` holds results, `R1` to `R5` arguments (lost in a call), `R6` to `R9` survive
@@ -167,14 +165,11 @@ impl Assembler {
         offset: i16,
         source: impl Into<Operand>,
     ) {
-        match source.into() {
-            Operand::Value(value) => {
-                self.push(STORE_VALUE | width.bits(), base as u8, 0, offset, value);
-            }
-            Operand::Register(source) => {
-                self.push(STORE_MEMORY | width.bits(), base as u8, source as u8, offset, 0);
-            }
-        }
+        let (code, source, value) = match source.into() {
+            Operand::Value(value) => (STORE_VALUE, 0, value),
+            Operand::Register(source) => (STORE_MEMORY, source as u8, 0),
+        };
+        self.push(code | width.bits(), base as u8, source, offset, value);
     }
 
     /// `*(base + offset) += source` on eight bytes, seen by all processors as one step.
@@ -189,8 +184,12 @@ impl Assembler {
         target: Register,
         operand: impl Into<Operand>,
     ) {
-        let code = CLASS_ARITHMETIC | operation as u8;
-        match operand.into() {
+        self.push_operand(CLASS_ARITHMETIC | operation as u8, target, operand.into());
+    }
+
+    /// An operation on a register and a value or another register.
+    fn push_operand(&mut self, code: u8, target: Register, operand: Operand) {
+        match operand {
             Operand::Value(value) => self.push(code, target as u8, 0, 0, value),
             Operand::Register(source) => {
                 self.push(code | FROM_REGISTER, target as u8, source as u8, 0, 0);
@@ -252,13 +251,7 @@ impl Assembler {
         label: Label,
     ) {
         self.jumps.push((self.code.len(), label));
-        let code = CLASS_JUMP | when as u8;
-        match right.into() {
-            Operand::Value(value) => self.push(code, left as u8, 0, 0, value),
-            Operand::Register(right) => {
-                self.push(code | FROM_REGISTER, left as u8, right as u8, 0, 0);
-            }
-        }
+        self.push_operand(CLASS_JUMP | when as u8, left, right.into());
     }
 
     pub(super) fn finish(mut self) -> Result<Vec<u64>, AssemblyError> {

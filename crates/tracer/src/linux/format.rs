@@ -137,7 +137,7 @@ mod tests {
             state ^= state << 17;
             (state % below as u64) as usize
         };
-        for _ in 0..20_000 {
+        for _ in 0..testkit::draws(2_000, 20_000) {
             let mut bytes = ISSUE.as_bytes().to_vec();
             for _ in 0..=draw(6) {
                 let at = draw(bytes.len());

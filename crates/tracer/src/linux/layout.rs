@@ -1,13 +1,12 @@
 //! How the programs lay out their counts in the kernel, and what becomes of them here.
 //!
 //! Each processor counts into memory of its own, one block per device: for reads and for writes
-//! histograms of queue time, device time and size and a few counters, then one histogram of the
-//! waits before a request. Histograms have 16 buckets per power of two, four times coarser than
-//! those of documents, so that a block stays below the 32 KiB that the kernel gives for one value:
-//! a time stands in the middle of its bucket, at most 1/32 = 3.1 % off (3.9 % once it is in the
-//! document's bucket). Sizes are counted in sectors and stand at the lower end of their bucket:
-//! exact for multiples of 4 KiB up to 128 KiB and for powers of two, elsewhere at most 1/16 too
-//! low. Times of 69 s and more stand in the last bucket.
+//! histograms of queue time, device time and size and a few counters, then one of the waits before
+//! a request. Histograms have 16 buckets per power of two, so that a block stays below the 32 KiB
+//! that the kernel gives for one value: a time stands in the middle of its bucket, at most 3.1 %
+//! off (3.9 % in the document's bucket). Sizes are exact for multiples of 4 KiB up to 128 KiB and
+//! for powers of two, elsewhere at most 1/16 too low. Times of 69 s and more stand in the last
+//! bucket.
 
 use record::{HistogramSnapshot, TracedOp, bucket_index};
 

@@ -1,22 +1,22 @@
 //! The programs themselves: what is noted at each event of a request's life.
 //!
-//! A request is known by device, operation and first sector from its start to its completion; a
-//! bio by the same from when it is queued until it gets its request. Events come on whatever
-//! processor; what is in progress is therefore in maps that all share, and only finished figures
-//! go to counts of the processor's own. A program that an interrupt finds another one running is
-//! left out by the kernel; a completion without its request is counted.
+//! A request is known by device, operation and first sector from its start to its completion; a bio
+//! by the same from when it is queued until it gets its request. Events come on whatever processor,
+//! so that what is in progress is in maps that all share; finished figures go to counts of the
+//! processor's own. A program that an interrupt finds another one running is left out by the
+//! kernel; a completion without its request is counted.
 //!
 //! | event | what is done |
 //! |---|---|
 //! | block_bio_queue | notes the time of the bio |
-//! | block_getrq | the wait since then, which is the throttling by rq-qos (io.cost, write-back throttling) and the want of free tags |
+//! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), want of free tags |
 //! | block_io_start (6.5; before it block_getrq) | notes the start of the request, and who |
-//! | block_rq_issue | notes the issue, the last where there are several; compares its sector with the last ends |
+//! | block_rq_issue | notes the last issue; compares its sector with the last ends |
 //! | block_rq_complete | counts queue time, device time and size; a part of a request moves its entry on |
 //! | block_bio_frontmerge, block_bio_backmerge, block_rq_merge | moves or forgets entries |
 //!
-//! Throttling by limits of control groups (io.max, blkio.throttle) is before block_bio_queue in the
-//! kernels from 3.x to 6.18 and so in no tracepoint at all.
+//! Throttling by control groups (io.max, blkio.throttle) is before block_bio_queue up to Linux
+//! 6.18.
 
 use super::assembler::{
     Arithmetic, Assembler, AssemblyError, KernelFunction, Label, Register, When, Width,
@@ -178,6 +178,14 @@ impl<'a> Program<'a> {
         code.jump_if(R0, When::Equal, 0, *out);
     }
 
+    /// `R0` becomes those of the operation: `R8` is 0 or 1. Uses `R1`.
+    fn find_operation_counts(&mut self) {
+        self.find_counts();
+        self.code.set(R1, R8);
+        self.code.compute(Arithmetic::Multiply, R1, (layout::OP_WORDS * 8) as i32);
+        self.code.compute(Arithmetic::Add, R0, R1);
+    }
+
     /// Notes the start of the request in `R9`, and who.
     fn note_start(&mut self) {
         let Self { plan, code, out } = self;
@@ -276,34 +284,76 @@ fn record(code: &mut Assembler, base: Register, word: usize, largest_shift: u32)
     code.bind(skip);
 }
 
-/// `base += ` words of one operation, for writes: `R8` is 0 or 1. Uses `R1`.
-fn to_operation(code: &mut Assembler, base: Register) {
-    code.set(R1, R8);
-    code.compute(Arithmetic::Multiply, R1, (layout::OP_WORDS * 8) as i32);
-    code.compute(Arithmetic::Add, base, R1);
+/// An event that a program is attached to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    BioQueue,
+    /// A bio gets its request: ends its wait where that is measured; where there is no event of the
+    /// start of requests, it stands for it.
+    Getrq {
+        waits: bool,
+        starts: bool,
+    },
+    IoStart,
+    /// A request is handed to the driver.
+    Issue,
+    /// A request, or the beginning of one, is done.
+    Complete,
+    /// A bio went into a request behind its end.
+    BackMerge,
+    /// A bio went into a request before its beginning, which is known by the bio's sector from now
+    /// on.
+    FrontMerge,
+    /// A request was put behind another one and is none of its own any more.
+    RequestMerge,
 }
 
-pub(super) fn bio_queue(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let mut program = Program::begin(plan, format)?;
-    program.code.store(Width::Eight, R10, START, R9);
-    update(&mut program.code, plan.maps.queued, KEY, START);
-    program.finish()
-}
-
-/// A bio gets its request; where there is no event of the start of requests, it stands for it.
-pub(super) fn getrq(
-    plan: &Plan,
-    format: &Format,
-    waits: bool,
-    starts: bool,
-) -> Result<Vec<u64>, ProgramError> {
-    let mut program = Program::begin(plan, format)?;
-    if starts {
-        program.note_start();
+impl Event {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::BioQueue => "block_bio_queue",
+            Self::Getrq { .. } => "block_getrq",
+            Self::IoStart => "block_io_start",
+            Self::Issue => "block_rq_issue",
+            Self::Complete => "block_rq_complete",
+            Self::BackMerge => "block_bio_backmerge",
+            Self::FrontMerge => "block_bio_frontmerge",
+            Self::RequestMerge => "block_rq_merge",
+        }
     }
-    if waits {
-        let out = program.out;
+
+    pub(super) fn program(self, plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
+        let length = || format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"));
+        let mut program = Program::begin(plan, format)?;
         let code = &mut program.code;
+        match self {
+            Self::BioQueue => {
+                code.store(Width::Eight, R10, START, R9);
+                update(code, plan.maps.queued, KEY, START);
+            }
+            Self::Getrq { waits, starts } => {
+                if starts {
+                    program.note_start();
+                }
+                if waits {
+                    program.end_wait();
+                }
+            }
+            Self::IoStart => program.note_start(),
+            Self::Issue => program.issue(length()?),
+            Self::Complete => program.complete(length()?),
+            Self::BackMerge => delete(code, plan.maps.queued, KEY),
+            Self::FrontMerge => program.front_merge(length()?),
+            Self::RequestMerge => delete(code, plan.maps.requests, KEY),
+        }
+        program.finish()
+    }
+}
+
+impl Program<'_> {
+    fn end_wait(&mut self) {
+        let (plan, out) = (self.plan, self.out);
+        let code = &mut self.code;
         look_up(code, plan.maps.queued, KEY);
         code.jump_if(R0, When::Equal, 0, out);
         code.load(Width::Eight, R1, R0, 0);
@@ -311,176 +361,139 @@ pub(super) fn getrq(
         code.jump_if(R1, When::Above, R9, out);
         code.compute(Arithmetic::Subtract, R9, R1);
         delete(code, plan.maps.queued, KEY);
-        program.find_counts();
-        let code = &mut program.code;
-        code.set(R1, R9);
-        record(code, R0, layout::BEFORE, layout::TIME_SHIFT);
+        self.find_counts();
+        self.code.set(R1, R9);
+        record(&mut self.code, R0, layout::BEFORE, layout::TIME_SHIFT);
     }
-    program.finish()
-}
 
-pub(super) fn io_start(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let mut program = Program::begin(plan, format)?;
-    program.note_start();
-    program.finish()
-}
-
-/// A request is handed to the driver.
-pub(super) fn rq_issue(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
-    let mut program = Program::begin(plan, format)?;
-    let out = program.out;
-    let code = &mut program.code;
-    let (unknown, first) = (code.label(), code.label());
-    code.load(length.width, R6, R6, length.offset);
-    code.store(Width::Eight, R10, SECTORS, R6);
-    look_up(code, plan.maps.requests, KEY);
-    code.jump_if(R0, When::Equal, 0, unknown);
-    code.load(Width::Eight, R1, R0, 8);
-    code.store(Width::Eight, R0, 8, R9);
-    code.store(Width::Eight, R0, 16, R6);
-    // It was issued before and put back: counted already.
-    code.jump_if(R1, When::NotEqual, 0, out);
-    code.jump(first);
-    code.bind(unknown);
-    code.store(Width::Eight, R10, START, 0);
-    code.store(Width::Eight, R10, ISSUE, R9);
-    update(code, plan.maps.requests, KEY, START);
-    code.bind(first);
-    // R9 becomes the first sector and R6 the one behind the last.
-    code.load(Width::Eight, R9, R10, SECTOR);
-    code.compute(Arithmetic::Add, R6, R9);
-    code.store(Width::Four, R10, SLOT, R7);
-    look_up(code, plan.maps.ends, SLOT);
-    code.jump_if(R0, When::Equal, 0, out);
-    let (matched, counted) = (code.label(), code.label());
-    let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
-    for (index, &place) in places.iter().enumerate() {
-        code.load(Width::Eight, R1, R0, (index * 8) as i16);
-        code.jump_if(R1, When::Equal, R9, place);
+    fn issue(&mut self, length: Place) {
+        let (plan, out) = (self.plan, self.out);
+        let code = &mut self.code;
+        let (unknown, first) = (code.label(), code.label());
+        code.load(length.width, R6, R6, length.offset);
+        code.store(Width::Eight, R10, SECTORS, R6);
+        look_up(code, plan.maps.requests, KEY);
+        code.jump_if(R0, When::Equal, 0, unknown);
+        code.load(Width::Eight, R1, R0, 8);
+        code.store(Width::Eight, R0, 8, R9);
+        code.store(Width::Eight, R0, 16, R6);
+        // It was issued before and put back: counted already.
+        code.jump_if(R1, When::NotEqual, 0, out);
+        code.jump(first);
+        code.bind(unknown);
+        code.store(Width::Eight, R10, START, 0);
+        code.store(Width::Eight, R10, ISSUE, R9);
+        update(code, plan.maps.requests, KEY, START);
+        code.bind(first);
+        // R9 becomes the first sector and R6 the one behind the last.
+        code.load(Width::Eight, R9, R10, SECTOR);
+        code.compute(Arithmetic::Add, R6, R9);
+        code.store(Width::Four, R10, SLOT, R7);
+        look_up(code, plan.maps.ends, SLOT);
+        code.jump_if(R0, When::Equal, 0, out);
+        let (matched, counted) = (code.label(), code.label());
+        let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
+        for (index, &place) in places.iter().enumerate() {
+            code.load(Width::Eight, R1, R0, (index * 8) as i16);
+            code.jump_if(R1, When::Equal, R9, place);
+        }
+        let next = (STREAMS * 8) as i16;
+        code.load(Width::Eight, R1, R0, next);
+        code.set(R2, R1);
+        code.compute(Arithmetic::Add, R2, 1);
+        code.store(Width::Eight, R0, next, R2);
+        code.compute(Arithmetic::And, R1, STREAMS as i32 - 1);
+        code.compute(Arithmetic::ShiftLeft, R1, 3);
+        code.compute(Arithmetic::Add, R0, R1);
+        code.store(Width::Eight, R0, 0, R6);
+        code.set(R9, 0);
+        code.jump(counted);
+        for (index, &place) in places.iter().enumerate() {
+            code.bind(place);
+            code.store(Width::Eight, R0, (index * 8) as i16, R6);
+            code.jump(matched);
+        }
+        code.bind(matched);
+        code.set(R9, 1);
+        code.bind(counted);
+        self.find_operation_counts();
+        let code = &mut self.code;
+        count(code, R0, layout::ISSUED);
+        code.load(Width::Eight, R1, R0, (layout::SEQUENTIAL * 8) as i16);
+        code.compute(Arithmetic::Add, R1, R9);
+        code.store(Width::Eight, R0, (layout::SEQUENTIAL * 8) as i16, R1);
     }
-    let next = (STREAMS * 8) as i16;
-    code.load(Width::Eight, R1, R0, next);
-    code.set(R2, R1);
-    code.compute(Arithmetic::Add, R2, 1);
-    code.store(Width::Eight, R0, next, R2);
-    code.compute(Arithmetic::And, R1, STREAMS as i32 - 1);
-    code.compute(Arithmetic::ShiftLeft, R1, 3);
-    code.compute(Arithmetic::Add, R0, R1);
-    code.store(Width::Eight, R0, 0, R6);
-    code.set(R9, 0);
-    code.jump(counted);
-    for (index, &place) in places.iter().enumerate() {
-        code.bind(place);
-        code.store(Width::Eight, R0, (index * 8) as i16, R6);
-        code.jump(matched);
+
+    fn complete(&mut self, length: Place) {
+        let (plan, out) = (self.plan, self.out);
+        let code = &mut self.code;
+        let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
+        code.load(length.width, R6, R6, length.offset);
+        look_up(code, plan.maps.requests, KEY);
+        code.jump_if(R0, When::Equal, 0, unmatched);
+        code.load(Width::Eight, R1, R0, 0);
+        code.load(Width::Eight, R2, R0, 8);
+        code.load(Width::Eight, R3, R0, 16);
+        code.store(Width::Eight, R10, START, R1);
+        code.store(Width::Eight, R10, ISSUE, R2);
+        code.store(Width::Eight, R10, SECTORS, R3);
+        // Its issue was not seen.
+        code.jump_if(R2, When::Equal, 0, forgotten);
+        code.jump_if(R3, When::Above, R6, partial);
+        code.compute(Arithmetic::Subtract, R9, R2);
+        code.store(Width::Eight, R10, DEVICE_TIME, R9);
+        code.compute(Arithmetic::Subtract, R2, R1);
+        code.store(Width::Eight, R10, QUEUE_TIME, R2);
+        delete(code, plan.maps.requests, KEY);
+        self.find_operation_counts();
+        let code = &mut self.code;
+        code.load(Width::Eight, R1, R10, DEVICE_TIME);
+        record(code, R0, layout::DEVICE, layout::TIME_SHIFT);
+        code.load(Width::Eight, R1, R10, SECTORS);
+        record(code, R0, layout::SIZE, layout::SIZE_SHIFT);
+        // Its start was not seen.
+        code.load(Width::Eight, R1, R10, START);
+        code.jump_if(R1, When::Equal, 0, out);
+        code.load(Width::Eight, R1, R10, QUEUE_TIME);
+        record(code, R0, layout::QUEUE, layout::TIME_SHIFT);
+        code.jump(out);
+
+        // The kernel now calls the rest of it by its own first sector.
+        code.bind(partial);
+        code.compute(Arithmetic::Subtract, R3, R6);
+        code.store(Width::Eight, R10, SECTORS, R3);
+        delete(code, plan.maps.requests, KEY);
+        code.load(Width::Eight, R1, R10, SECTOR);
+        code.compute(Arithmetic::Add, R1, R6);
+        code.store(Width::Eight, R10, SECTOR, R1);
+        update(code, plan.maps.requests, KEY, START);
+        code.jump(out);
+
+        code.bind(forgotten);
+        delete(code, plan.maps.requests, KEY);
+        code.bind(unmatched);
+        self.find_operation_counts();
+        let code = &mut self.code;
+        count(code, R0, layout::UNMATCHED);
     }
-    code.bind(matched);
-    code.set(R9, 1);
-    code.bind(counted);
-    program.find_counts();
-    let code = &mut program.code;
-    to_operation(code, R0);
-    count(code, R0, layout::ISSUED);
-    code.load(Width::Eight, R1, R0, (layout::SEQUENTIAL * 8) as i16);
-    code.compute(Arithmetic::Add, R1, R9);
-    code.store(Width::Eight, R0, (layout::SEQUENTIAL * 8) as i16, R1);
-    program.finish()
-}
 
-/// A request, or the beginning of one, is done.
-pub(super) fn rq_complete(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
-    let mut program = Program::begin(plan, format)?;
-    let out = program.out;
-    let code = &mut program.code;
-    let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
-    code.load(length.width, R6, R6, length.offset);
-    look_up(code, plan.maps.requests, KEY);
-    code.jump_if(R0, When::Equal, 0, unmatched);
-    code.load(Width::Eight, R1, R0, 0);
-    code.load(Width::Eight, R2, R0, 8);
-    code.load(Width::Eight, R3, R0, 16);
-    code.store(Width::Eight, R10, START, R1);
-    code.store(Width::Eight, R10, ISSUE, R2);
-    code.store(Width::Eight, R10, SECTORS, R3);
-    // Its issue was not seen.
-    code.jump_if(R2, When::Equal, 0, forgotten);
-    code.jump_if(R3, When::Above, R6, partial);
-    code.compute(Arithmetic::Subtract, R9, R2);
-    code.store(Width::Eight, R10, DEVICE_TIME, R9);
-    code.compute(Arithmetic::Subtract, R2, R1);
-    code.store(Width::Eight, R10, QUEUE_TIME, R2);
-    delete(code, plan.maps.requests, KEY);
-    program.find_counts();
-    let code = &mut program.code;
-    to_operation(code, R0);
-    code.load(Width::Eight, R1, R10, DEVICE_TIME);
-    record(code, R0, layout::DEVICE, layout::TIME_SHIFT);
-    code.load(Width::Eight, R1, R10, SECTORS);
-    record(code, R0, layout::SIZE, layout::SIZE_SHIFT);
-    // Its start was not seen.
-    code.load(Width::Eight, R1, R10, START);
-    code.jump_if(R1, When::Equal, 0, out);
-    code.load(Width::Eight, R1, R10, QUEUE_TIME);
-    record(code, R0, layout::QUEUE, layout::TIME_SHIFT);
-    code.jump(out);
-
-    // The kernel now calls the rest of it by its own first sector.
-    code.bind(partial);
-    code.compute(Arithmetic::Subtract, R3, R6);
-    code.store(Width::Eight, R10, SECTORS, R3);
-    delete(code, plan.maps.requests, KEY);
-    code.load(Width::Eight, R1, R10, SECTOR);
-    code.compute(Arithmetic::Add, R1, R6);
-    code.store(Width::Eight, R10, SECTOR, R1);
-    update(code, plan.maps.requests, KEY, START);
-    code.jump(out);
-
-    code.bind(forgotten);
-    delete(code, plan.maps.requests, KEY);
-    code.bind(unmatched);
-    program.find_counts();
-    let code = &mut program.code;
-    to_operation(code, R0);
-    count(code, R0, layout::UNMATCHED);
-    program.finish()
-}
-
-/// A bio went into a request behind its end.
-pub(super) fn bio_backmerge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let mut program = Program::begin(plan, format)?;
-    delete(&mut program.code, plan.maps.queued, KEY);
-    program.finish()
-}
-
-/// A bio went into a request before its beginning, which is known by the bio's sector from now on.
-pub(super) fn bio_frontmerge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let length = format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"))?;
-    let mut program = Program::begin(plan, format)?;
-    let out = program.out;
-    let code = &mut program.code;
-    delete(code, plan.maps.queued, KEY);
-    code.load(length.width, R6, R6, length.offset);
-    code.load(Width::Eight, R1, R10, SECTOR);
-    code.compute(Arithmetic::Add, R1, R6);
-    code.store(Width::Eight, R10, OTHER_SECTOR, R1);
-    code.load(Width::Eight, R1, R10, KEY);
-    code.store(Width::Eight, R10, OTHER_KEY, R1);
-    look_up(code, plan.maps.requests, OTHER_KEY);
-    code.jump_if(R0, When::Equal, 0, out);
-    for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
-        code.load(Width::Eight, R1, R0, (word * 8) as i16);
-        code.store(Width::Eight, R10, place, R1);
+    fn front_merge(&mut self, length: Place) {
+        let (plan, out) = (self.plan, self.out);
+        let code = &mut self.code;
+        delete(code, plan.maps.queued, KEY);
+        code.load(length.width, R6, R6, length.offset);
+        code.load(Width::Eight, R1, R10, SECTOR);
+        code.compute(Arithmetic::Add, R1, R6);
+        code.store(Width::Eight, R10, OTHER_SECTOR, R1);
+        code.load(Width::Eight, R1, R10, KEY);
+        code.store(Width::Eight, R10, OTHER_KEY, R1);
+        look_up(code, plan.maps.requests, OTHER_KEY);
+        code.jump_if(R0, When::Equal, 0, out);
+        for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
+            code.load(Width::Eight, R1, R0, (word * 8) as i16);
+            code.store(Width::Eight, R10, place, R1);
+        }
+        delete(code, plan.maps.requests, OTHER_KEY);
+        update(code, plan.maps.requests, KEY, START);
     }
-    delete(code, plan.maps.requests, OTHER_KEY);
-    update(code, plan.maps.requests, KEY, START);
-    program.finish()
-}
-
-/// A request was put behind another one and is none of its own any more.
-pub(super) fn rq_merge(plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-    let mut program = Program::begin(plan, format)?;
-    delete(&mut program.code, plan.maps.requests, KEY);
-    program.finish()
 }

@@ -5,8 +5,8 @@
 //! and values are checked against the sizes that their map was made with, since the kernel takes
 //! the length from there.
 
-use kernel::{PerfEventAttributes, last_error, perf_event_open};
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use kernel::{PerfEventAttributes, last_error, own_descriptor as own, perf_event_open};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::mem::size_of;
 
@@ -248,17 +248,4 @@ pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     }
     // SAFETY: numbers only; the call returns a new descriptor.
     unsafe { own(libc::syscall(SYS_FSMOUNT, number, CLOEXEC, 0)) }
-}
-
-/// Takes what a call returned as a new descriptor.
-///
-/// # Safety
-/// The call must have made the descriptor, and nobody else may own it.
-unsafe fn own(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
-    if outcome < 0 {
-        return Err(last_error());
-    }
-    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
-    // SAFETY: the caller vouches for it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

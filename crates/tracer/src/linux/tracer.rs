@@ -1,16 +1,16 @@
 //! Opening, attaching and reading the tracer.
 
 use super::format::Format;
-use super::programs::{Maps, Plan};
+use super::programs::{Event, Maps, Plan};
 use super::syscalls::{Map, MapKind};
 use super::{layout, programs, syscalls};
 use kernel::Roots;
-use kernel::read::{names, text};
+use kernel::read::{device_numbers, link_name, names, text};
 use record::Traced;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Requests and bios in progress that can be followed at once.
 const IN_PROGRESS: usize = 65_536;
@@ -159,14 +159,10 @@ impl Tracer {
             .map_err(|cause| TracerError::of("making a BPF map", cause))?;
         made.fill(devices.len(), &numbers).map_err(|cause| TracerError::of("a BPF map", cause))?;
         let plan = Plan { maps: made.numbers(), devices: numbers };
-        let traced = devices.iter().map(|&number| Followed {
-            number,
-            counts: vec![0; layout::WORDS],
-            at_start: 0,
-            lost: 0,
-        });
+        let counts = vec![0; layout::WORDS];
+        let followed = |&number| Followed { number, counts: counts.clone(), at_start: 0, lost: 0 };
         let mut tracer = Self {
-            devices: traced.collect(),
+            devices: devices.iter().map(followed).collect(),
             processors,
             counts: made.counts,
             processes: made.processes,
@@ -186,15 +182,14 @@ impl Tracer {
 
     /// Attaches the programs, those of the end first: a beginning without an end would be kept.
     fn attach_all(&mut self, plan: &Plan, events: &Events) -> Result<(), TracerError> {
-        self.attach(events, "block_rq_complete", |format| programs::rq_complete(plan, format))?;
-        self.attach(events, "block_rq_issue", |format| programs::rq_issue(plan, format))?;
-        let io_start = |format: &Format| programs::io_start(plan, format);
-        let starts = self.attach(events, "block_io_start", io_start).is_ok();
-        let queue = |format: &Format| programs::bio_queue(plan, format);
-        let waits = self.attach(events, "block_bio_queue", queue);
+        self.attach(plan, events, Event::Complete)?;
+        self.attach(plan, events, Event::Issue)?;
+        let starts = self.attach(plan, events, Event::IoStart).is_ok();
+        let waits = self.attach(plan, events, Event::BioQueue);
+        let unseen = |error| format!("waits before a request are not seen: {error}");
         if !starts || waits.is_ok() {
-            let getrq = |format: &Format| programs::getrq(plan, format, waits.is_ok(), !starts);
-            let getrq = self.attach(events, "block_getrq", getrq);
+            let getrq = Event::Getrq { waits: waits.is_ok(), starts: !starts };
+            let getrq = self.attach(plan, events, getrq);
             if !starts {
                 getrq?;
                 self.lacks.push(
@@ -202,38 +197,29 @@ impl Tracer {
                         .to_owned(),
                 );
             } else if let Err(error) = getrq {
-                self.lacks.push(format!("waits before a request are not seen: {error}"));
+                self.lacks.push(unseen(error));
             }
         }
-        if let Err(error) = waits {
-            self.lacks.push(format!("waits before a request are not seen: {error}"));
-        }
-        let merges = [
-            self.attach(events, "block_bio_frontmerge", |f| programs::bio_frontmerge(plan, f)),
-            self.attach(events, "block_bio_backmerge", |f| programs::bio_backmerge(plan, f)),
-            self.attach(events, "block_rq_merge", |f| programs::rq_merge(plan, f)),
-        ];
+        self.lacks.extend(waits.err().map(unseen));
         // Old kernels merge requests without a word.
-        for error in merges.into_iter().filter_map(Result::err) {
-            self.lacks.push(format!("requests that were merged late may be missing: {error}"));
+        for event in [Event::FrontMerge, Event::BackMerge, Event::RequestMerge] {
+            if let Err(error) = self.attach(plan, events, event) {
+                self.lacks.push(format!("requests that were merged late may be missing: {error}"));
+            }
         }
         Ok(())
     }
 
-    fn attach(
-        &mut self,
-        events: &Events,
-        event: &'static str,
-        program: impl FnOnce(&Format) -> Result<Vec<u64>, programs::ProgramError>,
-    ) -> Result<(), TracerError> {
-        let unusable = |why: String| TracerError::Event { event, why };
-        let format = events.format(event).map_err(unusable)?;
-        let code = program(&format).map_err(|error| unusable(error.to_string()))?;
+    fn attach(&mut self, plan: &Plan, events: &Events, event: Event) -> Result<(), TracerError> {
+        let name = event.name();
+        let unusable = |why: String| TracerError::Event { event: name, why };
+        let format = events.format(name).map_err(unusable)?;
+        let code = event.program(plan, &format).map_err(|error| unusable(error.to_string()))?;
         let program = syscalls::load_program(&code).map_err(|(cause, log)| match cause {
             Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
             cause => {
                 let why = log.lines().rev().take(6).collect::<Vec<_>>().join(" | ");
-                TracerError::Rejected { event, cause, why }
+                TracerError::Rejected { event: name, cause, why }
             }
         })?;
         let attached = syscalls::attach(format.id, &program)
@@ -320,16 +306,15 @@ impl Tracer {
 }
 
 fn slot_and_process(key: &[u8]) -> Option<(u64, u32)> {
-    let (slot, process) = key.split_at_checked(8)?;
-    let slot = u64::from_ne_bytes(slot.try_into().ok()?);
+    let (slot, process) = key.split_first_chunk()?;
     let process = u64::from_ne_bytes(process.try_into().ok()?);
-    Some((slot, process as u32))
+    Some((u64::from_ne_bytes(*slot), process as u32))
 }
 
 fn process_name(words: &[u64]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 struct MadeMaps {
@@ -393,9 +378,8 @@ pub fn request_disks<'a>(
 ) -> Vec<(String, DeviceNumber)> {
     let numbers = |name: &str| {
         let directory = roots.sys.join("class/block").join(name.replace('/', "!"));
-        let line = text(&directory.join("dev")).filter(|_| directory.join("mq").exists())?;
-        let (major, minor) = line.split_once(':')?;
-        Some((name.to_owned(), (major.parse().ok()?, minor.parse().ok()?)))
+        let number = device_numbers(&directory).filter(|_| directory.join("mq").exists())?;
+        Some((name.to_owned(), number))
     };
     names.into_iter().filter_map(numbers).collect()
 }
@@ -448,19 +432,13 @@ fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerErr
     let (major, minor) = device;
     let directory = roots.sys.join(format!("dev/block/{major}:{minor}"));
     if !directory.join("mq").exists() {
-        let name = std::fs::read_link(&directory).ok();
-        let name = name.as_deref().and_then(Path::file_name);
-        let name = name.map(|name| name.to_string_lossy().into_owned());
-        return Err(TracerError::NoRequests(name.unwrap_or(format!("{major}:{minor}"))));
+        let name = link_name(&directory).unwrap_or(format!("{major}:{minor}"));
+        return Err(TracerError::NoRequests(name));
     }
     let parts = names(&directory).into_iter().map(|name| directory.join(name));
     let parts = parts.filter(|part| part.join("partition").exists());
-    let parts = parts.filter_map(|part| {
-        let line = text(&part.join("dev"))?;
-        let (major, minor) = line.split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    });
-    Ok(std::iter::once(device).chain(parts).filter_map(kernel_number).collect())
+    let numbers = parts.filter_map(|part| device_numbers(&part));
+    Ok(std::iter::once(device).chain(numbers).filter_map(kernel_number).collect())
 }
 
 /// Requests in progress at the device.
@@ -515,15 +493,12 @@ mod tests {
         fake.sys("dev/block/8:0/sda1/dev", "8:1\n");
         fake.sys("dev/block/8:0/inflight", "       3        4\n");
         fake.sys("devices/system/cpu/possible", "0,2-7\n");
-        assert_eq!(numbers_of(&Roots::below(fake.root()), (8, 0)), Ok(vec![8 << 20, 8 << 20 | 1]));
-        let none = numbers_of(&Roots::below(fake.root()), (253, 0));
+        let roots = Roots::below(fake.root());
+        assert_eq!(numbers_of(&roots, (8, 0)), Ok(vec![8 << 20, 8 << 20 | 1]));
+        let none = numbers_of(&roots, (253, 0));
         assert_eq!(none, Err(TracerError::NoRequests("253:0".to_owned())));
-        assert_eq!(in_flight(&Roots::below(fake.root()), (8, 0)), 7);
-        assert_eq!(possible_processors(&Roots::below(fake.root())), 8);
-        assert_eq!(
-            Tracer::open(&Roots::below(fake.root()), &[], false).unwrap_err(),
-            TracerError::NoDevices
-        );
+        assert_eq!((in_flight(&roots, (8, 0)), possible_processors(&roots)), (7, 8));
+        assert_eq!(Tracer::open(&roots, &[], false).unwrap_err(), TracerError::NoDevices);
     }
 
     #[test]

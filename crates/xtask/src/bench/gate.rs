@@ -7,6 +7,7 @@
 //! beside it says how sure that is.
 
 use crate::pairs::Ratio;
+use anyhow::Result;
 use serde_json::{Value, json};
 
 /// What is asked of a figure.
@@ -44,13 +45,39 @@ pub(super) struct Gate {
     pub(super) goal: Goal,
     /// Median, and the interval around it.
     pub(super) figure: Ratio,
+    pub(super) proof: Proof,
+    /// Whether the fault stands out of the A/A result.
+    pub(super) works: bool,
+}
+
+/// What a gate can tell apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Proof {
     /// The same against the same.
     pub(super) same: Ratio,
     /// With the fault, against without it.
     pub(super) planted: Ratio,
     pub(super) fault: &'static str,
-    /// Whether the fault stands out of the A/A result.
-    pub(super) works: bool,
+}
+
+impl Proof {
+    /// By runs in turn; with it comes the median of all runs without the fault.
+    pub(super) fn of(
+        count: usize,
+        fault: &'static str,
+        free: impl Fn() -> Result<f64>,
+        faulty: impl Fn() -> Result<f64>,
+    ) -> Result<(Self, Ratio)> {
+        let same = turns(count, &free, &free)?;
+        let planted = turns(count, &free, faulty)?;
+        let all: Vec<f64> = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        let proof = Self {
+            same: Ratio::median_of_pairs(&same),
+            planted: Ratio::median_of_pairs(&planted),
+            fault,
+        };
+        Ok((proof, median_of(&all)))
+    }
 }
 
 impl Gate {
@@ -63,9 +90,8 @@ impl Gate {
         figure: Ratio,
         proof: Proof,
     ) -> Self {
-        let Proof { same, planted, fault } = proof;
-        let works = goal.tells_apart(&same, &planted);
-        Self { name: name.into(), unit, goal, figure, same, planted, fault, works }
+        let works = goal.tells_apart(&proof.same, &proof.planted);
+        Self { name: name.into(), unit, goal, figure, proof, works }
     }
 
     /// Whether the figure is good and the gate can be believed.
@@ -91,7 +117,8 @@ impl Gate {
         let Self { name, unit, figure, .. } = self;
         let blank = if unit.is_empty() { "" } else { " " };
         println!("  {name}: {figure}{blank}{unit}, {goal}: {verdict}");
-        println!("    A/A {}; planted ({}) {}", self.same, self.fault, self.planted);
+        let Proof { same, planted, fault } = self.proof;
+        println!("    A/A {same}; planted ({fault}) {planted}");
     }
 
     pub(super) fn json(&self) -> Value {
@@ -102,18 +129,11 @@ impl Gate {
         };
         json!({
             "name": self.name, "unit": self.unit, "goal": goal, "figure": numbers(&self.figure),
-            "a_a": numbers(&self.same), "fault": self.fault, "planted": numbers(&self.planted),
+            "a_a": numbers(&self.proof.same), "fault": self.proof.fault,
+            "planted": numbers(&self.proof.planted),
             "gate_works": self.works, "reached": self.reached(),
         })
     }
-}
-
-/// What a gate can tell apart.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Proof {
-    pub(super) same: Ratio,
-    pub(super) planted: Ratio,
-    pub(super) fault: &'static str,
 }
 
 /// A ratio for the kept file; JSON has no infinity, so a missing end is null.
@@ -125,26 +145,29 @@ pub(super) fn numbers(ratio: &Ratio) -> Value {
 /// Results of two sides taken in turn, every second pair in reverse order (ABBA).
 pub(super) fn turns<T>(
     count: usize,
-    mut a: impl FnMut() -> anyhow::Result<T>,
-    mut b: impl FnMut() -> anyhow::Result<T>,
-) -> anyhow::Result<Vec<(T, T)>> {
-    let mut results = Vec::with_capacity(count);
-    for pair in 0..count {
-        results.push(if pair.is_multiple_of(2) {
+    a: impl Fn() -> Result<T>,
+    b: impl Fn() -> Result<T>,
+) -> Result<Vec<(T, T)>> {
+    let pair = |index: usize| {
+        if index.is_multiple_of(2) {
             let first = a()?;
-            (first, b()?)
-        } else {
-            let first = b()?;
-            (a()?, first)
-        });
-    }
-    Ok(results)
+            return Ok((first, b()?));
+        }
+        let first = b()?;
+        Ok((a()?, first))
+    };
+    (0..count).map(pair).collect()
 }
 
-/// The median ratio B/A of a value of each.
-pub(super) fn ratio_of<T>(pairs: &[(T, T)], value: impl Fn(&T) -> f64) -> Ratio {
-    let values: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (value(a), value(b))).collect();
-    Ratio::median_of_pairs(&values)
+/// A value of both sides of each pair.
+pub(super) fn values<T>(pairs: &[(T, T)], value: impl Fn(&T) -> f64) -> Vec<(f64, f64)> {
+    pairs.iter().map(|(a, b)| (value(a), value(b))).collect()
+}
+
+/// The medians of both sides.
+pub(super) fn medians(pairs: &[(f64, f64)]) -> (f64, f64) {
+    let median = |side: fn(&(f64, f64)) -> f64| stats::median(pairs.iter().map(side).collect());
+    (median(|pair| pair.0), median(|pair| pair.1))
 }
 
 /// The median of values and its interval.
@@ -194,7 +217,6 @@ mod tests {
             Ok(value)
         };
         let pairs = turns(4, || side('a', 2.0), || side('b', 1.0)).unwrap();
-        let ratio = ratio_of(&pairs, |value| *value);
-        assert_eq!((order.borrow().as_str(), ratio.value), ("abbaabba", 0.5));
+        assert_eq!((order.borrow().as_str(), pairs[0]), ("abbaabba", (2.0, 1.0)));
     }
 }

@@ -1,15 +1,14 @@
 //! The loops of the memory tests against loops of C that do the same accesses.
 //!
-//! Loads, stores and copies of `limits` are safe code; whether the compiler leaves them what their
-//! names say is shown by holding them against volatile words and `memcpy` from the C compiler, in
-//! buffers in a cache and beyond it. Each side must be within a tenth of the other: a loop that was
-//! removed or widened is several times too fast, one with hidden work too slow. The A/A result is
-//! of our loops against themselves; the planted faults pass over a quarter more than is counted, and
-//! over a quarter less.
+//! Whether the compiler leaves the safe loops of `limits` what their names say is shown by holding
+//! them against volatile words and `memcpy` from the C compiler, in a cache and beyond it. Each
+//! side must be within a tenth of the other: a removed or widened loop is several times too fast.
+//! The planted faults pass over a quarter more than is counted, and a quarter less.
 
-use super::gate::{Gate, Goal, Proof, numbers, ratio_of, turns};
+use super::gate::{Gate, Goal, Proof, numbers, turns};
 use super::machine::Pinned;
 use super::{Context, Report};
+use crate::pairs::Ratio;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use std::hint::black_box;
@@ -37,8 +36,7 @@ const MOST: f64 = 1.1;
 pub(super) fn run(context: &Context) -> Result<Report> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let Some(peer) = compiled(folder.path())? else {
-        println!("SKIP bench memory: there is no C compiler (cc)");
-        return Ok(Report::skipped("there is no C compiler"));
+        return Ok(Report::skipped("memory", "there is no C compiler (cc)"));
     };
     let _bound = Pinned::to(context.core)?;
     let mut gates = Vec::new();
@@ -72,7 +70,8 @@ fn contest(
     bytes: usize,
 ) -> Result<(Gate, Gate)> {
     let slice = if context.smoke { SLICE / 20 } else { SLICE };
-    // `moved` bytes are passed over and `bytes` counted, in pages of this turn's own, as in the peer.
+    // `moved` bytes are passed over and `bytes` counted, in pages of this turn's own, as in the
+    // peer.
     let ours = |moved: usize| -> Result<f64> {
         let words = limits::memory::buffer(moved / 8);
         let mut both = vec![1_u8; moved.next_multiple_of(4096) + 2048 + moved];
@@ -87,22 +86,12 @@ fn contest(
     };
     ours(bytes)?;
     let count = context.pairs(PAIRS);
-    let mut figures = Vec::new();
-    for pair in 0..count {
-        let first_ours = pair.is_multiple_of(2).then(|| ours(bytes)).transpose()?;
-        let theirs = of_peer(peer, test, bytes, slice)?;
-        figures.push((theirs, first_ours.map_or_else(|| ours(bytes), Ok)?));
-    }
-    let figure = ratio_of(&figures, |rate| *rate);
-    let proof = |moved: usize, fault| -> Result<Proof> {
-        let same = turns(count, || ours(bytes), || ours(bytes))?;
-        let planted = turns(count, || ours(bytes), || ours(moved))?;
-        let value = |rate: &f64| *rate;
-        Ok(Proof { same: ratio_of(&same, value), planted: ratio_of(&planted, value), fault })
-    };
+    let theirs = || of_peer(peer, test, bytes, slice);
+    let figure = Ratio::median_of_pairs(&turns(count, theirs, || ours(bytes))?);
+    let proof = |moved: usize, fault| Proof::of(count, fault, || ours(bytes), || ours(moved));
     let whole = |bytes: usize| bytes / 128 * 128;
-    let slow = proof(whole(bytes + bytes / 4), "a quarter more is moved than counted")?;
-    let fast = proof(whole(bytes - bytes / 4), "a quarter less is moved than counted")?;
+    let (slow, _) = proof(whole(bytes + bytes / 4), "a quarter more is moved than counted")?;
+    let (fast, _) = proof(whole(bytes - bytes / 4), "a quarter less is moved than counted")?;
     let gate = |goal, proof, what: &str| {
         Gate::new(format!("{test}, {name}, {what} than C"), "", goal, figure, proof)
     };

@@ -1,14 +1,10 @@
 //! Speed and truth of the program itself, as figures with goals.
 //!
 //! Each part is measured in turns within one run (see [`crate::pairs`]), bound to one processor,
-//! and judged by gates that have shown what they can tell apart ([`gate`]). Absolute figures are
-//! this machine's and compare with nothing; a full run keeps all of them under `benches/results`,
-//! with the machine and the versions, one file per part and day.
-//!
-//! The figures are those of the release build: a debug build of this program builds the release
-//! one and hands over to it, because some parts run the worker in this process. Rejected: a bench
-//! library with saved baselines, whose comparison of today with last week is a comparison of two
-//! machines' moods.
+//! and judged by gates that have shown what they can tell apart ([`gate`]). A full run keeps all
+//! figures under `benches/results`, with the machine and the versions, one file per part and day.
+//! The figures are those of the release build, to which a debug build of this program hands over.
+//! Rejected: a bench library with saved baselines, which compares two machines' moods.
 
 mod delay;
 mod gate;
@@ -31,7 +27,7 @@ use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Pairs of a smoke run: both orders once.
 const SMOKE_PAIRS: usize = 2;
@@ -113,6 +109,11 @@ impl Context {
         self.pairs.unwrap_or(if self.smoke { SMOKE_PAIRS } else { rule })
     }
 
+    /// Length of one run of a program.
+    fn slice(&self) -> Duration {
+        Duration::from_millis(if self.smoke { 100 } else { 500 })
+    }
+
     /// The halfpower to measure, built when it is first asked for.
     fn binary(&self) -> Result<&Path> {
         if self.binary.get().is_none() {
@@ -129,7 +130,8 @@ struct Report {
 }
 
 impl Report {
-    fn skipped(why: &str) -> Self {
+    fn skipped(part: &str, why: &str) -> Self {
+        println!("SKIP bench {part}: {why}");
         Self { gates: Vec::new(), details: json!({ "not_measured": why }) }
     }
 }

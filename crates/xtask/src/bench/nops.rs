@@ -4,10 +4,11 @@
 //! statistics, on rings set up alike, in slices of a twentieth of a second that take turns in one
 //! process.
 
-use super::gate::{Gate, Goal, Proof, median_of, numbers, ratio_of, turns};
+use super::gate::{Gate, Goal, Proof, medians, numbers, turns};
 use super::loops::{self, Bare, SlowClock};
 use super::machine::Pinned;
 use super::{Context, Report};
+use crate::pairs::Ratio;
 use anyhow::Result;
 use engine::{Clock, Engine, JobClock, NopEngine, OpenEngine, Setup};
 use record::Nanos;
@@ -33,19 +34,12 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let first = timed()?;
     let count = (first * slice.as_secs_f64()) as u64;
     let bare = || Ok(1e9 / Bare::new(open()?, DEPTH).run(count)?);
-    let rate = |rate: &f64| *rate;
     let pairs = turns(context.pairs(PAIRS), bare, timed)?;
     let proof_pairs = context.pairs(PROOF_PAIRS);
-    let proof = Proof {
-        same: ratio_of(&turns(proof_pairs, timed, timed)?, rate),
-        planted: ratio_of(&turns(proof_pairs, timed, slowed)?, rate),
-        fault: "each reading of the clock made 50 times",
-    };
-    let same_bare = ratio_of(&turns(proof_pairs, bare, bare)?, rate);
-    let median = |value: fn(&(f64, f64)) -> f64| {
-        median_of(&pairs.iter().map(value).collect::<Vec<f64>>()).value
-    };
-    let (bare_rate, full_rate) = (median(|pair| pair.0), median(|pair| pair.1));
+    let fault = "each reading of the clock made 50 times";
+    let (proof, _) = Proof::of(proof_pairs, fault, timed, slowed)?;
+    let same_bare = Ratio::median_of_pairs(&turns(proof_pairs, bare, bare)?);
+    let (bare_rate, full_rate) = medians(&pairs);
     println!(
         "  bare {:.1} ns, full {:.1} ns per request ({:.2} M/s and {:.2} M/s); bare A/A {same_bare}",
         1e9 / bare_rate,
@@ -54,7 +48,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
         full_rate / 1e6
     );
     let name = "io_uring NOPs, full accounting over bare loop, rate";
-    let gate = Gate::new(name, "", Goal::AtLeast(GOAL), ratio_of(&pairs, rate), proof);
+    let gate = Gate::new(name, "", Goal::AtLeast(GOAL), Ratio::median_of_pairs(&pairs), proof);
     let details = json!({
         "pairs": pairs.len(), "slice_ns": slice.0,
         "bare_per_s": bare_rate, "full_per_s": full_rate, "clock": clock.name(),

@@ -2,12 +2,13 @@
 //!
 //! Three laws of delay; of each the mean and p50 to p99.9. The worker is judged against what the
 //! engine wrote down of the same run: the delays that there really were. The law itself stands
-//! beside it; from it they differ by what the machine held up and by the chance of the draws,
-//! which at a percentile between two parts of a mixture is more than a percent. A round that the host disturbed is outvoted by the others: the median of rounds is
-//! judged. The planted fault is a clock that starts when a twentieth of the request is over.
+//! beside it; from it they differ by what the machine held up and by the chance of the draws, which
+//! at a percentile between two parts of a mixture is more than a percent. A round that the host
+//! disturbed is outvoted by the others: the median of rounds is judged. The planted fault is a
+//! clock that starts when a twentieth of the request is over.
 
 use super::delay::{DelayEngine, Law, Log};
-use super::gate::{Gate, Goal, median_of, numbers};
+use super::gate::{Gate, Goal, Proof, median_of, numbers};
 use super::machine::Pinned;
 use super::{Context, Report, loops};
 use crate::pairs::Ratio;
@@ -91,9 +92,7 @@ fn gate(name: String, good: &[Round], late: &[Round], worst: impl Fn(&[Round]) -
         unit: "% at most between a statistic and the truth",
         goal: Goal::AtMost(GOAL_PERCENT),
         figure: worst(good),
-        same,
-        planted,
-        fault: "the clock starts 5 % late",
+        proof: Proof { same, planted, fault: "the clock starts 5 % late" },
     }
 }
 

@@ -3,14 +3,15 @@
 //! fio's best settings are its own question, because they differ by engine, target and machine:
 //! [`best`] tries a list of batch sizes on the target itself and takes the fastest. Everywhere:
 //! registered files and buffers where the engine has them, no random map, no second clock reading
-//! for submission, no samples of throughput. What its users know as its fastest (`--gtod_reduce`) measures no response
-//! times, so it is no measurement of the same thing.
+//! for submission, no samples of throughput. What its users know as its fastest (`--gtod_reduce`)
+//! measures no response times, so it is no measurement of the same thing.
 
-use super::{Load, Outcome, Via, target::Target};
+use super::{Bout, Load, Outcome, SHORT, Via};
 use crate::child::{self, Plant};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::process::Command;
 use std::time::Duration;
 
@@ -41,14 +42,16 @@ pub(crate) struct Settings {
     pub(crate) registered: Registered,
     /// The processor it is bound to; `None` for any.
     pub(crate) core: Option<usize>,
+    /// As fio comes, without all that makes it faster.
+    pub(crate) by_default: bool,
 }
 
 impl Settings {
     /// As halfpower does it: all that can be handed over in one call, and all that is done out
     /// of one look. fio by itself makes a system call per request, which memory shows.
     pub(crate) fn alike(load: &Load, registered: Registered, core: Option<usize>) -> Self {
-        let depth = load.iodepth;
-        Self { submit: depth, complete_min: 1, complete_max: depth, registered, core }
+        let (submit, complete_max) = (load.iodepth, load.iodepth);
+        Self { submit, complete_min: 1, complete_max, registered, core, by_default: false }
     }
 
     /// `submit 32, complete 16 to 128`.
@@ -62,16 +65,10 @@ impl Settings {
 const TUNING_RUN: Duration = Duration::from_millis(500);
 const TUNING_ROUNDS: usize = 3;
 
-/// The settings with which fio does most requests per second here, of those that differ in how
-/// much is handed over and taken at a time; and what each reached.
-pub(crate) fn best(
-    target: &Target,
-    load: &Load,
-    core: Option<usize>,
-    smoke: bool,
-) -> Result<(Settings, Vec<(Settings, f64)>)> {
-    let alike = Settings::alike(load, Registered::ALL, core);
-    let depth = load.iodepth;
+/// The settings with which fio does most requests per second here, of those that differ in how much
+/// is handed over and taken at a time; and what each reached.
+pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Settings, f64)>)> {
+    let (alike, depth) = (bout.settings, bout.load.iodepth);
     let mut candidates = vec![alike];
     for (submit, complete_min) in [(1, 1), (16, 16), (32, 1), (32, 32), (64, 64), (128, 128)] {
         if submit < depth && !smoke {
@@ -81,102 +78,77 @@ pub(crate) fn best(
     if depth > 1 {
         candidates.push(Settings { submit: depth, complete_min: depth, ..alike });
     }
-    let (rounds, length) =
-        if smoke { (1, Duration::from_millis(50)) } else { (TUNING_ROUNDS, TUNING_RUN) };
+    let (rounds, length) = if smoke { (1, SHORT) } else { (TUNING_ROUNDS, TUNING_RUN) };
     let mut rates = vec![Vec::new(); candidates.len()];
     for _ in 0..rounds {
-        for (settings, rates) in candidates.iter().zip(&mut rates) {
-            rates.push(run(target, load, settings, length)?.iops);
+        for (&settings, rates) in candidates.iter().zip(&mut rates) {
+            rates.push(Bout { settings, ..*bout }.fio(length)?.iops);
         }
     }
-    let mut tried: Vec<(Settings, f64)> = Vec::new();
-    for (settings, mut rates) in candidates.into_iter().zip(rates) {
-        rates.sort_by(f64::total_cmp);
-        tried.push((settings, rates[rates.len() / 2]));
-    }
+    let rates = rates.into_iter().map(stats::median);
+    let tried: Vec<(Settings, f64)> = candidates.into_iter().zip(rates).collect();
     let best = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(alike, |(best, _)| *best);
     Ok((best, tried))
 }
 
-/// Runs one load.
-pub(crate) fn run(
-    target: &Target,
-    load: &Load,
-    settings: &Settings,
-    runtime: Duration,
-) -> Result<Outcome> {
-    let mut command = command(load, settings, runtime);
-    command
-        .arg("--allow_file_create=0")
-        .arg(format!("--filename={}", target.path.display()))
-        .arg(format!("--size={}", target.size_bytes))
-        // A mapping lives in the page cache.
-        .arg(format!("--direct={}", u8::from(target.direct && load.via != Via::Mmap)));
-    finish(command, load, runtime)
-}
-
-/// Runs the null engine over an area of so many bytes; `by_default` leaves out all that makes it
-/// faster.
-pub(crate) fn run_null(
-    load: &Load,
-    settings: &Settings,
-    size_bytes: u64,
-    by_default: bool,
-    runtime: Duration,
-) -> Result<Outcome> {
-    let mut command = if by_default {
-        plain(load, settings.core, runtime)
-    } else {
-        command(load, settings, runtime)
-    };
-    command.arg(format!("--size={size_bytes}"));
-    finish(command, load, runtime)
-}
-
-/// What every run needs.
-fn plain(load: &Load, core: Option<usize>, runtime: Duration) -> Command {
-    let mut command = child::pinned(OsStr::new("fio"), core);
-    command
-        .args(["--name=peer", "--output-format=json", "--thread", "--time_based"])
-        // fio stamps its buffers again for each write, so that they compress in parts: a device that
-        // compresses, as zram does, spends three times as long on them as on random data.
-        .args(["--randrepeat=0", "--fallocate=none", "--group_reporting", "--scramble_buffers=0"])
-        .arg(format!("--ioengine={}", load.via.of_fio()))
-        .arg(format!("--rw={}", load.rw))
-        .arg(format!("--bs={}", load.bs))
-        .arg(format!("--runtime={}ms", runtime.as_millis()));
-    if load.via == Via::Threads {
-        command.arg(format!("--numjobs={}", load.iodepth));
-    } else {
-        command.arg(format!("--iodepth={}", load.iodepth));
-    }
-    command
-}
-
-fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
-    let mut command = plain(load, settings.core, runtime);
-    command.args(["--norandommap", "--disable_slat=1", "--disable_bw_measurement=1"]);
-    if matches!(load.via, Via::IoUring | Via::Libaio | Via::Null) {
+pub(super) fn run(bout: &Bout<'_>, runtime: Duration) -> Result<Outcome> {
+    let Bout { target, load, .. } = bout;
+    let mut command = command(load, &bout.settings, runtime);
+    command.arg(format!("--size={}", target.size_bytes));
+    if load.via != Via::Null {
         command
-            .arg(format!("--iodepth_batch_submit={}", settings.submit))
-            .arg(format!("--iodepth_batch_complete_min={}", settings.complete_min))
-            .arg(format!("--iodepth_batch_complete_max={}", settings.complete_max));
+            .arg("--allow_file_create=0")
+            .arg(format!("--filename={}", target.path.display()))
+            .arg(format!("--direct={}", u8::from(bout.direct())));
     }
-    if load.via == Via::IoUring {
-        command
-            .arg(format!("--registerfiles={}", u8::from(settings.registered.files)))
-            .arg(format!("--fixedbufs={}", u8::from(settings.registered.buffers)));
-    }
-    command
-}
-
-fn finish(mut command: Command, load: &Load, runtime: Duration) -> Result<Outcome> {
     let child = child::run(&mut command, Plant::Nothing)?;
     ensure!(child.status.success(), "{command:?} failed: {}", child.stderr.trim());
     let direction = if load.writes() { "write" } else { "read" };
     let (iops, latency_ns) = parse(&child.stdout, direction)
         .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
     Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
+}
+
+fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
+    let mut command = child::pinned(OsStr::new("fio"), settings.core);
+    let mut flag = |name: &str, value: &dyn Display| {
+        command.arg(format!("--{name}={value}"));
+    };
+    for (name, value) in [
+        ("name", "peer"),
+        ("output-format", "json"),
+        ("thread", "1"),
+        ("time_based", "1"),
+        ("randrepeat", "0"),
+        ("fallocate", "none"),
+        ("group_reporting", "1"),
+        // fio stamps its buffers again for each write, so that they compress in parts: a device
+        // that compresses, as zram does, spends three times as long on them as on random data.
+        ("scramble_buffers", "0"),
+        ("ioengine", load.via.names().1),
+        ("rw", load.rw),
+        ("bs", load.bs),
+    ] {
+        flag(name, &value);
+    }
+    flag("runtime", &format_args!("{}ms", runtime.as_millis()));
+    flag(if load.via == Via::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
+    if settings.by_default {
+        return command;
+    }
+    for (name, value) in [("norandommap", 1), ("disable_slat", 1), ("disable_bw_measurement", 1)] {
+        flag(name, &value);
+    }
+    if matches!(load.via, Via::IoUring | Via::Libaio | Via::Null) {
+        flag("iodepth_batch_submit", &settings.submit);
+        flag("iodepth_batch_complete_min", &settings.complete_min);
+        flag("iodepth_batch_complete_max", &settings.complete_max);
+    }
+    if load.via == Via::IoUring {
+        flag("registerfiles", &u8::from(settings.registered.files));
+        flag("fixedbufs", &u8::from(settings.registered.buffers));
+    }
+    command
 }
 
 /// IOPS and mean response time in ns from fio's JSON. Warnings may stand before it.
@@ -219,7 +191,7 @@ mod tests {
     #[test]
     fn a_pool_of_threads_is_compared_with_as_many_jobs() {
         let words = |via| {
-            let load = Load { via, rw: "randread", bs: "4k", iodepth: 8 };
+            let load = Load::new(via, "randread", "4k", 8);
             let settings = Settings::alike(&load, Registered::ALL, Some(1));
             let command = command(&load, &settings, Duration::from_secs(1));
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()

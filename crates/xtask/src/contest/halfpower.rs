@@ -1,23 +1,14 @@
 //! One run of halfpower, and what it reports.
 
-use super::{Load, Outcome, Via, target::Target};
-use crate::child::{self, Plant};
+use super::{Bout, Outcome};
+use crate::child::{self, Finished, Plant};
 use anyhow::{Context, Result, ensure};
 use record::{FindingCode, Severity, Trial};
-use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// Findings that a target in memory, a short run or a null engine gives on purpose.
 const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
-
-/// How halfpower is run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) binary: &'a Path,
-    /// The processor it is bound to; `None` for any.
-    pub(crate) core: Option<usize>,
-    pub(crate) plant: Plant,
-}
 
 /// What a run says besides its numbers.
 pub(crate) struct Notes {
@@ -33,24 +24,21 @@ pub(crate) struct Notes {
 }
 
 /// Runs one load; `more` are further flags.
-pub(crate) fn run(
-    entry: &Entry<'_>,
-    target: &Target,
-    load: &Load,
+pub(super) fn run(
+    bout: &Bout<'_>,
     runtime: Duration,
+    plant: Plant,
     more: &[&str],
 ) -> Result<(Outcome, Notes)> {
-    let mut command = child::pinned(entry.binary.as_os_str(), entry.core);
+    let Bout { binary, target, load, settings } = bout;
+    let mut command = child::pinned(binary.as_os_str(), settings.core);
     command
         .arg("run")
         .arg(&target.path)
         .args(["--rw", load.rw, "--bs", load.bs, "--numjobs", "1"])
-        .args(["--ioengine", load.via.name()])
-        .args(["--iodepth", &load.iodepth.to_string()])
-        // A mapping lives in the page cache.
-        .args(["--cache", if target.direct && load.via != Via::Mmap { "device" } else { "all" }])
-        .args(["--runtime", &format!("{}ms", runtime.as_millis())])
-        .args(["--no-save", "--json"])
+        .args(["--ioengine", load.via.name(), "--iodepth", &load.iodepth.to_string()])
+        .args(["--cache", if bout.direct() { "device" } else { "all" }])
+        .args(["--runtime", &format!("{}ms", runtime.as_millis()), "--no-save", "--json"])
         .args(more);
     if load.writes() {
         match &target.device_name {
@@ -58,12 +46,10 @@ pub(crate) fn run(
             None => command.arg("--overwrite"),
         };
     }
-    let child = child::run(&mut command, entry.plant)?;
+    let child = child::run(&mut command, plant)?;
     // Exit code 1 comes with a document: a finding such as "served by the page cache" is what
     // the tmpfs target is for. What would spoil the comparison is checked by itself.
-    let trial: Trial = serde_json::from_str(&child.stdout).with_context(|| {
-        format!("{command:?} gave no trial ({}): {}", child.status, child.stderr.trim())
-    })?;
+    let trial = trial(&command, &child)?;
     let direction = if load.writes() { &trial.result.write } else { &trial.result.read };
     let direction = direction.as_ref().context("the trial has no result in this direction")?;
     ensure!(
@@ -73,24 +59,22 @@ pub(crate) fn run(
         direction.short
     );
     let latency = direction.latency_ns.as_ref().context("nothing completed")?;
-    let outcome = Outcome {
-        iops: direction.iops,
-        latency_ns: latency.mean,
-        cpu: child.cpu,
-        busy: child.busy,
-        runtime,
-    };
+    let (iops, latency_ns) = (direction.iops, latency.mean);
+    let outcome = Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime };
     Ok((outcome, notes(&trial)))
+}
+
+/// The document that a run printed.
+pub(crate) fn trial(command: &Command, child: &Finished) -> Result<Trial> {
+    serde_json::from_str(&child.stdout).with_context(|| {
+        format!("{command:?} gave no trial ({}): {}", child.status, child.stderr.trim())
+    })
 }
 
 fn notes(trial: &Trial) -> Notes {
     let cpu = trial.cpu.value();
     Notes {
-        features: trial
-            .harness
-            .value()
-            .map(|harness| harness.engine_features.clone())
-            .unwrap_or_default(),
+        features: trial.harness.value().map(|it| it.engine_features.clone()).unwrap_or_default(),
         findings: trial
             .findings
             .iter()

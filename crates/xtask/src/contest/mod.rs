@@ -1,21 +1,28 @@
 //! One run of a load generator on a prepared target: what `bench` and `peers` compare.
 //!
-//! Both sides are whole programs in processes of their own, as a user starts them, and report in
-//! their own words; what the two words mean is made one here. Response time is submission to
-//! completion, fio's `lat`. Processor time comes twice: what the kernel charges to the child and
-//! its threads, io_uring's workers included, which misses what is done on behalf of it elsewhere;
-//! and the time that the whole machine was not idle, which misses nothing and holds everybody
-//! else's work. Programs spend time before and after their load (fio calibrates clocks, halfpower
-//! measures its ceiling), which is taken out by the difference to a very short run of the same.
+//! Both sides are whole programs in processes of their own, as a user starts them. Response time is
+//! submission to completion, fio's `lat`. Processor time comes twice: what the kernel charges to
+//! the child and its threads, io_uring's workers included; and the time that the whole machine was
+//! not idle, which misses nothing and holds everybody else's work. What a program spends before and
+//! after its load (fio calibrates clocks, halfpower measures its ceiling) is taken out by the
+//! difference to a very short run of the same.
 
 pub(crate) mod fio;
 pub(crate) mod halfpower;
+mod line;
+pub(crate) mod peers;
 pub(crate) mod target;
 
+use crate::child::Plant;
+use anyhow::Result;
+use fio::{Registered, Settings};
+use halfpower::Notes;
+use std::path::Path;
 use std::time::Duration;
+use target::Target;
 
-/// Run time of the run that shows what start and end cost: long enough that something completes
-/// on a machine that does other things too.
+/// Run time of the run that shows what start and end cost: long enough that something completes on
+/// a machine that does other things too.
 pub(crate) const SHORT: Duration = Duration::from_millis(50);
 
 /// How requests are carried out, in both programs' words.
@@ -25,9 +32,8 @@ pub(crate) enum Via {
     Libaio,
     /// One request at a time.
     Sync,
-    /// halfpower's pool of threads against as many jobs of fio's psync: the same number of
-    /// threads with one system call each in flight. A pool also hands requests over, which jobs of
-    /// their own need not; that is part of what is compared.
+    /// halfpower's pool of threads against as many jobs of fio's psync. A pool also hands requests
+    /// over, which jobs of their own need not; that is part of what is compared.
     Threads,
     Mmap,
     /// No I/O at all.
@@ -38,28 +44,23 @@ impl Via {
     pub(crate) const ALL: [Self; 6] =
         [Self::IoUring, Self::Libaio, Self::Sync, Self::Threads, Self::Mmap, Self::Null];
 
-    /// The word of `halfpower run --ioengine`.
-    pub(crate) fn name(self) -> &'static str {
+    /// The words of `halfpower run --ioengine` and of fio.
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::IoUring => "io_uring",
-            Self::Libaio => "libaio",
-            Self::Sync => "sync",
-            Self::Threads => "threads",
-            Self::Mmap => "mmap",
-            Self::Null => "null",
+            Self::IoUring => ("io_uring", "io_uring"),
+            Self::Libaio => ("libaio", "libaio"),
+            Self::Sync => ("sync", "psync"),
+            Self::Threads => ("threads", "psync"),
+            Self::Mmap => ("mmap", "mmap"),
+            Self::Null => ("null", "null"),
         }
     }
 
-    /// The word of fio.
-    pub(crate) fn of_fio(self) -> &'static str {
-        match self {
-            Self::Sync | Self::Threads => "psync",
-            other => other.name(),
-        }
+    pub(crate) fn name(self) -> &'static str {
+        self.names().0
     }
 }
 
-/// One load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) via: Via,
@@ -69,6 +70,11 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    pub(crate) const fn new(via: Via, rw: &'static str, bs: &'static str, iodepth: u32) -> Self {
+        Self { via, rw, bs, iodepth }
+    }
+
+    /// The direction that both programs report it under.
     pub(crate) fn writes(&self) -> bool {
         self.rw.ends_with("write")
     }
@@ -76,6 +82,52 @@ impl Load {
     /// `io_uring randread 4k x 32`.
     pub(crate) fn label(&self) -> String {
         format!("{} {} {} x {}", self.via.name(), self.rw, self.bs, self.iodepth)
+    }
+}
+
+/// A load on a target, with halfpower's binary and fio's settings; both sides run on the processor
+/// that the settings name.
+#[derive(Clone, Copy)]
+pub(crate) struct Bout<'a> {
+    pub(crate) binary: &'a Path,
+    pub(crate) target: &'a Target,
+    pub(crate) load: Load,
+    pub(crate) settings: Settings,
+}
+
+impl<'a> Bout<'a> {
+    /// With fio as halfpower does it.
+    pub(crate) fn new(
+        binary: &'a Path,
+        target: &'a Target,
+        load: Load,
+        core: Option<usize>,
+    ) -> Self {
+        let settings = Settings::alike(&load, Registered::ALL, core);
+        Self { binary, target, load, settings }
+    }
+
+    pub(crate) fn fio(&self, runtime: Duration) -> Result<Outcome> {
+        fio::run(self, runtime)
+    }
+
+    pub(crate) fn halfpower(&self, runtime: Duration, plant: Plant) -> Result<Outcome> {
+        Ok(self.told(runtime, plant, &[])?.0)
+    }
+
+    /// The same with further flags, and what the run says besides its numbers.
+    pub(crate) fn told(
+        &self,
+        runtime: Duration,
+        plant: Plant,
+        more: &[&str],
+    ) -> Result<(Outcome, Notes)> {
+        halfpower::run(self, runtime, plant, more)
+    }
+
+    /// Whether the page cache is bypassed; a mapping lives in it.
+    fn direct(&self) -> bool {
+        self.target.direct && self.load.via != Via::Mmap
     }
 }
 
@@ -92,8 +144,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// One outcome of several runs: the mean rate, the mean response time of all requests, and
-    /// the processor time of all.
+    /// One outcome of several runs: the mean rate, the mean response time of all requests, and the
+    /// processor time of all.
     pub(crate) fn together(runs: &[Self]) -> Self {
         let sum = |value: fn(&Self) -> f64| runs.iter().map(value).sum::<f64>();
         let rates = sum(|run| run.iops);
@@ -106,7 +158,7 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn requests(&self) -> f64 {
+    fn requests(&self) -> f64 {
         self.iops * self.runtime.as_secs_f64()
     }
 
@@ -132,17 +184,16 @@ impl Outcome {
 mod tests {
     use super::*;
 
+    fn run(iops: f64, latency_ns: f64, runtime_ms: u64, [cpu_ms, busy_ms]: [u64; 2]) -> Outcome {
+        let ms = Duration::from_millis;
+        Outcome { iops, latency_ns, cpu: ms(cpu_ms), busy: ms(busy_ms), runtime: ms(runtime_ms) }
+    }
+
     #[test]
     fn starts_and_ends_are_taken_out_of_the_cost_of_a_request() {
-        let run = |ms, cpu_ms, busy_ms| Outcome {
-            iops: 1e5,
-            latency_ns: 10_000.0,
-            cpu: Duration::from_millis(cpu_ms),
-            busy: Duration::from_millis(busy_ms),
-            runtime: Duration::from_millis(ms),
-        };
         // 50 ms to start and end, then 2 µs a request charged, 3 µs used.
-        let (short, long) = (run(20, 54, 56), run(1_000, 250, 350));
+        let short = run(1e5, 1e4, 20, [54, 56]);
+        let long = run(1e5, 1e4, 1_000, [250, 350]);
         let both = Outcome::together(&[long, long]);
         assert!((both.cpu_us_per_io(&short, 2) - 2.0).abs() < 1e-9);
         assert!((both.busy_us_per_io(&short, 2) - 3.0).abs() < 1e-9);
@@ -150,14 +201,8 @@ mod tests {
 
     #[test]
     fn the_response_time_of_several_runs_is_that_of_all_their_requests() {
-        let run = |iops, latency_ns| Outcome {
-            iops,
-            latency_ns,
-            cpu: Duration::ZERO,
-            busy: Duration::ZERO,
-            runtime: Duration::from_secs(1),
-        };
-        let both = Outcome::together(&[run(300.0, 10.0), run(100.0, 30.0)]);
+        let runs = [run(300.0, 10.0, 1_000, [0, 0]), run(100.0, 30.0, 1_000, [0, 0])];
+        let both = Outcome::together(&runs);
         assert_eq!((both.iops, both.latency_ns), (200.0, 15.0));
     }
 }

@@ -26,7 +26,7 @@ const MEMORY: &str = "/dev/shm";
 /// A prepared target.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    pub(crate) description: String,
+    pub(crate) description: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) size_bytes: u64,
     /// Whether the page cache is bypassed.
@@ -39,120 +39,95 @@ pub(crate) struct Target {
 }
 
 /// What must live as long as the target.
+#[allow(dead_code, reason = "kept until the target goes")]
 enum Owner {
-    Folder { _folder: Folder },
-    Device { _device: Zram },
-    Loop { _device: LoopDevice },
+    Folder(Folder),
+    Zram(Zram),
+    Loop(LoopDevice),
 }
 
 impl Target {
     /// Makes the target, or says why this machine has none.
     pub(crate) fn prepare(name: &str, smoke: bool) -> Result<Result<Self, String>> {
-        let size_bytes = if smoke { SMOKE_BYTES } else { BYTES };
-        match name {
-            "tmpfs" if is_memory(Path::new(MEMORY)) => in_memory(size_bytes).map(Ok),
-            "tmpfs" => Ok(Err(format!("{MEMORY} is no tmpfs"))),
-            "zram" => match Capability::Zram.missing() {
-                Some(why) => Ok(Err(format!("needs Zram: {why}"))),
-                None => ram_device(size_bytes).map(Ok),
-            },
-            "loop" => match Capability::Loop.missing() {
-                Some(why) => Ok(Err(format!("needs Loop: {why}"))),
-                None if !is_memory(Path::new(MEMORY)) => Ok(Err(format!("{MEMORY} is no tmpfs"))),
-                None => loop_device(size_bytes).map(Ok),
-            },
-            "null" => pretended().map(Ok),
-            _ => on_disk(size_bytes).map(Ok),
+        let bytes = if smoke { SMOKE_BYTES } else { BYTES };
+        let memory = Path::new(MEMORY);
+        let needed = match name {
+            "zram" => Some(Capability::Zram),
+            "loop" => Some(Capability::Loop),
+            _ => None,
+        };
+        if let Some((needed, why)) = needed.and_then(|it| Some((it, it.missing()?))) {
+            return Ok(Err(format!("needs {}: {why}", needed.name())));
+        }
+        if matches!(name, "tmpfs" | "loop") && !is_memory(memory) {
+            return Ok(Err(format!("{MEMORY} is no tmpfs")));
+        }
+        let target = match name {
+            "tmpfs" => {
+                let description = "a file in memory, read and written through the page cache";
+                Self::file("tmpfs", description, memory, bytes)?
+            }
+            "zram" => {
+                let device = Zram::new(bytes).context("cannot make a zram device")?;
+                let description = "a RAM block device, O_DIRECT; it has no path that does not \
+                                   block, so io_uring hands its requests to kernel workers";
+                let path = device.path().to_owned();
+                Self::device("zram", description, path, bytes, Owner::Zram(device))
+            }
+            "loop" => {
+                let device = LoopDevice::within(memory, bytes, 512)?;
+                let description = "a loop device over a file in memory, O_DIRECT";
+                let path = device.path().to_owned();
+                Self::device("loop", description, path, bytes, Owner::Loop(device))
+            }
+            "null" => {
+                let description = "no I/O at all: the load generators themselves";
+                Self::file("null", description, &std::env::temp_dir(), PRETENDED_BYTES)?
+            }
+            _ => {
+                let folder = crate::place::target_folder();
+                std::fs::create_dir_all(&folder)?;
+                let description = "a file on the disk of the build folder, O_DIRECT";
+                let file = Self::file("disk", description, &folder, bytes)?;
+                Self { direct: true, ram_backed: is_memory(&folder), ..file }
+            }
+        };
+        fill(&target.path, target.size_bytes)?;
+        Ok(Ok(target))
+    }
+
+    fn file(
+        name: &'static str,
+        description: &'static str,
+        parent: &Path,
+        size_bytes: u64,
+    ) -> Result<Self> {
+        let folder = Folder::within(parent, "halfpower-contest-")?;
+        let path = folder.path().join("file");
+        let owner = Owner::Folder(folder);
+        let device = Self::device(name, description, path, size_bytes, owner);
+        Ok(Self { direct: false, device_name: None, ..device })
+    }
+
+    fn device(
+        name: &'static str,
+        description: &'static str,
+        path: PathBuf,
+        size_bytes: u64,
+        owner: Owner,
+    ) -> Self {
+        let device_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self {
+            name,
+            description,
+            path,
+            size_bytes,
+            direct: true,
+            device_name,
+            ram_backed: true,
+            _owner: owner,
         }
     }
-}
-
-fn in_memory(size_bytes: u64) -> Result<Target> {
-    let folder = Folder::within(Path::new(MEMORY), "halfpower-contest-")?;
-    let path = folder.path().join("file");
-    fill(&path, size_bytes)?;
-    Ok(Target {
-        name: "tmpfs",
-        description: "a file in memory, read and written through the page cache".to_owned(),
-        path,
-        size_bytes,
-        direct: false,
-        device_name: None,
-        ram_backed: true,
-        _owner: Owner::Folder { _folder: folder },
-    })
-}
-
-/// A small file anywhere, for an engine that does not touch it.
-fn pretended() -> Result<Target> {
-    let folder = Folder::within(&std::env::temp_dir(), "halfpower-contest-")?;
-    let path = folder.path().join("file");
-    fill(&path, PRETENDED_BYTES)?;
-    Ok(Target {
-        name: "null",
-        description: "no I/O at all: the load generators themselves".to_owned(),
-        path,
-        size_bytes: PRETENDED_BYTES,
-        direct: false,
-        device_name: None,
-        ram_backed: true,
-        _owner: Owner::Folder { _folder: folder },
-    })
-}
-
-fn ram_device(size_bytes: u64) -> Result<Target> {
-    let device = Zram::new(size_bytes).context("cannot make a zram device")?;
-    let path = device.path().to_owned();
-    let description = "a RAM block device, O_DIRECT; it has no path that does not block, so \
-                       io_uring hands its requests to kernel workers";
-    on_device("zram", description, path, size_bytes, Owner::Device { _device: device })
-}
-
-/// The block layer of the kernel over memory.
-fn loop_device(size_bytes: u64) -> Result<Target> {
-    let device = LoopDevice::within(Path::new(MEMORY), size_bytes, 512)?;
-    let path = device.path().to_owned();
-    let description = "a loop device over a file in memory, O_DIRECT";
-    on_device("loop", description, path, size_bytes, Owner::Loop { _device: device })
-}
-
-/// A block device in memory, written full.
-fn on_device(
-    name: &'static str,
-    description: &str,
-    path: PathBuf,
-    size_bytes: u64,
-    owner: Owner,
-) -> Result<Target> {
-    fill(&path, size_bytes)?;
-    Ok(Target {
-        name,
-        description: description.to_owned(),
-        device_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        path,
-        size_bytes,
-        direct: true,
-        ram_backed: true,
-        _owner: owner,
-    })
-}
-
-fn on_disk(size_bytes: u64) -> Result<Target> {
-    let parent = crate::place::target_folder();
-    std::fs::create_dir_all(&parent)?;
-    let folder = Folder::within(&parent, "contest-")?;
-    let path = folder.path().join("file");
-    fill(&path, size_bytes)?;
-    Ok(Target {
-        name: "disk",
-        description: "a file on the disk of the build folder, O_DIRECT".to_owned(),
-        path,
-        size_bytes,
-        direct: true,
-        device_name: None,
-        ram_backed: is_memory(&crate::place::target_folder()),
-        _owner: Owner::Folder { _folder: folder },
-    })
 }
 
 /// Whether the folder is on a tmpfs: the last mount above it, by mountinfo (proc(5)).
@@ -181,23 +156,15 @@ fn fill(path: &Path, size_bytes: u64) -> Result<()> {
         .truncate(false)
         .open(path)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    let mut state = 0x9e37_79b9_7f4a_7c15;
+    let mut random = stats::SplitMix64::new(1);
     let mut chunk = vec![0; CHUNK];
     for _ in 0..size_bytes / CHUNK as u64 {
         for word in chunk.chunks_exact_mut(8) {
-            word.copy_from_slice(&next_random(&mut state).to_le_bytes());
+            word.copy_from_slice(&random.next_u64().to_le_bytes());
         }
         file.write_all(&chunk).with_context(|| format!("cannot write {}", path.display()))?;
     }
     file.sync_all().with_context(|| format!("cannot flush {}", path.display()))
-}
-
-/// xorshift64 (Marsaglia 2003): fast, and nothing that a compressor finds.
-fn next_random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Rules for Rust source: an essay at the head, a length that one subject needs, names that say
 //! something, and a reason for each exception from the compiler's lints.
 
-use super::{File, Problem, code};
+use super::code::{self, Token};
+use super::{File, Problem};
 
 /// Longest file. A file has one subject; the longest that this tree needs is well below.
 const MOST_LINES: usize = 900;
@@ -43,16 +44,18 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     for part in file.path.trim_end_matches(".rs").split('/').filter(|part| is_empty(part)) {
         problem(0, format!("the path part {part}: name what it is about"));
     }
-    let blanked = code::blanked(&file.text);
+    let Some(tokens) = code::tokens(&file.text) else {
+        return problem(0, "does not read as Rust".to_owned());
+    };
     let mut before = "";
-    for (line, name) in code::identifiers(&blanked) {
+    for (line, name) in &tokens {
         let declared = matches!(before, "struct" | "enum" | "trait" | "type");
-        if is_empty(name) || declared && PRONOUNS.contains(&name) {
-            problem(line, format!("the name {name}: name what it is about"));
+        if is_empty(name) || declared && PRONOUNS.contains(&name.as_str()) {
+            problem(*line, format!("the name {name}: name what it is about"));
         }
         before = name;
     }
-    attributes(&file.text, &blanked, &mut problem);
+    attributes(&file.text, &tokens, &mut problem);
 }
 
 /// What is wrong with the module's first comment.
@@ -77,109 +80,30 @@ fn is_empty(name: &str) -> bool {
 }
 
 /// Exceptions need a reason beside them; an ignored test is a test that nobody has.
-fn attributes(text: &str, blanked: &str, problem: &mut impl FnMut(usize, String)) {
-    let originals: Vec<&str> = text.lines().collect();
-    for (index, line) in blanked.lines().enumerate() {
-        if line.contains("#[ignore") {
-            problem(index + 1, "an ignored test: make it run, or use requires!".to_owned());
-        }
-        let exception = ["#[allow(", "#![allow(", "#[expect(", "#![expect("]
-            .iter()
-            .any(|start| line.trim_start().starts_with(start));
-        if !exception {
-            continue;
-        }
-        let above = index.checked_sub(1).is_some_and(|above| is_remark(originals[above]));
-        // The attribute may go over a few lines.
-        let beside = originals[index..]
-            .iter()
-            .take(4)
-            .take_while_inclusive(|line| !line.contains(")]"))
-            .any(|line| line.contains("reason") || line.contains("//"));
-        if !above && !beside {
-            problem(index + 1, "an exception without a reason beside it".to_owned());
-        }
-    }
-}
-
-/// Whether the line holds a comment for readers of the code; documentation tells something else.
-fn is_remark(line: &str) -> bool {
-    let start = line.trim_start();
-    line.contains("//") && !start.starts_with("///") && !start.starts_with("//!")
-}
-
-/// The items up to and with the first for which the condition fails.
-trait TakeWhileInclusive: Iterator + Sized {
-    fn take_while_inclusive(
-        self,
-        condition: impl Fn(&Self::Item) -> bool,
-    ) -> impl Iterator<Item = Self::Item> {
-        let mut over = false;
-        self.map_while(move |item| {
-            if over {
-                return None;
+fn attributes(text: &str, tokens: &[Token], problem: &mut impl FnMut(usize, String)) {
+    let lines: Vec<&str> = text.lines().collect();
+    // Documentation is no remark for readers of the code.
+    let is_remark = |line: &str| {
+        let start = line.trim_start();
+        line.contains("//") && !start.starts_with("///") && !start.starts_with("//!")
+    };
+    for (at, (line, mark)) in tokens.iter().enumerate() {
+        let mut next = tokens[at + 1..].iter().map(|(_, word)| word.as_str());
+        let begins = mark == "#" && next.find(|word| *word != "!") == Some("[");
+        match next.next().filter(|_| begins) {
+            Some("ignore") => {
+                problem(*line, "an ignored test: make it run, or use requires!".to_owned());
             }
-            over = !condition(&item);
-            Some(item)
-        })
-    }
-}
-
-impl<I: Iterator> TakeWhileInclusive for I {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ESSAY: &str = "//! This file stands for a good one.\n";
-
-    fn problems(path: &str, text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        check(&File { path: path.into(), text: text.into() }, &mut found);
-        found.into_iter().map(|problem| problem.to_string()).collect()
-    }
-
-    /// The only problem of a file with an essay and this code.
-    fn only(code: &str) -> String {
-        let found = problems("crates/x/src/a.rs", &format!("{ESSAY}{code}\n"));
-        assert_eq!(found.len(), 1, "{found:?}");
-        found[0].clone()
-    }
-
-    #[test]
-    fn a_good_file_passes() {
-        let code = "// The latency of a helper.\nlet utilization = \"util latency\";\n\
-                    #[allow(dead_code, reason = \"shown\")]\n#[allow(unused)] // because\n\
-                    let queue = depth;\n";
-        assert_eq!(problems("crates/x/src/a.rs", &format!("{ESSAY}{code}")), [""; 0]);
-        assert_eq!(problems("crates/x/tests/a.rs", "fn main() {}\n"), [""; 0]);
-    }
-
-    #[test]
-    fn a_missing_or_meagre_essay_is_found() {
-        for text in ["fn main() {}\n", "//! store\n", "\n//! a b c d e f\nfn main() {}\n"] {
-            let found = problems("crates/x/src/a.rs", text);
-            assert_eq!(found.len(), 1, "{text:?}: {found:?}");
+            Some("allow" | "expect") => {
+                // The attribute may go over a few lines.
+                let length = lines[line - 1..].iter().take(4).position(|it| it.contains(")]"));
+                let mut own = lines[line - 1..].iter().take(length.map_or(4, |last| last + 1));
+                let above = *line > 1 && is_remark(lines[line - 2]);
+                if !above && !own.any(|it| it.contains("reason") || it.contains("//")) {
+                    problem(*line, "an exception without a reason beside it".to_owned());
+                }
+            }
+            _ => {}
         }
-    }
-
-    #[test]
-    fn a_file_that_is_too_long_is_found() {
-        assert!(only(&"\n".repeat(MOST_LINES)).contains("give each subject its file"));
-    }
-
-    #[test]
-    fn a_name_that_says_nothing_is_found_where_it_stands() {
-        assert!(only("\nfn read_helper() {}").contains(":3: the name read_helper"));
-        assert!(only("struct Told;").contains("the name Told"));
-        assert!(problems("crates/x/src/utils.rs", ESSAY)[0].contains("path part utils"));
-        let code = format!("{ESSAY}struct QueueDepth;\nlet latency_ns = Which;\n");
-        assert_eq!(problems("crates/x/src/a.rs", &code), [""; 0]);
-    }
-
-    #[test]
-    fn an_exception_without_a_reason_and_an_ignored_test_are_found() {
-        assert!(only("#[allow(dead_code)]\nfn x() {}").contains("without a reason"));
-        assert!(only(&["#[ig", "nore]\nfn x() {}"].concat()).contains("ignored test"));
     }
 }

@@ -53,35 +53,3 @@ fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word)
         .any(|(at, _)| !line[..at].ends_with(part) && !line[at + word.len()..].starts_with(part))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn problems(text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        check(&File { path: "a.txt".into(), text: text.into() }, &mut found);
-        found.into_iter().map(|problem| format!("{} {}", problem.line, problem.what)).collect()
-    }
-
-    #[test]
-    fn a_clean_text_passes() {
-        let text = "see ~/.local/share\nsource/work/x, https://example.com/home/page\n\
-                    mastodon and todos are words\n";
-        assert_eq!(problems(text), Vec::<String>::new());
-        assert_eq!(problems(""), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_path_of_this_machine_a_mark_and_trailing_blanks_are_each_found() {
-        for (first, second) in MACHINE_PATHS {
-            assert_eq!(problems(&format!("fine\nin `{first}{second}main`\n")).len(), 1, "{second}");
-        }
-        for (first, second) in MARKS {
-            assert_eq!(problems(&format!("// {first}{second}: later\n")).len(), 1, "{second}");
-        }
-        assert_eq!(problems("a \n"), ["1 ends in white space"]);
-        assert_eq!(problems("a\r\n"), ["1 ends in white space"]);
-        assert_eq!(problems("a\nb"), ["2 does not end with a line feed"]);
-    }
-}

@@ -1,11 +1,10 @@
-//! What the system as a whole goes through, beside the disks: pressure, memory, lost processor time.
+//! What the system as a whole goes through, beside the disks: pressure, memory, lost processor
+//! time.
 //!
-//! These are what disk counters cannot see. A task that a throttle holds back shows in the pressure
-//! and nowhere else; reads that stop show in memory that filled with cached pages; a virtual
-//! machine that the host does not run sees slow disks that are not. Sums are subtracted between two
-//! looks, levels are taken as they are at the second. What a kernel does not tell is `None`.
-//! Rejected: the averages that the kernel keeps of the pressure (over 10, 60 and 300 seconds), which
-//! fit no interval of ours.
+//! A task that a throttle holds back shows in the pressure and nowhere else; a virtual machine that
+//! the host does not run sees slow disks that are not. Sums are subtracted between two looks,
+//! levels are taken at the second; what a kernel does not tell is `None`. Rejected: the averages
+//! that the kernel keeps of the pressure, which fit no interval of ours.
 //! Sources: Documentation/accounting/psi.rst, filesystems/proc.rst (meminfo, stat) of the kernel.
 
 use super::groups::Groups;

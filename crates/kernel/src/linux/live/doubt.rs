@@ -1,13 +1,10 @@
-//! How far the kernel's busy time can be trusted, by what keeps it.
+//! How far the kernel's busy time (the tenth counter, iostat's %util) can be trusted.
 //!
-//! The busy time (the tenth counter of a line, iostat's %util) has been kept in three ways, and only
-//! the last one means what its name says at any load. A reader cannot tell from the number, so the
-//! doubt is said beside it. Distributions carry changes back to older versions; what is said here
-//! is what the version promises. Rejected: correcting the number, which would need the arrival
-//! times that were lost.
-//!
-//! Sources: `part_round_stats` of Linux 4.16 and 4.20, commit 5b18b5a73760 (5.0) and commit
-//! 99dc422335d8 (6.10) of the kernel.
+//! It has been kept in three ways, and only the last means what its name says at any load. A reader
+//! cannot tell from the number, so the doubt is said beside it, by what the version promises.
+//! Rejected: correcting the number, which would need the arrival times that were lost.
+//! Sources: `part_round_stats` of Linux 4.16 and 4.20, commits 5b18b5a73760 (5.0) and 99dc422335d8
+//! (6.10) of the kernel.
 
 /// Major and minor version of a kernel.
 type Version = (u32, u32);

@@ -1,18 +1,14 @@
-//! The live source of intervals: /proc/diskstats, read once per sample.
+//! The live source of intervals: /proc/diskstats, read once per sample into a buffer that is kept.
 //!
-//! A sample is one read of one file, whatever the number of devices, into a buffer that is kept.
 //! sysfs is asked about a device when it appears, when its counters begin anew, and when a busy one
-//! falls silent (its counting may have been switched off); the devices that are built of others are
-//! asked again when any device came or went. So a thousand disks cost what parsing a hundred
-//! kilobytes costs. `cargo xtask bench --only sampling` measures it.
-//!
-//! A line that cannot be read makes one longer interval of two for its own device and touches nobody
-//! else; what happened beside the figures is a finding. The clock for lengths is the one that does not run while the
+//! falls silent (its counting may have been switched off); about devices built of others when any
+//! device came or went. So a thousand disks cost what parsing a hundred kilobytes costs (`cargo
+//! xtask bench --only sampling`). A line that cannot be read costs its own device one interval;
+//! what happened beside the figures is a finding. The clock for lengths does not run while the
 //! machine sleeps, as the counters do not either.
 //!
-//! Rejected: the `stat` file of each device (a system call and a moment of its own per device),
-//! netlink events for hot-plug (the next read shows it), and reading every device's settings again
-//! each time.
+//! Rejected: the `stat` file of each device (a system call and a moment of its own per device) and
+//! netlink events for hot-plug (the next read shows it).
 
 mod context;
 mod doubt;
@@ -26,12 +22,13 @@ pub use topology::mount_points;
 pub use wake::wake_ups;
 
 use crate::error::KernelError;
+use crate::linux::clock::now_ns;
 use crate::linux::diskstats::{DiskstatsLine, parse_line};
 use crate::linux::roots::{Roots, number, text};
 use context::ContextReader;
 use notes::Notes;
 use record::{Context, Finding, Interval, ObservedDevice, WakeUp};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -97,12 +94,7 @@ struct Moment {
 
 impl Moment {
     fn now() -> Self {
-        let read = |clock| {
-            let time = clock_gettime(clock);
-            let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-            seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
-        };
-        Self { wall_ns: read(ClockId::Realtime), monotonic_ns: read(ClockId::Monotonic) }
+        Self { wall_ns: now_ns(ClockId::Realtime), monotonic_ns: now_ns(ClockId::Monotonic) }
     }
 
     /// The time from here to a later moment. The wall clock may have been set in between.
@@ -171,9 +163,12 @@ impl Sampler {
     /// The devices that are there now, in the order of the kernel.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
-        let present = self.order.iter().filter_map(|name| self.tracked.get(name));
-        let shown = present.filter(|tracked| self.shown(tracked));
+        let shown = self.present().filter(|tracked| self.shown(tracked));
         shown.map(|tracked| Arc::clone(&tracked.device)).collect()
+    }
+
+    fn present(&self) -> impl Iterator<Item = &Tracked> {
+        self.order.iter().filter_map(|name| self.tracked.get(name))
     }
 
     /// Name of the machine, where the kernel tells.
@@ -185,15 +180,13 @@ impl Sampler {
     /// How many devices the selection leaves out.
     #[must_use]
     pub fn hidden(&self) -> usize {
-        let present = self.order.iter().filter_map(|name| self.tracked.get(name));
-        present.filter(|tracked| !self.shown(tracked)).count()
+        self.present().filter(|tracked| !self.shown(tracked)).count()
     }
 
     /// What happened beside the figures, and what they cannot be trusted for.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        let shown = self.devices();
-        self.notes.findings(&shown)
+        self.notes.findings(&self.devices())
     }
 
     /// Widens or narrows what is shown where no device is named; takes effect at once.
@@ -314,14 +307,8 @@ impl Sampler {
         if round.broken > 0 {
             return;
         }
-        let mut gone: Vec<String> = Vec::new();
-        self.tracked.retain(|name, tracked| {
-            let stays = tracked.at == round.now;
-            if !stays {
-                gone.push(name.clone());
-            }
-            stays
-        });
+        let gone = self.tracked.extract_if(|_, tracked| tracked.at != round.now);
+        let mut gone: Vec<String> = gone.map(|(name, _)| name).collect();
         gone.sort();
         gone.iter().for_each(|name| self.notes.gone(name));
         round.changed |= !gone.is_empty();

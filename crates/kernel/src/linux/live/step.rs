@@ -1,18 +1,15 @@
 //! From two readings of a line to what happened between them. Pure.
 //!
-//! Four things can lie between two readings of the same name. Requests: the counters grew. A wrap:
-//! times are 32-bit everywhere, counts are on 32-bit kernels, and the difference modulo 2^32 is the
-//! truth. A reset: another device has the name, or a driver began anew, and the difference means
-//! nothing. And a counter that went back by a little, because the kernel adds the parts of its
-//! processors without a lock: that is no step. A count that went back is a wrap where the
-//! difference modulo 2^32 could have happened in the time, and a reset where it could not.
-//! Rejected: taking every backward step for a reset (on a 32-bit machine each two terabytes would
-//! lose an interval), and for a wrap (a replaced disk would show four thousand million requests).
+//! Four things can lie between: requests; a wrap (times are 32-bit everywhere, counts on 32-bit
+//! kernels); a reset, because another device has the name or a driver began anew; and a counter
+//! that went back by a little, because the kernel adds the parts of its processors without a lock.
+//! A count that went back is a wrap where the difference modulo 2^32 could have happened in the
+//! time, and a reset where it could not. Rejected: taking every backward step for the one or the
+//! other.
 //!
-//! Times are counted in whole milliseconds, so a mean response time is known to a millisecond over
-//! the number of requests: this is the resolution that each figure carries. Discards and flushes
-//! are taken out of the time-weighted sum, because they are no reads or writes and their times are
-//! of another order.
+//! Times are whole milliseconds, so a mean response time is known to a millisecond over the number
+//! of requests: the resolution that each figure carries. Discards and flushes are taken out of the
+//! time-weighted sum, because they are no reads or writes.
 
 use crate::linux::diskstats::{DiskstatsLine, TransferCounters, Wrapping};
 use record::{Figure, Interval, MOST_BYTES_PER_S, MOST_PER_S, OpInterval};
@@ -30,16 +27,8 @@ pub(crate) struct Reading {
     moved: bool,
 }
 
-/// The times of a line, each made monotone.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    read: Wrapping,
-    write: Wrapping,
-    busy: Wrapping,
-    weighted: Wrapping,
-    discard: Wrapping,
-    flush: Wrapping,
-}
+/// The times of a line, each made monotone: see [`Elapsed`].
+type Times = [Wrapping; 6];
 
 /// What lies between two readings.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +59,7 @@ impl Reading {
     /// The first reading of a device.
     pub(crate) fn first(line: DiskstatsLine) -> Self {
         let mut times = Times::default();
-        times.advance(&line);
+        advance(&mut times, &line);
         Self { line, times, moved: false }
     }
 
@@ -96,12 +85,12 @@ impl Reading {
         ];
         let [Ok(mut read), Ok(mut write)] = both else {
             self.times = Times::default();
-            self.times.advance(&self.line);
+            advance(&mut self.times, &self.line);
             let [read, write] = both.map(Result::err);
             return Step::Reset(read.or(write).unwrap_or("counters"));
         };
         self.moved = read.ios + write.ios > 0.0;
-        let times = self.times.advance(&self.line);
+        let times = advance(&mut self.times, &self.line);
         (read.time_ms, write.time_ms) = (times.read, times.write);
         let mut interval = Interval {
             device: now.device.clone(),
@@ -126,19 +115,16 @@ struct Elapsed {
     flush: Option<f64>,
 }
 
-impl Times {
-    fn advance(&mut self, line: &DiskstatsLine) -> Elapsed {
-        let step = |clock: &mut Wrapping, reading: Option<u64>| {
-            reading.map(|reading| clock.advance(reading) as f64)
-        };
-        Elapsed {
-            read: step(&mut self.read, line.reads.time_ms),
-            write: step(&mut self.write, line.writes.time_ms),
-            busy: step(&mut self.busy, line.busy_ms),
-            weighted: step(&mut self.weighted, line.weighted_ms),
-            discard: step(&mut self.discard, line.discards.and_then(|discards| discards.time_ms)),
-            flush: step(&mut self.flush, line.flushes.map(|(_, time_ms)| time_ms)),
-        }
+fn advance(times: &mut Times, line: &DiskstatsLine) -> Elapsed {
+    let mut times = times.iter_mut();
+    let mut step = |reading: Option<u64>| Some(times.next()?.advance(reading?) as f64);
+    Elapsed {
+        read: step(line.reads.time_ms),
+        write: step(line.writes.time_ms),
+        busy: step(line.busy_ms),
+        weighted: step(line.weighted_ms),
+        discard: step(line.discards.and_then(|discards| discards.time_ms)),
+        flush: step(line.flushes.map(|(_, time_ms)| time_ms)),
     }
 }
 

@@ -1,13 +1,10 @@
 //! What a name in diskstats is: a disk, a part of one, or built of others.
 //!
 //! The same request is counted on a partition, on its disk, on a logical volume above and on the
-//! loop device above that. Who adds devices up must know this, so each device says of which others
-//! of the observation it repeats the requests. sysfs tells (`partition`, `slaves`); on a machine
-//! without it, the old short lines are known to be partitions, and nothing else is guessed from
-//! names: `nvme0n1p1` would pass, `sda1` and `md127` would not be told apart.
-//!
-//! Rejected: following a loop device to the disk below its file. What it asks of that disk is the
-//! file system's choice; its sentence in the facts says what it lies on.
+//! loop device above that, so each device says of which others it repeats the requests. sysfs tells
+//! (`partition`, `slaves`); without it, the old short lines are known to be partitions, and nothing
+//! else is guessed from names. Rejected: following a loop device to the disk below its file, of
+//! which it asks what the file system chooses.
 
 use super::doubt;
 use crate::linux::device::{device_of, device_of_mount, whole_disk};
@@ -67,8 +64,8 @@ fn old_partition_of(line: &DiskstatsLine) -> Option<String> {
 }
 
 /// The names in diskstats that a user means: a kernel name, a device node or a link to one, or a
-/// path on a file system, for which its device stands. With the devices that it is built of, down to
-/// the disks, because those tell more. Empty where nothing of the kind is known.
+/// path on a file system, for which its device stands. With the devices that it is built of, down
+/// to the disks, because those tell more. Empty where nothing of the kind is known.
 pub(crate) fn meant(roots: &Roots, text: &str, lines: &[DiskstatsLine]) -> Vec<String> {
     let known = |name: &str| lines.iter().any(|line| line.device == name);
     let bare = text.strip_prefix("/dev/").unwrap_or(text);
@@ -87,8 +84,8 @@ pub(crate) fn meant(roots: &Roots, text: &str, lines: &[DiskstatsLine]) -> Vec<S
     found
 }
 
-/// Where file systems that can be written are mounted, by the names of the devices that they are on,
-/// from the partition or volume down to the disks; the shortest path where there are several.
+/// Where file systems that can be written are mounted, by the names of the devices that they are
+/// on, from the partition or volume down to the disks; the shortest path where there are several.
 #[must_use]
 pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();

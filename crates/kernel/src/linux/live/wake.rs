@@ -1,14 +1,11 @@
 //! How long the processors of this machine take to wake up.
 //!
-//! A processor without work goes to sleep, the deeper the longer it expects to be idle, and a request
-//! that ends meanwhile is seen only when it has woken. A device that takes 40 us seems to take 60
-//! where it is asked seldom, on virtual machines above all, while a profile made of requests one
-//! behind the other never sees it. The same happens to a thread that sleeps on a timer, so that this is
-//! measured: sleeps of a few lengths, and by how much later than asked they end. The slack that the
-//! kernel allows itself with timers is set to the least meanwhile.
-//!
-//! Rejected: the latencies that the kernel lists for idle states (a virtual machine has none, and
-//! they are bounds), and a constant.
+//! A processor without work goes to sleep, and a request that ends meanwhile is seen only when it
+//! has woken: a device that takes 40 us seems to take 60 where it is asked seldom, on virtual
+//! machines above all. The same happens to a thread that sleeps on a timer, so that this is
+//! measured: by how much later than asked sleeps of a few lengths end, with the least slack for
+//! timers. Rejected: the latencies that the kernel lists for idle states (bounds, and none on
+//! virtual machines).
 
 use record::WakeUp;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};

@@ -1,19 +1,63 @@
 //! One row of the table of peers.
 
+use super::Outcome;
 use crate::pairs::{MARGIN, Ratio, Verdict};
 
-/// What the pairs of one load came to. Ratios are of the second side over the first.
+/// Slices of each side in one pair.
+pub(super) const SLICES: usize = 4;
+
+/// One side of one pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Half {
+    pub(super) slices: Outcome,
+    /// The run that shows what start and end cost.
+    pub(super) short: Outcome,
+}
+
+impl Half {
+    fn iops(&self) -> f64 {
+        self.slices.iops
+    }
+
+    fn latency_ns(&self) -> f64 {
+        self.slices.latency_ns
+    }
+
+    fn cpu_us_per_io(&self) -> f64 {
+        self.slices.cpu_us_per_io(&self.short, SLICES)
+    }
+
+    fn busy_us_per_io(&self) -> f64 {
+        self.slices.busy_us_per_io(&self.short, SLICES)
+    }
+}
+
+/// The means of both sides, and the ratio of the second over the first.
+#[derive(Clone, Copy)]
+struct Compared {
+    means: (f64, f64),
+    ratio: Ratio,
+}
+
+impl Compared {
+    fn of(pairs: &[(Half, Half)], value: fn(&Half) -> f64) -> Self {
+        let values: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (value(a), value(b))).collect();
+        let mean = |side: fn(&(f64, f64)) -> f64| {
+            values.iter().map(side).sum::<f64>() / values.len() as f64
+        };
+        Self { means: (mean(|pair| pair.0), mean(|pair| pair.1)), ratio: Ratio::of_pairs(&values) }
+    }
+}
+
+/// What the pairs of one load came to.
 pub(super) struct Line {
-    pub(super) pairs: usize,
-    pub(super) iops_means: (f64, f64),
-    pub(super) iops: Ratio,
-    pub(super) latency: Ratio,
+    pairs: usize,
+    iops: Compared,
+    latency: Compared,
     /// Processor time charged per request, in µs.
-    pub(super) cpu_means: (f64, f64),
-    pub(super) cpu: Ratio,
+    cpu: Compared,
     /// Time of the whole machine per request, in µs.
-    pub(super) busy_means: (f64, f64),
-    pub(super) busy: Ratio,
+    busy: Compared,
 }
 
 /// Whether the second side is surely not worse by more than the margin.
@@ -22,21 +66,36 @@ fn not_behind(ratio: &Ratio, more_is_better: bool) -> bool {
 }
 
 impl Line {
+    pub(super) fn of(pairs: &[(Half, Half)]) -> Self {
+        Self {
+            pairs: pairs.len(),
+            iops: Compared::of(pairs, Half::iops),
+            latency: Compared::of(pairs, Half::latency_ns),
+            cpu: Compared::of(pairs, Half::cpu_us_per_io),
+            busy: Compared::of(pairs, Half::busy_us_per_io),
+        }
+    }
+
+    /// What the rates amount to.
+    pub(super) fn verdict(&self) -> Verdict {
+        self.iops.ratio.verdict()
+    }
+
     /// Whether more pairs could change nothing.
     pub(super) fn decided(&self) -> bool {
-        self.iops.verdict() != Verdict::Undecided && self.latency.verdict() != Verdict::Undecided
+        [self.iops, self.latency].iter().all(|it| it.ratio.verdict() != Verdict::Undecided)
     }
 
     /// Whether halfpower is surely not behind fio by more than the margin, in rate and response
     /// time: equivalent or ahead.
     pub(super) fn agrees_or_leads(&self) -> bool {
-        not_behind(&self.iops, true) && not_behind(&self.latency, false)
+        not_behind(&self.iops.ratio, true) && not_behind(&self.latency.ratio, false)
     }
 
     /// Whether more pairs would change nothing of what halfpower is judged by, processor time too.
     pub(super) fn says_all(&self) -> bool {
-        let costs = [&self.cpu, &self.busy];
-        self.agrees_or_leads() && costs.into_iter().all(|cost| not_above(cost) != "undecided")
+        let costs = [self.cpu, self.busy];
+        self.agrees_or_leads() && costs.iter().all(|cost| not_above(&cost.ratio) != "undecided")
     }
 
     pub(super) fn heading() -> String {
@@ -58,7 +117,8 @@ impl Line {
     }
 
     pub(super) fn row(&self, label: &str) -> String {
-        let judged = |ratio: &Ratio, more_is_better: bool| {
+        let judged = |compared: &Compared, more_is_better: bool| {
+            let ratio = &compared.ratio;
             let verdict = match ratio.verdict() {
                 Verdict::Different if (ratio.value > 1.0) == more_is_better => "ahead".to_owned(),
                 Verdict::Different => "behind".to_owned(),
@@ -67,20 +127,20 @@ impl Line {
             };
             format!("{ratio} {verdict}")
         };
-        let cost = |ratio: &Ratio| format!("{ratio} {}", not_above(ratio));
+        let cost = |cost: &Compared| format!("{} {}", cost.ratio, not_above(&cost.ratio));
         format!(
             "{label:<27} {:>5}  {:>8.0} {:>8.0}  {:<32} {:<32} {:>6.2} {:>6.2}  {:<32} \
              {:>6.2} {:>6.2}  {}",
             self.pairs,
-            self.iops_means.0,
-            self.iops_means.1,
+            self.iops.means.0,
+            self.iops.means.1,
             judged(&self.iops, true),
             judged(&self.latency, false),
-            self.cpu_means.0,
-            self.cpu_means.1,
+            self.cpu.means.0,
+            self.cpu.means.1,
             cost(&self.cpu),
-            self.busy_means.0,
-            self.busy_means.1,
+            self.busy.means.0,
+            self.busy.means.1,
             cost(&self.busy),
         )
     }
@@ -101,22 +161,14 @@ fn not_above(ratio: &Ratio) -> &'static str {
 mod tests {
     use super::*;
 
+    fn compared(value: f64, half_width: f64) -> Compared {
+        let (low, high) = (value * (1.0 - half_width), value * (1.0 + half_width));
+        Compared { means: (1e5, 1e5 * value), ratio: Ratio { value, low, high } }
+    }
+
     fn line(iops: f64, latency: f64, cpu: f64, half_width: f64) -> Line {
-        let ratio = |value| Ratio {
-            value,
-            low: value * (1.0 - half_width),
-            high: value * (1.0 + half_width),
-        };
-        Line {
-            pairs: 5,
-            iops_means: (1e5, 1e5 * iops),
-            iops: ratio(iops),
-            latency: ratio(latency),
-            cpu_means: (2.0, 2.0 * cpu),
-            cpu: ratio(cpu),
-            busy_means: (3.0, 3.0),
-            busy: ratio(1.0),
-        }
+        let [iops, latency, cpu] = [iops, latency, cpu].map(|value| compared(value, half_width));
+        Line { pairs: 5, iops, latency, cpu, busy: compared(1.0, half_width) }
     }
 
     #[test]
@@ -134,7 +186,7 @@ mod tests {
             !line(1.3, 0.8, 0.9, 0.01).says_all(),
             "the whole machine's time is as good as one"
         );
-        let less = Ratio { value: 0.9, low: 0.88, high: 0.92 };
+        let less = compared(0.9, 0.02);
         assert!(Line { busy: less, ..line(1.3, 0.8, 0.9, 0.01) }.says_all());
         assert!(!Line { busy: less, ..line(1.3, 0.8, 0.99, 0.05) }.says_all());
         assert!(!Line { busy: less, ..line(1.0, 1.2, 0.9, 0.01) }.says_all());
@@ -150,8 +202,8 @@ mod tests {
 
     #[test]
     fn processor_time_is_not_above_only_if_the_whole_interval_is() {
-        assert_eq!(not_above(&line(1.0, 1.0, 0.9, 0.05).cpu), "not above");
-        assert_eq!(not_above(&line(1.0, 1.0, 1.1, 0.05).cpu), "above");
-        assert_eq!(not_above(&line(1.0, 1.0, 0.99, 0.05).cpu), "undecided");
+        assert_eq!(not_above(&compared(0.9, 0.05).ratio), "not above");
+        assert_eq!(not_above(&compared(1.1, 0.05).ratio), "above");
+        assert_eq!(not_above(&compared(0.99, 0.05).ratio), "undecided");
     }
 }

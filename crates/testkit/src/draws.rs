@@ -1,0 +1,14 @@
+//! How many draws a statistical test makes.
+//!
+//! Thousands of draws prove a coverage or a rate of false alarms, and take minutes. `cargo test`
+//! makes a small sample of the same seeds; `cargo xtask prove` sets [`PROVE`] and makes all of
+//! them. Rejected: a Cargo feature, which would build every test twice.
+
+/// Set by `cargo xtask prove`: tests make all of their draws.
+pub const PROVE: &str = "HALFPOWER_PROVE";
+
+/// `full` draws under `cargo xtask prove`, else `small`.
+#[must_use]
+pub fn draws<T>(small: T, full: T) -> T {
+    if std::env::var_os(PROVE).is_some() { full } else { small }
+}
