@@ -16,7 +16,7 @@ pub mod commands;
 mod contest;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
-mod pairs;
+pub mod pairs;
 mod place;
 pub mod tidy;
 mod validate;

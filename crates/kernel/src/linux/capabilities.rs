@@ -10,7 +10,7 @@ use crate::linux::device::device_of_mount;
 use crate::linux::diskstats::{counted_devices, read_lines};
 use crate::linux::environment::environment;
 use crate::linux::filesystem::locate_filesystem;
-use crate::linux::perf::{PerfRefusal, paranoid_level, try_instructions};
+use crate::linux::perf::{PerfCounter, PerfRefusal, paranoid_level};
 use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
 use crate::linux::roots::{Roots, field, number, text};
@@ -40,7 +40,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         steal(roots),
         governor(roots),
         clock_frequency(roots),
-        perf_events(roots, &try_instructions(roots)),
+        perf_events(roots, &PerfCounter::instructions(roots).map(drop)),
         soaker(roots),
         pressure(roots),
         control_groups(roots, disk),
@@ -179,7 +179,10 @@ fn governor(roots: &Roots) -> Capability {
 
 /// `outcome` is what the kernel said to a counter of instructions.
 fn perf_events(roots: &Roots, outcome: &Result<(), PerfRefusal>) -> Capability {
-    let setting = format!("kernel.perf_event_paranoid is {}", paranoid_level(roots));
+    let setting = format!(
+        "kernel.perf_event_paranoid is {}",
+        paranoid_level(roots).as_deref().unwrap_or("not there")
+    );
     let remedy = "instructions per request stay unknown; processor time is measured without them";
     let said = match outcome {
         Ok(()) => "instructions are counted".to_owned(),

@@ -99,7 +99,7 @@ pub(crate) fn attachment(roots: &Roots, disk: &Path, identity: &[Option<&str>]) 
         .flatten()
         .any(|claim| VIRTUAL_MODELS.iter().any(|model| claim.starts_with(model)));
     let virtual_disk = virtual_link.is_some() || virtual_model;
-    let transport = Transport::find(&path);
+    let transport = path.iter().find_map(|directory| Transport::of_directory(directory));
     let direct = transport.as_ref().is_none_or(|transport| transport.direct)
         && !known.is_some_and(|driver| RAID_DRIVERS.contains(&driver));
     let (pcie, slower) = pcie_link(&path);
@@ -166,16 +166,16 @@ struct Transport {
     direct: bool,
 }
 
+/// By the names of the directories on the way up.
+const TRANSPORTS: [(&str, &str, bool); 5] = [
+    ("session", "iscsi", false),
+    ("rport-", "fibre channel", false),
+    ("end_device-", "sas", true),
+    ("mmc", "mmc", true),
+    ("ndbus", "persistent memory", true),
+];
+
 impl Transport {
-    fn new(name: impl Into<String>, direct: bool) -> Option<Self> {
-        Some(Self { name: name.into(), direct })
-    }
-
-    /// By the names of the directories on the way up.
-    fn find(path: &[PathBuf]) -> Option<Self> {
-        path.iter().find_map(|directory| Self::of_directory(directory))
-    }
-
     fn of_directory(directory: &Path) -> Option<Self> {
         let name = base_name(directory);
         let numbered = |prefix: &str| {
@@ -184,37 +184,23 @@ impl Transport {
         };
         if numbered("nvme") {
             let transport = text(&directory.join("transport")).unwrap_or_else(|| "pcie".to_owned());
-            return if transport == "pcie" {
-                Self::new("nvme", true)
-            } else {
-                Self::new(format!("nvme over {transport}"), false)
-            };
+            let direct = transport == "pcie";
+            let name = if direct { "nvme".to_owned() } else { format!("nvme over {transport}") };
+            return Some(Self { name, direct });
         }
         if numbered("ata") {
-            return Self::new(sata_link(directory), true);
-        }
-        if numbered("session") {
-            return Self::new("iscsi", false);
-        }
-        if name.starts_with("rport-") {
-            return Self::new("fibre channel", false);
-        }
-        if name.starts_with("end_device-") {
-            return Self::new("sas", true);
-        }
-        if numbered("mmc") {
-            return Self::new("mmc", true);
-        }
-        if name.starts_with("ndbus") {
-            return Self::new("persistent memory", true);
+            return Some(Self { name: sata_link(directory), direct: true });
         }
         // A USB device, not one of its interfaces, tells its speed.
         if directory.join("bDeviceClass").exists() {
             let speed = number(&directory.join("speed"));
-            let link = speed.map_or("usb".to_owned(), |speed| format!("usb {speed} Mb/s"));
-            return Self::new(link, false);
+            let name = speed.map_or("usb".to_owned(), |speed| format!("usb {speed} Mb/s"));
+            return Some(Self { name, direct: false });
         }
-        None
+        let is =
+            |prefix: &str| numbered(prefix) || prefix.ends_with('-') && name.starts_with(prefix);
+        let known = TRANSPORTS.iter().find(|(prefix, ..)| is(prefix));
+        known.map(|&(_, name, direct)| Self { name: name.to_owned(), direct })
     }
 }
 

@@ -44,10 +44,10 @@ pub(crate) struct PerfCounter(OwnedFd);
 impl PerfCounter {
     /// Counts instructions from now on, of this thread and all that it begins.
     pub(crate) fn instructions(roots: &Roots) -> Result<Self, PerfRefusal> {
-        Self::open(roots, TYPE_HARDWARE, HARDWARE_INSTRUCTIONS)
+        Self::open(roots, (TYPE_HARDWARE, HARDWARE_INSTRUCTIONS))
     }
 
-    fn open(roots: &Roots, kind: u32, config: u64) -> Result<Self, PerfRefusal> {
+    fn open(roots: &Roots, (kind, config): (u32, u64)) -> Result<Self, PerfRefusal> {
         open_perf_event(kind, config).map(Self).map_err(|cause| refusal(roots, cause))
     }
 
@@ -73,8 +73,7 @@ fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
 }
 
 fn refusal(roots: &Roots, cause: Errno) -> PerfRefusal {
-    let level = text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
-        .and_then(|level| level.parse::<i64>().ok());
+    let level = paranoid_level(roots).and_then(|level| level.parse::<i64>().ok());
     match cause {
         Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV | Errno::NXIO => PerfRefusal::NoCounters,
         Errno::ACCESS | Errno::PERM => match level {
@@ -86,15 +85,9 @@ fn refusal(roots: &Roots, cause: Errno) -> PerfRefusal {
     }
 }
 
-/// Whether instructions can be counted here, or why not.
-pub(crate) fn try_instructions(roots: &Roots) -> Result<(), PerfRefusal> {
-    PerfCounter::instructions(roots).map(drop)
-}
-
-/// The setting that rules who may count, for a reader.
-pub(crate) fn paranoid_level(roots: &Roots) -> String {
-    let level = text(&roots.proc.join("sys/kernel/perf_event_paranoid"));
-    level.unwrap_or_else(|| "not there".to_owned())
+/// The setting that rules who may count.
+pub(crate) fn paranoid_level(roots: &Roots) -> Option<String> {
+    text(&roots.proc.join("sys/kernel/perf_event_paranoid"))
 }
 
 #[cfg(test)]
@@ -115,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_counter_sees_threads_that_begin_after_it_and_keeps_what_they_did() {
-        let counter = match PerfCounter::open(&Roots::default(), TASK_CLOCK.0, TASK_CLOCK.1) {
+        let counter = match PerfCounter::open(&Roots::default(), TASK_CLOCK) {
             Ok(counter) => counter,
             Err(refusal) => {
                 // Where even this is refused, the refusal must have a cause with a name.
@@ -142,19 +135,14 @@ mod tests {
     #[test]
     fn a_refusal_names_its_cause() {
         let fake = Fake::new();
+        let roots = Roots::below(fake.root());
         fake.proc("sys/kernel/perf_event_paranoid", "3\n");
-        assert_eq!(refusal(&Roots::below(fake.root()), Errno::ACCESS), PerfRefusal::Paranoid(3));
-        assert!(
-            refusal(&Roots::below(fake.root()), Errno::ACCESS)
-                .to_string()
-                .contains("perf_event_paranoid is 3")
-        );
+        assert_eq!(refusal(&roots, Errno::ACCESS), PerfRefusal::Paranoid(3));
+        let words = refusal(&roots, Errno::ACCESS).to_string();
+        assert!(words.contains("perf_event_paranoid is 3"), "{words}");
         fake.proc("sys/kernel/perf_event_paranoid", "0\n");
-        assert_eq!(
-            refusal(&Roots::below(fake.root()), Errno::PERM),
-            PerfRefusal::Forbidden(Errno::PERM)
-        );
-        assert_eq!(refusal(&Roots::below(fake.root()), Errno::NOENT), PerfRefusal::NoCounters);
-        assert_eq!(refusal(&Roots::below(fake.root()), Errno::NOSYS), PerfRefusal::NoKernelSupport);
+        assert_eq!(refusal(&roots, Errno::PERM), PerfRefusal::Forbidden(Errno::PERM));
+        assert_eq!(refusal(&roots, Errno::NOENT), PerfRefusal::NoCounters);
+        assert_eq!(refusal(&roots, Errno::NOSYS), PerfRefusal::NoKernelSupport);
     }
 }

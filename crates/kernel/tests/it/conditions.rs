@@ -76,7 +76,7 @@ fn a_limit_of_a_control_group_is_a_finding_in_its_own_unit() {
     };
     let findings = environment_findings(&environment);
     assert!(findings[0].claim.contains("reads") && findings[0].claim.contains("2.00 MB/s"));
-    assert!(findings[1].claim.contains("writes") && findings[1].claim.contains("2.00 M req"));
+    assert!(findings[1].claim.contains("writes") && findings[1].claim.contains("2.00M IOPS"));
     assert_eq!(environment_findings(&Environment::default()), []);
 }
 

@@ -1,4 +1,4 @@
-//! An open target.
+//! An open target: its file, what was learnt about it, and what may be done to it.
 
 use crate::error::TargetError;
 use crate::linux::extents::{extents_of_area, findings as extent_findings};

@@ -26,8 +26,10 @@ impl Events {
         }
     }
 
-    fn list(&self) -> String {
-        listed(&self.examples, self.examples.len() as u64 == self.count)
+    /// Their names; `None` where there were none.
+    fn list(&self) -> Option<String> {
+        let complete = self.examples.len() as u64 == self.count;
+        (self.count > 0).then(|| listed(&self.examples, complete))
     }
 }
 
@@ -62,38 +64,30 @@ impl Notes {
 
     /// One finding for each kind of event, and for what the devices themselves cannot tell.
     pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
-        [
-            self.unreadable_finding(),
-            self.reset_finding(),
-            self.changed_finding(),
-            off_finding(devices),
-            doubt_finding(devices),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let events = [self.unreadable_finding(), self.reset_finding(), self.changed_finding()];
+        let of_devices = [off_finding(devices), doubt_finding(devices)];
+        events.into_iter().chain(of_devices).flatten().collect()
     }
 
     fn unreadable_finding(&self) -> Option<Finding> {
-        let first = self.unreadable.examples.first()?;
+        let Events { count, examples } = &self.unreadable;
         let claim = format!(
-            "{} lines of the kernel's counters could not be read; the device of each lost that \
-             interval. The first: {first}.",
-            self.unreadable.count
+            "{count} lines of the kernel's counters could not be read; the device of each lost that \
+             interval. The first: {}.",
+            examples.first()?
         );
         let remedy = "Read on: other devices are not touched by it. If it is always the same \
                       device, its driver writes the line.";
-        let finding =
-            Finding::new(FindingCode::CountersUnreadable, Severity::Warning, claim, remedy);
-        Some(finding.with("unreadable lines", self.unreadable.count as f64, ""))
+        let code = FindingCode::CountersUnreadable;
+        let finding = Finding::new(code, Severity::Warning, claim, remedy);
+        Some(finding.with("unreadable lines", *count as f64, ""))
     }
 
     fn reset_finding(&self) -> Option<Finding> {
-        (self.resets.count > 0).then_some(())?;
         let claim = format!(
             "Counters began anew or jumped: {}. Another device has the name, or its driver started \
              again; the interval of the change is left out.",
-            self.resets.list()
+            self.resets.list()?
         );
         let remedy = "Compare the serial numbers before and after; look at the kernel log (dmesg).";
         let finding = Finding::new(FindingCode::CountersReset, Severity::Warning, claim, remedy);
@@ -101,22 +95,21 @@ impl Notes {
     }
 
     fn changed_finding(&self) -> Option<Finding> {
-        (self.came.count + self.went.count > 0).then_some(())?;
-        let part = |events: &Events, verb: &str| {
-            (events.count > 0).then(|| format!("{} {verb}", events.list()))
-        };
-        let parts: Vec<String> = [part(&self.came, "appeared"), part(&self.went, "went away")]
-            .into_iter()
-            .flatten()
+        let parts = [(&self.came, "appeared"), (&self.went, "went away")];
+        let told: Vec<String> = parts
+            .iter()
+            .filter_map(|(events, verb)| Some(format!("{} {verb}", events.list()?)))
             .collect();
         let claim = format!(
             "The set of devices changed: {}. A device has figures from the second reading that saw \
              it.",
-            parts.join("; ")
+            told.join("; ")
         );
         let finding = Finding::new(FindingCode::DevicesChanged, Severity::Info, claim, "");
-        let finding = finding.with("appeared", self.came.count as f64, "");
-        Some(finding.with("went away", self.went.count as f64, ""))
+        let with_count = |finding: Finding, (events, verb): &(&Events, &str)| {
+            finding.with(verb, events.count as f64, "")
+        };
+        (!told.is_empty()).then(|| parts.iter().fold(finding, with_count))
     }
 }
 
@@ -139,16 +132,13 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
 
 /// Devices whose busy time the kernel keeps badly, by reason.
 fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
-    let doubted: Vec<(&str, &str)> = devices
+    let doubted = devices
         .iter()
-        .filter_map(|device| Some((device.name.as_str(), device.busy_doubt.as_deref()?)))
-        .collect();
-    let names: Vec<String> = doubted.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let (_, why) = doubted.first()?;
-    let mut reasons: Vec<&str> = doubted.iter().map(|(_, why)| *why).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    let more = if reasons.len() > 1 { ", or for a like reason" } else { "" };
+        .filter_map(|device| Some((device.name.clone(), device.busy_doubt.as_deref()?)));
+    let (names, reasons): (Vec<String>, Vec<&str>) = doubted.unzip();
+    let why = reasons.first()?;
+    let alike = reasons.iter().all(|reason| reason == why);
+    let more = if alike { "" } else { ", or for a like reason" };
     let claim =
         format!("The busy share of {} cannot be trusted: {why}{more}.", listed(&names, true));
     let remedy = "Conclude from response time and concurrency, which do not rest on it; the \

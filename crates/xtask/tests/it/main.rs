@@ -1,0 +1,6 @@
+//! The developers' tool through its library.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod pairs;
+mod tidy;
