@@ -1,28 +1,21 @@
-//! The memory that requests read into and write from.
+//! The memory that requests read into and write from: one anonymous mapping per job, a stride per
+//! slot, so that one registration with io_uring covers all of it.
 //!
-//! One contiguous anonymous mapping per job, a stride per slot, so that one registration with
-//! io_uring covers all of it. Reads and writes of a slot have areas of their own.
+//! What is written must not be deduplicated or compressed below, at next to no cost. Each slot's write
+//! area is a ring of random data, two requests or more; each write takes the next piece of it and
+//! stamps a word of each of its pages. The slots take turns, so a piece returns after all rings
+//! together, four times the window of any compressor on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to
+//! 32 KiB). Rejected: drawing or combining all data anew (1 µs for 4 KiB), one buffer stamped again and
+//! again (a window of several blocks sees through it), a whole window for each slot (2 MiB at depth
+//! 32, beyond the second-level cache: a quarter of the rate of writes to memory).
 //!
-//! What is written must not be deduplicated or compressed below, at next to no cost, since the
-//! processor's time is measured too. Each slot's write area is a ring of random data, two requests
-//! or more; each write takes the next piece of its slot's ring and stamps a word of each of its
-//! pages. The slots take turns, so that a piece returns after all rings together, four times the
-//! window of any compressor that works on storage (LZ4 64 KiB, zlib 32 KiB, arrays 4 to 32 KiB). So
-//! no two pages that reach a device are equal, and pages near each other share nothing. Rejected:
-//! drawing all data anew and combining all of it with a fresh word (a pass over memory that is no
-//! longer in the cache: 1 µs for 4 KiB), stamping one buffer again and again (a window of several
-//! blocks sees through it), and a whole window for each slot (2 MiB at 32 deep, which is then read
-//! from beyond the second-level cache: a quarter of the rate of writes to memory).
-//!
-//! Other kinds of data come from the same ring: tagged blocks get their tag instead of the word
-//! (the hashes that it needs are made once, when the ring is filled), compressible ones end in
-//! zeros, and zeros are a ring of zeros that nothing is stamped into.
+//! Tagged blocks get their tag instead of the word (its hashes are made once, when the ring is
+//! filled), compressible ones end in zeros, and zeros are a ring of zeros without a stamp.
 
 use crate::tag::{self, Tags};
-use crate::{EngineError, Request, Setup};
+use crate::{EngineError, Memory, Request, Setup};
 use record::Data;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
@@ -139,16 +132,9 @@ impl Buffers {
         }
     }
 
-    /// Start of all buffers, for registration.
-    #[must_use]
-    pub fn base(&self) -> *mut c_void {
-        self.base.as_ptr().cast()
-    }
-
-    /// Length of all buffers in bytes.
-    #[must_use]
-    pub fn length(&self) -> usize {
-        self.length
+    /// All of it, for registration.
+    pub(crate) fn memory(&self) -> Memory {
+        Memory { base: self.base.as_ptr().cast(), bytes: self.length }
     }
 
     /// The address `offset` bytes into a slot.
@@ -229,7 +215,3 @@ impl Drop for Buffers {
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
-
-#[cfg(test)]
-#[path = "buffer_tests.rs"]
-mod tests;

@@ -1,8 +1,4 @@
-//! The clock of real jobs: CLOCK_MONOTONIC through the vDSO.
-//!
-//! About 25 ns a reading where the kernel's clock source is the TSC. Reading the TSC directly is
-//! cheaper, but sound only where it is proved invariant and in step with this clock, which this
-//! version does not do; the cost of a reading is measured and recorded with each result.
+//! CLOCK_MONOTONIC through the vDSO: about 25 ns a reading where the kernel's clock source is the TSC.
 
 use crate::Clock;
 use record::Nanos;

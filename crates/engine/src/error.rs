@@ -5,17 +5,7 @@ use rustix::io::Errno;
 /// An engine could not be opened, or broke.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The kernel does not let us have an io_uring.
-    #[error("io_uring cannot be used here: {cause} ({errno}); {remedy}, or use --ioengine sync")]
-    UringUnavailable {
-        /// Why, as far as it can be told.
-        cause: String,
-        /// What the system said.
-        errno: Errno,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// Another engine, or an option of one, cannot be had here.
+    /// An engine, or an option of one, cannot be had here.
     #[error("{engine} cannot be used here: {cause} ({errno}); {remedy}")]
     Unavailable {
         /// Which.

@@ -1,16 +1,12 @@
 //! An engine around another that fails where a script says so.
 //!
-//! Real devices fail rarely and never when a test wants it. The wrapper lets the inner engine
-//! carry everything out and changes what comes back: another outcome, later, or never. So the
-//! code above is shown every fault with everything else being real. The script is a type, so that
-//! a faulty engine is an [`OpenEngine`] like any other and goes through the same generic code; or
-//! a value, for [`Faulty::new`].
-//!
-//! Rejected: faults in the device (dm-flakey, fault injection need root and a kernel that has
-//! them), and replacing outcomes in the worker (the path from engine to worker is what is tested).
+//! The inner engine carries everything out; the wrapper changes what comes back: another outcome,
+//! later, or never. The script is a type, so that a faulty engine is an [`OpenEngine`] like any other,
+//! or a value for [`Faulty::new`]. Rejected: faults in the device (dm-flakey and fault injection need
+//! root), and replacing outcomes in the worker (the path from engine to worker is what is tested).
 
 use crate::{
-    Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
+    Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
 };
 use record::Nanos;
 use rustix::io::Errno;
@@ -95,9 +91,10 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
     }
 
     /// Takes what the inner engine has completed; whether it gave anything.
-    fn collect(&mut self, min: u32, until: Option<Nanos>) -> Result<bool, EngineError> {
+    fn collect(&mut self, min: u32, deadline: Option<Nanos>) -> Result<bool, EngineError> {
         self.scratch.clear();
-        self.inner.wait(min, self.inside, until, &mut self.scratch)?;
+        let ask = Wait { min, max: self.inside, deadline };
+        self.inner.wait(ask, &mut self.scratch)?;
         self.inside -= self.scratch.len() as u32;
         for completion in &self.scratch {
             let outcome = match self.fates[completion.slot as usize].fault {
@@ -192,13 +189,7 @@ impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
 
     /// As the contract says, with one difference that is the purpose: with [`Fault::Never`] and
     /// without a deadline it waits for ever, as on a device that is silent.
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         if let Some(errno) = self.broken {
             let errno = Errno::from_raw_os_error(errno);
             return Err(EngineError::Broken { call: "the faulty engine", errno });
@@ -206,13 +197,13 @@ impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
         let before = done.len();
         self.collect(0, None)?;
         loop {
-            self.deliver(max as usize - (done.len() - before), done);
+            self.deliver(ask.max as usize - (done.len() - before), done);
             let now = MonotonicClock.now();
             let got = (done.len() - before) as u32;
-            if got >= min || deadline.is_some_and(|end| now >= end) {
+            if got >= ask.min || ask.deadline.is_some_and(|end| now >= end) {
                 return Ok(());
             }
-            let until = match (self.next_due(), deadline) {
+            let until = match (self.next_due(), ask.deadline) {
                 (Some(due), Some(end)) => Some(due.min(end)),
                 (due, end) => due.or(end),
             };

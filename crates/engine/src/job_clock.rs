@@ -1,28 +1,23 @@
-//! The clock of real jobs: the processor's time-stamp counter where it is proved sound, otherwise
+//! The clock of real jobs: the processor's time-stamp counter (TSC) where it is proved sound, otherwise
 //! the kernel's monotonic clock.
 //!
-//! A reading of the counter costs less than one through the vDSO, which reads the same counter and
-//! then its own tables, and a job reads its clock twice a batch. It is used only if all of this holds, and [`JobClock::doubt`] says what did not:
+//! A job reads its clock twice a batch, and the counter costs less than the vDSO. It is used only if
+//! all of this holds, and [`JobClock::doubt`] says what did not:
 //!
 //! - the processor says that it counts at one rate in every state (CPUID 8000_0007h, EDX bit 8);
-//! - the kernel itself uses it as its clock source, which it stops doing on a machine whose
-//!   processors' counters differ or whose counter drifts from the other timers;
+//! - the kernel itself uses it as its clock source, which it stops doing where counters differ between
+//!   processors or drift from other timers;
 //! - two calibrations in a row, each by paired readings of both clocks, give the same rate.
 //!
-//! The scale comes from pairs (counter, CLOCK_MONOTONIC): the kernel's clock is read between two
-//! readings of the counter, many times, and the tightest bracket is kept, which bounds a pair's
-//! error by half the bracket (some 20 ns). Over the calibration of 20 ms that is an error of the
-//! rate of about one part in a million, which [`JobClock::drift_bound_ppm`] states; every
-//! [`JobClock::recheck`] takes another pair, checks that both clocks still agree, moves the origin
-//! there and so lengthens the base of the calibration: a minute later the bound is below one in a
-//! thousand million. The origin is that of CLOCK_MONOTONIC, so that deadlines given to the kernel
-//! mean the same moment.
+//! A pair is CLOCK_MONOTONIC read between two readings of the counter, the tightest of many, with an
+//! error of half the bracket (some 20 ns): about one part in a million of the rate over the 20 ms of
+//! the calibration. Every [`JobClock::recheck`] takes another pair, checks that both clocks still
+//! agree, and lengthens the base: a minute later the bound is below one in a thousand million. The
+//! origin is that of CLOCK_MONOTONIC, so that deadlines given to the kernel mean the same moment.
 //!
-//! Readings are ordered (`lfence` first), as the kernel's own are: an unordered one may be taken
-//! before the completion that it is to end was loaded. Rejected: the kernel's conversion factors
-//! from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (does not
-//! share the origin), and a table of offsets per processor (the kernel has refused such machines
-//! already).
+//! Readings are ordered (`lfence` first), as the kernel's own are. Rejected: the kernel's conversion
+//! factors from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (another
+//! origin), and a table of offsets per processor (the kernel has refused such machines already).
 
 use crate::{Clock, MonotonicClock};
 use record::Nanos;
@@ -44,46 +39,22 @@ const FLOOR_NS: f64 = 200.0;
 const BASE_MAX_NS: u64 = 120_000_000_000;
 
 /// Why the counter is not used.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 enum Doubt {
-    /// The processor does not promise a constant rate.
+    #[error("the processor does not say that its time-stamp counter is invariant")]
     NotInvariant,
-    /// The kernel does not use it.
+    #[error("the kernel's clock source is {}, not tsc", clock_source().unwrap_or("not known".into()))]
     NotTheKernels,
     /// Both halves of the calibration gave different rates.
-    Unsteady {
-        /// By how much.
-        ppm: f64,
-    },
-    /// It has left CLOCK_MONOTONIC.
-    Disagrees {
-        /// Counter minus kernel.
-        error_ns: f64,
-        /// Since the last check.
-        elapsed_ns: u64,
-    },
-}
-
-impl Doubt {
-    fn words(self) -> String {
-        match self {
-            Self::NotInvariant => {
-                "the processor does not say that its time-stamp counter is invariant".to_owned()
-            }
-            Self::NotTheKernels => format!(
-                "the kernel's clock source is {}, not tsc",
-                clock_source().unwrap_or_else(|| "not known".to_owned())
-            ),
-            Self::Unsteady { ppm } => format!(
-                "the time-stamp counter's rate against CLOCK_MONOTONIC changed by {ppm:.1} ppm \
-                 within 20 ms"
-            ),
-            Self::Disagrees { error_ns, elapsed_ns } => format!(
-                "the time-stamp counter left CLOCK_MONOTONIC by {error_ns:.0} ns within {:.1} s",
-                elapsed_ns as f64 / 1e9
-            ),
-        }
-    }
+    #[error(
+        "the time-stamp counter's rate against CLOCK_MONOTONIC changed by {ppm:.1} ppm within 20 ms"
+    )]
+    Unsteady { ppm: f64 },
+    /// Counter minus kernel, since the last check.
+    #[error(
+        "the time-stamp counter left CLOCK_MONOTONIC by {error_ns:.0} ns within {elapsed_s:.1} s"
+    )]
+    Disagrees { error_ns: f64, elapsed_s: f64 },
 }
 
 /// The same moment by both clocks.
@@ -151,30 +122,25 @@ impl Scale {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    Counter(Scale),
-    Kernel(Doubt),
-}
-
 /// The clock of real jobs; its copies tell the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct JobClock {
-    source: Source,
+    /// The counter's scale; else CLOCK_MONOTONIC is used.
+    counter: Result<Scale, Doubt>,
 }
 
 impl JobClock {
     /// Calibrates, which takes some 20 ms of sleep.
     #[must_use]
     pub fn new() -> Self {
-        let source = if !invariant() {
-            Source::Kernel(Doubt::NotInvariant)
+        let counter = if !invariant() {
+            Err(Doubt::NotInvariant)
         } else if clock_source().as_deref() != Some("tsc") {
-            Source::Kernel(Doubt::NotTheKernels)
+            Err(Doubt::NotTheKernels)
         } else {
             calibrate()
         };
-        Self { source }
+        Self { counter }
     }
 
     /// Takes another pair: where both clocks still agree, the line goes on from there with a
@@ -182,19 +148,19 @@ impl JobClock {
     /// run, while no job uses a copy: time may step by the disagreement, which is returned (the
     /// counter's time minus the kernel's, in nanoseconds; 0 where the kernel's clock is in use).
     pub fn recheck(&mut self) -> f64 {
-        let Source::Counter(scale) = self.source else { return 0.0 };
+        let Ok(scale) = self.counter else { return 0.0 };
         let pair = Pair::take();
         let error_ns = scale.at(pair.count) as f64 - pair.time_ns as f64;
         let elapsed_ns = pair.time_ns.saturating_sub(scale.anchor.time_ns);
         let sound = scale.ns(pair.error + scale.anchor.error)
             + elapsed_ns as f64 * (SLEW_PPM + scale.bound_ppm()) / 1e6;
-        self.source = if error_ns.abs() > sound.max(FLOOR_NS) {
-            Source::Kernel(Doubt::Disagrees { error_ns, elapsed_ns })
+        self.counter = if error_ns.abs() > sound.max(FLOOR_NS) {
+            Err(Doubt::Disagrees { error_ns, elapsed_s: elapsed_ns as f64 / 1e9 })
         } else if elapsed_ns < HALF.as_nanos() as u64 {
-            Source::Counter(scale)
+            Ok(scale)
         } else {
             let long = pair.time_ns.saturating_sub(scale.first.time_ns) > BASE_MAX_NS;
-            Source::Counter(Scale::new(if long { scale.anchor } else { scale.first }, pair))
+            Ok(Scale::new(if long { scale.anchor } else { scale.first }, pair))
         };
         error_ns
     }
@@ -202,36 +168,13 @@ impl JobClock {
     /// What it is, for the record.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self.source {
-            Source::Counter(_) => "TSC",
-            Source::Kernel(_) => "CLOCK_MONOTONIC",
-        }
+        if self.counter.is_ok() { "TSC" } else { "CLOCK_MONOTONIC" }
     }
 
     /// Why the time-stamp counter is not used; `None` where it is.
     #[must_use]
     pub fn doubt(&self) -> Option<String> {
-        match self.source {
-            Source::Counter(_) => None,
-            Source::Kernel(doubt) => Some(doubt.words()),
-        }
-    }
-
-    /// How fast it can leave CLOCK_MONOTONIC, in millionths, as far as the calibration can tell;
-    /// changes of the kernel's own slewing come on top. 0 where it is that clock.
-    #[must_use]
-    pub fn drift_bound_ppm(&self) -> f64 {
-        match self.source {
-            Source::Counter(scale) => scale.bound_ppm(),
-            Source::Kernel(_) => 0.0,
-        }
-    }
-
-    /// The counter's time minus the kernel's now, in nanoseconds; 0 where it is the kernel's.
-    #[must_use]
-    pub fn disagreement_ns(&self) -> f64 {
-        let mut copy = *self;
-        copy.recheck()
+        self.counter.err().map(|doubt| doubt.to_string())
     }
 }
 
@@ -244,15 +187,15 @@ impl Default for JobClock {
 impl Clock for JobClock {
     #[inline]
     fn now(&self) -> Nanos {
-        match &self.source {
-            Source::Counter(scale) => Nanos(scale.at(count())),
-            Source::Kernel(_) => MonotonicClock.now(),
+        match &self.counter {
+            Ok(scale) => Nanos(scale.at(count())),
+            Err(_) => MonotonicClock.now(),
         }
     }
 }
 
 /// Two calibrations in a row that must agree within what their pairs allow.
-fn calibrate() -> Source {
+fn calibrate() -> Result<Scale, Doubt> {
     let first = Pair::take();
     std::thread::sleep(HALF);
     let middle = Pair::take();
@@ -265,7 +208,7 @@ fn calibrate() -> Source {
     let allowed_ns = scale.ns(first.error + 2 * middle.error + last.error);
     let allowed_ppm = allowed_ns / HALF.as_nanos() as f64 * 1e6 + 1.0;
     let within = ppm <= allowed_ppm && scale.factor > 0;
-    if within { Source::Counter(scale) } else { Source::Kernel(Doubt::Unsteady { ppm }) }
+    if within { Ok(scale) } else { Err(Doubt::Unsteady { ppm }) }
 }
 
 /// The kernel's clock source.
@@ -361,7 +304,7 @@ mod tests {
     #[test]
     fn a_counter_that_left_the_kernels_clock_is_not_used_any_more() {
         let mut clock = JobClock::new();
-        let Source::Counter(scale) = clock.source else {
+        let Ok(scale) = clock.counter else {
             assert!(clock.doubt().is_some());
             return;
         };
@@ -371,7 +314,7 @@ mod tests {
         early.anchor.time_ns -= 1_010_000_000;
         early.anchor.count -= (1e9 / scale.ns(1)) as u64;
         early.first.time_ns -= 1_010_000_000;
-        let mut planted = JobClock { source: Source::Counter(early) };
+        let mut planted = JobClock { counter: Ok(early) };
         planted.recheck();
         assert_eq!(planted.name(), "CLOCK_MONOTONIC");
         assert!(planted.doubt().is_some_and(|doubt| doubt.contains("left")), "{planted:?}");

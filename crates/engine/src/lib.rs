@@ -1,13 +1,11 @@
 //! How a request is carried out, and the two other things that differ between a real and a
 //! simulated run: the clock and the probe.
 //!
-//! The three traits below are all that the runner in `trial` knows of a machine. Each has a twin
-//! in `simdisk`, so that the whole program, from command line to verdict, runs in virtual time
-//! against devices whose truth is known. Engine and clock are chosen once per job, through the
-//! table that [`visit_engine`] is made from, and are static types from there on: the loop of a job holds no `dyn`.
-//!
-//! Rejected: async runtimes (a scheduler between the request and its clock), and one engine
-//! shared by several jobs (rings belong to the thread that made them).
+//! The three traits below are all that the runner in `trial` knows of a machine. Each has a twin in
+//! `simdisk`, so the whole program also runs in virtual time against devices whose truth is known.
+//! [`visit_engine`] chooses the engine once per job; from there on engine and clock are static types.
+//! Rejected: async runtimes (a scheduler between the request and its clock), and one engine shared by
+//! several jobs (rings belong to the thread that made them).
 
 mod buffer;
 mod clock;
@@ -31,12 +29,11 @@ pub use error::EngineError;
 pub use faulty::{Fault, FaultScript, Faulty};
 pub use job_clock::JobClock;
 pub use libaio::{IO_SUBMIT_BLOCKS, LibaioEngine};
-pub use mmap::MmapEngine;
+pub use mmap::{Mappings, MmapEngine};
 pub use null::NullEngine;
-pub use striped::Striped;
-pub use sync::SyncEngine;
+pub use striped::{StripeLayout, StripePlace, Striped};
+pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use threads::ThreadsEngine;
 pub use transport::{DRAIN, Direct, Memory, Transfer, Transport};
 pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 
@@ -114,20 +111,46 @@ impl Setup {
     }
 }
 
-/// Carries out requests of one job.
+/// How many completions to wait for, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// Wait until so many have come; at most the number in flight. Zero polls.
+    pub min: u32,
+    /// Take at most so many.
+    pub max: u32,
+    /// Stop waiting at this moment.
+    pub deadline: Option<Nanos>,
+}
+
+impl Wait {
+    /// Without a deadline.
+    #[inline]
+    #[must_use]
+    pub fn new(min: u32, max: u32) -> Self {
+        Self { min, max, deadline: None }
+    }
+
+    /// Until `deadline` at the latest.
+    #[inline]
+    #[must_use]
+    pub fn until(self, deadline: Nanos) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+}
+
+/// Carries out requests of one job, on the thread that opened it.
 ///
 /// Contract:
 /// - at most `Setup::depth` requests are in flight; each slot carries at most one;
-/// - `prepare` readies requests (data to write, kernel entries) without starting them; the next
-///   `wait` hands them over. A request's clock therefore starts between the two;
-/// - `wait` appends completions in the order in which they are seen, each exactly once;
-/// - an engine is used on the thread that opened it.
+/// - `prepare` readies requests without starting them, the next `wait` hands them over: a request's
+///   clock starts between the two;
+/// - `wait` appends completions in the order in which they are seen, each exactly once.
 pub trait Engine {
     /// Readies requests for the next `wait`.
     fn prepare(&mut self, requests: &[Submission]);
 
     /// Hands over what was prepared without waiting, where that is a call of its own; elsewhere
-    /// the next `wait` does it. Used now and then, to see how long a hand-over takes.
+    /// the next `wait` does it.
     ///
     /// # Errors
     /// If the engine itself broke.
@@ -135,22 +158,15 @@ pub trait Engine {
         Ok(())
     }
 
-    /// Hands over what was prepared, waits until `min` completions have been appended to `done` or `deadline` has passed
-    /// (`None`: no deadline), and appends at most `max`. `min` is at most the number in flight.
-    /// A request that fails is a completion, not an error.
+    /// Hands over what was prepared, and appends completions to `done` until [`Wait`] is met. A
+    /// request that fails is a completion, not an error.
     ///
     /// An engine in virtual time never blocks: it appends what is due now, perhaps nothing, and
-    /// remembers what is waited for, so that its driver can advance the clock.
+    /// remembers the deadline, so that its driver can advance the clock.
     ///
     /// # Errors
     /// If the engine itself broke.
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError>;
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
     /// What the engine got from the kernel, for the record.
     fn features(&self) -> Vec<String>;
@@ -255,18 +271,23 @@ pub struct ProbeSample {
     pub components: Vec<ComponentSample>,
 }
 
+/// What a probe knows beside its samples.
+#[derive(Clone, Debug)]
+pub struct ProbeFacts {
+    /// Whether the kernel measures the split of processor time or samples it.
+    pub cpu_split: record::CpuSplit,
+    /// The processors, as they are now.
+    pub processors: Processors,
+    /// Why [`ProbeSample::device`] is `None`, as a clause after "not measured: ".
+    pub no_device_reason: String,
+    /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
+    pub no_cpu_reason: String,
+}
+
 /// Reads the counters around a measured window.
 pub trait Probe {
     /// Takes a reading.
     fn sample(&mut self) -> ProbeSample;
-    /// Whether the kernel measures the split of processor time or samples it.
-    fn cpu_split(&self) -> record::CpuSplit;
-    /// Why [`ProbeSample::device`] is `None`, as a clause after "not measured: ".
-    fn no_device_reason(&self) -> String;
-    /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
-    fn no_cpu_reason(&self) -> String;
-    /// The processors, as they are now.
-    fn processors(&self) -> Processors {
-        Processors::default()
-    }
+    /// What it knows beside them, now.
+    fn facts(&self) -> ProbeFacts;
 }

@@ -1,20 +1,15 @@
 //! Linux native asynchronous I/O by its raw system calls: io_submit and io_getevents.
 //!
-//! The interface that databases used before io_uring, kept because they still do, and because a
-//! comparison needs it. What was prepared goes to the kernel in one io_submit; completions come
-//! from io_getevents, a call of its own. It is asynchronous past the page cache only: without
-//! O_DIRECT io_submit does the whole transfer before it returns, so depth is one there whatever
-//! was asked, and the features say so.
-//!
-//! The library of the same name adds nothing but wrappers with an errno of their own. Rejected:
-//! reading the completion ring in user memory without the call (its layout is not part of the
-//! interface, and nobody's program does it but load generators).
+//! The interface that databases used before io_uring, and still do. It is asynchronous past the page
+//! cache only: without O_DIRECT io_submit does the whole transfer before it returns, so depth is one
+//! there, and the features say so. Rejected: the library of the same name (wrappers with an errno of
+//! their own), and reading the completion ring in user memory (its layout is no interface).
 
 use crate::{
     Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
-    transport,
+    Wait, transport,
 };
-use record::{Nanos, OpKind};
+use record::Nanos;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -53,7 +48,7 @@ struct Event {
     result2: i64,
 }
 
-/// linux/aio_abi.h, IOCB_CMD_PREAD and IOCB_CMD_PWRITE.
+/// Of reads and writes (linux/aio_abi.h, IOCB_CMD_PREAD and IOCB_CMD_PWRITE).
 const OPCODES: [u16; 2] = [0, 1];
 
 /// Transfers through io_submit and io_getevents.
@@ -140,10 +135,7 @@ impl Transport for Libaio {
         let control = &mut self.controls[transfer.tag as usize];
         *control = Control {
             data: u64::from(transfer.tag),
-            opcode: OPCODES[match transfer.op {
-                OpKind::Read => 0,
-                OpKind::Write => 1,
-            }],
+            opcode: OPCODES[transfer.op as usize],
             file: self.files[transfer.file as usize] as u32,
             address: transfer.address as u64,
             bytes: u64::from(transfer.bytes),
@@ -157,27 +149,21 @@ impl Transport for Libaio {
         self.submit()
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let before = done.len();
         loop {
             self.submit()?;
-            let room = max as usize - (done.len() - before);
+            let room = ask.max as usize - (done.len() - before);
             let refused = self.refused.len().min(room);
             done.extend(self.refused.drain(..refused));
             let got = (done.len() - before) as u32;
-            let left = deadline.map(|end| end.since(MonotonicClock.now()));
+            let left = ask.deadline.map(|end| end.since(MonotonicClock.now()));
             let over = left == Some(Nanos(0));
-            let need = if over { 0 } else { min.saturating_sub(got).min(self.in_kernel) };
-            if self.in_kernel > 0 && got < max {
-                self.events(need, max - got, left, done)?;
+            let need = if over { 0 } else { ask.min.saturating_sub(got).min(self.in_kernel) };
+            if self.in_kernel > 0 && got < ask.max {
+                self.events(need, ask.max - got, left, done)?;
             }
-            if (done.len() - before) as u32 >= min || over {
+            if (done.len() - before) as u32 >= ask.min || over {
                 return Ok(());
             }
         }

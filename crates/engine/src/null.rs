@@ -1,7 +1,6 @@
 //! An engine that completes every request at once: what is left is the harness itself.
 
-use crate::{Completion, Engine, EngineError, OpenEngine, Setup, Submission};
-use record::Nanos;
+use crate::{Completion, Engine, EngineError, OpenEngine, Setup, Submission, Wait};
 
 /// Completes requests in order, in full, without doing anything.
 #[derive(Debug)]
@@ -28,14 +27,8 @@ impl Engine for NullEngine {
     }
 
     #[inline]
-    fn wait(
-        &mut self,
-        _min: u32,
-        max: u32,
-        _deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        let count = self.ready.len().min(max as usize);
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let count = self.ready.len().min(ask.max as usize);
         done.extend(self.ready.drain(..count));
         Ok(())
     }

@@ -1,38 +1,36 @@
 //! Several files as one: RAID 0 in software.
 //!
-//! The area is cut into chunks that go round the files. A request becomes a transfer per chunk
-//! that it touches, all of them in flight at once, and completes with the last. Its outcome is
-//! what a single device would say: the first error in the order of its offsets, else the bytes up
-//! to the first gap.
+//! A request becomes a transfer per chunk that it touches, all of them in flight at once, and completes
+//! with the last. Its outcome is what a single device would say: the first error in the order of its
+//! offsets, else the bytes up to the first gap. A transfer's tag is its slot times the most pieces that
+//! a request can have, plus the piece; everything is allocated at the opening.
 //!
-//! It is an engine type beside [`Direct`](crate::Direct) on the same transports, chosen where the
-//! engine's type is chosen ([`EngineVisitor::striped`](crate::EngineVisitor::striped)), so a run
-//! without a stripe has nothing of this in its loop. Everything is allocated at the opening: a
-//! transfer's tag is its slot times the most pieces that a request can have, plus the piece.
-//! Rejected: an engine per file under one job (a job can wait in one system call only), and
-//! vectored transfers of chunks that lie behind one another in a file (one completion would stand
-//! for pieces that a reader of the trace takes for separate).
+//! Rejected: an engine per file under one job (a job can wait in one system call only), and vectored
+//! transfers of chunks that lie behind one another in a file (one completion would stand for several
+//! pieces).
 
-use crate::transport::{address_of, close, memory_of};
+use crate::transport::{address_of, close};
 use crate::{
     Buffers, Completion, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
+    Wait,
 };
-use record::Nanos;
 use rustix::io::Errno;
 use std::mem::ManuallyDrop;
 
 /// Where a byte of the striped area lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    file: u32,
-    offset: u64,
+pub struct StripePlace {
+    /// Index of the file.
+    pub file: u32,
+    /// Offset in it, in bytes.
+    pub offset: u64,
     /// Bytes from there to the chunk's end.
-    left: u32,
+    pub left: u32,
 }
 
-/// The layout of a stripe.
+/// Chunks that go round the files.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+pub struct StripeLayout {
     chunk_bytes: u64,
     /// Set where the chunk is a power of two, which it nearly always is: its exponent.
     shift: Option<u32>,
@@ -42,8 +40,10 @@ struct Layout {
     reciprocal: u64,
 }
 
-impl Layout {
-    fn new(chunk_bytes: u32, files: usize) -> Self {
+impl StripeLayout {
+    /// Over so many files, at least 1, in chunks of so many bytes, at least 1.
+    #[must_use]
+    pub fn new(chunk_bytes: u32, files: usize) -> Self {
         let power = chunk_bytes.is_power_of_two();
         Self {
             chunk_bytes: u64::from(chunk_bytes),
@@ -53,8 +53,10 @@ impl Layout {
         }
     }
 
+    /// Where the byte at `offset` of the area lies.
     #[inline]
-    fn place(&self, offset: u64) -> Place {
+    #[must_use]
+    pub fn place(&self, offset: u64) -> StripePlace {
         let chunk = match self.shift {
             Some(shift) => offset >> shift,
             None => offset / self.chunk_bytes,
@@ -67,7 +69,7 @@ impl Layout {
         } else {
             chunk / self.files
         };
-        Place {
+        StripePlace {
             file: (chunk - row * self.files) as u32,
             offset: row * self.chunk_bytes + within,
             left: (self.chunk_bytes - within) as u32,
@@ -94,7 +96,7 @@ struct Piece {
 pub struct Striped<T: Transport> {
     transport: T,
     buffers: ManuallyDrop<Buffers>,
-    layout: Layout,
+    layout: StripeLayout,
     /// Most pieces of a request.
     pieces_max: u32,
     /// By slot.
@@ -123,11 +125,11 @@ impl<T: Transport> OpenEngine for Striped<T> {
         let depth = setup.depth.max(1);
         let most = depth.saturating_mul(pieces_max);
         let buffers = Buffers::new(setup)?;
-        let transport = T::open(setup, most, memory_of(&buffers))?;
+        let transport = T::open(setup, most, buffers.memory())?;
         Ok(Self {
             transport,
             buffers: ManuallyDrop::new(buffers),
-            layout: Layout::new(chunk_bytes, setup.files.len()),
+            layout: StripeLayout::new(chunk_bytes, setup.files.len()),
             pieces_max,
             wholes: vec![Whole::default(); depth as usize],
             pieces: vec![Piece::default(); most as usize],
@@ -215,33 +217,27 @@ impl<T: Transport> Engine for Striped<T> {
         self.transport.hand_over()
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         loop {
-            let missing = min.saturating_sub(self.ready.len() as u32);
+            let missing = ask.min.saturating_sub(self.ready.len() as u32);
             // So many requests take at least so many pieces, and there are at least so many.
             let pieces = missing.min(self.transfers_in_flight);
-            let most = self.transfers_in_flight;
-            self.transport.wait(pieces, most, deadline, &mut self.done)?;
+            let transfers = Wait { min: pieces, max: self.transfers_in_flight, ..ask };
+            self.transport.wait(transfers, &mut self.done)?;
             let silent = (self.done.len() as u32) < pieces;
             self.assemble();
-            if self.ready.len() as u32 >= min || silent {
+            if self.ready.len() as u32 >= ask.min || silent {
                 break;
             }
         }
-        let count = self.ready.len().min(max as usize);
+        let count = self.ready.len().min(ask.max as usize);
         done.extend(self.ready.drain(..count));
         Ok(())
     }
 
     fn features(&self) -> Vec<String> {
         let mut features = self.transport.features();
-        let Layout { files, chunk_bytes, .. } = self.layout;
+        let StripeLayout { files, chunk_bytes, .. } = self.layout;
         features.push(format!("striped over {files} targets in chunks of {chunk_bytes} bytes"));
         features
     }
@@ -256,23 +252,6 @@ impl<T: Transport> Drop for Striped<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_byte_has_one_place_and_chunks_go_round() {
-        for (chunk, files) in [(512, 1), (512, 2), (4096, 3), (96 << 10, 7), (65_536, 1_000)] {
-            let layout = Layout::new(chunk, files);
-            let chunk = u64::from(chunk);
-            for offset in [0, 1, chunk - 1, chunk, chunk * files as u64, 123_456_789_012, 1 << 52] {
-                let (number, within) = (offset / chunk, offset % chunk);
-                let expected = Place {
-                    file: (number % files as u64) as u32,
-                    offset: number / files as u64 * chunk + within,
-                    left: (chunk - within) as u32,
-                };
-                assert_eq!(layout.place(offset), expected, "{layout:?} {offset}");
-            }
-        }
-    }
 
     #[test]
     fn the_first_error_counts_and_else_the_bytes_up_to_the_first_gap() {

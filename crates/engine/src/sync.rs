@@ -1,23 +1,57 @@
-//! pread and pwrite on the job's own thread: one request at a time.
+//! Engines that carry requests out one after the other on the job's own thread, and the plainest of
+//! them: pread and pwrite.
 //!
-//! The baseline of every comparison, and the fall-back where io_uring is forbidden. Requests
-//! handed over together are carried out one after the other, so a job's depth is one whatever
-//! was asked; jobs add depth.
+//! The plain calls are the baseline of every comparison, and the fall-back where io_uring is
+//! forbidden. A job's depth is one whatever was asked; jobs add depth.
 
-use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport};
-use record::{Nanos, OpKind};
+use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport, Wait};
+use record::OpKind;
 use rustix::io::{Errno, pread, pwrite};
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, RawFd};
 
 /// One system call per request.
-pub type SyncEngine = Direct<OneByOne>;
+pub type SyncEngine = Direct<OneByOne<PlainCalls>>;
 
-/// One system call per transfer.
+/// Carries out single transfers, each to its end.
+pub trait Carrier: Sized + 'static {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// With the cause and what to do about it where the kernel refuses.
+    fn open(setup: &Setup) -> Result<Self, EngineError>;
+
+    /// Carries a transfer out: bytes, or a negated error number.
+    fn carry_out(&mut self, transfer: &Transfer) -> i32;
+
+    /// As [`Transport::features`].
+    fn features(&self) -> Vec<String>;
+}
+
+/// Transfers one after the other.
 #[derive(Debug)]
-pub struct OneByOne {
-    files: Vec<RawFd>,
+pub struct OneByOne<C> {
+    carrier: C,
     queue: VecDeque<Transfer>,
+}
+
+/// pread and pwrite.
+#[derive(Debug)]
+pub struct PlainCalls(Vec<RawFd>);
+
+impl Carrier for PlainCalls {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
+        Ok(Self(setup.files.clone()))
+    }
+
+    #[inline]
+    fn carry_out(&mut self, transfer: &Transfer) -> i32 {
+        carry_out(self.0[transfer.file as usize], transfer)
+    }
+
+    fn features(&self) -> Vec<String> {
+        vec!["pread/pwrite".to_owned()]
+    }
 }
 
 /// Carries a transfer out by one system call: bytes, or a negated error number.
@@ -48,9 +82,9 @@ pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
     }
 }
 
-impl Transport for OneByOne {
+impl<C: Carrier> Transport for OneByOne<C> {
     fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
-        Ok(Self { files: setup.files.clone(), queue: VecDeque::with_capacity(most as usize) })
+        Ok(Self { carrier: C::open(setup)?, queue: VecDeque::with_capacity(most as usize) })
     }
 
     #[inline]
@@ -59,23 +93,17 @@ impl Transport for OneByOne {
     }
 
     #[inline]
-    fn wait(
-        &mut self,
-        min: u32,
-        _max: u32,
-        _deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         // Not more than asked for: the caller's clock must see each request end on its own.
-        for _ in 0..min {
+        for _ in 0..ask.min {
             let Some(transfer) = self.queue.pop_front() else { break };
-            let outcome = carry_out(self.files[transfer.file as usize], &transfer);
+            let outcome = self.carrier.carry_out(&transfer);
             done.push(Completion { slot: transfer.tag, outcome });
         }
         Ok(())
     }
 
     fn features(&self) -> Vec<String> {
-        vec!["pread/pwrite".to_owned()]
+        self.carrier.features()
     }
 }

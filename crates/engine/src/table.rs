@@ -1,15 +1,13 @@
-//! The one table of engines that work on real descriptors.
-//!
-//! A line per engine gives its name, its types (on one target, and on a stripe of several) and its
-//! capabilities; dispatch is generated from it. Past [`visit_engine`] the engine is a static type:
-//! the choice costs one match per job. `docs/adding-an-engine.md` says how a line comes in.
+//! The one table of engines that work on real descriptors: a line gives name, types (on one target, on
+//! a stripe) and capabilities, and dispatch is generated from it. `docs/adding-an-engine.md` says how
+//! to add a line.
 
-use crate::libaio::{Libaio, LibaioEngine};
-use crate::mmap::{Mmap, MmapEngine};
-use crate::sync::OneByOne;
-use crate::threads::{Threads, ThreadsEngine};
+use crate::libaio::Libaio;
+use crate::mmap::Mappings;
+use crate::sync::{OneByOne, PlainCalls};
+use crate::threads::Threads;
 use crate::uring::Uring;
-use crate::{NullEngine, OpenEngine, Striped, SyncEngine, UringEngine};
+use crate::{Direct, NullEngine, OpenEngine, Striped};
 use record::{CacheMode, EngineName};
 
 /// What is known of an engine before it is opened.
@@ -72,16 +70,18 @@ macro_rules! engines {
 }
 
 engines! {
-    IoUring: UringEngine, striped Striped<Uring<false>>, max_depth u32::MAX, does_io true,
+    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, max_depth u32::MAX, does_io true,
         caches ANY_CACHE, "io_uring: any depth from one thread";
-    Libaio: LibaioEngine, striped Striped<Libaio>, max_depth u32::MAX, does_io true,
+    Libaio: Direct<Libaio>, striped Striped<Libaio>, max_depth u32::MAX, does_io true,
         caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
-    Sync: SyncEngine, striped Striped<OneByOne>, max_depth 1, does_io true,
-        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
-    Threads: ThreadsEngine, striped Striped<Threads>, max_depth u32::MAX, does_io true,
+    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, max_depth 1,
+        does_io true, caches ANY_CACHE,
+        "pread and pwrite: one request per job, depth comes from --numjobs";
+    Threads: Direct<Threads>, striped Striped<Threads>, max_depth u32::MAX, does_io true,
         caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
-    Mmap: MmapEngine, striped Striped<Mmap>, max_depth 1, does_io true,
-        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
+    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, max_depth 1,
+        does_io true, caches PAGE_CACHE,
+        "copies from and to a mapping of the file: page cache only";
     Null: NullEngine, striped NullEngine, max_depth u32::MAX, does_io false,
         caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
 }

@@ -1,18 +1,15 @@
 //! Tags: what makes a block tell, when it is read back, which write it came from.
 //!
 //! A tagged block starts with a header (mark, offset, generation, seed, checksum), and each of its
-//! further sectors with a word that holds the generation, hidden under offset and seed. Disks
-//! promise at most that a sector is written whole, so a block that was torn shows it in those
-//! words, with certainty and with the generations of its parts, also where its header is the
-//! missing part. Everything else in the block is under the checksum: 64 bits of folded products, which
-//! miss a change that nobody made to fool them once in about 2^64.
+//! further sectors with a word that holds the generation, hidden under offset and seed. Disks promise
+//! at most that a sector is written whole, so a torn block shows it in those words, with the generations
+//! of its parts. Everything else in the block is under the checksum, 64 bits of folded products.
 //!
-//! The checksum is made of one hash for each sector's content. A writer whose content comes from a
-//! ring of fixed random data knows those beforehand ([`crate::Buffers`]), so a tag costs it some
-//! ten multiplications for 4 KiB, and nothing is hashed while requests are made. Rejected: a checksum over
-//! the block as written (a pass over its memory for each write), CRC32C (32 bits; needs an
-//! instruction that a portable build may not assume), and a tag per sector (twelve times as much
-//! of a block that is not random).
+//! The checksum is made of one hash for each sector's content. A writer whose content comes from a ring
+//! of fixed random data knows those beforehand ([`crate::Buffers`]), so a tag costs some ten
+//! multiplications for 4 KiB. Rejected: a checksum over the block as written (a pass over its memory),
+//! CRC32C (32 bits; needs an instruction that a portable build may not assume), and a tag per sector
+//! (twelve times as much of a block that is not random).
 
 use crate::Request;
 use record::Workload;

@@ -1,20 +1,16 @@
 //! A pool of threads per job, each with pread and pwrite: depth without asynchronous calls.
 //!
-//! What programs do that want depth from plain calls, and what the kernel's own fall-back does.
-//! The pool has a thread for all that can be in flight, so the depth that is asked for is reached. The
-//! job's thread puts a batch into a queue under one lock and wakes as many threads as there are
-//! transfers; a thread that has finished puts the completion into another queue and wakes the
-//! job's thread only if it waits for that many. Both queues are as long as they can get from the
-//! start, and the standard library's locks are futexes, so nothing is allocated per request and
-//! the kernel is entered only to sleep or to wake.
+//! The pool has a thread for all that can be in flight. The job's thread puts a batch into a queue
+//! under one lock and wakes as many threads as there are transfers; a thread that has finished puts
+//! the completion into another queue and wakes the job's thread only if it waits for that many. Both
+//! queues have their full length from the start, and the kernel is entered only to sleep or to wake.
 //!
-//! The threads are ours: their processor time is our process's, and two switches per request are
-//! part of what this engine costs. Rejected: a queue per thread (a request would wait for its
-//! thread while others are idle), and lock-free queues (waking costs more than the lock).
+//! The threads' processor time is our process's. Rejected: a queue per thread (a request would wait
+//! for its thread while others are idle), and lock-free queues (waking costs more than the lock).
 
 use crate::sync::carry_out;
 use crate::{
-    Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
+    Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
     transport,
 };
 use record::Nanos;
@@ -23,9 +19,6 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-
-/// Requests through a pool of threads.
-pub type ThreadsEngine = Direct<Threads>;
 
 /// Stack of a pool thread: it makes a system call.
 const STACK_BYTES: usize = 128 << 10;
@@ -51,7 +44,7 @@ struct Finished {
     wanted: usize,
 }
 
-/// What the threads share with the job's.
+/// What the threads of the pool share with the job's.
 #[derive(Debug)]
 struct Shared {
     files: Vec<RawFd>,
@@ -154,36 +147,25 @@ impl Transport for Threads {
         Ok(())
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.hand_over()?;
-        let wanted = min.min(self.in_flight) as usize;
+        let wanted = ask.min.min(self.in_flight) as usize;
         let mut finished = lock(&self.shared.finished);
         while finished.done.len() < wanted {
             finished.wanted = wanted;
-            finished = match deadline.map(|end| end.since(MonotonicClock.now())) {
-                None => self
-                    .shared
-                    .finished_there
-                    .wait(finished)
-                    .unwrap_or_else(PoisonError::into_inner),
+            let there = &self.shared.finished_there;
+            // Without a deadline no timer is armed.
+            finished = match ask.deadline.map(|end| end.since(MonotonicClock.now())) {
+                None => there.wait(finished).unwrap_or_else(PoisonError::into_inner),
                 Some(Nanos(0)) => break,
                 Some(left) => {
-                    self.shared
-                        .finished_there
-                        .wait_timeout(finished, Duration::from_nanos(left.0))
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
+                    let waited = there.wait_timeout(finished, Duration::from_nanos(left.0));
+                    waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
         finished.wanted = 0;
-        let count = finished.done.len().min(max as usize);
+        let count = finished.done.len().min(ask.max as usize);
         done.extend(finished.done.drain(..count));
         self.in_flight -= count as u32;
         Ok(())

@@ -1,18 +1,17 @@
 //! What an engine for real descriptors has to do, and the wrapper that makes it an [`Engine`].
 //!
-//! A [`Transport`] moves bytes between memory and files: it knows addresses, offsets and tags, and
-//! nothing of slots, of what writes carry, or of stripes. [`Direct`] gives it the memory of a
-//! job's slots, one transfer per request; [`Striped`](crate::Striped) cuts requests into transfers
-//! over several files. So an engine is one file that says how the kernel is asked, and both ways
-//! of using it are static types: nothing is decided per request, and `push` is inlined into the
-//! loop over a batch.
+//! A [`Transport`] moves bytes between memory and files; it knows nothing of slots, of what writes
+//! carry, or of stripes. [`Direct`] makes one transfer of each request, [`Striped`](crate::Striped)
+//! one for each chunk that it touches. Both are static types: `push` is inlined into the loop over a
+//! batch.
 //!
-//! Memory that the kernel may still write to must not be unmapped. A transport that is dropped
-//! with transfers in flight gets [`DRAIN`] to bring them home; after that the memory is left to
-//! the end of the process, since a device that is silent must not hold up the program as well.
+//! Memory that the kernel may still write to must not be unmapped. A transport that is dropped with
+//! transfers in flight has [`DRAIN`] to bring them home; after that the memory is left to the end of
+//! the process, since a silent device must not hold up the program as well.
 
 use crate::{
     Buffers, Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
+    Wait,
 };
 use record::{Nanos, OpKind};
 use std::ffi::c_void;
@@ -49,9 +48,8 @@ pub struct Memory {
 
 /// Moves bytes between memory and the files of a [`Setup`].
 ///
-/// The contract is that of [`Engine`], in terms of transfers: `push` readies one without starting
-/// it, `wait` hands over and appends each completion exactly once, with the transfer's tag as its
-/// slot. It is used on the thread that opened it.
+/// The contract is that of [`Engine`], in terms of transfers: the slot of a completion is the tag of
+/// its transfer.
 pub trait Transport: Sized + 'static {
     /// Opens it for at most `most` transfers in flight, with tags below `most`.
     ///
@@ -74,13 +72,7 @@ pub trait Transport: Sized + 'static {
     ///
     /// # Errors
     /// If the engine itself broke.
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError>;
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
     /// Called once, before the drop: whether nothing refers to the memory any more. What is still
     /// in flight is called off, and waited for at most [`DRAIN`].
@@ -102,7 +94,7 @@ pub struct Direct<T: Transport> {
 impl<T: Transport> OpenEngine for Direct<T> {
     fn open(setup: &Setup) -> Result<Self, EngineError> {
         let buffers = Buffers::new(setup)?;
-        let transport = T::open(setup, setup.depth.max(1), memory_of(&buffers))?;
+        let transport = T::open(setup, setup.depth.max(1), buffers.memory())?;
         Ok(Self { transport, buffers: ManuallyDrop::new(buffers) })
     }
 
@@ -133,14 +125,8 @@ impl<T: Transport> Engine for Direct<T> {
     }
 
     #[inline]
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        self.transport.wait(min, max, deadline, done)
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.transport.wait(ask, done)
     }
 
     fn features(&self) -> Vec<String> {
@@ -152,11 +138,6 @@ impl<T: Transport> Drop for Direct<T> {
     fn drop(&mut self) {
         close(&mut self.transport, &mut self.buffers);
     }
-}
-
-/// The memory behind a job's buffers.
-pub(crate) fn memory_of(buffers: &Buffers) -> Memory {
-    Memory { base: buffers.base(), bytes: buffers.length() }
 }
 
 /// Where a request reads to or writes from; what it writes is made here.
@@ -180,63 +161,8 @@ pub(crate) fn close<T: Transport>(transport: &mut T, buffers: &mut ManuallyDrop<
 
 /// Whether `in_flight` transfers come home within [`DRAIN`].
 pub(crate) fn drained(transport: &mut impl Transport, in_flight: u32) -> bool {
-    let deadline = MonotonicClock.now().plus(DRAIN);
     let mut done = Vec::with_capacity(in_flight as usize);
-    let waited = transport.wait(in_flight, in_flight, Some(deadline), &mut done);
+    let ask = Wait::new(in_flight, in_flight).until(MonotonicClock.now().plus(DRAIN));
+    let waited = transport.wait(ask, &mut done);
     waited.is_ok() && done.len() == in_flight as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Does nothing, and says whether it is done with its memory.
-    struct Idle<const QUIET: bool>(usize);
-
-    impl<const QUIET: bool> Transport for Idle<QUIET> {
-        fn open(_setup: &Setup, _most: u32, memory: Memory) -> Result<Self, EngineError> {
-            Ok(Self(memory.base as usize))
-        }
-        fn push(&mut self, _transfer: Transfer) {}
-        fn wait(
-            &mut self,
-            _min: u32,
-            _max: u32,
-            _deadline: Option<Nanos>,
-            _done: &mut Vec<Completion>,
-        ) -> Result<(), EngineError> {
-            Ok(())
-        }
-        fn quiesce(&mut self) -> bool {
-            QUIET
-        }
-        fn features(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
-
-    /// Whether an address is mapped (proc(5), /proc/pid/maps).
-    fn mapped(address: usize) -> bool {
-        let hexadecimal = |text| usize::from_str_radix(text, 16).unwrap();
-        std::fs::read_to_string("/proc/self/maps").unwrap().lines().any(|line| {
-            let (begin, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
-            (hexadecimal(begin)..hexadecimal(end)).contains(&address)
-        })
-    }
-
-    fn mapped_after_drop<const QUIET: bool>() -> bool {
-        // Of a length that nothing else here has, so that its place is not taken again at once.
-        let setup = Setup::reading(Vec::new(), 1, 160 << 20);
-        let engine = Direct::<Idle<QUIET>>::open(&setup).unwrap();
-        let address = engine.transport.0 + (80 << 20);
-        assert!(mapped(address));
-        drop(engine);
-        mapped(address)
-    }
-
-    #[test]
-    fn memory_that_the_kernel_may_still_write_to_stays_mapped() {
-        assert!(!mapped_after_drop::<true>(), "freed where nothing refers to it");
-        assert!(mapped_after_drop::<false>(), "left where something may");
-    }
 }

@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use anyhow::{Context, Result, ensure};
-use engine::{Completion, Engine, OpenEngine, Setup, Submission, UringEngine};
+use engine::{Completion, Engine, OpenEngine, Setup, Submission, UringEngine, Wait};
 use record::OpKind;
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -80,7 +80,7 @@ impl Reader {
             self.engine.prepare(&ready);
             ready.clear();
             // One system call hands over all that is ready and waits for a completion.
-            self.engine.wait(1, DEPTH, None, &mut arrived)?;
+            self.engine.wait(Wait::new(1, DEPTH), &mut arrived)?;
             for completion in arrived.drain(..) {
                 ready.extend(self.completed(completion)?);
             }

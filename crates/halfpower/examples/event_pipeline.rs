@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use anyhow::{Context, Result, ensure};
-use engine::{Completion, Engine, OpenEngine, Setup, Submission, UringEngine};
+use engine::{Completion, Engine, OpenEngine, Setup, Submission, UringEngine, Wait};
 use record::OpKind;
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
@@ -46,7 +46,7 @@ impl Pipeline {
                 return Ok(());
             }
             // One system call hands over what was prepared and waits for a completion.
-            self.engine.wait(1, DEPTH, None, &mut self.arrived)?;
+            self.engine.wait(Wait::new(1, DEPTH), &mut self.arrived)?;
             for completion in self.arrived.drain(..) {
                 self.events[completion.slot as usize] = Some(completion.outcome);
             }

@@ -222,6 +222,24 @@ impl Finding {
         }
     }
 
+    /// Numbers that mean something else than they seem to.
+    #[must_use]
+    pub fn warning(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, claim, remedy)
+    }
+
+    /// Numbers that are not those asked for.
+    #[must_use]
+    pub fn invalid(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(code, Severity::Invalid, claim, remedy)
+    }
+
+    /// What is worth knowing and changes no conclusion.
+    #[must_use]
+    pub fn note(code: FindingCode, claim: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::new(code, Severity::Info, claim, remedy)
+    }
+
     /// The same finding with one more number behind it.
     #[must_use]
     pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {

@@ -8,7 +8,7 @@
 //! proportion. Pressure is modelled: some task waits as long as the device is busy or a limit holds
 //! it. Rejected: a token bucket ahead of the counters, which would pass the same stream.
 
-use engine::{Completion, DeviceSample, Engine, EngineError, Submission};
+use engine::{Completion, DeviceSample, Engine, EngineError, Submission, Wait};
 use record::{
     Arrival, CgroupLimit, Change, Context, Figure, HistogramSnapshot, Interval, LimitedIo, Nanos,
     OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, RaidLevel, Traced,
@@ -326,14 +326,8 @@ impl Engine for Seen {
         self.engine.hand_over()
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        self.engine.wait(min, max, deadline, done)
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.engine.wait(ask, done)
     }
 
     fn features(&self) -> Vec<String> {
@@ -385,7 +379,7 @@ impl<'a> ScenarioRun<'a> {
             let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
             let control = Arc::new(Control::new(workload, window));
             for job in 0..workload.numjobs {
-                let (place, board) = (workers.len() as u32, Arc::new(JobCounters::new()));
+                let (place, counters) = (workers.len() as u32, Arc::new(JobCounters::new()));
                 // 53 bits of it, as elsewhere.
                 let seed = derive_seed(scenario.seed, index as u64 + 1) >> 11;
                 let (engine, tracer) = (SimEngine::new(room, place), tracer.clone());
@@ -395,7 +389,7 @@ impl<'a> ScenarioRun<'a> {
                     engine,
                     (workload, seed, job),
                     &control,
-                    board,
+                    counters,
                 )));
                 to_come.push((window.begin, place));
             }

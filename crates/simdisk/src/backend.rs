@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::verify::VerifyLog;
 use trial::{
-    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, Precision, SEGMENTS,
+    CompletionBatch, Control, JobCounters, JobPlan, JobTotals, Measurement, Precision, SEGMENTS,
     SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
 };
 
@@ -28,11 +28,11 @@ pub fn sim_worker<E: Engine>(
     engine: E,
     (workload, seed, job): (&Workload, u64, u32),
     control: &Arc<Control>,
-    board: Arc<JobCounters>,
+    counters: Arc<JobCounters>,
 ) -> Worker<E, SimClock> {
     let (depth, control, spin) = (workload.iodepth, Arc::clone(control), Nanos(0));
-    let gathering = CompletionBatch::Fixed(1);
-    let plan = JobPlan { workload, seed, job, depth, control, board, spin, gathering };
+    let completion_batch = CompletionBatch::Fixed(1);
+    let plan = JobPlan { workload, seed, job, depth, control, counters, spin, completion_batch };
     Worker::new(engine, SimClock(Rc::clone(host)), &plan)
 }
 
@@ -94,8 +94,8 @@ impl SimBackend {
             (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
         let workers = (0..workload.numjobs).map(|job| {
             let engine = wrap(job, SimEngine::new(&self.host, job));
-            let board = Arc::clone(&jobs[job as usize]);
-            Some(sim_worker(&self.host, engine, (workload, seed, job), &control, board))
+            let counters = Arc::clone(&jobs[job as usize]);
+            Some(sim_worker(&self.host, engine, (workload, seed, job), &control, counters))
         });
         let mut drive = Drive {
             host: &self.host,
@@ -112,31 +112,28 @@ impl SimBackend {
             turn: (0..workload.numjobs).collect(),
             running: workload.numjobs,
             precision: Precision::of(workload),
-            tally: JobTally::default(),
+            totals: JobTotals::default(),
             stuck: Stuck::default(),
             logs: Vec::new(),
         };
         let after = drive.run()?;
         if !drive.logs.is_empty() {
             let checked = not_read_back(&drive.logs, "a simulated device keeps no data");
-            drive.tally.verify = Some(checked.result);
+            drive.totals.verify = Some(checked.result);
         }
         if stop.load(Ordering::Relaxed) && control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
-        let (end, ended_by) = control.ending(&drive.tally, drive.stuck);
+        let (end, ended_by) = control.ending(&drive.totals, drive.stuck);
         Ok(Measurement {
             window,
             end,
             ended_by,
-            tally: drive.tally,
+            totals: drive.totals,
             before: drive.before,
             after,
             stuck: drive.stuck,
-            cpu_split: drive.probe.cpu_split(),
-            processors: drive.probe.processors(),
-            no_device_reason: drive.probe.no_device_reason(),
-            no_cpu_reason: drive.probe.no_cpu_reason(),
+            probe: drive.probe.facts(),
             harness: None,
         })
     }
@@ -177,7 +174,7 @@ struct Drive<'a, E> {
     turn: Vec<u32>,
     running: u32,
     precision: Precision,
-    tally: JobTally,
+    totals: JobTotals,
     stuck: Stuck,
     logs: Vec<VerifyLog>,
 }
@@ -238,8 +235,8 @@ impl<E: Engine> Drive<'_, E> {
         for job in self.turn.drain(..) {
             if let Some(worker) = run_until_blocked(&mut self.workers[job as usize])? {
                 self.running -= 1;
-                let (tally, log) = worker.finish();
-                self.tally.merge(&tally);
+                let (totals, log) = worker.finish();
+                self.totals.merge(&totals);
                 self.logs.extend(log);
             }
         }
@@ -278,7 +275,7 @@ impl<E: Engine> Drive<'_, E> {
                 self.running -= 1;
                 self.stuck.jobs += 1;
                 self.stuck.requests += u64::from(job.in_flight());
-                self.tally.merge(&job.take());
+                self.totals.merge(&job.take());
             }
         }
         until

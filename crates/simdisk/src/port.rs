@@ -3,8 +3,8 @@
 use crate::device::{HOST_CPU, PROCESS};
 use crate::sim_host::SimHost;
 use engine::{
-    Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeSample,
-    Processors, Submission,
+    Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeFacts,
+    ProbeSample, Processors, Submission, Wait,
 };
 use record::{CpuSplit, Nanos};
 use std::cell::RefCell;
@@ -39,17 +39,11 @@ impl Engine for SimEngine {
         Ok(())
     }
 
-    fn wait(
-        &mut self,
-        _min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.hand_over()?;
         let mut host = self.host.borrow_mut();
-        host.collect(self.job, max, done);
-        host.wake_at(self.job, deadline);
+        host.collect(self.job, ask.max, done);
+        host.wake_at(self.job, ask.deadline);
         Ok(())
     }
 
@@ -93,24 +87,17 @@ impl Probe for SimProbe {
         ProbeSample { at: host.now(), cpu, device: Some(host.counters()), components }
     }
 
-    fn cpu_split(&self) -> CpuSplit {
-        CpuSplit::Modelled
-    }
-
-    fn no_device_reason(&self) -> String {
-        "the simulated device keeps no counters".to_owned()
-    }
-
-    fn no_cpu_reason(&self) -> String {
-        "a simulated trial uses no processor time".to_owned()
-    }
-
-    fn processors(&self) -> Processors {
+    fn facts(&self) -> ProbeFacts {
         let components = self.0.borrow().components();
-        Processors {
-            usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
-            clock: None,
-            no_instructions_reason: "processor time is modelled".to_owned(),
+        ProbeFacts {
+            cpu_split: CpuSplit::Modelled,
+            processors: Processors {
+                usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
+                clock: None,
+                no_instructions_reason: "processor time is modelled".to_owned(),
+            },
+            no_device_reason: "the simulated device keeps no counters".to_owned(),
+            no_cpu_reason: "a simulated trial uses no processor time".to_owned(),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The arrivals of an open loop and the think time of slots: what a paced job waits for.
 //!
-//! How many arrivals wait when all slots are in use is counted by a second copy of the request
-//! stream that is drawn up to the present moment, only then. Rejected: a queue of the waiting
-//! requests (it grows without bound when a device is overloaded), and a thread that makes arrivals
-//! (a hand-over between threads costs more than most requests).
+//! A second copy of the request stream, drawn up to the present moment, counts the arrivals that wait
+//! while all slots are in use. Rejected: a queue of the waiting requests (it grows without bound on an
+//! overloaded device), and a thread that makes arrivals (the hand-over costs more than most requests).
 
-use crate::{OpenTally, Window};
+use crate::{OpenTotals, Window};
 use record::{Nanos, OpKind, Workload};
 use std::collections::VecDeque;
 use workload::{Request, RequestStream};
@@ -65,10 +64,11 @@ pub(crate) struct Arrivals {
     /// Since when there has been a free slot all the time; `None` while there is none.
     pub(crate) free_since: Option<Nanos>,
     pub(crate) spin: Nanos,
+    /// Time polled away since the last boundary.
     pub(crate) spin_ns: u64,
     pub(crate) polling_since: Option<Nanos>,
     pub(crate) counting: bool,
-    tally: OpenTally,
+    pub(crate) totals: OpenTotals,
 }
 
 impl Arrivals {
@@ -91,7 +91,7 @@ impl Arrivals {
             spin_ns: 0,
             polling_since: None,
             counting: false,
-            tally: OpenTally::default(),
+            totals: OpenTotals::default(),
         }
     }
 
@@ -120,7 +120,7 @@ impl Arrivals {
         self.see(now);
         let waiting = self.arrived.saturating_sub(self.taken);
         if self.counting {
-            self.tally.backlog_max = self.tally.backlog_max.max(waiting);
+            self.totals.backlog_max = self.totals.backlog_max.max(waiting);
         }
     }
 
@@ -131,32 +131,22 @@ impl Arrivals {
             return;
         }
         let late = start.since(arrived).0;
-        self.tally.late.record(late);
-        self.tally.late_ns += late;
-        self.tally.late_max_ns = self.tally.late_max_ns.max(late);
+        self.totals.late.record(late);
+        self.totals.late_times.add(late);
         if self.free_since.is_some_and(|since| since <= arrived) {
-            self.tally.pacer_late_ns += late;
-            self.tally.pacer_ios += 1;
+            self.totals.pacer_late.add(late);
         }
-    }
-
-    pub(crate) fn take_spin(&mut self) -> u64 {
-        std::mem::take(&mut self.spin_ns)
-    }
-
-    pub(crate) fn tally(&self) -> &OpenTally {
-        &self.tally
     }
 
     /// What it came to when counting ended at `end`.
-    pub(crate) fn finish(mut self, end: Nanos) -> OpenTally {
+    pub(crate) fn finish(mut self, end: Nanos) -> OpenTotals {
         if self.counting {
             self.see(end);
-            self.tally.offered = self.offered;
-            self.tally.backlog_end = self.arrived.saturating_sub(self.taken);
-            self.tally.backlog_max = self.tally.backlog_max.max(self.tally.backlog_end);
+            self.totals.offered = self.offered;
+            self.totals.backlog_end = self.arrived.saturating_sub(self.taken);
+            self.totals.backlog_max = self.totals.backlog_max.max(self.totals.backlog_end);
         }
-        self.tally
+        self.totals
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::counters::{components, cpu, device_counters};
 use crate::steady_window::SteadyWindow;
-use crate::{Measurement, OpenTally, SLICES, Slice, TrialBackend, TrialError, validity};
+use crate::{Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity};
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
     IntervalDirection, IntervalResult, Measured, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
@@ -39,28 +39,28 @@ pub struct Identity {
 /// # Errors
 /// If nothing could be measured.
 pub fn run_trial(
-    rig: &mut dyn TrialBackend,
+    backend: &mut dyn TrialBackend,
     workload: &Workload,
     seed: u64,
     identity: Identity,
     stop: &AtomicBool,
     tick: &mut dyn FnMut(f64),
 ) -> Result<Trial, TrialError> {
-    let measurement = rig.measure(workload, seed, stop, tick)?;
-    let kept = SteadyWindow::of(workload, &measurement);
+    let measurement = backend.measure(workload, seed, stop, tick)?;
+    let steady = SteadyWindow::of(workload, &measurement);
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
         id: identity.id,
         time: identity.time,
         seed,
-        simulated: rig.simulated(),
+        simulated: backend.simulated(),
         cell: workload.cell(),
         targets: identity.targets,
         workload: workload.clone(),
-        result: result(workload, &kept),
-        cpu: cpu(&kept),
-        device_counters: device_counters(workload, &kept),
+        result: result(workload, &steady),
+        cpu: cpu(&steady),
+        device_counters: device_counters(workload, &steady),
         harness: match measurement.harness.clone() {
             Some(harness) => Measured::Value(harness),
             None => Measured::not("virtual time has no harness limit"),
@@ -74,30 +74,30 @@ pub fn run_trial(
     Ok(trial)
 }
 
-fn result(workload: &Workload, kept: &SteadyWindow<'_>) -> TrialResult {
-    let measurement = kept.measurement();
-    let tally = &measurement.tally;
-    let direction = |index: usize, asked: bool| asked.then(|| direction_result(kept, index));
+fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
+    let measurement = steady.measurement();
+    let totals = &measurement.totals;
+    let direction = |index: usize, asked: bool| asked.then(|| direction_result(steady, index));
     let asked = [workload.read_percent > 0, workload.writes()];
-    let totals: Vec<f64> = kept.whole().iter().map(|slice| slice.total_ios() as f64).collect();
+    let counts: Vec<f64> = steady.whole().iter().map(|slice| slice.total_ios() as f64).collect();
     TrialResult {
-        duration_ns: kept.duration(),
-        steady: stats::steadiness(&totals).map(|steadiness| {
-            let moved = validity::halves_differ(&totals) || validity::wanders(&totals);
+        duration_ns: steady.duration(),
+        steady: stats::steadiness(&counts).map(|steadiness| {
+            let moved = validity::halves_differ(&counts) || validity::wanders(&counts);
             steadiness.steady && !moved
         }),
-        warm_up: kept.warm_up.clone(),
+        warm_up: steady.warm_up.clone(),
         ended_by: measurement.ended_by,
         unanswered: measurement.stuck.requests,
         read: direction(0, asked[0]),
         write: direction(1, asked[1]),
-        concurrency: concurrency(kept.total(), workload.arrival, kept.seconds()),
-        series: series(kept),
+        concurrency: concurrency(steady.total(), workload.arrival, steady.seconds()),
+        series: series(steady),
         intervals: workload.stop.interval_ns.map(|length| intervals(workload, measurement, length)),
-        open_loop: tally.open.as_ref().map(|open| open_loop(open, kept)),
-        callback_depth: tally.callback_depth,
-        verify: tally.verify.clone(),
-        components: components(kept),
+        open_loop: totals.open.as_ref().map(|open| open_loop(open, steady)),
+        callback_depth: totals.callback_depth,
+        verify: totals.verify.clone(),
+        components: components(steady),
     }
 }
 
@@ -110,27 +110,27 @@ fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
     (times[0] + times[1]) as f64 / (seconds * 1e9)
 }
 
-fn direction_result(kept: &SteadyWindow<'_>, index: usize) -> DirectionResult {
-    let measurement = kept.measurement();
-    let (total, seconds) = (kept.total(), kept.seconds());
-    let failures = &measurement.tally.failures[index];
+fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult {
+    let measurement = steady.measurement();
+    let (total, seconds) = (steady.total(), steady.seconds());
+    let failures = &measurement.totals.failures[index];
     let whole = |field: fn(&Slice) -> &[u64; 2]| -> Vec<f64> {
-        kept.whole().iter().map(|slice| field(slice)[index] as f64).collect()
+        steady.whole().iter().map(|slice| field(slice)[index] as f64).collect()
     };
     let counts = whole(|slice| &slice.ios);
     let summary = |histogram: &HistogramSnapshot, sum_ns: u64, times: &[f64]| {
         let width = relative(stats::batch_ratio(times, &counts));
         time_summary(histogram, total.ios[index], sum_ns, width)
     };
-    let histogram = kept.latency(index);
+    let histogram = steady.latency(index);
     let latency_times = whole(|slice| &slice.latency_ns);
     let latency_ns = summary(&histogram, total.latency_ns[index], &latency_times);
-    let open = measurement.tally.open.as_ref();
+    let open = measurement.totals.open.as_ref();
     let completion_ns = match open {
         None => latency_ns.clone(),
         Some(_) => {
             let times = whole(|slice| &slice.completion_ns);
-            summary(&kept.completion(index), total.completion_ns[index], &times)
+            summary(&steady.completion(index), total.completion_ns[index], &times)
         }
     };
     DirectionResult {
@@ -182,14 +182,14 @@ fn window_seconds(measurement: &Measurement) -> f64 {
 
 /// The slices, several to a point; where the run ended early, without a last point that would be
 /// cut short.
-fn series(kept: &SteadyWindow<'_>) -> Series {
-    let per_point = kept.slices().len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
-    let slice_length = kept.measurement().window.slice_length();
+fn series(steady: &SteadyWindow<'_>) -> Series {
+    let per_point = steady.slices().len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
+    let slice_length = steady.measurement().window.slice_length();
     let mut series =
         Series { interval_ns: Nanos(slice_length.0 * per_point as u64), ..Series::default() };
-    for slices in kept.slices().chunks(per_point) {
-        let short = slices.len() < per_point || kept.whole().len() < kept.slices().len();
-        let last = series.ios.len() == kept.slices().len().div_ceil(per_point) - 1;
+    for slices in steady.slices().chunks(per_point) {
+        let short = slices.len() < per_point || steady.whole().len() < steady.slices().len();
+        let last = series.ios.len() == steady.slices().len().div_ceil(per_point) - 1;
         if short && last && !series.ios.is_empty() {
             break;
         }
@@ -206,13 +206,13 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
     let span = measurement.end.since(measurement.window.begin);
     let asked = [workload.read_percent > 0, workload.writes()];
     let count = span.0.div_ceil(length.0.max(1)) as usize;
-    let empty = crate::IntervalTally::default();
+    let empty = crate::IntervalTotals::default();
     (0..count)
         .map(|index| {
             let begin_ns = Nanos(length.0 * index as u64);
             let length_ns = span.since(begin_ns).min(length);
             let seconds = length_ns.as_secs_f64().max(1e-9);
-            let interval = measurement.tally.intervals.get(index).unwrap_or(&empty);
+            let interval = measurement.totals.intervals.get(index).unwrap_or(&empty);
             let counts = &interval.counts;
             let direction = |side: usize| {
                 let (ios, bytes) = (counts.ios[side], counts.bytes[side]);
@@ -236,19 +236,16 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
         .collect()
 }
 
-fn open_loop(open: &OpenTally, kept: &SteadyWindow<'_>) -> OpenLoop {
-    let late = open.late.snapshot();
-    let handed_over = late.count();
+fn open_loop(open: &OpenTotals, steady: &SteadyWindow<'_>) -> OpenLoop {
     OpenLoop {
         offered_iops: (open.offered[0] + open.offered[1]) as f64
-            / window_seconds(kept.measurement()),
-        late_mean_ns: open.late_ns as f64 / handed_over.max(1) as f64,
-        late_p99_ns: late.percentile(0.99),
-        late_max_ns: open.late_max_ns,
-        pacer_late_mean_ns: (open.pacer_ios > 0)
-            .then(|| open.pacer_late_ns as f64 / open.pacer_ios as f64),
+            / window_seconds(steady.measurement()),
+        late_mean_ns: open.late_times.mean_ns().unwrap_or_default(),
+        late_p99_ns: open.late.snapshot().percentile(0.99),
+        late_max_ns: open.late_times.max_ns,
+        pacer_late_mean_ns: open.pacer_late.mean_ns(),
         backlog_max: open.backlog_max,
         backlog_end: open.backlog_end,
-        spin_ms: kept.total().spin_ns as f64 / 1e6,
+        spin_ms: steady.total().spin_ns as f64 / 1e6,
     }
 }

@@ -1,15 +1,10 @@
 //! How many completions a job waits for at once.
 //!
-//! A job that waits for one completion is woken for each, and where the program and the kernel are
-//! what takes the time, as on memory or on a very fast device, the wake-ups are a good part of it.
-//! Waiting for several saves them and holds back those that came first. Which of the two weighs
-//! more depends on the target, so it is tried: before the window opens a job spends a few short
-//! turns with each of several numbers, and keeps the smallest that is as fast as any. Where the
-//! device sets the pace no number is faster than one, and one it is. How long completions were
-//! held back is sampled during the run and stated with the result.
-//!
-//! Rejected: a fixed share of the depth (a device with a long tail would be held to its slowest
-//! requests), and a search that goes on in the window (the result would be that of several loads).
+//! Where the program and the kernel set the pace, as on memory, waiting for several completions saves
+//! wake-ups and holds back those that came first. Before the window opens a job spends a few short
+//! turns with each of several numbers, and keeps the smallest that is as fast as any: one, where the
+//! device sets the pace. Rejected: a fixed share of the depth (a device with a long tail would be held
+//! to its slowest requests), and a search in the window (the result would be that of several loads).
 
 use record::Nanos;
 

@@ -1,14 +1,11 @@
-//! When a run ends, agreed between its jobs and whoever watches them.
+//! When a run ends, agreed between its jobs and the thread that watches them.
 //!
-//! The planned end of the window is one atomic that anyone may lower: a job that meets nothing but
-//! failures, the watcher that has seen enough, a user who has. Jobs look at it once per step, which
-//! is a plain load of a cache line that nobody writes. A run by bytes or passes ends otherwise: its
-//! requests are claimed from a common budget before they are handed over, a batch at a time, so
-//! that exactly the bytes asked for are transferred (rounded up to a request) whatever the number
-//! of jobs. Rejected: ending such a run at the completion that crosses the mark, which leaves
-//! requests in flight that a reader of "one pass" would look for.
+//! The planned end of the window is one atomic that anyone may lower; jobs load it once per step. A run
+//! by bytes or passes claims its requests from a common budget, a batch at a time, so that exactly the
+//! bytes asked for are transferred (rounded up to a request) whatever the number of jobs. Rejected:
+//! ending such a run at the completion that crosses the mark (it leaves requests in flight).
 
-use crate::{JobTally, Stuck, Window};
+use crate::{JobTotals, Stuck, Window};
 use record::{EndedBy, Nanos, Workload};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -114,15 +111,15 @@ impl Control {
     /// When and why counting ended: by the clock, lowered or not, or with the last of the bytes
     /// asked for.
     #[must_use]
-    pub fn ending(&self, tally: &JobTally, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
+    pub fn ending(&self, totals: &JobTotals, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
         let (end, by) = (self.end(), self.ended_by());
         if stuck.jobs > 0 && by != Some(EndedBy::Interrupted) {
             return (end, Some(EndedBy::Silence));
         }
         match self.exhausted() {
             // The last moment that counts is the end's neighbour.
-            Some(rule) if by.is_none() && tally.last.0 + 1 < end.0 => {
-                (Nanos(tally.last.0 + 1), Some(rule))
+            Some(rule) if by.is_none() && totals.last.0 + 1 < end.0 => {
+                (Nanos(totals.last.0 + 1), Some(rule))
             }
             _ => (end, by),
         }

@@ -1,18 +1,12 @@
 //! Processor cost of a trial, and what the two bounds of it say about each other.
 //!
-//! The lower bound is what the scheduler charged to this process, the kernel's io_uring workers
-//! (`iou-wrk`, `iou-sqp`) included, because they are threads of it. What it leaves out is work that
-//! others do for the load: interrupts, kernel workers of a loop device or a file system, a
-//! hypervisor. The upper bound comes from a pass beside a soaker; the truth lies between the two.
-//!
-//! Time that the pacer of an open loop spent looking at the clock is a property of the pacer, not
-//! of the load, so it is taken off, first from user time, where it was spent. Rejected: cost as
-//! utilization of a processor alone, which says nothing without the rate beside it.
+//! The lower bound is what the scheduler charged to this process, its io_uring workers (`iou-wrk`,
+//! `iou-sqp`) included. It leaves out interrupts, kernel workers of a loop device or a file system, and
+//! the hypervisor. The upper bound comes from a pass beside a soaker; the truth lies between the two.
+//! Time that the pacer of an open loop polled away is taken off, first from user time.
 
 use engine::{CpuSample, Processors};
-use record::{
-    Confidence, CpuCost, CpuSplit, CpuUpper, Estimate, Finding, FindingCode, Measured, Severity,
-};
+use record::{Confidence, CpuCost, CpuSplit, CpuUpper, Estimate, Finding, FindingCode, Measured};
 
 const MIB: f64 = (1 << 20) as f64;
 /// A difference between the bounds below this share of the upper one is not worth a finding.
@@ -102,9 +96,8 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
         _ if !upper.doubts.is_empty() => "the doubts named beside it explain that",
         _ => "the soaker was given time that it was not due, or its calibration was too low",
     };
-    let mut finding = Finding::new(
+    let mut finding = Finding::warning(
         FindingCode::CpuBoundUnsure,
-        Severity::Warning,
         format!("The upper bound of the processor cost lies below the lower one: {why}."),
         "Trust the lower bound; repeat --cpu-upper on a quiet machine with a longer --runtime.",
     )
@@ -123,9 +116,8 @@ fn doubts(upper: &CpuUpper) -> Option<Finding> {
     }
     let list = upper.doubts.join("; ");
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::CpuBoundUnsure,
-            Severity::Warning,
             format!("The upper bound of the processor cost is unsure: {list}."),
             "Take it as a rough figure, or remove the cause and repeat --cpu-upper.",
         )
@@ -147,9 +139,8 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     let confidence =
         if upper.doubts.is_empty() { Confidence::Likely } else { Confidence::Possible };
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::CpuChargedElsewhere,
-            Severity::Warning,
             "Processor time was used for this load that is not charged to this program: by kernel \
              workers, interrupts, or somebody else who was busy at the same moments.",
             "Count with the upper bound when sizing a machine for this load.",

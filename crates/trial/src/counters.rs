@@ -14,14 +14,14 @@ const LATENESS_PARTS: u64 = 50;
 
 /// The readings at both ends of the part, or why they say nothing about it: read too far from its
 /// edges, as happens when the jobs leave no processor to the thread that reads them.
-fn readings<'a>(kept: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
-    let measurement = kept.measurement();
-    let Some(before) = measurement.before.get(kept.cut()) else {
+fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
+    let measurement = steady.measurement();
+    let Some(before) = measurement.before.get(steady.cut()) else {
         return Err("the counters were not read at the end of the warm-up".to_owned());
     };
     let after = &measurement.after;
     let window = measurement.window;
-    let late = before.at.since(kept.begin()).max(after.at.since(measurement.end));
+    let late = before.at.since(steady.begin()).max(after.at.since(measurement.end));
     let allowed = Nanos((window.end.since(window.begin).0 / LATENESS_PARTS).max(1_000_000));
     if late > allowed {
         return Err(format!(
@@ -32,26 +32,26 @@ fn readings<'a>(kept: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSa
     Ok((before, after))
 }
 
-fn ours(kept: &SteadyWindow<'_>) -> (u64, u64) {
-    let total = kept.total();
+fn ours(steady: &SteadyWindow<'_>) -> (u64, u64) {
+    let total = steady.total();
     (total.total_ios(), total.bytes[0] + total.bytes[1])
 }
 
-pub(crate) fn cpu(kept: &SteadyWindow<'_>) -> Measured<CpuCost> {
-    let measurement = kept.measurement();
+pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Measured<CpuCost> {
+    let measurement = steady.measurement();
     if measurement.after.cpu.is_none() {
-        return Measured::not(measurement.no_cpu_reason.clone());
+        return Measured::not(measurement.probe.no_cpu_reason.clone());
     }
-    let (before, after) = match readings(kept) {
+    let (before, after) = match readings(steady) {
         Ok(readings) => readings,
         Err(reason) => return Measured::not(reason),
     };
     let (Some(before), Some(after)) = (before.cpu, after.cpu) else {
-        return Measured::not(measurement.no_cpu_reason.clone());
+        return Measured::not(measurement.probe.no_cpu_reason.clone());
     };
-    let (ios, bytes) = ours(kept);
-    let (split, processors) = (measurement.cpu_split, &measurement.processors);
-    let spin_ns = kept.total().spin_ns;
+    let (ios, bytes) = ours(steady);
+    let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
+    let spin_ns = steady.total().spin_ns;
     Measured::Value(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
 }
 
@@ -61,8 +61,8 @@ const EACH_SHOWN: usize = 64;
 const BUSIEST_SHOWN: usize = 16;
 
 /// How busy the components of a simulated device were; none on a real one.
-pub(crate) fn components(kept: &SteadyWindow<'_>) -> Vec<ComponentUse> {
-    let Ok((before, after)) = readings(kept) else { return Vec::new() };
+pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
+    let Ok((before, after)) = readings(steady) else { return Vec::new() };
     let span_ns = after.at.since(before.at).0.max(1) as f64;
     let pairs = before.components.iter().zip(&after.components);
     let all: Vec<ComponentUse> = pairs
@@ -147,21 +147,21 @@ fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
 
 pub(crate) fn device_counters(
     workload: &Workload,
-    kept: &SteadyWindow<'_>,
+    steady: &SteadyWindow<'_>,
 ) -> Measured<DeviceCounters> {
-    let measurement = kept.measurement();
+    let measurement = steady.measurement();
     if measurement.after.device.is_none() {
-        return Measured::not(measurement.no_device_reason.clone());
+        return Measured::not(measurement.probe.no_device_reason.clone());
     }
     if workload.engine == EngineName::Null {
         return Measured::not("the null engine does no I/O");
     }
-    let (before_at, after_at) = match readings(kept) {
+    let (before_at, after_at) = match readings(steady) {
         Ok(readings) => readings,
         Err(reason) => return Measured::not(reason),
     };
     let (Some(before), Some(after)) = (&before_at.device, &after_at.device) else {
-        return Measured::not(measurement.no_device_reason.clone());
+        return Measured::not(measurement.probe.no_device_reason.clone());
     };
     let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
         let (before, after) = (field(before), field(after));
@@ -174,7 +174,7 @@ pub(crate) fn device_counters(
     let only = workload.only_op().map(|op| usize::from(op == OpKind::Read));
     let other_bytes = only.map(|other| after.bytes[other].saturating_sub(before.bytes[other]));
     let merges = delta(|sample| sample.merges);
-    let (our_ios, our_bytes) = ours(kept);
+    let (our_ios, our_bytes) = ours(steady);
     let span_ns = after_at.at.since(before_at.at).0.max(1) as f64;
     let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
     let ratio_bytes = ratio(bytes, our_bytes);

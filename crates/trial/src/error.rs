@@ -30,7 +30,7 @@ pub enum TrialError {
     /// The target was not opened for the cache mode of the workload.
     #[error("the target is not open for --cache {0}")]
     CacheMode(&'static str),
-    /// The engine of the workload is not one that this rig can run.
+    /// The engine of the workload is not one that this backend can run.
     #[error("the engine '{0}' cannot be used on this target")]
     WrongEngine(&'static str),
 }

@@ -1,14 +1,12 @@
 //! What a job makes known while it runs, so that a run whose device hangs can still report it.
 //!
-//! The counts and histograms of the moment are written by one thread, the job's, with relaxed
-//! loads and stores: the same instructions as plain memory, yet the watcher may read them at any
-//! time. They are few and stay hot in the cache whatever the length of the run; at the edges of
-//! slices, segments and intervals the job drains them into the [`JobTally`] behind a lock that it
-//! alone takes while all goes well. A job that hangs is read up to its last completion and left
-//! behind. Rejected: a histogram for each segment in the loop (memory traffic that grows with
-//! their number), and messages from job to watcher (allocation in the loop).
+//! The job's thread alone writes the counts and histograms of the moment, with relaxed loads and
+//! stores: plain instructions, yet the watcher may read at any time. At the boundaries of slices,
+//! segments and intervals the job drains them into the [`JobTotals`] behind a lock that it alone takes
+//! while all goes well. Rejected: a histogram for each segment in the loop (memory traffic), and
+//! messages from job to watcher (allocation in the loop).
 
-use crate::{JobTally, Slice};
+use crate::{JobTotals, Slice};
 use record::{BUCKETS, HistogramSnapshot, bucket_index};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -115,7 +113,7 @@ pub struct JobCounters {
     completion: [LiveHistogram; 2],
     beat: AtomicU64,
     in_flight: AtomicU32,
-    kept: Mutex<JobTally>,
+    kept: Mutex<JobTotals>,
 }
 
 impl Default for JobCounters {
@@ -134,11 +132,11 @@ impl JobCounters {
             completion: [const { LiveHistogram::new() }; 2],
             beat: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
-            kept: Mutex::new(JobTally::default()),
+            kept: Mutex::new(JobTotals::default()),
         }
     }
 
-    /// The histogram of response times of a direction.
+    /// The histogram of latencies of a direction.
     #[inline]
     pub(crate) fn latency(&self, direction: usize) -> &LiveHistogram {
         &self.latency[direction]
@@ -183,7 +181,7 @@ impl JobCounters {
     }
 
     /// What is kept at edges.
-    pub(crate) fn kept(&self) -> MutexGuard<'_, JobTally> {
+    pub(crate) fn kept(&self) -> MutexGuard<'_, JobTotals> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -217,7 +215,7 @@ impl JobCounters {
     /// Everything counted so far, that of the unfinished slice included. For the end of a job, and
     /// for a job that is left behind.
     #[must_use]
-    pub fn take(&self) -> JobTally {
+    pub fn take(&self) -> JobTotals {
         let mut kept = self.kept();
         kept.add_counts(&self.drain_counts());
         kept.add_histograms(&self.drain_histograms());
@@ -232,29 +230,29 @@ mod tests {
 
     #[test]
     fn what_was_booked_since_the_last_edge_is_known_without_the_job() {
-        let board = JobCounters::new();
-        board.kept().begin_segment();
-        board.kept().slices.push(Slice::default());
+        let counters = JobCounters::new();
+        counters.kept().segments.push(crate::Segment::default());
+        counters.kept().slices.push(Slice::default());
         for (direction, bytes, latency_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
             let mut sums = BatchSums::default();
             sums.add(bytes, latency_ns);
-            board.book(direction, &sums);
+            counters.book(direction, &sums);
         }
-        board.latency(1).record(3_000, 0);
-        let tally = board.take();
-        assert_eq!(tally.slices[0].ios, [1, 1]);
-        assert_eq!(tally.slices[0].bytes, [4096, 512]);
-        assert_eq!(tally.slices[0].latency_ns, [1_000, 3_000]);
-        assert_eq!(tally.segments[0].latency[1].buckets, [(bucket_index(3_000) as u32, 1)]);
-        assert_eq!(board.take().slices.len(), 0);
+        counters.latency(1).record(3_000, 0);
+        let totals = counters.take();
+        assert_eq!(totals.slices[0].ios, [1, 1]);
+        assert_eq!(totals.slices[0].bytes, [4096, 512]);
+        assert_eq!(totals.slices[0].latency_ns, [1_000, 3_000]);
+        assert_eq!(totals.segments[0].latency[1].buckets, [(bucket_index(3_000) as u32, 1)]);
+        assert_eq!(counters.take().slices.len(), 0);
     }
 
     #[test]
     fn silence_counts_only_while_requests_are_in_flight() {
-        let board = JobCounters::new();
-        board.beat(Nanos(100));
-        assert_eq!(board.silence(Nanos(500)), Nanos(0));
-        board.set_in_flight(2);
-        assert_eq!(board.silence(Nanos(500)), Nanos(400));
+        let counters = JobCounters::new();
+        counters.beat(Nanos(100));
+        assert_eq!(counters.silence(Nanos(500)), Nanos(0));
+        counters.set_in_flight(2);
+        assert_eq!(counters.silence(Nanos(500)), Nanos(400));
     }
 }

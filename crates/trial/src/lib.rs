@@ -1,10 +1,9 @@
 //! One workload, run once: the loop of a job, the driver of jobs on real targets, and the document.
 //!
 //! A job is a [`Worker`], a state machine that any driver can step. [`RealBackend`] gives each job a
-//! thread; the simulator's backend steps all jobs on one thread in order of virtual time. Both end in
-//! the same [`Measurement`], which [`run_trial`] turns into the trial document with its findings. Whether the
-//! numbers mean what they say is decided in [`validity`], from the document alone, so that it can
-//! be decided again later.
+//! thread; the simulator's backend steps all jobs on one thread in virtual time. Both end in the same
+//! [`Measurement`], which [`run_trial`] turns into the trial document. [`validity`] decides from the
+//! document alone whether its numbers mean what they say.
 #![forbid(unsafe_code)]
 
 mod arrivals;
@@ -13,11 +12,9 @@ mod completion_batch;
 mod control;
 mod cost;
 mod counters;
-mod discipline;
 mod error;
 mod job_counters;
 mod measurement;
-mod pace;
 mod precision;
 mod read_back;
 mod real;
@@ -25,7 +22,6 @@ mod steady_window;
 mod threads;
 pub mod validity;
 pub mod verify;
-mod warm_up;
 mod watch;
 mod window_boundaries;
 mod worker;
@@ -34,19 +30,18 @@ pub use assemble::{Identity, run_trial};
 pub use completion_batch::CompletionBatch;
 pub use control::Control;
 pub use cost::{cpu_cost, cpu_findings};
-pub use discipline::CALLBACK_DEPTH_MAX;
 pub use error::TrialError;
 pub use job_counters::JobCounters;
 pub use measurement::{
-    BatchTally, Failures, IntervalTally, JobTally, Measurement, OpenTally, SEGMENTS, SLICES,
-    SLICES_PER_SEGMENT, Segment, Slice, Stuck, Window,
+    BatchTotals, Failures, IntervalTotals, JobTotals, Measurement, OpenTotals, SEGMENTS, SLICES,
+    SLICES_PER_SEGMENT, Segment, Slice, Stuck, Times, Window,
 };
 pub use precision::Precision;
 pub use read_back::{not_read_back, read_back};
 pub use real::{RealBackend, ceiling_iops};
+pub use steady_window::segments_to_cut;
 pub use threads::Opening;
-pub use warm_up::segments_to_cut;
-pub use worker::{JobPlan, Step, Worker};
+pub use worker::{CALLBACK_DEPTH_MAX, JobPlan, Step, Worker};
 
 use record::Workload;
 use std::sync::atomic::AtomicBool;

@@ -1,11 +1,10 @@
 //! The raw outcome of a run: counts, sums, histograms, and the counters around the window.
 //!
-//! The window is cut in three ways. Slices are short and carry sums only: batch means, the look at
-//! the precision and the search for a warm-up work on them. Segments are long and carry
-//! histograms: a warm-up is cut off at one of their edges, where the probe is read too. Intervals
-//! are what the user asked to see one by one, and fit neither.
+//! The window is cut in three ways. Slices are short and carry sums only: batch means, the look at the
+//! precision and the search for a warm-up work on them. Segments carry histograms: a warm-up ends at a
+//! boundary of them, where the probe is read too. Intervals are what the user asked to see one by one.
 
-use engine::ProbeSample;
+use engine::{ProbeFacts, ProbeSample};
 use record::{EndedBy, HistogramSnapshot, Nanos, VerifyResult};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -51,9 +50,9 @@ pub struct Slice {
     pub ios: [u64; 2],
     /// Bytes that they transferred.
     pub bytes: [u64; 2],
-    /// Sum of their response times.
+    /// Sum of their latencies.
     pub latency_ns: [u64; 2],
-    /// Sum of their completion times; zero in a closed loop, where they are the response times.
+    /// Sum of their completion times; zero in a closed loop, where they are the latencies.
     pub completion_ns: [u64; 2],
     /// Time spent polling for the next arrival.
     pub spin_ns: u64,
@@ -89,7 +88,7 @@ pub struct Segment {
 
 /// One interval that the user asked for.
 #[derive(Clone, Debug, Default)]
-pub struct IntervalTally {
+pub struct IntervalTotals {
     /// Counts and sums.
     pub counts: Slice,
     /// Response times.
@@ -105,98 +104,126 @@ pub struct Failures {
     pub errors: BTreeMap<i32, u64>,
 }
 
+impl Failures {
+    /// Counts an outcome that is not the whole request: bytes, or a negated error number.
+    pub fn add(&mut self, outcome: i32) {
+        if outcome < 0 {
+            *self.errors.entry(-outcome).or_default() += 1;
+        } else {
+            self.short += 1;
+        }
+    }
+
+    /// Adds what another counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.short += other.short;
+        for (&errno, &count) in &other.errors {
+            *self.errors.entry(errno).or_default() += count;
+        }
+    }
+}
+
+/// Some times: how many, their sum and the longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl Times {
+    pub(crate) fn add(&mut self, ns: u64) {
+        self.merge(&Self { count: 1, sum_ns: ns, max_ns: ns });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+}
+
 /// How an open loop kept up with its arrivals, over the whole window.
 #[derive(Clone, Debug, Default)]
-pub struct OpenTally {
+pub struct OpenTotals {
     /// Arrivals in the window, by direction.
     pub offered: [u64; 2],
     /// Intended arrival to hand-over of what was handed over.
     pub late: Histogram,
-    /// Sum of these times.
-    pub late_ns: u64,
-    /// The longest.
-    pub late_max_ns: u64,
-    /// Sum over the arrivals that found a free slot, and their number.
-    pub pacer_late_ns: u64,
-    /// Their number.
-    pub pacer_ios: u64,
+    /// The same times.
+    pub late_times: Times,
+    /// Those of the arrivals that found a free slot.
+    pub pacer_late: Times,
     /// Most arrivals that waited at one time.
     pub backlog_max: u64,
     /// Arrivals that waited at the end.
     pub backlog_end: u64,
 }
 
-impl OpenTally {
+impl OpenTotals {
     fn merge(&mut self, other: &Self) {
         self.offered[0] += other.offered[0];
         self.offered[1] += other.offered[1];
         self.late.merge(&other.late);
-        self.late_ns += other.late_ns;
-        self.late_max_ns = self.late_max_ns.max(other.late_max_ns);
-        self.pacer_late_ns += other.pacer_late_ns;
-        self.pacer_ios += other.pacer_ios;
+        self.late_times.merge(&other.late_times);
+        self.pacer_late.merge(&other.pacer_late);
         // Of one job each: at which moment the others had theirs is not known.
         self.backlog_max += other.backlog_max;
         self.backlog_end += other.backlog_end;
     }
 }
 
-/// Batches handed over, and how long those took that were handed over by a call of their own.
+/// Batches that were handed over and waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BatchTally {
+pub struct BatchTotals {
     /// Hand-overs.
     pub calls: u64,
     /// Requests in them.
     pub requests: u64,
-    /// Hand-overs that were timed.
-    pub timed: u64,
-    /// Sum of their times.
-    pub timed_ns: u64,
-    /// The longest.
-    pub timed_max_ns: u64,
+    /// Hand-overs by a call of their own.
+    pub timed: Times,
     /// Completions that were waited for at once; of several jobs the most.
     pub complete_batch: u32,
-    /// Waits for several of which it was seen how long the first completion was held back.
-    pub waits: u64,
-    /// Sum of these times.
-    pub waits_ns: u64,
-    /// The longest.
-    pub waits_max_ns: u64,
+    /// How long the first completion was held back in some of the waits for several.
+    pub waits: Times,
 }
 
-impl BatchTally {
+impl BatchTotals {
     fn merge(&mut self, other: &Self) {
         self.calls += other.calls;
         self.requests += other.requests;
-        self.timed += other.timed;
-        self.timed_ns += other.timed_ns;
-        self.timed_max_ns = self.timed_max_ns.max(other.timed_max_ns);
+        self.timed.merge(&other.timed);
         self.complete_batch = self.complete_batch.max(other.complete_batch);
-        self.waits += other.waits;
-        self.waits_ns += other.waits_ns;
-        self.waits_max_ns = self.waits_max_ns.max(other.waits_max_ns);
+        self.waits.merge(&other.waits);
     }
 }
 
 /// Everything that a job counted, or several jobs together.
 #[derive(Clone, Debug, Default)]
-pub struct JobTally {
+pub struct JobTotals {
     /// The window in at most [`SLICES`] equal parts; fewer where the run ended before.
     pub slices: Vec<Slice>,
     /// The window in at most [`SEGMENTS`] equal parts.
     pub segments: Vec<Segment>,
     /// The intervals asked for.
-    pub intervals: Vec<IntervalTally>,
+    pub intervals: Vec<IntervalTotals>,
     /// What did not complete in full: reads and writes.
     pub failures: [Failures; 2],
     /// The last moment at which something counted completed.
     pub last: Nanos,
     /// Of an open loop.
-    pub open: Option<OpenTally>,
+    pub open: Option<OpenTotals>,
     /// Deepest nesting of completion calls.
     pub callback_depth: Option<u32>,
     /// Hand-overs.
-    pub batches: BatchTally,
+    pub batches: BatchTotals,
     /// What the engine got from the kernel.
     pub features: Vec<String>,
     /// What reading back found.
@@ -227,11 +254,7 @@ fn add_each<T: Default>(mine: &mut Vec<T>, theirs: &[T], add: impl Fn(&mut T, &T
     }
 }
 
-impl JobTally {
-    pub(crate) fn begin_segment(&mut self) {
-        self.segments.push(Segment::default());
-    }
-
+impl JobTotals {
     /// Adds counts to the slice and interval in progress.
     pub(crate) fn add_counts(&mut self, counts: &Slice) {
         if let Some(slice) = self.slices.last_mut() {
@@ -265,10 +288,7 @@ impl JobTally {
             absorb_pair(&mut mine.latency, &theirs.latency);
         });
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
-            mine.short += theirs.short;
-            for (&errno, &count) in &theirs.errors {
-                *mine.errors.entry(errno).or_default() += count;
-            }
+            mine.merge(theirs);
         }
         self.last = self.last.max(other.last);
         if let Some(open) = &other.open {
@@ -301,7 +321,7 @@ pub struct Measurement {
     /// Why it ended before, if it did.
     pub ended_by: Option<EndedBy>,
     /// All jobs together.
-    pub tally: JobTally,
+    pub totals: JobTotals,
     /// Counters at the begin of the window and, where a warm-up may be cut off, of each further
     /// segment that was reached.
     pub before: Vec<ProbeSample>,
@@ -309,14 +329,8 @@ pub struct Measurement {
     pub after: ProbeSample,
     /// What never came back.
     pub stuck: Stuck,
-    /// Whether the kernel measures the split of processor time.
-    pub cpu_split: record::CpuSplit,
-    /// The processors, as the cost of the load is stated in their terms.
-    pub processors: engine::Processors,
-    /// Why there are no device counters, if there are none.
-    pub no_device_reason: String,
-    /// Why there is no processor time, if there is none.
-    pub no_cpu_reason: String,
+    /// What the probe knows beside the counters.
+    pub probe: ProbeFacts,
     /// Limits of the harness; `None` in virtual time.
     pub harness: Option<record::Harness>,
 }

@@ -1,11 +1,11 @@
 //! Reading back what was written, from the device and not from memory.
 //!
-//! Past the page cache the reads go where the writes went. Through it, the kernel would answer from
-//! the pages that the writes left: those are written to the device and dropped first, and the
-//! document says how many stayed. Each block is read by a plain call, not by the engine under
-//! test, whose own faults could then hide each other.
+//! Through the page cache, the kernel would answer from the pages that the writes left: those are
+//! written to the device and dropped first, and the document says how many stayed. Each block is read
+//! by a plain call, not by the engine under test, whose own faults could then hide each other.
 
 use crate::verify::{Checked, VerifyLog};
+use engine::StripeLayout;
 use record::{Bytes, Workload, format_bytes};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, pread};
@@ -16,19 +16,22 @@ use std::sync::atomic::AtomicBool;
 #[must_use]
 pub fn read_back(
     workload: &Workload,
-    ledgers: Vec<VerifyLog>,
+    logs: Vec<VerifyLog>,
     files: &[OwnedFd],
     stop: &AtomicBool,
 ) -> Checked {
     let mut checked = Checked::default();
     checked.result.method = method(workload, files);
-    for ledger in ledgers {
-        let target = ledger.job() as usize % files.len().max(1);
+    for log in logs {
+        let target = log.job() as usize % files.len().max(1);
         let mut read = |offset: u64, memory: &mut [u8]| match workload.stripe_bytes {
-            Some(chunk) => read_stripe(files, chunk.0, offset, memory),
+            Some(chunk) => {
+                let layout = StripeLayout::new(chunk.0 as u32, files.len());
+                read_stripe(files, layout, offset, memory)
+            }
             None => files.get(target).map_or(Ok(0), |file| read_all(file, offset, memory)),
         };
-        let one = ledger.check(stop, &mut read);
+        let one = log.check(stop, &mut read);
         checked.merge(one);
     }
     checked
@@ -36,10 +39,10 @@ pub fn read_back(
 
 /// What there is to say where nothing can be read back, as of a device that does not answer.
 #[must_use]
-pub fn not_read_back(ledgers: &[VerifyLog], why: &str) -> Checked {
+pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
     let mut checked = Checked::default();
     checked.result.method = format!("not read back: {why}");
-    checked.result.unchecked = ledgers.iter().map(VerifyLog::written).sum();
+    checked.result.unchecked = logs.iter().map(VerifyLog::written).sum();
     checked
 }
 
@@ -71,23 +74,20 @@ fn method(workload: &Workload, files: &[OwnedFd]) -> String {
     }
 }
 
-/// Fills the memory from a stripe whose chunks go round the files, as the engines lay it out.
+/// Fills the memory from a stripe.
 fn read_stripe(
     files: &[OwnedFd],
-    chunk: u64,
-    mut offset: u64,
+    layout: StripeLayout,
+    offset: u64,
     memory: &mut [u8],
 ) -> Result<usize, i32> {
     let mut done = 0;
     while done < memory.len() {
-        let number = offset / chunk;
-        let within = offset % chunk;
-        let length = (memory.len() - done).min((chunk - within) as usize);
-        let file = &files[(number % files.len() as u64) as usize];
-        let place = number / files.len() as u64 * chunk + within;
-        let got = read_all(file, place, &mut memory[done..done + length])?;
+        let place = layout.place(offset + done as u64);
+        let length = (memory.len() - done).min(place.left as usize);
+        let file = &files[place.file as usize];
+        let got = read_all(file, place.offset, &mut memory[done..done + length])?;
         done += got;
-        offset += got as u64;
         if got < length {
             break;
         }

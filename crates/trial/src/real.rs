@@ -1,8 +1,8 @@
 //! A real target: its descriptors, its probe, and the limits of the harness beside it.
 
-use crate::threads::{Opening, ThreadedRun};
+use crate::threads::{Opening, RunPlan, ThreadedRun};
 use crate::{
-    BatchTally, CompletionBatch, JobPlan, Measurement, Step, TrialBackend, TrialError, Window,
+    BatchTotals, CompletionBatch, JobPlan, Measurement, Step, TrialBackend, TrialError, Window,
     Worker,
 };
 use engine::{
@@ -22,8 +22,6 @@ const CEILING_RUNS: u32 = 3;
 
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealBackend {
-    /// Shared with the threads of jobs: one that a silent device keeps must find its descriptors,
-    /// not others under the same numbers.
     files: BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>,
     probe: Box<dyn Probe>,
     clock: JobClock,
@@ -31,15 +29,15 @@ pub struct RealBackend {
     /// Ceilings by the load that they were measured with, once each.
     ceilings: Vec<(Workload, f64)>,
     /// How many completions a job waits for, by what the answer depends on, found once each.
-    gatherings: BTreeMap<GatheringKey, u32>,
+    completion_batches: BTreeMap<BatchKey, u32>,
 }
 
 /// What decides whether the program or the device sets the pace: engine, cache mode, depth of a
 /// job, jobs, share of reads, largest request.
-type GatheringKey = (EngineName, CacheMode, u32, u32, u8, Bytes);
+type BatchKey = (EngineName, CacheMode, u32, u32, u8, Bytes);
 
 impl RealBackend {
-    /// A rig on descriptors of the targets, in order, whose flags fit their cache modes.
+    /// A backend on descriptors of the targets, in order, whose flags fit their cache modes.
     #[must_use]
     pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFd>>, probe: Box<dyn Probe>) -> Self {
         let clock = JobClock::new();
@@ -49,17 +47,7 @@ impl RealBackend {
             clock,
             clock_cost_ns: clock_cost_ns(&clock),
             ceilings: Vec::new(),
-            gatherings: BTreeMap::new(),
-        }
-    }
-
-    fn harness(&mut self, workload: &Workload, measurement: &Measurement) -> Harness {
-        Harness {
-            ceiling_iops: self.ceiling(workload),
-            clock: self.clock.name().to_owned(),
-            clock_cost_ns: self.clock_cost_ns,
-            engine_features: measurement.tally.features.clone(),
-            batching: batching(&measurement.tally.batches),
+            completion_batches: BTreeMap::new(),
         }
     }
 
@@ -87,56 +75,60 @@ impl RealBackend {
         tick: &mut dyn FnMut(f64),
         open: &Opening<E>,
     ) -> Result<Measurement, TrialError> {
-        self.clock.recheck();
-        let mut measurement = self.run(workload, seed, stop, tick)?.on(open)?;
-        self.note_gathering(workload, &measurement);
-        measurement.harness = Some(self.harness(workload, &measurement));
-        Ok(measurement)
+        let measurement = self.run(workload, seed, stop, tick)?.on(open)?;
+        Ok(self.completed(workload, measurement))
+    }
+
+    /// A measurement with the limits of the harness; keeps what it found.
+    fn completed(&mut self, workload: &Workload, mut measurement: Measurement) -> Measurement {
+        let batches = measurement.totals.batches;
+        if self.completion_batch(workload) == CompletionBatch::Search {
+            self.completion_batches.insert(batch_key(workload), batches.complete_batch.max(1));
+        }
+        measurement.harness = Some(Harness {
+            ceiling_iops: self.ceiling(workload),
+            clock: self.clock.name().to_owned(),
+            clock_cost_ns: self.clock_cost_ns,
+            engine_features: measurement.totals.features.clone(),
+            batching: batching(&batches),
+        });
+        measurement
     }
 
     /// What is known of how many completions to wait for. A run by bytes has no time before its
     /// window to find out.
-    fn gathering(&self, workload: &Workload) -> CompletionBatch {
+    fn completion_batch(&self, workload: &Workload) -> CompletionBatch {
         let limited = workload.stop.max_bytes.is_some() || workload.stop.passes.is_some();
-        match self.gatherings.get(&gathering_key(workload)) {
+        match self.completion_batches.get(&batch_key(workload)) {
             Some(&number) => CompletionBatch::Fixed(number),
             None if limited => CompletionBatch::Fixed(1),
             None => CompletionBatch::Search,
         }
     }
 
-    fn note_gathering(&mut self, workload: &Workload, measurement: &Measurement) {
-        if self.gathering(workload) == CompletionBatch::Search {
-            let number = measurement.tally.batches.complete_batch.max(1);
-            self.gatherings.insert(gathering_key(workload), number);
-        }
-    }
-
     fn run<'a>(
         &'a mut self,
-        workload: &'a Workload,
+        workload: &Workload,
         seed: u64,
         stop: &'a AtomicBool,
         tick: &'a mut dyn FnMut(f64),
     ) -> Result<ThreadedRun<'a>, TrialError> {
+        self.clock.recheck();
         let cache = workload.cache;
-        let gathering = self.gathering(workload);
         let files = self.files.get(&cache).ok_or(TrialError::CacheMode(cache.name()))?;
-        Ok(ThreadedRun {
+        let plan = RunPlan {
             files: Arc::clone(files),
-            probe: self.probe.as_mut(),
-            clock: self.clock,
-            workload,
+            workload: Arc::new(workload.clone()),
             depth: real_iodepth(workload),
-            gathering,
+            completion_batch: self.completion_batch(workload),
             seed,
-            stop,
-            tick,
-        })
+            clock: self.clock,
+        };
+        Ok(ThreadedRun { plan, probe: self.probe.as_mut(), stop, tick })
     }
 }
 
-fn gathering_key(workload: &Workload) -> GatheringKey {
+fn batch_key(workload: &Workload) -> BatchKey {
     (
         workload.engine,
         workload.cache,
@@ -153,15 +145,16 @@ fn real_iodepth(workload: &Workload) -> u32 {
     info.map_or(workload.iodepth, |info| workload.iodepth.min(info.max_depth))
 }
 
-/// What batching does to response times; `None` where every request was handed over alone.
-fn batching(tally: &BatchTally) -> Option<Batching> {
-    (tally.requests > tally.calls && tally.timed > 0).then(|| Batching {
-        requests_per_call: tally.requests as f64 / tally.calls as f64,
-        error_mean_ns: tally.timed_ns as f64 / tally.timed as f64,
-        error_max_ns: tally.timed_max_ns,
-        complete_batch: tally.complete_batch,
-        held_mean_ns: (tally.waits > 0).then(|| tally.waits_ns as f64 / tally.waits as f64),
-        held_max_ns: (tally.waits > 0).then_some(tally.waits_max_ns),
+/// What batching does to latencies; `None` where every request was handed over alone.
+fn batching(totals: &BatchTotals) -> Option<Batching> {
+    let error_mean_ns = totals.timed.mean_ns()?;
+    (totals.requests > totals.calls).then(|| Batching {
+        requests_per_call: totals.requests as f64 / totals.calls as f64,
+        error_mean_ns,
+        error_max_ns: totals.timed.max_ns,
+        complete_batch: totals.complete_batch,
+        held_mean_ns: totals.waits.mean_ns(),
+        held_max_ns: (totals.waits.count > 0).then_some(totals.waits.max_ns),
     })
 }
 
@@ -173,13 +166,10 @@ impl TrialBackend for RealBackend {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
-        self.clock.recheck();
         let run = self.run(workload, seed, stop, tick)?;
-        let mut measurement = visit_engine(workload.engine, run)
+        let measurement = visit_engine(workload.engine, run)
             .ok_or(TrialError::WrongEngine(workload.engine.name()))??;
-        self.note_gathering(workload, &measurement);
-        measurement.harness = Some(self.harness(workload, &measurement));
-        Ok(measurement)
+        Ok(self.completed(workload, measurement))
     }
 
     fn simulated(&self) -> bool {
@@ -191,7 +181,7 @@ impl EngineVisitor for ThreadedRun<'_> {
     type Output = Result<Measurement, TrialError>;
 
     fn striped(&self) -> bool {
-        self.workload.stripe_bytes.is_some()
+        self.plan.workload.stripe_bytes.is_some()
     }
 
     fn visit<E: OpenEngine>(self) -> Self::Output {
@@ -247,7 +237,7 @@ fn null_iops(busy: &Workload, clock: JobClock) -> f64 {
     let window = Window { begin, end: begin.plus(CEILING_RUN) };
     let mut worker = Worker::new(engine, clock, &JobPlan::alone(busy, window));
     while matches!(worker.step(), Ok(Step::Progress)) {}
-    let (tally, _) = worker.finish();
-    let ios: u64 = tally.slices.iter().map(crate::Slice::total_ios).sum();
+    let (totals, _) = worker.finish();
+    let ios: u64 = totals.slices.iter().map(crate::Slice::total_ios).sum();
     ios as f64 / CEILING_RUN.as_secs_f64()
 }

@@ -1,6 +1,5 @@
 //! The part of a run that is reported: its window without a warm-up that was cut off.
 
-use crate::warm_up::segments_to_cut;
 use crate::{Measurement, SLICES_PER_SEGMENT, Slice};
 use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
@@ -36,7 +35,7 @@ fn merge<'h>(parts: impl Iterator<Item = &'h HistogramSnapshot>) -> HistogramSna
 
 impl<'a> SteadyWindow<'a> {
     pub(crate) fn of(workload: &Workload, measurement: &'a Measurement) -> Self {
-        let mut slices = measurement.tally.slices.clone();
+        let mut slices = measurement.totals.slices.clone();
         let whole = measurement.whole_slices();
         slices.resize(slices.len().max(whole), Slice::default());
         let open = workload.arrival != Arrival::Closed;
@@ -92,12 +91,26 @@ impl<'a> SteadyWindow<'a> {
     }
 
     pub(crate) fn latency(&self, direction: usize) -> HistogramSnapshot {
-        let segments = self.measurement.tally.segments.iter().skip(self.cut);
+        let segments = self.measurement.totals.segments.iter().skip(self.cut);
         merge(segments.map(|segment| &segment.latency[direction]))
     }
 
     pub(crate) fn completion(&self, direction: usize) -> HistogramSnapshot {
-        let segments = self.measurement.tally.segments.iter().skip(self.cut);
+        let segments = self.measurement.totals.segments.iter().skip(self.cut);
         merge(segments.map(|segment| &segment.completion[direction]))
     }
+}
+
+/// Number of segments to leave out at the start of these whole slices. In a closed loop the requests
+/// per slice are looked at. In an open loop their rate is that of the arrivals whatever the device
+/// does, so the sum of latencies per slice is, which is the number of requests in progress but
+/// for a constant.
+#[must_use]
+pub fn segments_to_cut(slices: &[Slice], open: bool) -> usize {
+    let value = |slice: &Slice| {
+        let sum = if open { &slice.latency_ns } else { &slice.ios };
+        (sum[0] + sum[1]) as f64
+    };
+    let series: Vec<f64> = slices.iter().map(value).collect();
+    stats::warm_up_of_run(&series, SLICES_PER_SEGMENT, open)
 }

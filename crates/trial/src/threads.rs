@@ -1,12 +1,9 @@
 //! Jobs on threads of their own, and the thread that watches them.
 //!
-//! The threads are not scoped: one that a silent device keeps in the kernel cannot be joined, so
-//! everything that it refers to is owned together with it, and it is left behind. What it had
-//! counted is on its board. The watcher reads the counters at the edges of the window (and of each
-//! segment, where a warm-up may be cut off), looks at the precision, and ends the run when a job
-//! has had requests in flight for the time allowed without one of them completing. Rejected:
-//! deadlines in every wait of every job (a timer armed per system call, and a synchronous engine
-//! has none), and a signal to a stuck thread (uninterruptible sleep ignores it).
+//! A thread that a silent device keeps in the kernel cannot be joined, so each owns everything that it
+//! refers to, and is left behind; its counters tell what it had done. Rejected: deadlines in every wait
+//! of every job (a timer armed per system call), and a signal to a stuck thread (uninterruptible sleep
+//! ignores it).
 
 use crate::completion_batch::search_time;
 use crate::precision::Precision;
@@ -14,15 +11,15 @@ use crate::read_back::{not_read_back, read_back};
 use crate::verify::VerifyLog;
 use crate::watch::{Watch, Watched};
 use crate::{
-    CompletionBatch, Control, JobCounters, JobPlan, JobTally, Measurement, Step, Stuck, TrialError,
-    Window, Worker,
+    CompletionBatch, Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck,
+    TrialError, Window, Worker,
 };
 use engine::{Clock, Engine, EngineError, JobClock, Probe, Setup};
 use record::{Arrival, Nanos, Workload};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use workload::derive_seed;
@@ -39,43 +36,26 @@ const SPIN: Nanos = Nanos(50_000);
 pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync>;
 
 /// What a job's thread ends with.
-type Outcome = Result<(JobTally, Option<VerifyLog>), EngineError>;
+type Outcome = Result<(JobTotals, Option<VerifyLog>), EngineError>;
 
-/// Where the threads wait until all engines are open.
-#[derive(Default)]
-struct Gate {
-    state: Mutex<Option<Option<Arc<Control>>>>,
-    changed: Condvar,
-}
-
-impl Gate {
-    /// Lets the threads go, or with `None` sends them home.
-    fn open(&self, control: Option<Arc<Control>>) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(control);
-        self.changed.notify_all();
-    }
-
-    fn pass(&self) -> Option<Arc<Control>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(decision) = &*state {
-                return decision.clone();
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
+/// What the driver and all threads know of a run.
+#[derive(Clone)]
+pub(crate) struct RunPlan {
+    /// Shared with the threads: one that a silent device keeps must find its descriptors, not others
+    /// under the same numbers.
+    pub(crate) files: Arc<Vec<OwnedFd>>,
+    pub(crate) workload: Arc<Workload>,
+    /// Requests that a job has in flight.
+    pub(crate) depth: u32,
+    pub(crate) completion_batch: CompletionBatch,
+    pub(crate) seed: u64,
+    pub(crate) clock: JobClock,
 }
 
 /// One run on threads.
 pub(crate) struct ThreadedRun<'a> {
-    pub(crate) files: Arc<Vec<OwnedFd>>,
+    pub(crate) plan: RunPlan,
     pub(crate) probe: &'a mut dyn Probe,
-    pub(crate) clock: JobClock,
-    pub(crate) workload: &'a Workload,
-    /// Requests that a job has in flight.
-    pub(crate) depth: u32,
-    pub(crate) gathering: CompletionBatch,
-    pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tick: &'a mut dyn FnMut(f64),
 }
@@ -86,68 +66,68 @@ impl ThreadedRun<'_> {
         self,
         open: &Opening<E>,
     ) -> Result<Measurement, TrialError> {
-        let jobs = self.workload.numjobs;
-        let crew = Crew::start(&self, open)?;
-        let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(jobs)));
-        let search = match self.gathering {
-            CompletionBatch::Search => search_time(self.depth),
+        let plan = &self.plan;
+        let workload = &*plan.workload;
+        let mut crew = Crew::start(plan, open)?;
+        let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(workload.numjobs)));
+        let search = match plan.completion_batch {
+            CompletionBatch::Search => search_time(plan.depth),
             CompletionBatch::Fixed(_) => Nanos(0),
         };
-        let begin = self.clock.now().plus(lead).plus(search).plus(self.workload.ramp_ns);
-        let window = Window { begin, end: begin.plus(self.workload.runtime_ns) };
-        let control = Arc::new(Control::new(self.workload, window));
-        crew.gate.open(Some(Arc::clone(&control)));
+        let begin = plan.clock.now().plus(lead).plus(search).plus(workload.ramp_ns);
+        let window = Window { begin, end: begin.plus(workload.runtime_ns) };
+        let control = Arc::new(Control::new(workload, window));
+        crew.let_go(&control);
         let watch = Watch {
-            workload: self.workload,
+            workload,
             control: &control,
-            boards: &crew.boards,
-            clock: self.clock,
+            counters: &crew.counters,
+            clock: plan.clock,
             stop: self.stop,
             endings: &crew.endings,
-            finished: vec![false; jobs as usize],
-            precision: Precision::of(self.workload),
+            finished: vec![false; workload.numjobs as usize],
+            precision: Precision::of(workload),
         };
         let watched = watch.run(self.probe, self.tick);
-        let gathered = crew.gather(&watched)?;
+        let collected = crew.collect(&watched)?;
         if self.stop.load(Ordering::Relaxed) && control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
-        self.measurement(&control, watched, gathered)
+        self.measurement(&control, watched, collected)
     }
 
     fn measurement(
         self,
         control: &Control,
         watched: Watched,
-        gathered: Gathered,
+        collected: Collected,
     ) -> Result<Measurement, TrialError> {
-        let Gathered { mut tally, ledgers, stuck } = gathered;
-        if !ledgers.is_empty() {
+        let Collected { mut totals, logs, stuck } = collected;
+        if !logs.is_empty() {
             let interrupted = self.stop.load(Ordering::Relaxed);
             let checked = match stuck.jobs {
-                _ if interrupted => not_read_back(&ledgers, "the run was interrupted"),
-                0 => read_back(self.workload, ledgers, &self.files, self.stop),
-                _ => not_read_back(&ledgers, "the device stopped answering"),
+                _ if interrupted => not_read_back(&logs, "the run was interrupted"),
+                0 => read_back(&self.plan.workload, logs, &self.plan.files, self.stop),
+                _ => not_read_back(&logs, "the device stopped answering"),
             };
             if !interrupted && self.stop.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
             }
-            checked.count_failures(&mut tally, self.workload.read_percent > 0);
-            tally.verify = Some(checked.result);
+            // Failed reads count as reads, or as writes where the run does nothing else.
+            let direction = usize::from(self.plan.workload.read_percent == 0);
+            totals.failures[direction].merge(&checked.failures);
+            totals.verify = Some(checked.result);
         }
-        let (end, ended_by) = control.ending(&tally, stuck);
+        let (end, ended_by) = control.ending(&totals, stuck);
         Ok(Measurement {
             window: control.window(),
             end,
             ended_by,
-            tally,
+            totals,
             before: watched.before,
             after: watched.after,
             stuck,
-            cpu_split: self.probe.cpu_split(),
-            processors: self.probe.processors(),
-            no_device_reason: self.probe.no_device_reason(),
-            no_cpu_reason: self.probe.no_cpu_reason(),
+            probe: self.probe.facts(),
             harness: None,
         })
     }
@@ -156,45 +136,34 @@ impl ThreadedRun<'_> {
 /// The threads of a run.
 struct Crew {
     handles: Vec<JoinHandle<Outcome>>,
-    boards: Vec<Arc<JobCounters>>,
-    gate: Arc<Gate>,
+    counters: Vec<Arc<JobCounters>>,
+    /// Where the threads wait until all engines are open; they go home where it is dropped.
+    gates: Vec<mpsc::Sender<Arc<Control>>>,
     endings: mpsc::Receiver<u32>,
 }
 
 /// What came of them.
-struct Gathered {
-    tally: JobTally,
-    ledgers: Vec<VerifyLog>,
+struct Collected {
+    totals: JobTotals,
+    logs: Vec<VerifyLog>,
     stuck: Stuck,
 }
 
 impl Crew {
     /// Starts the threads and lets them open their engines.
-    fn start<E: Engine + 'static>(
-        run: &ThreadedRun<'_>,
-        open: &Opening<E>,
-    ) -> Result<Self, TrialError> {
-        let jobs = run.workload.numjobs;
-        let gate = Arc::new(Gate::default());
+    fn start<E: Engine + 'static>(plan: &RunPlan, open: &Opening<E>) -> Result<Self, TrialError> {
+        let jobs = plan.workload.numjobs;
         let (opened, openings) = mpsc::channel();
         let (leaving, endings) = mpsc::channel();
-        let workload = Arc::new(run.workload.clone());
-        let mut crew = Self { handles: Vec::new(), boards: Vec::new(), gate, endings };
+        let mut crew =
+            Self { handles: Vec::new(), counters: Vec::new(), gates: Vec::new(), endings };
         let mut failure = None;
         for job in 0..jobs {
-            let board = Arc::new(JobCounters::new());
-            crew.boards.push(Arc::clone(&board));
-            let life = Life {
-                job,
-                files: Arc::clone(&run.files),
-                workload: Arc::clone(&workload),
-                depth: run.depth,
-                gathering: run.gathering,
-                seed: run.seed,
-                clock: run.clock,
-                gate: Arc::clone(&crew.gate),
-                board,
-            };
+            let counters = Arc::new(JobCounters::new());
+            crew.counters.push(Arc::clone(&counters));
+            let (gate_opener, gate) = mpsc::channel();
+            crew.gates.push(gate_opener);
+            let life = Life { job, plan: plan.clone(), gate, counters };
             let (opened, leaving, open) = (opened.clone(), leaving.clone(), Arc::clone(open));
             let builder = thread::Builder::new().name(format!("job-{job}"));
             match builder.spawn(move || life.live(&*open, &opened, leaving)) {
@@ -211,7 +180,7 @@ impl Crew {
         if failure.is_none() && ready == jobs as usize {
             return Ok(crew);
         }
-        crew.gate.open(None);
+        crew.gates.clear();
         for (job, handle) in crew.handles.into_iter().enumerate() {
             match handle.join() {
                 Ok(Ok(_)) => {}
@@ -222,43 +191,46 @@ impl Crew {
         Err(failure.unwrap_or(TrialError::Lost))
     }
 
-    /// Joins those that ended and reads the boards of those that are left behind.
-    fn gather(self, watched: &Watched) -> Result<Gathered, TrialError> {
-        let mut gathered =
-            Gathered { tally: JobTally::default(), ledgers: Vec::new(), stuck: Stuck::default() };
+    /// Opens the gate.
+    fn let_go(&mut self, control: &Arc<Control>) {
+        for gate in self.gates.drain(..) {
+            // A thread that died meanwhile says so at its end.
+            let _ = gate.send(Arc::clone(control));
+        }
+    }
+
+    /// Joins those that ended and reads the counters of those that are left behind.
+    fn collect(self, watched: &Watched) -> Result<Collected, TrialError> {
+        let mut collected =
+            Collected { totals: JobTotals::default(), logs: Vec::new(), stuck: Stuck::default() };
         let mut failure = None;
         for (job, handle) in self.handles.into_iter().enumerate() {
             if !watched.finished[job] {
-                let board = &self.boards[job];
-                gathered.stuck.jobs += 1;
-                gathered.stuck.requests += u64::from(board.in_flight());
-                gathered.tally.merge(&board.take());
+                let counters = &self.counters[job];
+                collected.stuck.jobs += 1;
+                collected.stuck.requests += u64::from(counters.in_flight());
+                collected.totals.merge(&counters.take());
                 continue;
             }
             match handle.join() {
-                Ok(Ok((tally, ledger))) => {
-                    gathered.tally.merge(&tally);
-                    gathered.ledgers.extend(ledger);
+                Ok(Ok((totals, log))) => {
+                    collected.totals.merge(&totals);
+                    collected.logs.extend(log);
                 }
                 Ok(Err(error)) => failure = failure.or(Some(error.into())),
                 Err(_) => failure = Some(TrialError::Panic(job as u32)),
             }
         }
-        failure.map_or(Ok(gathered), Err)
+        failure.map_or(Ok(collected), Err)
     }
 }
 
 /// Everything that a job's thread knows; it owns all of it.
 struct Life {
     job: u32,
-    files: Arc<Vec<OwnedFd>>,
-    workload: Arc<Workload>,
-    depth: u32,
-    gathering: CompletionBatch,
-    seed: u64,
-    clock: JobClock,
-    gate: Arc<Gate>,
-    board: Arc<JobCounters>,
+    plan: RunPlan,
+    gate: mpsc::Receiver<Arc<Control>>,
+    counters: Arc<JobCounters>,
 }
 
 /// Says that the thread is over, however it ends; one that panics ends the run for all.
@@ -289,27 +261,28 @@ impl Life {
         let engine = open(self.job, &self.setup());
         // The receiver outlives all threads; were it gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());
-        let control = self.gate.pass();
-        let (engine, Some(control)) = (engine?, control) else {
-            return Ok((JobTally::default(), None));
+        let control = self.gate.recv();
+        let (engine, Ok(control)) = (engine?, control) else {
+            return Ok((JobTotals::default(), None));
         };
         leaving.control = Some(Arc::clone(&control));
-        if self.workload.arrival != Arrival::Closed || self.workload.think_ns.0 > 0 {
+        let run = &self.plan;
+        if run.workload.arrival != Arrival::Closed || run.workload.think_ns.0 > 0 {
             // A refusal makes wake-ups later by some 50 µs, which the pacer's lateness shows.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         }
         let plan = JobPlan {
-            workload: &self.workload,
-            seed: self.seed,
+            workload: &run.workload,
+            seed: run.seed,
             job: self.job,
-            depth: self.depth,
+            depth: run.depth,
             control: Arc::clone(&control),
-            board: Arc::clone(&self.board),
+            counters: Arc::clone(&self.counters),
             spin: SPIN,
-            gathering: self.gathering,
+            completion_batch: run.completion_batch,
         };
-        let mut worker = Worker::new(engine, self.clock, &plan);
-        if control.limited() && self.workload.ramp_ns.0 == 0 {
+        let mut worker = Worker::new(engine, run.clock, &plan);
+        if control.limited() && run.workload.ramp_ns.0 == 0 {
             // Else what is handed over before the window would come on top of the bytes asked for.
             self.sleep_until(control.window().begin);
         }
@@ -328,7 +301,7 @@ impl Life {
 
     fn sleep_until(&self, time: Nanos) {
         loop {
-            let now = self.clock.now();
+            let now = self.plan.clock.now();
             if now >= time {
                 return;
             }
@@ -338,27 +311,27 @@ impl Life {
 
     /// The descriptors of this job: all of a stripe, or its own target.
     fn targets(&self) -> Vec<RawFd> {
-        let files = self.files.iter().map(AsRawFd::as_raw_fd);
-        match self.workload.stripe_bytes {
+        let files = self.plan.files.iter().map(AsRawFd::as_raw_fd);
+        match self.plan.workload.stripe_bytes {
             Some(_) => files.collect(),
-            None => files.skip(self.job as usize % self.files.len().max(1)).take(1).collect(),
+            None => files.skip(self.job as usize % self.plan.files.len().max(1)).take(1).collect(),
         }
     }
 
     fn setup(&self) -> Setup {
-        let workload = &self.workload;
+        let (workload, seed) = (&self.plan.workload, self.plan.seed);
         Setup {
             files: self.targets(),
             stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
-            depth: self.depth,
+            depth: self.plan.depth,
             max_bytes: u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
             reads: workload.read_percent > 0,
             writes: workload.writes(),
             // Other data in every trial and job, else a second trial would write the same blocks.
-            data_seed: derive_seed(self.seed, (1 << 32) + u64::from(self.job)),
+            data_seed: derive_seed(seed, (1 << 32) + u64::from(self.job)),
             data: workload.data,
             compressible_percent: workload.compressible_percent,
-            tags: engine::tag::Tags::of(workload, self.seed, self.job),
+            tags: engine::tag::Tags::of(workload, seed, self.job),
             polled: workload.polled,
             sqpoll: workload.sqpoll,
         }

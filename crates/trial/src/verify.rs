@@ -1,26 +1,22 @@
 //! What a job wrote, kept so that it can be read back and judged.
 //!
-//! A [`VerifyLog`] keeps for each block of a job's region which write it holds. Jobs keep to regions of
-//! their own when they verify, so one ledger knows all writes to its blocks. Several of them may
-//! be in flight to one block: when the last one that began did so, those that were still in flight
-//! may have reached the device before or after it, and each of them is as right as the last. What
-//! was complete by then must be gone. A write that failed, came back short or never came back
-//! leaves blocks of which nothing can be said, until a later one succeeds.
+//! A [`VerifyLog`] keeps for each block of a job's region which write it holds. Jobs that verify keep to
+//! regions of their own, so one log knows all writes to its blocks. Writes to one block that were in
+//! flight together may have reached the device in any order: each of them is as right as the last. A
+//! write that failed, came back short or never came back leaves blocks of which nothing can be said,
+//! until a later one succeeds.
 //!
-//! Four bytes a block, in pieces that are made when their part of the area is first written; a
-//! write costs a load and a store for each of its blocks at its begin and again at its end. Only
-//! where writes to a block overlap, a list is kept beside. Rejected: a list of all writes (grows
-//! with the run), the newest generation alone (calls one of two racing writes stale), and checking
-//! each read during the run (its block may be in flight, and the work would be in the response
-//! times).
+//! Four bytes a block, in pieces that are made when their part of the area is first written; a write
+//! costs a load and a store for each of its blocks at its begin and at its end. Rejected: a list of all
+//! writes (grows with the run), the newest generation alone (calls one of two racing writes stale), and
+//! checking each read during the run (the work would be in the latency).
 //!
-//! A run that only reads has written nothing: its blocks are held against the tags that an earlier
-//! run of the same seed left in all of them. How old they are cannot be told then.
+//! A run that only reads compares its blocks with the tags that an earlier run of the same seed left.
 
-use crate::JobTally;
+use crate::Failures;
 use engine::tag::{Reading, Tag, Tags, read};
 use record::{BadBlock, BlockFault, Bytes, VerifyResult, Workload};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::{Region, Request};
 
@@ -58,10 +54,8 @@ pub type ReadBlocks<'a> = dyn FnMut(u64, &mut [u8]) -> Result<usize, i32> + 'a;
 pub struct Checked {
     /// For the document.
     pub result: VerifyResult,
-    /// Reads that failed, by error number.
-    pub errors: BTreeMap<i32, u64>,
-    /// Reads that ended early.
-    pub short: u64,
+    /// Reads that failed or ended early.
+    pub failures: Failures,
 }
 
 impl Checked {
@@ -77,20 +71,7 @@ impl Checked {
         mine.block_bytes = mine.block_bytes.max(theirs.block_bytes);
         mine.bad.extend(theirs.bad);
         mine.bad.truncate(DESCRIBED);
-        for (errno, count) in other.errors {
-            *self.errors.entry(errno).or_default() += count;
-        }
-        self.short += other.short;
-    }
-
-    /// Counts the reads that failed among the requests of a run: as reads, or as writes where it
-    /// does nothing else.
-    pub fn count_failures(&self, tally: &mut JobTally, reads: bool) {
-        let direction = &mut tally.failures[usize::from(!reads)];
-        for (&errno, &count) in &self.errors {
-            *direction.errors.entry(errno).or_default() += count;
-        }
-        direction.short += self.short;
+        self.failures.merge(&other.failures);
     }
 
     fn bad(&mut self, offset: u64, fault: BlockFault, detail: impl FnOnce() -> String) {
@@ -102,13 +83,14 @@ impl Checked {
             BlockFault::Stale => &mut result.stale,
         } += 1;
         if result.bad.len() < DESCRIBED {
-            let detail = format!("{} at byte {offset}: {}", word(fault), detail());
+            let detail = format!("{} at byte {offset}: {}", fault_name(fault), detail());
             result.bad.push(BadBlock { offset_bytes: offset, fault, detail });
         }
     }
 }
 
-fn word(fault: BlockFault) -> &'static str {
+/// The word for a fault.
+pub(crate) fn fault_name(fault: BlockFault) -> &'static str {
     match fault {
         BlockFault::Lost => "lost",
         BlockFault::Misplaced => "misplaced",
@@ -143,7 +125,7 @@ pub struct VerifyLog {
 }
 
 impl VerifyLog {
-    /// The ledger of a job (0 to `numjobs - 1`) of a run with this seed.
+    /// The log of a job (0 to `numjobs - 1`) of a run with this seed.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64, job: u32) -> Self {
         Self {
@@ -302,25 +284,20 @@ impl VerifyLog {
         let length = (run.end - run.start) as usize * block;
         let whole = read(offset(run.start), &mut memory[..length]) == Ok(length);
         for number in run.clone() {
-            let place = (number - run.start) as usize * block;
-            let content = &mut memory[place..place + block];
+            let mut place = (number - run.start) as usize * block;
             if !whole {
                 // Alone, it goes to the start of the memory, which is aligned.
+                place = 0;
                 match read(offset(number), &mut memory[..block]) {
                     Ok(bytes) if bytes == block => {}
                     outcome => {
                         checked.result.unchecked += 1;
-                        match outcome {
-                            Ok(_) => checked.short += 1,
-                            Err(errno) => *checked.errors.entry(errno).or_default() += 1,
-                        }
+                        checked.failures.add(outcome.map_or_else(|errno| -errno, |_| 0));
                         continue;
                     }
                 }
-                self.judge(number, offset(number), &memory[..block], checked);
-            } else {
-                self.judge(number, offset(number), content, checked);
             }
+            self.judge(number, offset(number), &memory[place..place + block], checked);
         }
     }
 

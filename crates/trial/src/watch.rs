@@ -14,10 +14,12 @@ use std::time::Duration;
 const TICK: Nanos = Nanos(100_000_000);
 /// How long the other jobs have to end when one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
+
+/// What the watching thread knows of a run.
 pub(crate) struct Watch<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) control: &'a Control,
-    pub(crate) boards: &'a [Arc<JobCounters>],
+    pub(crate) counters: &'a [Arc<JobCounters>],
     pub(crate) clock: JobClock,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) endings: &'a mpsc::Receiver<u32>,
@@ -96,12 +98,13 @@ impl Watch<'_> {
         if stopped {
             self.control.end_at(now, Some(EndedBy::Interrupted));
         }
-        if self.control.end() > now && self.precision.reached(self.boards) {
+        if self.control.end() > now && self.precision.reached(self.counters) {
             self.control.end_at(now, Some(EndedBy::Precision));
         }
         let allowed = self.workload.stop.io_timeout_ns;
-        let working = self.boards.iter().zip(&self.finished).filter(|&(_, finished)| !finished);
-        let stuck = working.map(|(board, _)| board.silence(now)).any(|silent| silent > allowed);
+        let working = self.counters.iter().zip(&self.finished).filter(|&(_, finished)| !finished);
+        let stuck =
+            working.map(|(counters, _)| counters.silence(now)).any(|silent| silent > allowed);
         if stuck {
             self.control.end_at(now, Some(EndedBy::Silence));
         }
@@ -112,7 +115,7 @@ impl Watch<'_> {
     fn until_look(&self, now: Nanos) -> Nanos {
         let Some(look) = self.precision.next_look() else { return TICK };
         let over = self.control.window().slice_begin(look);
-        // A moment later, so that the jobs have passed that edge; not at once again after it.
+        // A moment later, so that the jobs have passed that boundary; not at once again after it.
         over.plus(self.control.window().slice_length()).since(now).max(Nanos(1_000_000))
     }
 

@@ -1,14 +1,14 @@
 //! Where a job's window is cut: at its begin, at slices, segments and intervals, and at its end.
 //!
-//! The loop compares the time of a batch with the next edge and comes here when it is passed: what
-//! was booked so far lies before it. Jobs pass edges when something completes, not on time, so a
-//! job on a slow device passes several at once; the slices between are empty, which is right.
+//! The loop compares the time of a batch with the next boundary and comes here when it is passed: what
+//! was booked so far lies before it. A job on a slow device passes several at once; the slices between
+//! are empty, which is right.
 
 use crate::arrivals::Arrivals;
-use crate::{IntervalTally, JobCounters, SLICES_PER_SEGMENT, Slice, Window};
+use crate::{IntervalTotals, JobCounters, SLICES_PER_SEGMENT, Segment, Slice, Window};
 use record::Nanos;
 
-/// The edges that a job has passed, and the next one.
+/// The boundaries that a job has passed, and the next one.
 #[derive(Debug)]
 pub(crate) struct WindowBoundaries {
     window: Window,
@@ -47,24 +47,24 @@ impl WindowBoundaries {
         self.counting
     }
 
-    /// Passes every edge up to `now`; `end` is where counting ends.
+    /// Passes every boundary up to `now`; `end` is where counting ends.
     pub(crate) fn pass(
         &mut self,
         now: Nanos,
         end: Nanos,
-        board: &JobCounters,
+        counters: &JobCounters,
         mut arrivals: Option<&mut Arrivals>,
     ) {
         if self.over || now < self.window.begin {
             return;
         }
-        let mut kept = board.kept();
+        let mut kept = counters.kept();
         if !self.counting {
             self.counting = true;
             kept.slices.push(Slice::default());
-            kept.begin_segment();
+            kept.segments.push(Segment::default());
             if let Some(length) = self.interval {
-                kept.intervals.push(IntervalTally::default());
+                kept.intervals.push(IntervalTotals::default());
                 self.interval_end = self.window.begin.plus(length);
             }
             if let Some(arrivals) = &mut arrivals {
@@ -72,42 +72,42 @@ impl WindowBoundaries {
             }
         }
         loop {
-            let edge = self.slice_end.min(self.interval_end).min(end);
-            if now < edge {
-                self.next = edge;
+            let boundary = self.slice_end.min(self.interval_end).min(end);
+            if now < boundary {
+                self.next = boundary;
                 return;
             }
-            let mut counts = board.drain_counts();
+            let mut counts = counters.drain_counts();
             if let Some(arrivals) = &mut arrivals {
-                counts.spin_ns = arrivals.take_spin();
+                counts.spin_ns = std::mem::take(&mut arrivals.spin_ns);
             }
             kept.add_counts(&counts);
             let segment_ends = (self.slice + 1).is_multiple_of(SLICES_PER_SEGMENT);
-            let histograms_due = edge == end
-                || edge == self.interval_end
-                || (edge == self.slice_end && segment_ends);
+            let histograms_due = boundary == end
+                || boundary == self.interval_end
+                || (boundary == self.slice_end && segment_ends);
             if histograms_due {
-                kept.add_histograms(&board.drain_histograms());
+                kept.add_histograms(&counters.drain_histograms());
             }
-            if edge == end {
+            if boundary == end {
                 self.counting = false;
                 self.over = true;
                 self.next = Nanos(u64::MAX);
                 return;
             }
-            if edge == self.interval_end {
-                kept.intervals.push(IntervalTally::default());
+            if boundary == self.interval_end {
+                kept.intervals.push(IntervalTotals::default());
                 self.interval_end =
                     self.interval.map_or(Nanos(u64::MAX), |length| self.interval_end.plus(length));
             }
-            if edge == self.slice_end {
+            if boundary == self.slice_end {
                 self.slice += 1;
                 self.slice_end = self.window.slice_begin(self.slice + 1);
                 kept.slices.push(Slice::default());
                 if segment_ends {
-                    kept.begin_segment();
+                    kept.segments.push(Segment::default());
                     if let Some(arrivals) = &arrivals {
-                        kept.open = Some(arrivals.tally().clone());
+                        kept.open = Some(arrivals.totals.clone());
                     }
                 }
             }

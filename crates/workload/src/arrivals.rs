@@ -1,14 +1,11 @@
 //! When requests arrive in an open loop.
 //!
-//! A job has a share of the rate of all. At equal distances, arrival `n` of all jobs lies at
-//! `n / rate` and belongs to job `n` modulo their number, so that the jobs interleave evenly; it is
-//! kept as a whole number of nanoseconds with its remainder, which drifts by nothing however long
-//! a run is. Poisson arrivals are independent in each job, which is again a Poisson process over
-//! all of them; gaps are drawn by inversion and the fraction of a nanosecond is carried on.
-//!
-//! With a rate for each direction, reads and writes are processes of their own, merged in time
-//! order. Rejected: drawing the direction of each arrival of one process, whose writes are never at
-//! equal distances.
+//! At equal distances, arrival `n` of all jobs lies at `n / rate` and belongs to job `n` modulo their
+//! number; it is kept as whole nanoseconds with their remainder, so it never drifts. Poisson arrivals
+//! are independent in each job, which is a Poisson process over all of them; gaps are drawn by
+//! inversion. With a rate for each direction, reads and writes are processes of their own, merged in
+//! time order. Rejected: drawing the direction of each arrival of one process (writes would never be at
+//! equal distances).
 
 use crate::rng::{Rng, derive_seed};
 use record::{Arrival, Nanos, OpKind, Workload};

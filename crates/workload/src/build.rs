@@ -128,20 +128,25 @@ impl Spec {
         if region.length >= needed {
             return Ok(());
         }
-        Err(BuildError::AreaTooSmall {
-            area: format_bytes(area.0),
-            request: format_bytes(self.max_bs().0),
-            jobs: if region.parts > 1 { jobs_per_area(workload) } else { 1 },
-        })
+        let jobs = if region.parts > 1 { jobs_per_area(workload) } else { 1 };
+        Err(BuildError::Area(format!(
+            "the area of {} is smaller than one request of {} for each of {jobs} job(s); use a \
+             smaller --bs, fewer --numjobs or a larger --size or target",
+            format_bytes(area.0),
+            format_bytes(self.max_bs().0)
+        )))
     }
 
     /// Length of the area.
     fn area(&self, smallest: Bytes) -> Result<Bytes, BuildError> {
-        let beyond = |size: u64, target: Bytes| BuildError::BeyondTarget {
-            offset: format_bytes(self.offset.0),
-            size: format_bytes(size),
-            target: format_bytes(target.0),
-            target_bytes: target.0,
+        let beyond = |size: u64, target: Bytes| {
+            BuildError::Area(format!(
+                "--offset {} and --size {} reach beyond the target, which has {} ({} bytes); use less",
+                format_bytes(self.offset.0),
+                format_bytes(size),
+                format_bytes(target.0),
+                target.0
+            ))
         };
         let size = match (self.stripe, self.size) {
             // The size is that of each target; offsets are those of the whole.
@@ -161,8 +166,7 @@ impl Spec {
         }
         if size <= self.misalign.0 && self.misalign.0 > 0 {
             let most = format!("less than the area of {}", format_bytes(size));
-            let value = self.misalign.0.to_string();
-            return Err(BuildError::Range { flag: "misalign", value, range: most });
+            return Err(BuildError::range("misalign", &self.misalign.0.to_string(), &most));
         }
         Ok(Bytes(size))
     }
@@ -196,9 +200,11 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
         ("stripe", workload.stripe_bytes.unwrap_or_default().0),
     ];
     for (flag, value) in sizes.chain(others) {
-        if !value.is_multiple_of(alignment) {
-            return Err(BuildError::Alignment { flag, value, alignment });
-        }
+        let why = format!(
+            "{value} is not a multiple of {alignment} bytes, which requests past the page cache need \
+             on this target; use a multiple, or --cache all"
+        );
+        refuse(!value.is_multiple_of(alignment), flag, &why)?;
     }
     Ok(())
 }

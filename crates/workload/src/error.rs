@@ -3,65 +3,24 @@
 /// What is wrong with a workload. All of these are errors of usage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// A number that must be positive is zero, or one is beyond its range.
-    #[error("--{flag} {value} is out of range; use {range}")]
-    Range {
-        /// The flag.
+    /// A flag is out of its range, contradicts another one, or means nothing without one.
+    #[error("--{flag} {problem}")]
+    Flag {
+        /// The flag, without its dashes.
         flag: &'static str,
-        /// What it was given.
-        value: String,
-        /// What it takes.
-        range: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
     },
-    /// A flag that does not go with another one, or means nothing without one.
-    #[error("--{flag} {why}")]
-    Contradiction {
-        /// The flag.
-        flag: &'static str,
-        /// What it contradicts, and what to do.
-        why: String,
-    },
-    /// The area does not hold a request for every job.
-    #[error(
-        "the area of {area} is smaller than one request of {request} for each of {jobs} job(s); \
-         use a smaller --bs, fewer --numjobs or a larger --size or target"
-    )]
-    AreaTooSmall {
-        /// Length of the area.
-        area: String,
-        /// Largest request.
-        request: String,
-        /// Jobs.
-        jobs: u32,
-    },
-    /// The area reaches beyond the target.
-    #[error(
-        "--offset {offset} and --size {size} reach beyond the target, which has {target} \
-         ({target_bytes} bytes); use less"
-    )]
-    BeyondTarget {
-        /// Start.
-        offset: String,
-        /// Length.
-        size: String,
-        /// Size of the target.
-        target: String,
-        /// The same, exactly.
-        target_bytes: u64,
-    },
-    /// A size or an offset that O_DIRECT cannot carry.
-    #[error(
-        "--{flag} {value} is not a multiple of {alignment} bytes, which requests past the page \
-         cache need on this target; use a multiple, or --cache all"
-    )]
-    Alignment {
-        /// The flag.
-        flag: &'static str,
-        /// What it was given.
-        value: u64,
-        /// The unit.
-        alignment: u64,
-    },
+    /// The area does not fit the target, or not a request for every job.
+    #[error("{0}")]
+    Area(String),
+}
+
+impl BuildError {
+    /// A value that is not in the range of its flag.
+    pub(crate) fn range(flag: &'static str, value: &str, range: &str) -> Self {
+        Self::Flag { flag, problem: format!("{value} is out of range; use {range}") }
+    }
 }
 
 /// An error unless `low <= value <= high`.
@@ -74,10 +33,10 @@ pub(crate) fn in_range(
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(BuildError::Range { flag, value: value.to_string(), range: format!("{low} to {high}") })
+    Err(BuildError::range(flag, &value.to_string(), &format!("{low} to {high}")))
 }
 
 /// An error where `wrong` holds.
-pub(crate) fn refuse(wrong: bool, flag: &'static str, why: &str) -> Result<(), BuildError> {
-    if wrong { Err(BuildError::Contradiction { flag, why: why.to_owned() }) } else { Ok(()) }
+pub(crate) fn refuse(wrong: bool, flag: &'static str, problem: &str) -> Result<(), BuildError> {
+    if wrong { Err(BuildError::Flag { flag, problem: problem.to_owned() }) } else { Ok(()) }
 }

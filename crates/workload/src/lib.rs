@@ -1,9 +1,8 @@
 //! What is asked for: workloads, their validation, and the request streams that they stand for.
 //!
-//! Pure: nothing here knows how a request is carried out. The sequence of requests of a job is a
-//! function of (seed, job index, workload) and of nothing else, so every engine, real or
-//! simulated, issues the same one. Rejected: drawing offsets in the engines' loops, where each
-//! engine would need its own tests for coverage, alignment and shares.
+//! Pure: nothing here knows how a request is carried out. The requests of a job are a function of (seed,
+//! job index, workload) alone, so every engine, real or simulated, issues the same ones. Rejected:
+//! drawing offsets in the engines' loops (each would need its own tests for coverage and shares).
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,17 +1,16 @@
 //! Where the next request goes: one variant per pattern.
 //!
-//! - Sequential: a job starts at a position drawn from the seed, so that repeats do not re-read
-//!   the same first blocks out of some cache below; it wraps at the end of its region. In a mix,
-//!   reads and writes have a cursor each, as fio has.
-//! - Strided: the same at a fixed distance. Each time it wraps it begins one request further on,
-//!   so that it covers the region before any block comes again, which a cache would serve.
+//! - Sequential: a job starts at a position drawn from the seed, so that repeats do not re-read the same
+//!   first blocks out of some cache; it wraps at the end of its region. In a mix, reads and writes have
+//!   a cursor each, as fio has.
+//! - Strided: the same at a fixed distance. Each time it wraps it begins one request further on, so that
+//!   it covers the region before any block comes again.
 //! - Random: uniform over all positions of the region aligned to the smallest request size.
-//! - Hit: one sequential pass over the hit area at the region's start, so that it was just read,
-//!   then random within it.
+//! - Hit: one sequential pass over the hit area at the region's start, then random within it.
 //! - Hot: uniform in the hot part with its share of the requests, else uniform in the rest.
 //! - Zipf: popularity by rank, ranks scattered over the region.
-//! - Blend: each request is drawn to be the next of a sequential cursor, somewhere in a small area,
-//!   or anywhere, by its share: how loads are that are neither sequential nor random.
+//! - Blend: each request is the next of a sequential cursor, somewhere in a small area, or anywhere, by
+//!   its share.
 
 use crate::region::Region;
 use crate::rng::Rng;

@@ -1,11 +1,8 @@
-//! Which part of a target a job works on.
-//!
-//! Jobs on one target share its area: whole, or in equal parts where each must keep to itself.
-//! That is so where sequential jobs would otherwise read the same blocks behind each other, and
-//! where written blocks are verified, because only one job may know what a block holds last; and
-//! where it is asked for, as for random jobs that are to keep to a disk each.
+//! Which part of a target a job works on: the whole area, or an equal part of its own where sequential
+//! jobs would read the same blocks behind each other, where written blocks are verified (only one job
+//! may know what a block holds last), and where it is asked for.
 
-use record::{Data, Pattern, Regions, Workload};
+use record::{Data, Pattern, Regions, SizeShare, Workload};
 
 /// The part of a target that a job works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +19,7 @@ impl Region {
     /// The region of a job (0 to `numjobs - 1`).
     #[must_use]
     pub fn of(workload: &Workload, job: u32) -> Self {
-        let unit = workload.bs.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1);
+        let unit = smallest(&workload.bs);
         let misalign = workload.misalign_bytes.0;
         let area = workload.size_bytes.0.saturating_sub(misalign) / unit * unit;
         let (rank, parts) = if has_own_part(workload) {
@@ -34,6 +31,11 @@ impl Region {
         let start = workload.offset_bytes.0 + misalign + length * rank;
         Self { start, length, parts }
     }
+}
+
+/// The smallest request size of a mix, in bytes: the distance between positions.
+pub(crate) fn smallest(mix: &[SizeShare]) -> u64 {
+    mix.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1)
 }
 
 /// Whether each job keeps to a part of its own.

@@ -38,7 +38,7 @@ fn duration(flag: &'static str, value: Nanos, low: Nanos, example: &str) -> Resu
     }
     let low = format_nanos(low.0 as f64);
     let range = format!("{low} to a year, for example {example}");
-    Err(BuildError::Range { flag, value: format_nanos(value.0 as f64), range })
+    Err(BuildError::range(flag, &format_nanos(value.0 as f64), &range))
 }
 
 impl Spec {
@@ -63,25 +63,19 @@ impl Spec {
         let largest = MAX_BUFFER_BYTES / u64::from(self.iodepth);
         for share in &self.bs {
             if !(1..=largest).contains(&share.bytes.0) {
-                return Err(BuildError::Range {
-                    flag: "bs",
-                    value: format_bytes(share.bytes.0),
-                    range: format!(
-                        "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
-                         --iodepth) are limited to {}",
-                        format_bytes(largest),
-                        self.iodepth,
-                        format_bytes(MAX_BUFFER_BYTES)
-                    ),
-                });
+                let range = format!(
+                    "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
+                     --iodepth) are limited to {}",
+                    format_bytes(largest),
+                    self.iodepth,
+                    format_bytes(MAX_BUFFER_BYTES)
+                );
+                return Err(BuildError::range("bs", &format_bytes(share.bytes.0), &range));
             }
         }
         let sum: u32 = self.bs.iter().map(|share| u32::from(share.percent)).sum();
-        if sum != 100 {
-            let why = format!("has percentages that add up to {sum}; they must make 100");
-            return Err(BuildError::Contradiction { flag: "bs", why });
-        }
-        Ok(())
+        let why = format!("has percentages that add up to {sum}; they must make 100");
+        refuse(sum != 100, "bs", &why)
     }
 
     fn check_pattern(&self) -> Result<(), BuildError> {
@@ -98,11 +92,9 @@ impl Spec {
         if let Some(theta) = self.zipf_theta_milli.map(u64::from)
             && !(1..=MAX_THETA_MILLI).contains(&theta)
         {
-            return Err(BuildError::Range {
-                flag: "zipf-theta",
-                value: format!("{}.{:03}", theta / 1000, theta % 1000),
-                range: format!("0.001 to {}", MAX_THETA_MILLI / 1000),
-            });
+            let value = format!("{}.{:03}", theta / 1000, theta % 1000);
+            let range = format!("0.001 to {}", MAX_THETA_MILLI / 1000);
+            return Err(BuildError::range("zipf-theta", &value, &range));
         }
         if let Some(percent) = self.hot_percent {
             in_range("hot-share", u64::from(percent), 1, 99)?;
@@ -138,9 +130,9 @@ impl Spec {
         refuse(self.arrival == Some(Arrival::Closed), "arrival", "is open with --rate-iops")?;
         let Some(writes) = self.write_rate_iops else { return Ok(()) };
         if writes == 0 || writes >= rate {
-            let range = "a rate of at least 1 for reads and for writes".to_owned();
             let value = format!("{},{writes}", rate.saturating_sub(writes));
-            return Err(BuildError::Range { flag: "rate-iops", value, range });
+            let range = "a rate of at least 1 for reads and for writes";
+            return Err(BuildError::range("rate-iops", &value, range));
         }
         let mix = (1..=99).contains(&self.read_percent);
         let why = "with a rate for reads and one for writes needs both; use --rw rw or \
@@ -207,10 +199,8 @@ impl Spec {
         duration("ramp-time", self.ramp, Nanos(0), "2s")?;
         duration("think-time", self.think, Nanos(0), "1ms")?;
         duration("io-timeout", self.stop.io_timeout_ns, Nanos(100_000_000), "30s")?;
-        if self.stop.max_bytes.is_some() && self.stop.passes.is_some() {
-            let why = "and --passes both end the run by bytes; give one of them";
-            return refuse(true, "io-size", why);
-        }
+        let why = "and --passes both end the run by bytes; give one of them";
+        refuse(self.stop.max_bytes.is_some() && self.stop.passes.is_some(), "io-size", why)?;
         if let Some(passes) = self.stop.passes {
             in_range("passes", u64::from(passes), 1, u64::from(u32::MAX))?;
         }
@@ -218,21 +208,17 @@ impl Spec {
             && !(100..=500_000).contains(&ppm)
         {
             let value = format!("{}%", f64::from(ppm) / 1e4);
-            let range = "0.01% to 50%".to_owned();
-            return Err(BuildError::Range { flag: "until-precision", value, range });
+            return Err(BuildError::range("until-precision", &value, "0.01% to 50%"));
         }
         let Some(interval) = self.stop.interval_ns else { return Ok(()) };
         let least = Nanos((self.runtime.0 / MAX_INTERVALS).max(MIN_RUNTIME.0));
         if interval < least || interval > self.runtime {
-            return Err(BuildError::Range {
-                flag: "interval",
-                value: format_nanos(interval.0 as f64),
-                range: format!(
-                    "{} to {} with this --runtime",
-                    format_nanos(least.0 as f64),
-                    format_nanos(self.runtime.0 as f64)
-                ),
-            });
+            let range = format!(
+                "{} to {} with this --runtime",
+                format_nanos(least.0 as f64),
+                format_nanos(self.runtime.0 as f64)
+            );
+            return Err(BuildError::range("interval", &format_nanos(interval.0 as f64), &range));
         }
         Ok(())
     }

@@ -132,6 +132,6 @@ impl Spec {
 
     /// The smallest one: the distance between positions.
     pub(crate) fn unit(&self) -> u64 {
-        self.bs.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1)
+        crate::region::smallest(&self.bs)
     }
 }

@@ -1,17 +1,14 @@
-//! The request stream of one job: an endless, seeded sequence of offsets, sizes and operations,
-//! and in an open loop of arrivals.
+//! The request stream of one job: an endless, seeded sequence of offsets, sizes and operations, and in
+//! an open loop of arrivals.
 //!
-//! A stream fills slices of descriptors ahead of the job's loop, so that patterns cost the loop
-//! nothing and do not multiply its code. The sequence does not depend on the slice lengths, and
-//! arrivals do not change it: their random numbers are others.
-//!
-//! Jobs that share one sequence take its requests in turn: job `j` of `J` takes `j`, `j + J`, ....
-//! Each walks through the whole of it and leaves those of the others out, which costs a few
-//! nanoseconds each; rejected was a counter in common, which all jobs would fight for.
+//! A stream fills slices of descriptors ahead of the job's loop, so that patterns cost the loop nothing.
+//! The sequence does not depend on the slice lengths or on the arrivals. Jobs that share one sequence
+//! take its requests in turn: job `j` of `J` takes `j`, `j + J`, ..., and walks through those of the
+//! others at a few nanoseconds each; rejected was a counter in common, which all jobs would fight for.
 
 use crate::arrivals::Arrivals;
 use crate::place::{Place, Positions};
-use crate::region::{Region, first_job, jobs_per_area, rank};
+use crate::region::{Region, first_job, jobs_per_area, rank, smallest};
 use crate::rng::{Rng, derive_seed};
 use record::{Nanos, OpKind, Pattern, Regions, Workload};
 
@@ -60,9 +57,9 @@ impl RequestStream {
         // A shared sequence is that of the first job on its area.
         let owner = if shared { first_job(workload, job) } else { job };
         let mut rng = Rng::new(derive_seed(seed, u64::from(owner)));
-        let unit = workload.bs.iter().map(|share| share.bytes.0).min().unwrap_or(0);
+        let unit = smallest(&workload.bs);
         let region = Region::of(workload, job);
-        let fits = unit > 0 && region.length >= workload.max_bs().0;
+        let fits = !workload.bs.is_empty() && region.length >= workload.max_bs().0;
         assert!(fits, "a job's region holds at least one request");
         let place = Place::new(workload, region, unit, &mut rng);
         let mut percent_below = 0;

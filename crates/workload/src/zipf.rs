@@ -1,15 +1,12 @@
 //! Zipf's law over the positions of an area, and where the popular ones lie.
 //!
-//! Rank `k` of `n` is drawn with probability proportional to `k^-theta` by rejection-inversion
-//! (Hörmann and Derflinger 1996, "Rejection-inversion to generate variates from monotone discrete
-//! distributions", ACM TOMACS 6(3)): exact up to rounding for any `n` and exponent, without a
-//! table, with little more than one random number per draw. Rejected: Gray's approximation as in
-//! YCSB and fio (it needs the sum over all ranks, and is no good for exponents above 1), and
-//! alias tables (16 bytes for each position).
+//! Rank `k` of `n` is drawn with probability proportional to `k^-theta` by rejection-inversion (Hörmann
+//! and Derflinger 1996, ACM TOMACS 6(3)): exact up to rounding for any `n` and exponent, without a
+//! table. Rejected: Gray's approximation as in YCSB and fio (no good for exponents above 1), and alias
+//! tables (16 bytes for each position).
 //!
-//! Ranks are spread over the area by a fixed bijection, so that popular blocks are not neighbours
-//! that one transfer or one cache line of the device would serve together. It depends on the
-//! number of positions alone: all jobs and all repeats have the same popular blocks.
+//! A fixed bijection spreads the ranks over the area, so that popular blocks are not neighbours. It
+//! depends on the number of positions alone: all jobs and repeats have the same popular blocks.
 
 use crate::rng::Rng;
 
@@ -85,11 +82,10 @@ impl Zipf {
 
 /// A bijection of `0..count` onto itself that leaves the first indices far apart.
 ///
-/// Index `i` goes to `i a` modulo `count`. How near the first `n` places come to each other depends
-/// on the continued fraction of `a / count`: where none of its quotients is above 5, they are all
-/// at least about `count / 7n` apart, whatever `n` is (three-gap theorem). Such a factor without a
-/// common divisor is looked for next to the golden section, whose quotients are all 1. Rejected:
-/// mixing bits at random, which puts some popular blocks side by side.
+/// Index `i` goes to `i a` modulo `count`. Where no quotient of the continued fraction of `a / count` is
+/// above 5, the first `n` places are at least about `count / 7n` apart, whatever `n` is (three-gap
+/// theorem). Such a factor is looked for next to the golden section, whose quotients are all 1.
+/// Rejected: mixing bits at random, which puts some popular blocks side by side.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
     count: u64,

@@ -1,16 +1,14 @@
 //! A copy that survives when pages of a mapped file are gone.
 //!
-//! The copy is one string instruction, which the processor can interrupt at any byte with its
-//! progress in registers. The handler of SIGBUS looks whether the fault came from that
-//! instruction; if so, it moves the instruction pointer behind it, and the copy returns how many
-//! bytes are left. Any other SIGBUS is given back to whoever handled the signal before: the former
-//! action is restored and the faulting instruction runs again. This is the kernel's own way of
-//! copying from memory that may not be there (its exception table), of one entry.
+//! The copy is one string instruction, which the processor can interrupt at any byte with its progress
+//! in registers. The handler of SIGBUS looks whether the fault came from that instruction; if so, it
+//! moves the instruction pointer behind it, and the copy returns how many bytes are left. Any other
+//! SIGBUS is given back: the former action is restored and the faulting instruction runs again. The
+//! kernel copies from memory that may not be there in the same way (its exception table).
 //!
-//! The handler is the process's, which cannot be otherwise, since signals are; it is installed
-//! once, by the first mmap engine, and changes nothing for others. Rejected: sigsetjmp (returns
-//! twice, which Rust does not allow), and a flag that the handler sets after mapping zeros in the
-//! place (the reader would go on with data that was never there).
+//! The first mmap engine installs the handler for the process. Rejected: sigsetjmp (returns twice,
+//! which Rust does not allow), and mapping zeros in the place (the reader would go on with data that
+//! was never there).
 
 use crate::EngineError;
 use rustix::io::Errno;

@@ -1,35 +1,30 @@
 //! Copies from and to a mapping of the file: what a program sees that maps its data.
 //!
-//! A read copies from the mapping into the slot's memory, a write the other way; where the page
-//! is not there, the processor faults and the kernel fetches it, on the job's thread. So a job's
-//! depth is one, as with plain calls. With write-through each write is followed by an msync of
-//! its pages. A mapping cannot bypass the page cache, so those cache modes are refused.
+//! Where a page is not there, the processor faults and the kernel fetches it on the job's thread, so a
+//! job's depth is one. With write-through an msync of its pages follows each write. A mapping cannot
+//! bypass the page cache, so those cache modes are refused.
 //!
-//! A page that cannot be had (the file was cut under the mapping, the device failed, the file
-//! system is full) is a SIGBUS for the one who touches it. It becomes a request that failed with
-//! EIO, by the way the kernel's own copies from user memory take (`fault`): the copy is one
-//! instruction at a known address, and a handler lets the thread go on behind it. That costs
-//! nothing while all is well. Rejected, by cost: MADV_POPULATE_READ before each copy, and copies
-//! through the kernel (process_vm_readv, write to a memory file), which return EFAULT instead of a
-//! signal but put a system call into every request, where the point of a mapping is that there is
-//! none; and the first leaves a moment in which the file can still be cut.
+//! A page that cannot be had (the file was cut, the device failed, the file system is full) is a
+//! SIGBUS. It becomes a request that failed with EIO (`fault`), at no cost while all is well. Rejected:
+//! MADV_POPULATE_READ before each copy, and copies through the kernel (process_vm_readv): a system
+//! call in every request, where the point of a mapping is that there is none.
 //!
-//! A mapping does not grow: a write beyond the end that the file had at the opening is refused
-//! with ENOSPC, as on a block device. Within its last page a file that was cut shows zeros instead
-//! of a fault, so the length is read again at every [`CHECK_EVERY`]th transfer.
+//! A mapping does not grow: a write beyond the end that the file had at the opening is refused with
+//! ENOSPC, as on a block device. Within its last page a file that was cut shows zeros instead of a
+//! fault, so the length is read again at every [`CHECK_EVERY`]th transfer.
 
 mod fault;
 
-use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport};
-use record::{Nanos, OpKind};
+use crate::sync::{Carrier, OneByOne};
+use crate::{Direct, EngineError, Setup, Transfer};
+use record::OpKind;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
-use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, RawFd};
 
 /// Requests through a mapping of the file.
-pub type MmapEngine = Direct<Mmap>;
+pub type MmapEngine = Direct<OneByOne<Mappings>>;
 
 /// Transfers between two looks at the files' lengths.
 const CHECK_EVERY: u32 = 256;
@@ -52,11 +47,10 @@ struct Mapped {
     synchronous: bool,
 }
 
-/// Transfers through mappings.
+/// The mapped files of a job.
 #[derive(Debug)]
-pub struct Mmap {
+pub struct Mappings {
     files: Vec<Mapped>,
-    queue: VecDeque<Transfer>,
     since_check: u32,
 }
 
@@ -169,41 +163,20 @@ impl Drop for Mapped {
     }
 }
 
-impl Transport for Mmap {
-    fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
+impl Carrier for Mappings {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
         fault::install()?;
         let files = setup.files.iter().map(|&file| Mapped::new(file, setup.writes));
-        Ok(Self {
-            files: files.collect::<Result<_, _>>()?,
-            queue: VecDeque::with_capacity(most as usize),
-            since_check: 0,
-        })
+        Ok(Self { files: files.collect::<Result<_, _>>()?, since_check: 0 })
     }
 
-    #[inline]
-    fn push(&mut self, transfer: Transfer) {
-        self.queue.push_back(transfer);
-    }
-
-    fn wait(
-        &mut self,
-        min: u32,
-        _max: u32,
-        _deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        // Not more than asked for: the caller's clock must see each request end on its own.
-        for _ in 0..min {
-            let Some(transfer) = self.queue.pop_front() else { break };
-            self.since_check += 1;
-            if self.since_check == CHECK_EVERY {
-                self.since_check = 0;
-                self.files.iter_mut().for_each(Mapped::look_again);
-            }
-            let outcome = self.files[transfer.file as usize].carry_out(&transfer);
-            done.push(Completion { slot: transfer.tag, outcome });
+    fn carry_out(&mut self, transfer: &Transfer) -> i32 {
+        self.since_check += 1;
+        if self.since_check == CHECK_EVERY {
+            self.since_check = 0;
+            self.files.iter_mut().for_each(Mapped::look_again);
         }
-        Ok(())
+        self.files[transfer.file as usize].carry_out(transfer)
     }
 
     fn features(&self) -> Vec<String> {

@@ -1,8 +1,5 @@
-//! Which kind of ring to ask for, and what a refusal means.
-//!
-//! Kernels differ in what they know; an unknown flag is EINVAL. So setups are tried from the best
-//! to the plainest, and only where all fail is there an error, which turns the kernel's number
-//! into a cause and a remedy.
+//! Which kind of ring to ask for, and what a refusal means. Kernels differ in what they know, and an
+//! unknown flag is EINVAL, so setups are tried from the best to the plainest.
 
 use crate::EngineError;
 use rustix::io::Errno;
@@ -47,33 +44,35 @@ pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
         Errno::NOSYS => (
             "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
                 .to_owned(),
-            "update the kernel or lift the filter",
+            "update the kernel or lift the filter, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled != "0" => (
             format!("the setting kernel.io_uring_disabled is {disabled}"),
-            "set it to 0 with sysctl",
+            "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
             "the kernel's submission thread takes privileges before 5.13, or a seccomp filter \
              forbids io_uring"
                 .to_owned(),
-            "leave --sqthread-poll out",
+            "leave --sqthread-poll out, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS => (
             "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
-            "allow io_uring_setup, io_uring_enter and io_uring_register in the filter",
+            "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
         ),
         Errno::NOMEM => (
             "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
-            "raise it with ulimit -l",
+            "raise it with ulimit -l, or use --ioengine sync",
         ),
-        Errno::MFILE | Errno::NFILE => {
-            ("no file descriptor is left".to_owned(), "raise the limit with ulimit -n")
-        }
-        Errno::OPNOTSUPP | Errno::INVAL if options.polled => {
-            ("the kernel makes no ring with polled completion".to_owned(), "leave --hipri out")
-        }
-        _ => ("io_uring_setup failed".to_owned(), "see the error"),
+        Errno::MFILE | Errno::NFILE => (
+            "no file descriptor is left".to_owned(),
+            "raise the limit with ulimit -n, or use --ioengine sync",
+        ),
+        Errno::OPNOTSUPP | Errno::INVAL if options.polled => (
+            "the kernel makes no ring with polled completion".to_owned(),
+            "leave --hipri out, or use --ioengine sync",
+        ),
+        _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
     };
-    EngineError::UringUnavailable { cause, errno, remedy }
+    EngineError::Unavailable { engine: "io_uring", cause, errno, remedy }
 }

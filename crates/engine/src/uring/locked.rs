@@ -1,9 +1,8 @@
 //! Why the kernel did not register the buffers, in words that name the limit and the need.
 //!
-//! Registered memory is pinned, and for a user without CAP_IPC_LOCK it counts against
-//! RLIMIT_MEMLOCK, which is small by default. A run goes on without registration: each request
-//! then pins its own pages, which costs processor time and nothing else. That is a feature of the
-//! result, not an error; what must not be is that nobody knows.
+//! Registered memory is pinned, and for a user without CAP_IPC_LOCK it counts against RLIMIT_MEMLOCK,
+//! which is small by default. A run goes on without registration: each request then pins its own pages,
+//! which costs processor time. That is a feature of the result, not an error.
 
 use super::BUFFERS_NOT_REGISTERED;
 use rustix::io::Errno;

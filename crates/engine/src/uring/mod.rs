@@ -1,20 +1,13 @@
 //! Linux io_uring, as the fastest known users of it set it up.
 //!
-//! One ring per job, on the job's thread (SINGLE_ISSUER, DEFER_TASKRUN, NO_SQARRAY where the
-//! kernel has them), one contiguous registered buffer, registered files and ring descriptor. One
-//! system call both submits what is pending and waits. Whatever the kernel refuses is left out,
-//! and the features say what was granted, since it changes the processor cost.
+//! One ring per job, on the job's thread (SINGLE_ISSUER, DEFER_TASKRUN, NO_SQARRAY where the kernel has
+//! them), one registered buffer, registered files and ring descriptor. One system call both submits
+//! and waits. Whatever the kernel refuses is left out, and the features say what was granted.
 //!
-//! An entry is written in place, as five words: the rest of its 64 bytes is zero from the start
-//! and stays so. What all transfers of a direction have in common is one word made at the
-//! opening.
-//!
-//! Two options exist because devices and machines exist for them, and are off unless asked for:
-//! polled completion (IOPOLL) finds completions by asking the device's queue instead of by
-//! interrupt, and needs O_DIRECT and a driver with polled queues; SQPOLL gives the submissions to
-//! a kernel thread (`iou-sqp-PID`, part of this process and of its processor time), which spins
-//! for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked and multishot requests (they change
-//! what is measured).
+//! Two options are off unless asked for. Polled completion (IOPOLL) needs O_DIRECT and a driver with
+//! polled queues. SQPOLL gives the submissions to a kernel thread (`iou-sqp-PID`, part of this process
+//! and of its processor time), which spins for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked
+//! and multishot requests (they change what is measured).
 
 mod grant;
 mod locked;
@@ -23,9 +16,10 @@ mod ring;
 use crate::transport::{self, DRAIN};
 use crate::{
     Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
+    Wait,
 };
 use grant::Options;
-use record::{Nanos, OpKind};
+use record::OpKind;
 use ring::{Entry, Ring};
 use rustix::io::Errno;
 use rustix::io_uring::{IoringOp, IoringSqeFlags};
@@ -121,13 +115,8 @@ impl<const NOP: bool> Transport for Uring<NOP> {
     }
 
     #[inline]
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let Wait { min, max, deadline } = ask;
         debug_assert!(min <= self.in_flight && min <= max, "cannot wait for what is not there");
         let mut got = 0;
         loop {
@@ -162,7 +151,7 @@ impl<const NOP: bool> Uring<NOP> {
     fn try_out(&mut self, transfer: Transfer) -> Result<i32, EngineError> {
         self.push(transfer);
         let mut done = Vec::with_capacity(1);
-        self.wait(1, 1, None, &mut done)?;
+        self.wait(Wait::new(1, 1), &mut done)?;
         Ok(done[0].outcome)
     }
 

@@ -184,29 +184,38 @@ impl Ring {
         let mut update = io_uring_rsrc_update::default();
         update.offset = u32::MAX;
         update.data = io_uring_ptr::from(self.fd.as_raw_fd() as usize as *mut c_void);
-        let argument = std::ptr::from_mut(&mut update).cast::<c_void>();
         // SAFETY: one valid update record, which the kernel fills with the index.
-        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterRingFds, argument, 1) }
+        unsafe { self.register(IoringRegisterOp::RegisterRingFds, &raw mut update, 1) }
             .ok()
             .map(|_| update.offset)
+    }
+
+    /// Registers something with the ring, or takes it back.
+    ///
+    /// # Safety
+    /// `records` must point to so many records as the operation wants them.
+    unsafe fn register<T>(
+        &self,
+        operation: IoringRegisterOp,
+        records: *const T,
+        count: u32,
+    ) -> Result<u32, Errno> {
+        // SAFETY: passed on to the caller.
+        unsafe { io_uring_register(&self.fd, operation, records.cast::<c_void>(), count) }
     }
 
     /// Registers all buffers as one.
     pub(super) fn register_buffers(&mut self, memory: Memory) -> Result<(), Errno> {
         let vector = iovec { iov_base: memory.base, iov_len: memory.bytes };
-        let argument = std::ptr::from_ref(&vector).cast::<c_void>();
         // SAFETY: the range is mapped, and the kernel pins its pages until the ring is closed.
-        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, argument, 1) }
-            .map(drop)
+        unsafe { self.register(IoringRegisterOp::RegisterBuffers, &raw const vector, 1) }.map(drop)
     }
 
     /// Registers the files under their indices; whether the kernel took them.
     pub(super) fn register_files(&mut self, files: &[RawFd]) -> bool {
-        let argument = files.as_ptr().cast::<c_void>();
         let count = files.len() as u32;
         // SAFETY: an array of so many descriptors, read during the call.
-        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, argument, count) }
-            .is_ok()
+        unsafe { self.register(IoringRegisterOp::RegisterFiles, files.as_ptr(), count) }.is_ok()
     }
 
     /// Queues an entry. There is room: the ring has an entry for all that may be in flight.
@@ -237,13 +246,16 @@ impl Ring {
     /// Hands over what is queued, without waiting.
     pub(super) fn submit(&mut self) -> Result<(), EngineError> {
         let wake = self.publish();
-        if self.pending > 0 || !wake.is_empty() {
-            // SAFETY: all submitted entries refer to buffers and files that outlive them.
-            self.call(|ring, target, flags| unsafe {
-                io_uring_enter(target, ring.pending, 0, flags | wake)
-            })?;
-        }
-        Ok(())
+        if self.pending > 0 || !wake.is_empty() { self.enter_kernel(0, wake) } else { Ok(()) }
+    }
+
+    /// Submits what is pending and waits for `min` completions.
+    #[inline]
+    fn enter_kernel(&mut self, min: u32, wanted: IoringEnterFlags) -> Result<(), EngineError> {
+        // SAFETY: all submitted entries refer to buffers and files that outlive them.
+        self.call(|ring, target, flags| unsafe {
+            io_uring_enter(target, ring.pending, min, flags | wanted)
+        })
     }
 
     /// Hands over what is queued and waits until `min` completions are there or the deadline has
@@ -272,15 +284,9 @@ impl Ring {
         let polls = self.flags.contains(IoringSetupFlags::IOPOLL)
             && !self.flags.contains(IoringSetupFlags::SQPOLL);
         match deadline {
-            Some(_) if polls => self.call(|ring, target, flags| {
-                // SAFETY: all submitted entries refer to buffers and files that outlive them.
-                unsafe { io_uring_enter(target, ring.pending, 0, flags | wake) }
-            }),
+            Some(_) if polls => self.enter_kernel(0, wake),
             Some(deadline) if min > 0 => self.enter_until(min, deadline, wake),
-            _ => self.call(|ring, target, flags| {
-                // SAFETY: as above.
-                unsafe { io_uring_enter(target, ring.pending, min, flags | wake) }
-            }),
+            _ => self.enter_kernel(min, wake),
         }
     }
 
@@ -296,10 +302,7 @@ impl Ring {
             } else {
                 (deadline.since(MonotonicClock.now()), IoringEnterFlags::EXT_ARG)
             };
-            let time = Timespec {
-                tv_sec: (time.0 / 1_000_000_000) as i64,
-                tv_nsec: (time.0 % 1_000_000_000) as i64,
-            };
+            let time = timespec(time);
             let argument = io_uring_getevents_arg {
                 ts: io_uring_ptr::from(std::ptr::from_ref(&time).cast_mut().cast::<c_void>()),
                 ..io_uring_getevents_arg::default()
@@ -393,15 +396,10 @@ impl Ring {
         let mut request = io_uring_sync_cancel_reg::default();
         request.fd = -1;
         request.flags = IoringAsyncCancelFlags::ANY | IoringAsyncCancelFlags::ALL;
-        request.timeout = Timespec {
-            tv_sec: (patience.0 / 1_000_000_000) as i64,
-            tv_nsec: (patience.0 % 1_000_000_000) as i64,
-        };
-        let argument = std::ptr::from_ref(&request).cast::<c_void>();
+        request.timeout = timespec(patience);
         // SAFETY: one valid record, read during the call.
-        let _ = unsafe {
-            io_uring_register(&self.fd, IoringRegisterOp::RegisterSyncCancel, argument, 1)
-        };
+        let _ =
+            unsafe { self.register(IoringRegisterOp::RegisterSyncCancel, &raw const request, 1) };
     }
 
     /// What the kernel granted.
@@ -428,11 +426,13 @@ impl Drop for Ring {
         if let Some(index) = self.registered {
             let mut update = io_uring_rsrc_update::default();
             update.offset = index;
-            let argument = std::ptr::from_mut(&mut update).cast::<c_void>();
             // SAFETY: one valid update record; the ring is still open.
-            let _ = unsafe {
-                io_uring_register(&self.fd, IoringRegisterOp::UnregisterRingFds, argument, 1)
-            };
+            let _ =
+                unsafe { self.register(IoringRegisterOp::UnregisterRingFds, &raw const update, 1) };
         }
     }
+}
+
+fn timespec(time: Nanos) -> Timespec {
+    Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }

@@ -1,6 +1,6 @@
 //! A file with a pattern, a loop that drives an engine, and tests in a process of their own.
 
-use engine::{Completion, ENGINES, EngineInfo, OpenEngine, Setup, Submission};
+use engine::{Completion, ENGINES, EngineInfo, OpenEngine, Setup, Submission, Wait};
 use record::OpKind;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -73,7 +73,7 @@ pub(crate) fn drive<E: OpenEngine>(
             return;
         }
         done.clear();
-        engine.wait(1, depth, None, &mut done).unwrap();
+        engine.wait(Wait::new(1, depth), &mut done).unwrap();
         assert!(!done.is_empty(), "wait returned without what was waited for");
         for completion in &done {
             let request = slots.remove(&completion.slot).expect("each completes exactly once");

@@ -7,7 +7,7 @@ use crate::common::{
     submission,
 };
 use engine::{
-    Clock, Completion, EngineVisitor, Fault, FaultScript, Faulty, MonotonicClock, OpenEngine,
+    Clock, Completion, EngineVisitor, Fault, FaultScript, Faulty, MonotonicClock, OpenEngine, Wait,
     visit_engine,
 };
 use record::{Bytes, CacheMode, EngineName, Nanos, OpKind};
@@ -178,23 +178,23 @@ impl EngineVisitor for Waits<'_> {
         engine.hand_over().unwrap();
         let mut done: Vec<Completion> = Vec::new();
         // One, and not more.
-        engine.wait(1, 1, None, &mut done).unwrap();
+        engine.wait(Wait::new(1, 1), &mut done).unwrap();
         assert_eq!(done.len(), 1, "{name:?}");
         // A deadline that has passed, and polling: neither blocks, neither gives too many.
-        let passed = Some(MonotonicClock.now());
-        engine.wait(0, 2, None, &mut done).unwrap();
+        let passed = MonotonicClock.now();
+        engine.wait(Wait::new(0, 2), &mut done).unwrap();
         assert!(done.len() <= 3, "{name:?}");
         let rest = DEPTH - done.len() as u32;
-        engine.wait(1, rest, passed, &mut done).unwrap();
+        engine.wait(Wait::new(1, rest).until(passed), &mut done).unwrap();
         // The rest, within a deadline that is far away.
         let rest = DEPTH - done.len() as u32;
-        let far = Some(MonotonicClock.now().plus(Nanos(60_000_000_000)));
-        engine.wait(rest, rest, far, &mut done).unwrap();
+        let far = MonotonicClock.now().plus(Nanos(60_000_000_000));
+        engine.wait(Wait::new(rest, rest).until(far), &mut done).unwrap();
         let slots: BTreeSet<u32> = done.iter().map(|completion| completion.slot).collect();
         assert_eq!((done.len(), slots.len()), (16, 16), "{name:?}: each exactly once");
         assert!(done.iter().all(|completion| completion.outcome == BLOCK as i32), "{name:?}");
         // Nothing is in flight: nothing comes, at once.
-        engine.wait(0, DEPTH, None, &mut done).unwrap();
+        engine.wait(Wait::new(0, DEPTH), &mut done).unwrap();
         assert_eq!(done.len(), 16, "{name:?}");
     }
 }
@@ -224,7 +224,7 @@ impl EngineVisitor for DropInFlight<'_> {
         drop(engine);
         let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
         engine.prepare(&batch);
-        engine.wait(3, 3, None, &mut Vec::new()).unwrap();
+        engine.wait(Wait::new(3, 3), &mut Vec::new()).unwrap();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use engine::{
     Clock, Engine, EngineError, Fault, FaultScript, Faulty, MonotonicClock, NullEngine, OpenEngine,
-    Setup, Submission,
+    Setup, Submission, Wait,
 };
 use record::{Nanos, OpKind};
 use rustix::io::Errno;
@@ -26,7 +26,7 @@ fn submit(engine: &mut impl Engine, slots: &[u32]) {
 
 fn wait(engine: &mut impl Engine, min: u32, deadline: Option<Nanos>) -> Vec<(u32, i32)> {
     let mut done = Vec::new();
-    engine.wait(min, 4, deadline, &mut done).unwrap();
+    engine.wait(Wait { min, max: 4, deadline }, &mut done).unwrap();
     done.iter().map(|completion| (completion.slot, completion.outcome)).collect()
 }
 
@@ -67,7 +67,7 @@ fn a_request_is_held_back_until_its_time() {
 fn an_engine_that_broke_stays_broken() {
     let mut engine = faulty(|_, _: &Request| Fault::Breaks(125));
     for _ in 0..2 {
-        let error = engine.wait(1, 4, None, &mut Vec::new()).unwrap_err();
+        let error = engine.wait(Wait::new(1, 4), &mut Vec::new()).unwrap_err();
         assert!(matches!(error, EngineError::Broken { errno: Errno::CANCELED, .. }), "{error}");
     }
 }

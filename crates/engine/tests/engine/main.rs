@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod buffers;
 mod common;
 mod conformance;
 mod faults;
 mod limits;
 mod mapping;
+mod memory;
 mod refusals;
 mod stripe;
 mod tags;

@@ -3,7 +3,7 @@
 use crate::common::{
     BLOCK, BLOCKS, drive, is_child, passes_in_child, patterned_file, read_at, setup,
 };
-use engine::{Engine, LibaioEngine, OpenEngine, UringEngine, probe_uring};
+use engine::{Engine, LibaioEngine, OpenEngine, UringEngine, Wait, probe_uring};
 use testkit::requires;
 use workload::Request;
 
@@ -74,7 +74,7 @@ fn a_ring_that_was_taken_away_is_an_engine_that_broke() {
     let file = patterned_file();
     let mut engine = UringEngine::open(&setup(&file, 1, false)).unwrap();
     engine.prepare(&[crate::common::submission(0, read_at(0))]);
-    let error = engine.wait(1, 1, None, &mut Vec::new()).unwrap_err().to_string();
+    let error = engine.wait(Wait::new(1, 1), &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("io_uring_enter") && error.contains("no result"), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! Several files as one, by every engine.
 
 use crate::common::{BLOCK, drive, engines, read_only};
-use engine::{EngineVisitor, OpenEngine, Setup, visit_engine};
+use engine::{EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace, visit_engine};
 use record::OpKind;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -178,5 +178,22 @@ fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
         };
         visit_engine(info.name, run).unwrap();
         assert_eq!(seen, FILES, "{:?}", info.name);
+    }
+}
+
+#[test]
+fn every_byte_has_one_place_and_chunks_go_round() {
+    for (chunk, files) in [(512, 1), (512, 2), (4096, 3), (96 << 10, 7), (65_536, 1_000)] {
+        let layout = StripeLayout::new(chunk, files);
+        let chunk = u64::from(chunk);
+        for offset in [0, 1, chunk - 1, chunk, chunk * files as u64, 123_456_789_012, 1 << 52] {
+            let (number, within) = (offset / chunk, offset % chunk);
+            let expected = StripePlace {
+                file: (number % files as u64) as u32,
+                offset: number / files as u64 * chunk + within,
+                left: (chunk - within) as u32,
+            };
+            assert_eq!(layout.place(offset), expected, "{layout:?} {offset}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::common::{
 };
 use engine::{
     BUFFERS_NOT_REGISTERED, Clock, Engine, MonotonicClock, NopEngine, OpenEngine, Setup,
-    UringEngine,
+    UringEngine, Wait,
 };
 use record::Nanos;
 use std::os::fd::AsRawFd;
@@ -37,11 +37,11 @@ fn a_wait_with_a_deadline_ends_at_it_when_nothing_completes() {
     let begin = MonotonicClock.now();
     let deadline = begin.plus(Nanos(20_000_000));
     let mut done = Vec::new();
-    engine.wait(1, 1, Some(deadline), &mut done).unwrap();
+    engine.wait(Wait::new(1, 1).until(deadline), &mut done).unwrap();
     let end = MonotonicClock.now();
     assert!(done.is_empty() && end >= deadline && end.since(begin) < Nanos(2_000_000_000));
     // Polling does not wait at all.
-    engine.wait(0, 1, None, &mut done).unwrap();
+    engine.wait(Wait::new(0, 1), &mut done).unwrap();
     assert!(done.is_empty());
 }
 
@@ -92,7 +92,7 @@ fn a_submission_thread_serves_also_after_it_fell_asleep() {
     engine.prepare(&[submission(3, read_at(0))]);
     engine.hand_over().unwrap();
     let mut done = Vec::new();
-    engine.wait(1, 1, None, &mut done).unwrap();
+    engine.wait(Wait::new(1, 1), &mut done).unwrap();
     assert_eq!((done.len(), done[0].slot), (1, 3));
 }
 

@@ -12,7 +12,7 @@ fn flags_of(mode: &str) -> BTreeSet<&'static str> {
     let words = format!("strace -f -qq -e trace=open,openat -o {}", log.path().display());
     let mut command = program_under(&words);
     command.current_dir(folder.path());
-    let words = "run . --size 16m --runtime 200ms --rw randrw --no-save --cache";
+    let words = "run . --size 16m --io-size 1m --runtime 30s --rw randrw --no-save --cache";
     run(command, &format!("{words} {mode}")).expect(0);
     let log = std::fs::read_to_string(log.path()).unwrap();
     // The first opening is for the run; the test file is written past the page cache in any case.

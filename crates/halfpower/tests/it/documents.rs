@@ -57,7 +57,7 @@ fn the_same_simulation_gives_the_same_bytes_and_another_seed_gives_others() {
 fn a_real_trial_follows_its_schema_and_is_the_same_on_screen_in_the_file_and_in_the_database() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "run . --size 64m --runtime 200ms --rw randrw --rwmixread 70 --iodepth 4 \
+    let words = "run . --size 64m --io-size 1m --runtime 30s --rw randrw --rwmixread 70 --iodepth 4 \
                  --seed 42 --json --output trial.json --db kept.db";
     let ended = halfpower_in(folder.path(), words).expect(0);
     check_schema("trial-1", &ended.stdout);

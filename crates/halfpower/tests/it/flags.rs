@@ -173,7 +173,7 @@ fn directories_get_a_test_file_each_and_leave_none() {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
     let [a, b] = ["a", "b"].map(|name| folder.path().join(name).display().to_string());
-    let trial = trial(0, &format!("{a} {b} --size 16m --runtime 300ms"));
+    let trial = trial(0, &format!("{a} {b} --size 16m --io-size 1m --runtime 30s"));
     assert!(trial.targets.iter().all(|target| target.size_bytes == Bytes(16 << 20)));
     assert_eq!(names(&folder.path().join("a")), [""; 0]);
 }
@@ -185,7 +185,8 @@ fn more_targets_than_the_usual_limit_of_open_files_are_opened() {
     let paths: Vec<String> = (0..300)
         .map(|index| zeros(folder.path(), &index.to_string(), 65_536).display().to_string())
         .collect();
-    let words = format!("{} --stripe 64k --runtime 200ms --no-save --json", paths.join(" "));
+    let words =
+        format!("{} --stripe 64k --io-size 1m --runtime 30s --no-save --json", paths.join(" "));
     let limited = |limit: &str, words: &str| {
         let mut command = std::process::Command::new("sh");
         let program = program().get_program().to_owned();
@@ -216,5 +217,5 @@ fn targets_that_cannot_be_taken_together_are_refused() {
     refused(format!("{small} --stripe 64k"), &["--stripe", "more than one"]);
     refused(format!("{small} {large} --numjobs 3"), &["--numjobs 3", "2 targets"]);
     refused(format!("{small} {large} --stripe 2m"), &["--stripe 2 MiB", "1 MiB"]);
-    trial(0, &format!("{small} {large} --size 1m --runtime 100ms"));
+    trial(0, &format!("{small} {large} --size 1m --io-size 1m --runtime 30s"));
 }

@@ -40,7 +40,7 @@ fn pages_on_simulated_devices_fit_80_columns_and_hold_no_escape_codes() {
 fn pages_on_a_real_disk_fit_80_columns_and_hold_no_escape_codes() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "run . --size 64m --runtime 200ms --rw randrw --iodepth 16 --no-save";
+    let words = "run . --size 64m --io-size 1m --runtime 30s --rw randrw --iodepth 16 --no-save";
     check_command(folder.path(), words);
     check_command(folder.path(), "check . --size 256m --budget 5s --db kept.db");
     check_command(folder.path(), "profile list --db kept.db");

@@ -104,7 +104,7 @@ fn requests_past_the_page_cache_that_are_not_whole_blocks_are_refused() {
     refused("--bs 1000 --cache none", &["--bs 1000", "multiple of", "--cache all"]);
     refused("--offset 100", &["--offset 100", "multiple of", "--cache all"]);
     // The other way round: the page cache takes any size.
-    let words = "run . --size 64m --no-save --runtime 200ms --cache all --bs 1000";
+    let words = "run . --size 64m --no-save --io-size 1m --runtime 30s --cache all --bs 1000";
     halfpower_in(folder.path(), words).expect(0);
 }
 

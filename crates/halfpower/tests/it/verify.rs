@@ -52,7 +52,8 @@ fn what_every_engine_wrote_through_every_cache_reads_back_good() {
         "--ioengine mmap --rw randwrite",
     ];
     for shape in shapes {
-        let words = format!("{} --overwrite --verify --runtime 200ms {shape}", path.display());
+        let words =
+            format!("{} --overwrite --verify --io-size 2m --runtime 30s {shape}", path.display());
         let trial = trial(0, &words);
         let result = verified(&trial);
         assert!(result.good > 0, "{shape}: {result:?}");
@@ -70,7 +71,7 @@ fn a_stripe_over_two_files_reads_back_good() {
     let (_two, second) = written_file(2 << 20);
     let words = format!(
         "{} {} --stripe 64k --overwrite --verify --rw randwrite --bs 96k --iodepth 4 \
-         --runtime 200ms",
+         --io-size 2m --runtime 30s",
         first.display(),
         second.display()
     );
@@ -104,7 +105,7 @@ fn reads_alone_find_what_was_damaged_since_the_run_that_wrote() {
         path.display()
     );
     assert_eq!(verified(&trial(0, &write)).good, BLOCKS as u64);
-    let read = format!("{} --verify --seed 7 --rw read --runtime 100ms", path.display());
+    let read = format!("{} --verify --seed 7 --rw read --passes 1 --runtime 30s", path.display());
     assert_eq!(verified(&trial(0, &read)).good, BLOCKS as u64);
 
     let file = File::options().read(true).write(true).open(&path).unwrap();
@@ -131,7 +132,8 @@ fn reads_alone_find_what_was_damaged_since_the_run_that_wrote() {
     assert!(detail(2).contains("0 to 3 of write"), "{}", detail(2));
     assert!(found(&trial_found.findings, FindingCode::DataCorrupt));
 
-    let other_seed = format!("{} --verify --seed 8 --rw read --runtime 100ms", path.display());
+    let other_seed =
+        format!("{} --verify --seed 8 --rw read --passes 1 --runtime 30s", path.display());
     let trial = trial(1, &other_seed);
     assert_eq!(verified(&trial).good, 0, "the tags of another run");
     assert!(verified(&trial).bad[0].detail.contains("another run"));

@@ -18,7 +18,7 @@ use crate::linux::processors;
 use crate::linux::roots::{Roots, cpu_ticks, names, text};
 use crate::linux::soaker::SoakTap;
 use crate::linux::unsafe_calls::process_times_us;
-use engine::{CpuSample, DeviceSample, Probe, ProbeSample, Processors};
+use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::ClockId;
@@ -115,28 +115,21 @@ impl Probe for RealProbe {
         ProbeSample { at, cpu: self.cpu(), device, components: Vec::new() }
     }
 
-    fn cpu_split(&self) -> CpuSplit {
-        cpu_split(&self.roots)
-    }
-
-    fn no_device_reason(&self) -> String {
-        match &self.device {
-            Device::Counted(_) => String::new(),
-            Device::None(reason) => reason.clone(),
-        }
-    }
-
-    fn no_cpu_reason(&self) -> String {
-        "the system refuses getrusage".to_owned()
-    }
-
-    fn processors(&self) -> Processors {
+    fn facts(&self) -> ProbeFacts {
         let no_instructions_reason = match &self.instructions {
             Ok(_) => "the counter never ran: others hold all of the processor's".to_owned(),
             Err(refusal) => refusal.to_string(),
         };
         let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));
-        Processors { usable, clock, no_instructions_reason }
+        ProbeFacts {
+            cpu_split: cpu_split(&self.roots),
+            processors: Processors { usable, clock, no_instructions_reason },
+            no_device_reason: match &self.device {
+                Device::Counted(_) => String::new(),
+                Device::None(reason) => reason.clone(),
+            },
+            no_cpu_reason: "the system refuses getrusage".to_owned(),
+        }
     }
 }
 

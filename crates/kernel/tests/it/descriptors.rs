@@ -5,7 +5,9 @@ use rustix::process::{Resource, getrlimit};
 
 #[test]
 fn more_files_than_the_hard_limit_are_refused_with_limit_and_need() {
-    let Some(hard) = getrlimit(Resource::Nofile).maximum else { return };
+    let Some(hard) = getrlimit(Resource::Nofile).maximum else {
+        return testkit::skip("more_files_than_the_hard_limit", "open files have no hard limit");
+    };
     let error = allow_descriptors(hard + 1).unwrap_err();
     let text = error.to_string();
     assert!(text.contains(&hard.to_string()), "{text}");

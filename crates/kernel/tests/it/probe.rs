@@ -37,7 +37,7 @@ fn device_counters_are_read_in_bytes_and_nanoseconds() {
             weighted_ns: 12_000_000,
         }
     );
-    assert_eq!(probe.no_device_reason(), "");
+    assert_eq!(probe.facts().no_device_reason, "");
 }
 
 #[test]
@@ -84,14 +84,18 @@ fn counters_that_go_back_or_vanish_end_the_series_with_a_reason() {
     let mut probe = fresh();
     fake.proc("diskstats", &line(99));
     assert_eq!(probe.sample().device, None);
-    assert!(probe.no_device_reason().contains("went back"));
+    assert!(probe.facts().no_device_reason.contains("went back"));
     fake.proc("diskstats", &line(200));
     assert_eq!(probe.sample().device, None, "a series that ended must not resume");
 
     let mut probe = fresh();
     fake.proc("diskstats", "8 16 sdb 1 0 8 0 1 0 8 0 0 5 5\n");
     assert_eq!(probe.sample().device, None);
-    assert!(probe.no_device_reason().contains("sda has no line"), "{}", probe.no_device_reason());
+    assert!(
+        probe.facts().no_device_reason.contains("sda has no line"),
+        "{}",
+        probe.facts().no_device_reason
+    );
 }
 
 #[test]
@@ -99,10 +103,10 @@ fn a_target_without_counters_says_why() {
     let fake = Fake::new();
     let mut none = RealProbe::new(Roots::below(fake.root()), &[]);
     assert_eq!(none.sample().device, None);
-    assert!(none.no_device_reason().contains("no block device"));
+    assert!(none.facts().no_device_reason.contains("no block device"));
     let off = DeviceFacts { iostats: Some(false), ..disk("sda", &[]) };
     let off = RealProbe::new(Roots::below(fake.root()), &[off]);
-    assert!(off.no_device_reason().contains("iostats"));
+    assert!(off.facts().no_device_reason.contains("iostats"));
 }
 
 #[test]
@@ -151,13 +155,13 @@ fn the_split_is_exact_only_where_every_allowed_processor_is_tracked() {
     let fake = Fake::new();
     fake.proc("self/status", "Cpus_allowed_list:\t1-3\n");
     let probe = RealProbe::new(Roots::below(fake.root()), &[]);
-    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
+    assert_eq!(probe.facts().cpu_split, CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "(null)\n");
-    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
+    assert_eq!(probe.facts().cpu_split, CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "1-2\n");
-    assert_eq!(probe.cpu_split(), CpuSplit::Sampled);
+    assert_eq!(probe.facts().cpu_split, CpuSplit::Sampled);
     fake.sys("devices/system/cpu/nohz_full", "1-2,3\n");
-    assert_eq!(probe.cpu_split(), CpuSplit::Exact);
+    assert_eq!(probe.facts().cpu_split, CpuSplit::Exact);
 }
 
 #[test]

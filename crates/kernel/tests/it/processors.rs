@@ -12,7 +12,7 @@ fn machine(cpus: &str) -> Fake {
 }
 
 fn processors(fake: &Fake) -> Processors {
-    RealProbe::new(Roots::below(fake.root()), &[]).processors()
+    RealProbe::new(Roots::below(fake.root()), &[]).facts().processors
 }
 
 #[test]

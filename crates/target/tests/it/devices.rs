@@ -280,7 +280,7 @@ fn reads_past_the_cache_show_on_the_disks_own_counters() {
     }
     let after = probe.sample();
     let Some((before, after)) = before.device.zip(after.device) else {
-        return skip("device counters", probe.no_device_reason());
+        return skip("device counters", probe.facts().no_device_reason);
     };
     assert!(after.bytes[0] - before.bytes[0] >= 16 * MIB, "{before:?} {after:?}");
     assert!(after.ios[0] > before.ios[0]);
@@ -325,7 +325,7 @@ fn dropping_clean_pages_takes_a_written_file_out_of_the_page_cache() {
     fs::read(&path).unwrap();
     let after = probe.sample();
     let Some((before, after)) = before.device.zip(after.device) else {
-        return skip("dropping pages", probe.no_device_reason());
+        return skip("dropping pages", probe.facts().no_device_reason);
     };
     assert!(after.bytes[0] - before.bytes[0] >= 4 * MIB, "{before:?} {after:?}");
 }

@@ -8,8 +8,11 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use target::{Area, drop_cache, drop_clean_pages, resident_bytes, unwritten_bytes};
+use testkit::skip;
 
 const AREA: u64 = 8 << 20;
+/// Why some of these tests are skipped.
+const IN_MEMORY: &str = "the build directory is in memory";
 
 /// A file of `AREA` bytes on a disk, all of it written back and read again: in the cache, clean.
 /// `None` where the build directory is in memory.
@@ -40,7 +43,9 @@ fn cache_dropped(method: DropCache) -> Option<CacheDropped> {
 
 #[test]
 fn dontneed_drops_the_area_and_the_counts_say_so() {
-    let Some(cache_dropped) = cache_dropped(DropCache::Dontneed) else { return };
+    let Some(cache_dropped) = cache_dropped(DropCache::Dontneed) else {
+        return skip("dontneed_drops_the_area", IN_MEMORY);
+    };
     assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
     assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
 }
@@ -63,7 +68,9 @@ fn dropping_caches_without_the_right_says_what_it_needs_and_what_does_not() {
 
 #[test]
 fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
-    let Some((file, directory)) = cached_file() else { return };
+    let Some((file, directory)) = cached_file() else {
+        return skip("a_scratch_read_ends", IN_MEMORY);
+    };
     drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
     let areas = [area(file.as_file())];
     let looks = std::cell::Cell::new(0);
@@ -81,7 +88,9 @@ fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
 #[test]
 fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
     let place = PathBuf::from("/dev/shm");
-    let Ok(file) = tempfile::tempfile_in(&place) else { return };
+    let Ok(file) = tempfile::tempfile_in(&place) else {
+        return skip("a_file_system_in_memory_is_no_place", "needs /dev/shm");
+    };
     let areas = [Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(1) }];
     let error = drop_cache(&Roots::default(), DropCache::ScratchRead, &areas, &[place], &|| false);
     let text = error.unwrap_err().to_string();
@@ -90,10 +99,14 @@ fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
 
 #[test]
 fn what_was_written_and_not_flushed_is_counted_and_nothing_after_the_flush() {
-    let Some((file, _)) = cached_file() else { return };
+    let name = "what_was_written_and_not_flushed_is_counted";
+    let Some((file, _)) = cached_file() else {
+        return skip(name, IN_MEMORY);
+    };
     let unwritten = || unwritten_bytes(file.as_file(), Bytes(0), Bytes(AREA));
-    // Kernels before 6.5 do not tell.
-    let Some(clean) = unwritten() else { return };
+    let Some(clean) = unwritten() else {
+        return skip(name, "needs Linux 6.5, which tells what was not written back");
+    };
     assert_eq!(clean, Bytes(0));
     file.as_file().write_all_at(&[1; 1 << 20], 0).unwrap();
     assert_eq!(unwritten(), Some(Bytes(1 << 20)));

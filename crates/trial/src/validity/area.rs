@@ -1,16 +1,14 @@
 //! What the area itself makes of the numbers: never written, small enough for a cache, stored
 //! compressed, or still in the page cache after it was to be out of it.
 //!
-//! The size of a device's own cache is seldom known, so "cache-sized" is an assumption, and said to
-//! be one: drives carry caches of tens to hundreds of MiB, array controllers and hosts of virtual
-//! disks gigabytes. Below [`CACHE_BYTES`] nearly every drive can hold the whole area; an area of
-//! less than a hundredth of the device is noted, because a cache in front of all of it may hold it
-//! and because the positions lie close together.
+//! The size of a device's cache is seldom known, so "cache-sized" is an assumption, and said to be one.
+//! Below [`CACHE_BYTES`] nearly every drive can hold the whole area. An area of less than a hundredth of
+//! the device is noted: a controller's or a host's cache may hold it, and its positions lie close.
 
-use super::{bytes, in_memory, percent};
+use super::{bytes, devices, extents, in_memory};
 use record::{
-    Bytes, CacheMode, Confidence, DeviceFacts, EngineName, Extents, Finding, FindingCode, Pattern,
-    Severity, TargetKind, Trial, format_bytes,
+    Bytes, CacheMode, Confidence, EngineName, Finding, FindingCode, Pattern, Severity, TargetKind,
+    Trial, format_bytes, format_share,
 };
 
 /// A cache that an ordinary drive has (data sheets of the last fifteen years give 16 to 512 MiB).
@@ -21,10 +19,6 @@ const AREA_SHARE: f64 = 0.01;
 const UNWRITTEN_SHARE: f64 = 0.01;
 /// Share of the area that may stay in the page cache after its pages were dropped.
 const RESIDENT_SHARE: f64 = 0.01;
-
-fn extents(trial: &Trial) -> impl Iterator<Item = &Extents> {
-    trial.targets.iter().filter_map(|target| target.extents.as_ref())
-}
 
 /// Bytes of the targets' areas, together.
 fn area_bytes(trial: &Trial) -> u64 {
@@ -78,12 +72,11 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     if !workload.cache.direct() || through || asked || in_memory(trial) {
         return None;
     }
-    let devices = trial.targets.iter().filter_map(|target| target.device.as_ref());
-    let device: &DeviceFacts = devices.max_by_key(|device| device.size_bytes)?;
+    let device = devices(trial).max_by_key(|device| device.size_bytes)?;
     let (area, whole) = (area_bytes(trial), device.size_bytes.0);
     let share = area as f64 / whole.max(1) as f64;
     let times = bytes(trial) as f64 / area.max(1) as f64;
-    let told = trial.targets.iter().filter_map(|target| target.device.as_ref()?.cache_bytes).max();
+    let told = devices(trial).filter_map(|device| device.cache_bytes).max();
     let cache = told.map_or(CACHE_BYTES, |told| told.0.max(CACHE_BYTES));
     let small = area < cache && 2 * area <= whole;
     // The memory of a RAM disk is as fast everywhere.
@@ -104,7 +97,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
             "The area of {} is {} of {}: short ways, and a large cache below (a controller's, a \
              host's) may hold it.",
             format_bytes(area),
-            percent(share),
+            format_share(share),
             device.disk
         )
     };
@@ -126,14 +119,13 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
     let compressed: u64 = extents(trial).map(|extents| extents.compressed_bytes.0).sum();
     let share = compressed as f64 / area_bytes(trial).max(1) as f64;
     (compressed > 0 && trial.workload.read_percent > 0).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::DataCompressed,
-            Severity::Warning,
             format!(
                 "{} of the area ({}) are stored compressed: the device transfers less than is \
                  read, and the processor unpacks it.",
                 format_bytes(compressed),
-                percent(share)
+                format_share(share)
             ),
             "Name a directory to get a test file of random data, or measure a file that does not \
              compress.",
@@ -169,7 +161,7 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
                 "{} of the area ({}) were still in the page cache after it was dropped by \
                  {}{meaning}.",
                 format_bytes(after),
-                percent(share),
+                format_share(share),
                 cache_dropped.method.name()
             ),
             "Pages that are dirty, locked or mapped by somebody stay: end who uses the file, sync, \

@@ -5,9 +5,9 @@
 //! on our behalf, where it is known to.
 
 use super::area::left_by_scrub;
-use super::{Traffic, bytes, compresses, percent, traffic};
+use super::{Traffic, bytes, extents, filesystems, mean_bytes, traffic};
 use record::{
-    CacheMode, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_bytes,
+    CacheMode, Confidence, EngineName, Finding, FindingCode, Trial, format_bytes, format_share,
 };
 
 /// How much larger than ours device requests must be, without merging, to be those of the page
@@ -40,9 +40,8 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
                 "Use --cache device to measure the device, or --drop-cache dontneed for a cold start."
             }
         };
-        Finding::new(
+        Finding::warning(
             FindingCode::PageCacheServed,
-            Severity::Warning,
             format!(
                 "The page cache served {:.0} % of the bytes: this is memory, not {}.",
                 (1.0 - ratio) * 100.0,
@@ -56,8 +55,7 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
 
 /// Whether the extents say that what is read is stored compressed.
 fn stored_compressed(trial: &Trial) -> bool {
-    let targets = trial.targets.iter().filter_map(|target| target.extents.as_ref());
-    targets.map(|extents| extents.compressed_bytes.0).sum::<u64>() > 0
+    extents(trial).any(|extents| extents.compressed_bytes.0 > 0)
 }
 
 /// Writes of which the file system made less.
@@ -67,11 +65,11 @@ pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
     let Traffic { counters, ratio, .. } = traffic;
     // Plain buffered writes reach the device when it suits the kernel.
     let timely = workload.cache.direct() || workload.cache.synchronous();
-    let ours = compresses(trial) && workload.writes() && timely && traffic.less();
+    let compresses = filesystems(trial).any(|filesystem| filesystem.compresses);
+    let ours = compresses && workload.writes() && timely && traffic.less();
     (ours && direct_ignored(trial).is_none()).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::DataCompressed,
-            Severity::Warning,
             format!(
                 "The file system compressed what was written: {} counted {:.0} % of our bytes.",
                 counters.device,
@@ -92,12 +90,10 @@ pub(super) fn direct_ignored(trial: &Trial) -> Option<Finding> {
 
 /// The kernel opens the file with O_DIRECT, says that it has none for it, and uses the page cache.
 fn no_direct(trial: &Trial) -> Option<Finding> {
-    let mut filesystems = trial.targets.iter().filter_map(|target| target.filesystem.as_ref());
-    let filesystem = filesystems.find(|it| it.direct_alignment_bytes == Some(0))?;
+    let filesystem = filesystems(trial).find(|it| it.direct_alignment_bytes == Some(0))?;
     let real = trial.workload.engine != EngineName::Null;
-    let finding = Finding::new(
+    let finding = Finding::invalid(
         FindingCode::DirectIgnored,
-        Severity::Invalid,
         format!(
             "The {} takes O_DIRECT and ignores it for this file, as the kernel says: every \
              request went through the page cache.",
@@ -116,14 +112,13 @@ fn read_ahead(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let counters = traffic.counters;
     let theirs = counters.mean_request_bytes?;
-    let ours = bytes(trial) as f64 / trial.completed().max(1) as f64;
+    let ours = mean_bytes(trial);
     let larger = theirs > READ_AHEAD_FACTOR * ours;
     let merged = counters.merges as f64 > MERGED_SHARE * counters.ios as f64;
     let eligible = workload.cache.direct() && workload.read_percent == 100 && !traffic.more();
     (eligible && larger && !merged).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::DirectIgnored,
-            Severity::Warning,
             format!(
                 "Requests of {} reached {} as {}, unmerged: O_DIRECT was taken and ignored, this \
                  is the page cache reading ahead.",
@@ -144,19 +139,14 @@ pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    let holes = trial
-        .targets
-        .iter()
-        .filter_map(|target| target.extents.as_ref())
-        .any(|extents| extents.hole_bytes.0 + extents.unwritten_bytes.0 > 0);
+    let holes = extents(trial).any(|extents| extents.hole_bytes.0 + extents.unwritten_bytes.0 > 0);
     let explained = direct_ignored(trial).is_some()
         || compressed(trial).is_some()
         || stored_compressed(trial)
         || (holes && workload.read_percent > 0);
     (workload.cache.direct() && traffic.less() && !explained).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::DeviceSawLess,
-            Severity::Warning,
             format!(
                 "{} counted only {:.0} % of our bytes although the page cache was bypassed.",
                 counters.device,
@@ -180,18 +170,13 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
     // Synchronous writes make the file system write its journal, buffered loads read ahead, and
     // one that copies on write its trees: there the surplus is our own doing.
     let copying = trial.workload.writes()
-        && trial
-            .targets
-            .iter()
-            .filter_map(|target| target.filesystem.as_ref())
-            .any(|filesystem| COPYING.contains(&filesystem.kind.as_str()));
+        && filesystems(trial).any(|filesystem| COPYING.contains(&filesystem.kind.as_str()));
     let countable =
         trial.workload.cache == CacheMode::Device && !copying && direct_ignored(trial).is_none();
     (countable && traffic.more()).then(|| {
         let surplus = counters.bytes as f64 * (1.0 - 1.0 / ratio);
-        Finding::new(
+        Finding::warning(
             FindingCode::ForeignIo,
-            Severity::Warning,
             format!(
                 "Others moved {} on {} meanwhile: {:.0} % on top of ours.",
                 format_bytes(surplus as u64),
@@ -215,14 +200,13 @@ fn other_direction(trial: &Trial) -> Option<Finding> {
     (!ours && share > traffic.tolerance && other > HOUSEKEEPING_BYTES).then(|| {
         let (others, own) =
             if trial.workload.writes() { ("read", "wrote") } else { ("wrote", "read") };
-        Finding::new(
+        Finding::warning(
             FindingCode::ForeignIo,
-            Severity::Warning,
             format!(
                 "Others {others} {} on {} while we {own}: {} of our bytes.",
                 format_bytes(other as u64),
                 traffic.counters.device,
-                percent(share)
+                format_share(share)
             ),
             "Run again when the device is quiet; iotop or pidstat -d show who it is.",
         )

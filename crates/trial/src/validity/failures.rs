@@ -2,7 +2,8 @@
 //! data than was written. All of them make a trial invalid, because what is left of it is the part
 //! that worked.
 
-use record::{BlockFault, EndedBy, Finding, FindingCode, Severity, Trial, format_nanos};
+use crate::verify::fault_name;
+use record::{BlockFault, EndedBy, Finding, FindingCode, Trial, format_nanos};
 
 /// Bad blocks that are named in a claim.
 const BLOCKS_NAMED: usize = 2;
@@ -15,9 +16,8 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
         .map(|kind| format!("{} x {}", kind.count, kind.message))
         .collect();
     (count > 0).then(|| {
-        Finding::new(
+        Finding::invalid(
             FindingCode::IoErrors,
-            Severity::Invalid,
             format!("{} failed: {}.", record::counted(count as f64, "request"), kinds.join(", ")),
             "Look at the kernel log (dmesg); the times above are of the others only.",
         )
@@ -29,9 +29,8 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
 pub(super) fn short(trial: &Trial) -> Option<Finding> {
     let count: u64 = trial.directions().map(|direction| direction.short).sum();
     (count > 0).then(|| {
-        Finding::new(
+        Finding::invalid(
             FindingCode::ShortTransfers,
-            Severity::Invalid,
             format!(
                 "{} transferred less than asked; they are not counted.",
                 record::counted(count as f64, "request")
@@ -46,9 +45,8 @@ pub(super) fn short(trial: &Trial) -> Option<Finding> {
 pub(super) fn silent(trial: &Trial) -> Option<Finding> {
     let allowed_ns = trial.workload.stop.io_timeout_ns.0 as f64;
     (trial.result.ended_by == Some(EndedBy::Silence)).then(|| {
-        Finding::new(
+        Finding::invalid(
             FindingCode::DeviceSilent,
-            Severity::Invalid,
             format!(
                 "No request was answered for {}: the run was given up, with what had completed \
                  by then.",
@@ -99,9 +97,8 @@ pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
     let named: Vec<&str> =
         verify.bad.iter().take(BLOCKS_NAMED).map(|block| block.detail.as_str()).collect();
     (bad > 0).then(|| {
-        Finding::new(
+        Finding::invalid(
             FindingCode::DataCorrupt,
-            Severity::Invalid,
             format!(
                 "{bad} of {} blocks read back are not what was written: {}. First: {}.",
                 bad + verify.good,
@@ -114,13 +111,4 @@ pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
         .with("bad blocks", bad as f64, "")
         .with("good blocks", verify.good as f64, "")
     })
-}
-
-fn fault_name(fault: BlockFault) -> &'static str {
-    match fault {
-        BlockFault::Lost => "lost",
-        BlockFault::Misplaced => "misplaced",
-        BlockFault::Torn => "torn",
-        BlockFault::Stale => "stale",
-    }
 }

@@ -1,10 +1,10 @@
 //! Whether the load generator was the thing measured: its own rate, its processor, its clock, what
 //! the kernel gave it.
 
-use super::{in_memory, percent, traffic};
+use super::{in_memory, traffic};
 use record::{
-    Arrival, Confidence, EngineName, Finding, FindingCode, Severity, Trial, format_iops,
-    format_nanos,
+    Arrival, Confidence, EngineName, Finding, FindingCode, Trial, format_iops, format_nanos,
+    format_share,
 };
 
 /// Share of the harness's ceiling above which a job's rate may be the harness's own.
@@ -13,7 +13,7 @@ const CEILING_SHARE: f64 = 0.5;
 const BUSY_SHARE: f64 = 0.9;
 /// Share of processor time lost to the host above which times are suspect.
 const STEAL_SHARE: f64 = 0.05;
-/// Share of the mean response time that reading the clock may take.
+/// Share of the mean latency that reading the clock may take.
 const CLOCK_SHARE: f64 = 0.1;
 /// Clock sources of Linux that are read in user space, within tens of nanoseconds. The others are
 /// registers across a bus or a count of timer ticks.
@@ -25,9 +25,8 @@ pub(super) fn ceiling(trial: &Trial) -> Option<Finding> {
     let per_job = trial.iops() / f64::from(trial.workload.numjobs.max(1));
     let near = per_job > CEILING_SHARE * harness.ceiling_iops;
     (trial.workload.engine != EngineName::Null && near).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::HarnessLimit,
-            Severity::Warning,
             format!(
                 "A job made {}; the limit of this program on this machine is {}.",
                 format_iops(per_job),
@@ -69,13 +68,12 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
                 "This machine drives the target no faster; larger requests (--bs) cost less each.",
             )
         };
-        Finding::new(
+        Finding::warning(
             FindingCode::HarnessLimit,
-            Severity::Warning,
             format!(
                 "{who} busy {} of the time: the rate may be that of the processor, not of the \
                  device.",
-                percent(share.min(1.0))
+                format_share(share.min(1.0))
             ),
             remedy,
         )
@@ -104,21 +102,20 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
             harness.clock
         ),
         None => format!(
-            "A reading of the clock ({}) takes {reading}, {} of the mean response time.",
+            "A reading of the clock ({}) takes {reading}, {} of the mean latency.",
             harness.clock,
-            percent(share)
+            format_share(share)
         ),
     };
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::ClockUnsound,
-            Severity::Warning,
             claim,
             "See dmesg for why the kernel gave the counter up, and the file available_clocksource \
              beside current_clocksource in sysfs for others.",
         )
         .with("a reading", harness.clock_cost_ns, "ns")
-        .with("mean response time", latency.unwrap_or_default(), "ns")
+        .with("mean latency", latency.unwrap_or_default(), "ns")
         .confidence(Confidence::Likely),
     )
 }
@@ -129,9 +126,8 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
     let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
     let share = steal_ms / (trial.result.duration_ns.as_secs_f64() * 1e3 * cpus).max(1e-9);
     (share > STEAL_SHARE).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::StealTime,
-            Severity::Warning,
             format!("The host took {:.0} % of the processor time.", share * 100.0),
             "Times include waiting for a processor; run again when the host is quiet.",
         )
@@ -146,9 +142,8 @@ pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let need = u64::from(workload.iodepth).saturating_mul(workload.max_bs().0);
     Some(
-        Finding::new(
+        Finding::note(
             FindingCode::LockedMemory,
-            Severity::Info,
             format!(
                 "The kernel refused to pin memory, so a request costs more processor time: {line}."
             ),
@@ -161,9 +156,8 @@ pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
 /// The null engine does no I/O.
 pub(super) fn no_io(trial: &Trial) -> Option<Finding> {
     (trial.workload.engine == EngineName::Null).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::NoDevice,
-            Severity::Warning,
             "The null engine does no I/O: this is the limit of the program, not of the target.",
             "Use --ioengine io_uring or sync to measure the target.",
         )

@@ -4,10 +4,9 @@
 //! device look like those of an idle one. What can be said is how near the rate came to the limit:
 //! at it, the number is the limit's; far below, the limit is worth knowing and no more.
 
-use super::percent;
 use record::{
     CgroupLimit, Confidence, DirectionResult, Finding, FindingCode, OpKind, Severity, Trial,
-    format_iops, format_rate,
+    format_iops, format_rate, format_share,
 };
 
 /// Share of a limit from which on a rate is the limit's. A throttle lets small bursts through and
@@ -40,7 +39,7 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         );
         (Severity::Warning, claim)
     } else {
-        let claim = format!("{place} to {asked}; they ran at {} of that.", percent(share));
+        let claim = format!("{place} to {asked}; they ran at {} of that.", format_share(share));
         (Severity::Info, claim)
     };
     Some(

@@ -1,9 +1,9 @@
 //! Whether the load was the one asked for: its depth, its arrivals, its length, its steadiness.
 
-use super::{FEW_REQUESTS, percent};
+use super::FEW_REQUESTS;
 use record::{
     Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
-    format_count, format_iops, format_nanos,
+    format_count, format_iops, format_nanos, format_share,
 };
 
 /// Share of the asked depth below which it was not held.
@@ -23,7 +23,7 @@ const WIDER_THAN_CHANCE: f64 = 3.0;
 const BACKLOG_SHARE: f64 = 0.02;
 /// Arrivals that may wait at the end of any window, as a burst of a Poisson process leaves them.
 const BACKLOG_MIN: f64 = 10.0;
-/// Share of the mean response time that the pacer itself may add.
+/// Share of the mean latency that the pacer itself may add.
 const PACER_SHARE: f64 = 0.1;
 
 /// The asked depth that the engine cannot hold, or that the program did not hold in flight.
@@ -38,9 +38,8 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
         return held_up(trial);
     }
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::DepthNotReached,
-            Severity::Warning,
             format!(
                 "The {} engine has one request in flight per job: the depth was {}, not {}.",
                 workload.engine.name(),
@@ -79,9 +78,8 @@ fn held_up(trial: &Trial) -> Option<Finding> {
         ),
     };
     (!idle && held < HELD_SHARE * asked).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::DepthNotReached,
-            Severity::Warning,
             format!("Only {held:.2} of {asked} requests were in progress on average: {why}."),
             remedy,
         )
@@ -98,9 +96,8 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
     let done = trial.iops();
     if waiting > (BACKLOG_SHARE * arrivals).max(BACKLOG_MIN) {
         return Some(
-            Finding::new(
+            Finding::warning(
                 FindingCode::FellBehind,
-                Severity::Warning,
                 format!(
                     "Requests arrived at {} and completed at {}: {} still waited at the end, so \
                      latency grows with the length of the run.",
@@ -117,14 +114,13 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
     }
     let (late, latency) = (open.pacer_late_mean_ns?, trial.latency_ns()?);
     (late > PACER_SHARE * latency).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::FellBehind,
-            Severity::Warning,
             format!(
                 "This program handed requests over {} late on average, although a slot was free: \
-                 {} of the mean latency time is its own.",
+                 {} of the mean latency is its own.",
                 format_nanos(late),
-                percent(late / latency)
+                format_share(late / latency)
             ),
             "Use more --numjobs, or a machine whose processors are free; completion times are \
              without it.",
@@ -151,23 +147,20 @@ pub(super) fn few(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Whether one half of a series of counts is more than twice the other.
-///
-/// The test of steadiness weighs a change against the noise, and a change that comes by steps and
-/// curves looks like noise: a rate that fell to a sixtieth in the middle passed it, after a restless
-/// first half. So much is told whatever its significance.
-pub(super) fn halves_differ(counts: &[f64]) -> bool {
+/// Whether one half of a series of counts is more than twice the other. The test of steadiness weighs
+/// a change against the noise, and a change by steps and curves looks like noise: a rate that fell to a
+/// sixtieth in the middle passed it, after a restless first half.
+pub(crate) fn halves_differ(counts: &[f64]) -> bool {
     let (first, second) = counts.split_at(counts.len() / 2);
     let (first, second) = (first.iter().sum::<f64>(), second.iter().sum::<f64>());
     let (less, more) = (first.min(second), first.max(second));
     less + more >= HALVES_REQUESTS && more > HALVES_FACTOR * less
 }
 
-/// Whether a rate wandered so much that its mean is hardly known, by more than few requests explain.
-///
-/// A rate that rises and falls again has equal halves, and its slow curve is noise to the test of
-/// steadiness. The interval counts that noise, so its width tells.
-pub(super) fn wanders(counts: &[f64]) -> bool {
+/// Whether a rate wandered so much that its mean is hardly known, by more than few requests explain. A
+/// rate that rises and falls again has equal halves and passes the test of steadiness; the width of
+/// its interval tells.
+pub(crate) fn wanders(counts: &[f64]) -> bool {
     let requests: f64 = counts.iter().sum();
     let chance = WIDER_THAN_CHANCE * 2.0 / requests.sqrt();
     requests >= HALVES_REQUESTS
@@ -197,7 +190,7 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
             Some(width) => format!(
                 "The rate wandered during the run, so that its mean is known to ±{} only: the \
                  second half was {:+.0} % against the first.",
-                percent(width),
+                format_share(width),
                 change * 100.0
             ),
             None => format!(
@@ -205,9 +198,8 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
                 change * 100.0
             ),
         };
-        Finding::new(
+        Finding::warning(
             FindingCode::NotSteady,
-            Severity::Warning,
             claim,
             "Use --ramp-time to leave the start out, or a longer --runtime.",
         )
@@ -221,9 +213,8 @@ pub(super) fn warm_up(trial: &Trial) -> Option<Finding> {
     let warm_up = trial.result.warm_up.as_ref()?;
     let rest = trial.iops();
     Some(
-        Finding::new(
+        Finding::note(
             FindingCode::WarmUpCut,
-            Severity::Info,
             format!(
                 "The first {} ran at {}, the rest at {}: the numbers leave the start out.",
                 format_nanos(warm_up.duration_ns.0 as f64),
@@ -244,7 +235,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         return None;
     }
     let finding = |claim: String, remedy: &str| {
-        Some(Finding::new(FindingCode::StopRuleNotMet, Severity::Warning, claim, remedy))
+        Some(Finding::warning(FindingCode::StopRuleNotMet, claim, remedy))
     };
     if let Some(asked) = stop.precision_ppm {
         let asked = f64::from(asked) / 1e6;
@@ -257,13 +248,13 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         let reached_text = if reached.is_nan() {
             "has no interval yet".to_owned()
         } else {
-            format!("is known to ±{}", percent(reached))
+            format!("is known to ±{}", format_share(reached))
         };
         return finding(
             format!(
                 "The run time was over before the precision asked for: the rate {reached_text}, \
                  not to ±{}.",
-                percent(asked)
+                format_share(asked)
             ),
             "Allow a longer --runtime, or ask for less precision.",
         )
@@ -276,12 +267,11 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
     };
     let done = super::bytes(trial);
     (done < asked).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::StopRuleNotMet,
-            Severity::Warning,
             format!(
                 "The run time was over after {} of the bytes that were to be transferred.",
-                percent(done as f64 / asked as f64)
+                format_share(done as f64 / asked as f64)
             ),
             "Allow a longer --runtime.",
         )
@@ -302,9 +292,8 @@ pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
         .map(|rate| format_count(*rate))
         .collect();
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::NotPreconditioned,
-            Severity::Warning,
             format!(
                 "After {} rounds of writing, the last five did not agree within 20 % ({}/s): the \
                  device was not in its steady state.",

@@ -1,22 +1,13 @@
 //! Whether the numbers of a trial mean what they say.
 //!
-//! Each rule looks at the document alone and yields a typed finding with its evidence and a flag
-//! to try, or nothing: the same document gives the same findings years later. What cannot be told
-//! from a document (how a file lies on its device, say) was looked at before the run and stands in
-//! the document as a fact, so that the rule for it stands here too.
+//! Each rule looks at the document alone and yields a typed finding with its evidence and a flag to
+//! try, or nothing: the same document gives the same findings years later. What a document cannot tell
+//! (how a file lies on its device, say) was looked at before the run and stands in it as a fact.
 //!
-//! One cause gives one finding. A rule whose symptom another rule explains better is silent:
-//! bytes that the device did not see are compression where the file system compresses, an ignored
-//! O_DIRECT where that is known, and only otherwise bytes that are missing without a reason.
-//! Severity follows one question: would a reader conclude something else? Numbers that are not
-//! those asked for are invalid; numbers that mean something else than they seem to are a warning;
-//! the rest is a note.
-//!
-//! What the two bounds of the processor cost say of each other is judged with them (`cost`), since
-//! the upper one comes from a pass after the trial.
-//!
-//! Rejected: rules within the runner, at the place where a thing is noticed. They cannot be run
-//! again, and two of them cannot be weighed against each other.
+//! One cause gives one finding: a rule whose symptom another rule explains better is silent. Numbers
+//! that are not those asked for are invalid; numbers that mean something else than they seem to are a
+//! warning; the rest is a note. Rejected: rules within the runner (they cannot be run again, and two of
+//! them cannot be weighed against each other).
 
 mod area;
 mod counters;
@@ -26,7 +17,9 @@ mod limits;
 mod load;
 mod requests;
 
-use record::{DeviceCounters, Finding, FindingCode, Trial};
+pub(crate) use load::{halves_differ, wanders};
+
+use record::{DeviceCounters, DeviceFacts, Extents, FilesystemFacts, Finding, FindingCode, Trial};
 
 /// Share of our bytes beyond which device traffic is somebody else's, or less than which ours did
 /// not all arrive.
@@ -86,37 +79,34 @@ pub fn judge(trial: &mut Trial) {
     trial.findings.extend(found);
 }
 
-/// Whether a rate moved so far that no test of significance is needed; see [`load`].
-pub(crate) fn halves_differ(counts: &[f64]) -> bool {
-    load::halves_differ(counts)
-}
-
-/// Whether a rate wandered so much that its mean is hardly known; see [`load`].
-pub(crate) fn wanders(counts: &[f64]) -> bool {
-    load::wanders(counts)
-}
-
 fn bytes(trial: &Trial) -> u64 {
     trial.directions().map(|direction| direction.bytes).sum()
 }
 
+fn filesystems(trial: &Trial) -> impl Iterator<Item = &FilesystemFacts> {
+    trial.targets.iter().filter_map(|target| target.filesystem.as_ref())
+}
+
+fn devices(trial: &Trial) -> impl Iterator<Item = &DeviceFacts> {
+    trial.targets.iter().filter_map(|target| target.device.as_ref())
+}
+
+fn extents(trial: &Trial) -> impl Iterator<Item = &Extents> {
+    trial.targets.iter().filter_map(|target| target.extents.as_ref())
+}
+
 /// Whether all targets lie in memory, so that there is nothing below to be fooled by.
 fn in_memory(trial: &Trial) -> bool {
-    let target_in_memory = |target: &record::Target| {
-        target.filesystem.as_ref().is_some_and(|filesystem| filesystem.in_memory)
-    };
-    !trial.targets.is_empty() && trial.targets.iter().all(target_in_memory)
+    let in_memory = filesystems(trial).filter(|filesystem| filesystem.in_memory).count();
+    in_memory > 0 && in_memory == trial.targets.len()
 }
 
-/// Whether a file system that compresses lies below.
-fn compresses(trial: &Trial) -> bool {
-    let target_compresses = |target: &record::Target| {
-        target.filesystem.as_ref().is_some_and(|filesystem| filesystem.compresses)
-    };
-    trial.targets.iter().any(target_compresses)
+/// Mean size of our requests.
+fn mean_bytes(trial: &Trial) -> f64 {
+    bytes(trial) as f64 / trial.completed().max(1) as f64
 }
 
-/// A device's counters, where they can be held against ours.
+/// A device's counters, where they can be compared with ours.
 struct Traffic<'a> {
     counters: &'a DeviceCounters,
     /// Device bytes over ours.
@@ -147,14 +137,4 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let edges = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
     let tolerance = TRAFFIC_TOLERANCE + edges as f64 / bytes(trial).max(1) as f64;
     (trial.completed() >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
-}
-
-/// A share as a reader wants it: `37 %`, with a decimal below ten.
-fn percent(share: f64) -> String {
-    let hundredths = share * 100.0;
-    if hundredths.abs() < 9.95 {
-        format!("{hundredths:.1} %")
-    } else {
-        format!("{hundredths:.0} %")
-    }
 }

@@ -1,15 +1,11 @@
 //! Merged and split requests: explained, not hidden. They are how the block layer does its work,
-//! so they are notes; but a response time is then that of another request than the one asked for.
+//! so they are notes; but a latency is then that of another request than the one asked for.
 
-use super::{bytes, traffic};
-use record::{Finding, FindingCode, Severity, Trial, format_bytes, format_count};
+use super::{devices, mean_bytes, traffic};
+use record::{Finding, FindingCode, Trial, format_bytes, format_count};
 
 /// Share of our requests below which merging and splitting change nothing.
 const SHARE: f64 = 0.02;
-
-fn mean_bytes(trial: &Trial) -> f64 {
-    bytes(trial) as f64 / trial.completed().max(1) as f64
-}
 
 /// Share of our bytes that the device must have seen for its requests to tell how ours fared.
 const SEEN_SHARE: f64 = 0.1;
@@ -31,9 +27,8 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
         let who = if cached { "The page cache made" } else { "The kernel merged" };
         let of =
             if cached { "larger ones of our requests" } else { "our requests into larger ones" };
-        Finding::new(
+        Finding::note(
             FindingCode::RequestsMerged,
-            Severity::Info,
             format!(
                 "{who} {of}: {} saw {} on average, we asked for {}.",
                 counters.device,
@@ -55,20 +50,15 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let splits = counters.splits? as f64;
     let (theirs, ours) = (counters.mean_request_bytes?, mean_bytes(trial));
     let share = splits / trial.completed().max(1) as f64;
-    let limit = trial
-        .targets
-        .iter()
-        .filter_map(|target| target.device.as_ref()?.max_request_bytes)
-        .min()
-        .filter(|limit| *limit < trial.workload.max_bs().0);
+    let limits = devices(trial).filter_map(|device| device.max_request_bytes);
+    let limit = limits.min().filter(|limit| *limit < trial.workload.max_bs().0);
     let why = match limit {
         Some(limit) => format!("the largest that its queue takes is {}", format_bytes(limit)),
         None => "a layer below takes smaller ones, or the extents of the file are short".to_owned(),
     };
     (share > SHARE).then(|| {
-        Finding::new(
+        Finding::note(
             FindingCode::RequestsSplit,
-            Severity::Info,
             format!(
                 "Our requests of {} reached {} in parts of {} on average ({} more of them): {why}.",
                 format_bytes(ours as u64),
@@ -76,7 +66,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
                 format_bytes(theirs as u64),
                 format_count(splits)
             ),
-            "A latency time is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
+            "A latency is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
              larger ones.",
         )
         .with("additional device requests", splits, "")

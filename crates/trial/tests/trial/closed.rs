@@ -1,6 +1,6 @@
 //! Closed loops against theory and on real files, and how errors are counted.
 
-use crate::common::{assert_agrees, file_rig, file_workload, full_file, real, simulated};
+use crate::common::{assert_agrees, file_backend, file_workload, full_file, real, simulated};
 use record::{EngineName, FindingCode, Nanos, Pattern};
 use std::sync::atomic::AtomicBool;
 use trial::{TrialBackend, TrialError};
@@ -119,8 +119,8 @@ fn a_set_stop_flag_ends_a_trial_without_a_result() {
     let workload = file_workload(1 << 20, |spec| spec.runtime = Nanos(20_000_000_000));
     let stop = AtomicBool::new(true);
     let start = std::time::Instant::now();
-    let mut rig = file_rig(full_file(1 << 20));
-    let outcome = rig.measure(&workload, 1, &stop, &mut |_| ());
+    let mut backend = file_backend(full_file(1 << 20));
+    let outcome = backend.measure(&workload, 1, &stop, &mut |_| ());
     assert!(matches!(outcome, Err(TrialError::Interrupted)));
     assert!(start.elapsed().as_secs() < 10);
 }

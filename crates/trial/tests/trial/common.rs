@@ -1,6 +1,6 @@
 //! What the tests of this crate share: rigs, workloads, and agreement with theory.
 
-use engine::{Engine, EngineError, Probe, ProbeSample, Setup};
+use engine::{Engine, EngineError, Probe, ProbeFacts, ProbeSample, Processors, Setup};
 use record::{
     Bytes, CacheMode, CpuSplit, EngineName, FindingCode, Nanos, Target, TargetKind, Trial, Workload,
 };
@@ -20,14 +20,13 @@ impl Probe for NoProbe {
     fn sample(&mut self) -> ProbeSample {
         ProbeSample::default()
     }
-    fn cpu_split(&self) -> CpuSplit {
-        CpuSplit::Sampled
-    }
-    fn no_device_reason(&self) -> String {
-        "no device in this test".to_owned()
-    }
-    fn no_cpu_reason(&self) -> String {
-        "no processor time in this test".to_owned()
+    fn facts(&self) -> ProbeFacts {
+        ProbeFacts {
+            cpu_split: CpuSplit::Sampled,
+            processors: Processors::default(),
+            no_device_reason: "no device in this test".to_owned(),
+            no_cpu_reason: "no processor time in this test".to_owned(),
+        }
     }
 }
 
@@ -55,12 +54,12 @@ pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
     let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
     change(&mut spec);
     let workload = spec.build(Bytes(1 << 30)).unwrap();
-    let mut rig = SimBackend::new(&SimSpec::parse(device).unwrap(), 1);
+    let mut backend = SimBackend::new(&SimSpec::parse(device).unwrap(), 1);
     let stop = AtomicBool::new(false);
-    run_trial(&mut rig, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut backend, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }
 
-pub(crate) fn file_rig(file: File) -> RealBackend {
+pub(crate) fn file_backend(file: File) -> RealBackend {
     let files = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(file)])]);
     RealBackend::new(files, Box::new(NoProbe))
 }
@@ -74,7 +73,7 @@ pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workl
 
 pub(crate) fn real(file: File, workload: &Workload) -> Result<Trial, TrialError> {
     let stop = AtomicBool::new(false);
-    run_trial(&mut file_rig(file), workload, 1, identity(), &stop, &mut |_| ())
+    run_trial(&mut file_backend(file), workload, 1, identity(), &stop, &mut |_| ())
 }
 
 pub(crate) fn full_file(bytes: usize) -> File {
@@ -108,7 +107,7 @@ pub(crate) fn has(trial: &Trial, code: FindingCode) -> bool {
     trial.findings.iter().any(|finding| finding.code == code)
 }
 
-/// A rig whose measurement was made beforehand, to get its document.
+/// A backend whose measurement was made beforehand, to get its document.
 pub(crate) struct Made(pub(crate) Option<Measurement>, pub(crate) bool);
 
 impl TrialBackend for Made {
@@ -128,9 +127,9 @@ impl TrialBackend for Made {
 
 /// The document of a measurement.
 pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
-    let mut rig = Made(Some(measurement), workload.engine == EngineName::Sim);
+    let mut backend = Made(Some(measurement), workload.engine == EngineName::Sim);
     let stop = AtomicBool::new(false);
-    run_trial(&mut rig, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut backend, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
 }
 
 /// A trial on a file whose engines `open` opens.
@@ -140,8 +139,8 @@ pub(crate) fn real_on<E: Engine + 'static>(
     open: impl Fn(u32, &Setup) -> Result<E, EngineError> + Send + Sync + 'static,
 ) -> Result<Trial, TrialError> {
     let stop = AtomicBool::new(false);
-    let mut rig = file_rig(file);
+    let mut backend = file_backend(file);
     let open: Opening<E> = Arc::new(open);
-    let measured = rig.measure_on(workload, 1, &stop, &mut |_| (), &open)?;
+    let measured = backend.measure_on(workload, 1, &stop, &mut |_| (), &open)?;
     Ok(document(measured, workload))
 }

@@ -11,8 +11,8 @@ use trial::{Measurement, TrialBackend};
 /// Two seconds at depth 1, with components that were busy for so long at begin and end.
 fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {
     let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
-    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
-    let mut measured = rig.measure(&workload, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
+    let mut measured = backend.measure(&workload, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
     for (sample, at) in measured.before.iter_mut().zip(0..) {
         sample.components = busy(at);
     }
@@ -76,7 +76,7 @@ fn the_time_of_the_hosts_processors_is_the_modelled_processor_time() {
     let used = |system_ns| Some(CpuSample { system_ns, ..CpuSample::default() });
     measured.before[0].cpu = used(1_000_000_000);
     measured.after.cpu = used(1_200_000_000);
-    measured.processors.usable = 2.0;
+    measured.probe.processors.usable = 2.0;
     let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
     let trial = document(measured, &workload);
     let Measured::Value(cpu) = &trial.cpu else { panic!("{:?}", trial.cpu) };

@@ -17,9 +17,9 @@ const SEEDS: u64 = 200;
 fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
     let spec = SimSpec::parse(device).unwrap();
     let one = |seed| {
-        let mut rig = SimBackend::new(&spec, seed);
+        let mut backend = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
-        run_trial(&mut rig, workload, seed, identity(), &stop, &mut |_| ()).unwrap()
+        run_trial(&mut backend, workload, seed, identity(), &stop, &mut |_| ()).unwrap()
     };
     (1..=SEEDS).map(one).collect()
 }

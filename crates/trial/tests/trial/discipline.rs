@@ -1,7 +1,7 @@
 //! What one slow request stalls under each completion discipline, and how deep calls nest.
 
 use crate::common::{document, file_workload, full_file, real, sim_workload};
-use engine::{Completion, Engine, EngineError, Submission};
+use engine::{Completion, Engine, EngineError, Submission, Wait};
 use record::{Discipline, EngineName, Nanos, Trial};
 use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::sync::atomic::AtomicBool;
@@ -29,14 +29,8 @@ impl Engine for Slow {
         self.inner.prepare(requests);
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        self.inner.wait(min, max, deadline, done)?;
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.inner.wait(ask, done)?;
         if let Some(position) = done.iter().position(|it| Some(it.slot) == self.slot) {
             self.held = Some(done.remove(position));
             self.slot = None;
@@ -44,7 +38,7 @@ impl Engine for Slow {
         self.delivered += done.len() as u64;
         // Nothing else in flight: it is what is waited for.
         let alone = done.is_empty() && self.prepared == self.delivered + 1;
-        if (self.delivered >= self.until || alone) && (done.len() as u32) < max {
+        if (self.delivered >= self.until || alone) && (done.len() as u32) < ask.max {
             done.extend(self.held.take());
         }
         Ok(())
@@ -63,7 +57,7 @@ fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
         spec.iodepth = 8;
         spec.runtime = Nanos(1_000_000_000);
     });
-    let mut rig = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+    let mut backend = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
     let slow = |_, inner| Slow {
         inner,
         slow: 100,
@@ -74,7 +68,7 @@ fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
         held: None,
     };
     let stop = AtomicBool::new(false);
-    document(rig.measure_on(&workload, 1, &stop, slow).unwrap(), &workload)
+    document(backend.measure_on(&workload, 1, &stop, slow).unwrap(), &workload)
 }
 
 #[test]
@@ -102,7 +96,7 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
             spec.runtime = Nanos(1_000_000_000);
             spec.stop.io_timeout_ns = Nanos(2_000_000_000);
         });
-        let mut rig = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
+        let mut backend = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
         let stuck = |_, inner| Slow {
             inner,
             slow: 100,
@@ -115,7 +109,7 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
         };
         let mut never = move |job, inner| Slow { until: u64::MAX, ..stuck(job, inner) };
         let stop = AtomicBool::new(false);
-        let measured = rig.measure_on(&workload, 1, &stop, &mut never).unwrap();
+        let measured = backend.measure_on(&workload, 1, &stop, &mut never).unwrap();
         document(measured, &workload)
     };
     let any = stalled(Discipline::Any);

@@ -1,9 +1,9 @@
 //! Whatever fails, the run ends, and what is reported is not clean.
 
-use crate::common::{document, file_rig, file_workload, full_file, has, real_on, sim_workload};
+use crate::common::{document, file_backend, file_workload, full_file, has, real_on, sim_workload};
 use engine::{
     Completion, Engine, EngineError, Fault, Faulty, NullEngine, OpenEngine, Setup, Submission,
-    SyncEngine, UringEngine,
+    SyncEngine, UringEngine, Wait,
 };
 use record::{EndedBy, FindingCode, Nanos, Trial, Workload};
 use simdisk::{SimBackend, SimEngine, SimSpec};
@@ -112,13 +112,7 @@ fn a_synchronous_engine_that_blocks_for_ever_is_left_behind() {
         fn prepare(&mut self, requests: &[Submission]) {
             self.0.prepare(requests);
         }
-        fn wait(
-            &mut self,
-            _: u32,
-            _: u32,
-            _: Option<Nanos>,
-            _: &mut Vec<Completion>,
-        ) -> Result<(), EngineError> {
+        fn wait(&mut self, _: Wait, _: &mut Vec<Completion>) -> Result<(), EngineError> {
             loop {
                 std::thread::park();
             }
@@ -154,8 +148,8 @@ fn a_user_who_ends_a_run_on_a_silent_device_does_not_wait_for_it() {
     let never = |_: u64, _: &Request| Fault::Never;
     let open: Opening<_> =
         Arc::new(move |_, setup: &Setup| Ok(Faulty::new(NullEngine::open(setup)?, never)));
-    let mut rig = file_rig(full_file(1 << 20));
-    let measured = rig.measure_on(&workload, 1, &stop, &mut |_| (), &open).unwrap();
+    let mut backend = file_backend(full_file(1 << 20));
+    let measured = backend.measure_on(&workload, 1, &stop, &mut |_| (), &open).unwrap();
     assert_eq!(measured.ended_by, Some(EndedBy::Interrupted));
     assert!(measured.stuck.requests > 0);
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
@@ -172,13 +166,7 @@ impl Engine for Breaks {
     fn prepare(&mut self, requests: &[Submission]) {
         self.inner.prepare(requests);
     }
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         if self.left == 0 {
             assert!(!self.panics, "a planted panic");
             return Err(EngineError::Broken {
@@ -187,7 +175,7 @@ impl Engine for Breaks {
             });
         }
         self.left -= 1;
-        self.inner.wait(min, max, deadline, done)
+        self.inner.wait(ask, done)
     }
     fn features(&self) -> Vec<String> {
         Vec::new()
@@ -231,14 +219,8 @@ impl Engine for Loses {
             }
         }
     }
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
-        self.0.wait(min, max, deadline, done)
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.0.wait(ask, done)
     }
     fn features(&self) -> Vec<String> {
         self.0.features()
@@ -248,9 +230,9 @@ impl Engine for Loses {
 #[test]
 fn a_simulated_device_that_loses_requests_falls_silent_too() {
     let workload = sim_workload(|spec| spec.iodepth = 4);
-    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
+    let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
     let stop = AtomicBool::new(false);
-    let measured = rig.measure_on(&workload, 1, &stop, |_, engine| Loses(engine, 0)).unwrap();
+    let measured = backend.measure_on(&workload, 1, &stop, |_, engine| Loses(engine, 0)).unwrap();
     let trial = document(measured, &workload);
     assert_eq!(trial.result.read.as_ref().unwrap().ios, 1_000);
     assert_eq!((trial.result.unanswered, trial.result.ended_by), (4, Some(EndedBy::Silence)));
@@ -260,9 +242,9 @@ fn a_simulated_device_that_loses_requests_falls_silent_too() {
 #[test]
 fn a_simulated_device_that_fails_everything_ends_the_run() {
     let workload = sim_workload(|spec| spec.numjobs = 2);
-    let mut rig = SimBackend::new(&SimSpec::parse("md1,service=1ms,error=1").unwrap(), 1);
+    let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms,error=1").unwrap(), 1);
     let stop = AtomicBool::new(false);
-    let trial = document(rig.measure(&workload, 1, &stop, &mut |_| ()).unwrap(), &workload);
+    let trial = document(backend.measure(&workload, 1, &stop, &mut |_| ()).unwrap(), &workload);
     assert_eq!(trial.result.ended_by, Some(EndedBy::Failures));
     let errors = trial.result.read.as_ref().unwrap().errors;
     assert!((1_000..=2_002).contains(&errors), "{errors}");

@@ -2,7 +2,7 @@
 //! found when the blocks are read back, and named.
 
 use crate::common::{file_workload, full_file, has, real_on};
-use engine::{Completion, Engine, EngineError, OpenEngine, Setup, Submission, SyncEngine};
+use engine::{Completion, Engine, EngineError, OpenEngine, Setup, Submission, SyncEngine, Wait};
 use record::{BlockFault, Data, EngineName, FindingCode, Nanos, Pattern, Trial};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -68,15 +68,9 @@ impl Engine for Lying {
         self.inner.prepare(requests);
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let before = done.len();
-        self.inner.wait(min, max, deadline, done)?;
+        self.inner.wait(ask, done)?;
         if done.len() > before {
             self.lie();
         }

@@ -12,9 +12,10 @@ const AREA: usize = 1 << 20;
 
 fn on_files(files: Vec<File>, workload: &Workload) -> Trial {
     let files = files.into_iter().map(OwnedFd::from).collect();
-    let mut rig = RealBackend::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
+    let mut backend =
+        RealBackend::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
     let stop = AtomicBool::new(false);
-    document(rig.measure(workload, 1, &stop, &mut |_| ()).unwrap(), workload)
+    document(backend.measure(workload, 1, &stop, &mut |_| ()).unwrap(), workload)
 }
 
 #[test]

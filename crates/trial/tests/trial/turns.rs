@@ -1,7 +1,7 @@
 //! The driver of simulated jobs steps those that something happened to, and no others.
 
 use crate::common::{document, sim_workload, simulated};
-use engine::{Completion, Engine, EngineError, Submission};
+use engine::{Completion, Engine, EngineError, Submission, Wait};
 use record::{Arrival, Nanos};
 use simdisk::{SimBackend, SimEngine, SimSpec};
 use std::cell::Cell;
@@ -22,15 +22,9 @@ impl Engine for Asked {
     fn hand_over(&mut self) -> Result<(), EngineError> {
         self.inner.hand_over()
     }
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.waits.set(self.waits.get() + 1);
-        self.inner.wait(min, max, deadline, done)
+        self.inner.wait(ask, done)
     }
     fn features(&self) -> Vec<String> {
         self.inner.features()
@@ -45,10 +39,10 @@ fn waits_per_request(jobs: u32, change: impl FnOnce(&mut Spec)) -> f64 {
         change(spec);
     });
     let spec = SimSpec::parse("mmc,servers=256,service=10ms").unwrap();
-    let mut rig = SimBackend::new(&spec, 1);
+    let mut backend = SimBackend::new(&spec, 1);
     let (waits, stop) = (Rc::new(Cell::new(0)), AtomicBool::new(false));
     let wrap = |_, inner| Asked { inner, waits: Rc::clone(&waits) };
-    let trial = document(rig.measure_on(&workload, 1, &stop, wrap).unwrap(), &workload);
+    let trial = document(backend.measure_on(&workload, 1, &stop, wrap).unwrap(), &workload);
     waits.get() as f64 / trial.result.read.unwrap().ios as f64
 }
 

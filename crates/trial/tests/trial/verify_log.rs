@@ -34,14 +34,14 @@ enum Fate {
 struct Bench {
     workload: Workload,
     disk: Vec<u8>,
-    ledger: VerifyLog,
+    log: VerifyLog,
 }
 
 impl Bench {
     fn new(workload: Workload) -> Self {
         let disk = vec![0; workload.size_bytes.0 as usize];
-        let ledger = VerifyLog::new(&workload, SEED, 0);
-        Self { workload, disk, ledger }
+        let log = VerifyLog::new(&workload, SEED, 0);
+        Self { workload, disk, log }
     }
 
     fn request(block: u64, blocks: u64) -> Request {
@@ -49,11 +49,11 @@ impl Bench {
     }
 
     fn begin(&mut self, block: u64) -> u64 {
-        self.ledger.begin(Self::request(block, 1))
+        self.log.begin(Self::request(block, 1))
     }
 
     fn end(&mut self, block: u64, generation: u64, completed: bool) {
-        self.ledger.end(Self::request(block, 1), generation, completed);
+        self.log.end(Self::request(block, 1), generation, completed);
     }
 
     /// Puts the content of a write where it belongs, or not.
@@ -79,13 +79,13 @@ impl Bench {
     }
 
     fn check(self) -> VerifyResult {
-        check(self.ledger, &self.disk, &[]).result
+        check(self.log, &self.disk, &[]).result
     }
 }
 
 /// Reads back from `disk`, on which reads that touch the blocks of `broken` fail.
-fn check(ledger: VerifyLog, disk: &[u8], broken: &[u64]) -> Checked {
-    ledger.check(&AtomicBool::new(false), &mut |offset, memory| {
+fn check(log: VerifyLog, disk: &[u8], broken: &[u64]) -> Checked {
+    log.check(&AtomicBool::new(false), &mut |offset, memory| {
         assert_eq!(memory.as_ptr() as usize % PAGE_BYTES, 0, "memory for O_DIRECT");
         let end = offset + memory.len() as u64;
         if broken.iter().any(|block| (offset..end).contains(&(block * BLOCK))) {
@@ -227,22 +227,22 @@ fn a_block_that_cannot_be_read_is_counted_and_does_not_hide_its_neighbours() {
     for block in 10..20 {
         bench.write(block, Fate::SteadyWindow);
     }
-    let checked = check(bench.ledger, &bench.disk, &[13]);
+    let checked = check(bench.log, &bench.disk, &[13]);
     assert_eq!((checked.result.good, checked.result.unchecked), (9, 1));
-    assert_eq!(checked.errors, BTreeMap::from([(EIO, 1)]));
+    assert_eq!(checked.failures.errors, BTreeMap::from([(EIO, 1)]));
     let mut bench = Bench::new(workload());
     bench.write(62, Fate::SteadyWindow);
     bench.write(63, Fate::SteadyWindow);
     let cut = 63 * BLOCK as usize + 100;
-    let checked = check(bench.ledger, &bench.disk[..cut], &[]);
-    assert_eq!((checked.result.good, checked.short), (1, 1), "a file that ends early");
+    let checked = check(bench.log, &bench.disk[..cut], &[]);
+    assert_eq!((checked.result.good, checked.failures.short), (1, 1), "a file that ends early");
 }
 
 #[test]
 fn a_large_write_covers_all_of_its_blocks() {
     let mut bench = Bench::new(workload());
     let request = Bench::request(16, 32);
-    let generation = bench.ledger.begin(request);
+    let generation = bench.log.begin(request);
     for block in 16..48 {
         bench.store(
             block,
@@ -250,7 +250,7 @@ fn a_large_write_covers_all_of_its_blocks() {
             if block == 30 { Fate::Dropped } else { Fate::SteadyWindow },
         );
     }
-    bench.ledger.end(request, generation, true);
+    bench.log.end(request, generation, true);
     let result = bench.check();
     assert_eq!(faults(&result), [31, 1, 0, 0, 0]);
     assert_eq!(result.bad[0].offset_bytes, 30 * BLOCK);
@@ -277,12 +277,12 @@ fn a_run_of_reads_holds_all_blocks_against_the_tags_of_an_earlier_run() {
 fn requests_of_a_sector_have_blocks_of_a_sector() {
     let bs = vec![record::SizeShare { bytes: Bytes(512), percent: 100 }];
     let small = Workload { bs, ..workload() };
-    let mut ledger = VerifyLog::new(&small, SEED, 0);
+    let mut log = VerifyLog::new(&small, SEED, 0);
     let request = Request { offset: 1_536, bytes: 512, op: OpKind::Write };
-    let generation = ledger.begin(request);
-    ledger.end(request, generation, true);
+    let generation = log.begin(request);
+    log.end(request, generation, true);
     let mut disk = vec![0; 4_096];
     stamp(&mut disk[1_536..2_048], 1_536, generation, Tags::of(&small, SEED, 0).seed);
-    let result = check(ledger, &disk, &[]).result;
+    let result = check(log, &disk, &[]).result;
     assert_eq!((faults(&result), result.block_bytes), ([1, 0, 0, 0, 0], Bytes(512)));
 }

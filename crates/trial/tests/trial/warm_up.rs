@@ -59,9 +59,10 @@ fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
     });
     let spec = SimSpec::parse(device).unwrap();
     let cut = (0..runs).filter(|&seed| {
-        let mut rig = SimBackend::new(&spec, seed);
+        let mut backend = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
-        let trial = run_trial(&mut rig, &workload, seed, identity(), &stop, &mut |_| ()).unwrap();
+        let trial =
+            run_trial(&mut backend, &workload, seed, identity(), &stop, &mut |_| ()).unwrap();
         trial.result.warm_up.is_some()
     });
     let cut = cut.count() as u64;

@@ -1,17 +1,13 @@
 //! Designs: which combinations of flags an experiment runs, as data.
 //!
-//! A design names flags of `halfpower run` and the values that each takes. A combination of levels is
-//! therefore the arguments of one run: it is read by the parser of `run`, built by its rules, and
-//! printed as the line that anybody can type. A second vocabulary for experiments was rejected: it
-//! would need its own rules, its own errors and its own tests, and a reader of a result could not
-//! repeat one of its trials by hand.
+//! A design names flags of `halfpower run` and the values that each takes, so a combination is the
+//! arguments of one run: it is read by the parser of `run`, and printed as a line that anyone can type.
+//! A second vocabulary for experiments was rejected: it would need its own rules, errors and tests. The
+//! presets are designs in the same language (`designs/*.toml`). [`SPECIAL_KEYS`] are no flags of `run`:
+//! they say on what a trial runs.
 //!
-//! The presets are designs in the same language (`designs/*.toml`), so that whoever wants another
-//! one copies a file and changes it. A few keys are no flags of `run`, because they say on what a
-//! trial runs and not what it asks: [`SPECIAL_KEYS`].
-//!
-//! A table is read in the order in which it is written, which is the order of the axes in all
-//! output (the feature `preserve_order` of `toml`).
+//! The order of axes in all output is that in which the table is written (the feature `preserve_order`
+//! of `toml`).
 
 mod combine;
 mod presets;
@@ -104,6 +100,12 @@ pub struct Axis {
     pub name: String,
     /// Its levels, at least one, each of another name.
     pub levels: Vec<Level>,
+}
+
+impl Axis {
+    fn level(&self, name: &str) -> Option<&Level> {
+        self.levels.iter().find(|level| level.name == name)
+    }
 }
 
 /// Levels by axis: a combination matches where each axis named has one of the levels named.
@@ -256,8 +258,7 @@ impl Design {
             let levels = values
                 .split(',')
                 .map(|value| {
-                    let known = old.levels.iter().find(|level| level.name == value).cloned();
-                    known.or_else(|| {
+                    old.level(value).cloned().or_else(|| {
                         let setting = Setting { key: key.clone(), value: Some(value.to_owned()) };
                         is_key(&key)
                             .then(|| Level { name: value.to_owned(), settings: vec![setting] })
@@ -286,11 +287,8 @@ impl Design {
 
     /// Takes levels out of what is skipped and asked that are no longer there.
     fn forget_lost_levels(&mut self) {
-        let axes = self.axes.clone();
-        let has = |axis: &str, level: &str| {
-            let axis = axes.iter().find(|candidate| candidate.name == axis);
-            axis.is_some_and(|axis| axis.levels.iter().any(|known| known.name == level))
-        };
+        let old = self.clone();
+        let has = |axis: &str, level: &str| old.level(axis, level).is_some();
         let prune = |pick: &mut Pick| {
             for (axis, levels) in pick.iter_mut() {
                 levels.retain(|level| has(axis, level));
@@ -308,8 +306,7 @@ impl Design {
 
     /// The level of this name of an axis.
     pub(crate) fn level(&self, axis: &str, level: &str) -> Option<&Level> {
-        let axis = self.axes.iter().find(|candidate| candidate.name == axis)?;
-        axis.levels.iter().find(|candidate| candidate.name == level)
+        self.axes.iter().find(|candidate| candidate.name == axis)?.level(level)
     }
 
     /// The names of its axes.

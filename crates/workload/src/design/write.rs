@@ -1,8 +1,6 @@
-//! A design as text again, with what the command line changed in it: the text that is kept with an
-//! experiment, and with which it can be repeated.
-//!
-//! Lines are put together here and values written by `toml`: its own writer moves tables behind
-//! plain values, and with them the order of the axes would change.
+//! A design as text again, with what the command line changed in it: kept with an experiment, so that it
+//! can be repeated. Lines are put together here, because the writer of `toml` moves tables behind plain
+//! values, and with them the order of the axes would change.
 
 use super::{Axis, Design, Order, Pick, Setting};
 use std::fmt::Write;

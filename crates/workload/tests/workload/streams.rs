@@ -414,3 +414,20 @@ fn with_a_rate_for_each_direction_a_sequential_mix_keeps_a_cursor_for_each() {
         assert!(offsets.len().abs_diff(count.min(256)) <= 1, "{}", offsets.len());
     }
 }
+
+#[test]
+fn seeds_of_neighbouring_jobs_share_nothing() {
+    let seeds: std::collections::HashSet<u64> = (0..1000).map(|i| derive_seed(1, i)).collect();
+    assert_eq!(seeds.len(), 1000);
+    let differing = (derive_seed(1, 0) ^ derive_seed(1, 1)).count_ones();
+    assert!((16..=48).contains(&differing), "{differing} of 64 bits differ");
+}
+
+#[test]
+fn an_order_has_every_item_once() {
+    let mut order: Vec<u32> = (0..50).collect();
+    Rng::new(9).shuffle(&mut order);
+    assert_ne!(order, (0..50).collect::<Vec<_>>());
+    order.sort_unstable();
+    assert_eq!(order, (0..50).collect::<Vec<_>>());
+}

@@ -6,7 +6,7 @@
 //! request before the worker's clock does, which is what a clock that is started too late looks
 //! like.
 
-use engine::{Clock, Completion, Engine, EngineError, Submission};
+use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
 use record::Nanos;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -124,13 +124,7 @@ impl<C: Clock> Engine for DelayEngine<'_, C> {
         Ok(())
     }
 
-    fn wait(
-        &mut self,
-        min: u32,
-        max: u32,
-        deadline: Option<Nanos>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.begin();
         let before = done.len();
         let mut log = self.log.borrow_mut();
@@ -138,7 +132,7 @@ impl<C: Clock> Engine for DelayEngine<'_, C> {
             let now = self.clock.now();
             while let Some(&Reverse((due, slot))) = self.due.peek()
                 && due <= now.0
-                && done.len() - before < max as usize
+                && done.len() - before < ask.max as usize
             {
                 self.due.pop();
                 let (begun, outcome) = self.begun[slot as usize];
@@ -147,8 +141,8 @@ impl<C: Clock> Engine for DelayEngine<'_, C> {
                 }
                 done.push(Completion { slot, outcome });
             }
-            let enough = done.len() - before >= min as usize;
-            if enough || self.due.is_empty() || deadline.is_some_and(|end| now >= end) {
+            let enough = done.len() - before >= ask.min as usize;
+            if enough || self.due.is_empty() || ask.deadline.is_some_and(|end| now >= end) {
                 return Ok(());
             }
             std::hint::spin_loop();

@@ -5,7 +5,7 @@
 //! but has no clock, histogram or statistics, and each part alone.
 
 use anyhow::{Result, ensure};
-use engine::{Clock, Engine, Submission};
+use engine::{Clock, Engine, Submission, Wait};
 use record::{Bytes, HistogramSnapshot, Nanos, OpKind, Workload};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -121,14 +121,14 @@ impl<E: Engine> Bare<E> {
             self.engine.prepare(&self.prepared);
             self.in_flight += self.prepared.len() as u32;
             self.done.clear();
-            self.engine.wait(1, self.in_flight, None, &mut self.done)?;
+            self.engine.wait(Wait::new(1, self.in_flight), &mut self.done)?;
             self.in_flight -= self.done.len() as u32;
             completed += self.done.len() as u64;
             self.free.extend(self.done.iter().map(|completion| completion.slot));
         }
         let wall = begin.elapsed();
         self.done.clear();
-        self.engine.wait(self.in_flight, self.in_flight, None, &mut self.done)?;
+        self.engine.wait(Wait::new(self.in_flight, self.in_flight), &mut self.done)?;
         Ok(wall.as_nanos() as f64 / completed as f64)
     }
 }

@@ -1,10 +1,13 @@
 //! What each kind of data looks like on its way to a device.
 
-use super::*;
-use crate::tag::{Reading, SECTOR_BYTES, Tag, read};
-use record::OpKind;
+use engine::tag::{Reading, SECTOR_BYTES, Tag, Tags, read};
+use engine::{Buffers, Setup};
+use record::{Data, OpKind};
+use workload::Request;
 
-const PAGE: usize = PAGE_BYTES as usize;
+const PAGE: usize = 4_096;
+/// Four of the longest windows of a compressor.
+const WINDOWS_BYTES: u64 = 256 << 10;
 
 fn buffers(bytes: u32, change: impl FnOnce(&mut Setup)) -> Buffers {
     let mut setup = Setup { writes: true, data_seed: 3, ..Setup::reading(Vec::new(), 2, bytes) };
@@ -121,7 +124,7 @@ fn slots_that_take_turns_repeat_nothing_within_the_window_of_any_compressor() {
             let word = unsafe { *start.cast::<u64>().add(1) };
             if let Some(before) = last.insert(word, write) {
                 returned += 1;
-                assert!((write - before) * 4_096 >= RINGS_BYTES, "depth {depth}");
+                assert!((write - before) * 4_096 >= WINDOWS_BYTES, "depth {depth}");
             }
         }
         assert!(returned > 0, "the rings come round at depth {depth}");

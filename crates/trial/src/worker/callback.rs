@@ -1,20 +1,18 @@
 //! Completions as calls: each issues the next request itself.
 //!
-//! This is how overlapped I/O with completion routines works (Riedel, van Ingen, Gray 1997, in the
-//! appendix): the routine that handles a completion asks for the next request, and where that
-//! completes at once, out of a cache, its routine is called before the first one returns. The
-//! calls nest, one stack frame deeper for every request that did not have to wait. The depth is
-//! counted and bounded here; beyond the bound a completion is posted to the job's loop, which is
-//! what the posted form of the discipline does with all of them.
+//! Overlapped I/O with completion routines works like this (Riedel, van Ingen, Gray 1997, appendix):
+//! where the next request completes at once, out of a cache, its routine is called before the first one
+//! returns, and the calls nest. The depth is counted and bounded here; beyond the bound a completion is
+//! posted to the job's loop, as the posted form of the discipline does with all of them.
 
-use crate::worker::{Step, Worker};
-use engine::{Clock, Completion, Engine, EngineError};
+use super::{Step, Worker};
+use engine::{Clock, Completion, Engine, EngineError, Wait};
 
 /// Deepest nesting of calls: some hundred kilobytes of the stack of a thread.
 pub const CALLBACK_DEPTH_MAX: u32 = 1_000;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
-    pub(crate) fn step_callback(&mut self, posting: bool) -> Result<Step, EngineError> {
+    pub(super) fn step_callback(&mut self, posting: bool) -> Result<Step, EngineError> {
         if !self.free.is_empty() && !self.stopping {
             self.refill()?;
         }
@@ -23,7 +21,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.done.clear();
         let min = if self.stopping { self.in_flight } else { 1 };
-        self.engine.wait(min, self.in_flight, None, &mut self.done)?;
+        self.engine.wait(Wait::new(min, self.in_flight), &mut self.done)?;
         if self.done.is_empty() {
             return Ok(Step::Blocked);
         }
@@ -55,7 +53,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return self.engine.hand_over();
         }
         self.done.clear();
-        self.engine.wait(0, 1, None, &mut self.done)?;
+        self.engine.wait(Wait::new(0, 1), &mut self.done)?;
         match self.done.pop() {
             Some(next) if depth < CALLBACK_DEPTH_MAX => self.call(next, depth + 1, posting),
             Some(next) => {

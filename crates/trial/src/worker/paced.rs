@@ -1,15 +1,14 @@
-//! The loop of a job that is not always busy: arrivals of its own, think time, or slots that wait
-//! for older ones.
+//! The loop of a job that is not always busy: arrivals of its own, think time, or slots that wait for
+//! older ones.
 //!
-//! An open loop hands a request over at its intended arrival, or as soon as a slot is free; those
-//! that wait are taken in order and none is dropped. Response times count from the intended
-//! arrival, so a device that stalls is charged for everybody who would have waited. Until shortly
-//! before the next arrival the job blocks in the kernel; then it polls, because a sleeping thread
-//! is woken tens of microseconds late. What it polls away is counted, so that it can be kept out
-//! of the cost of the load.
+//! An open loop hands a request over at its intended arrival, or as soon as a slot is free, in order;
+//! none is dropped. Latency counts from the intended arrival, so a stall is charged to every arrival
+//! during it. Until shortly before the next arrival the job blocks in the kernel; then it polls,
+//! because a sleeping thread is woken tens of microseconds late. The time polled away is counted, and
+//! kept out of the cost of the load.
 
-use crate::worker::{Step, Worker};
-use engine::{Clock, Engine, EngineError, Submission};
+use super::{Step, Worker};
+use engine::{Clock, Engine, EngineError, Submission, Wait};
 use record::Nanos;
 
 /// Longest block in the kernel while waiting for an arrival: the run may be ended meanwhile.
@@ -18,15 +17,15 @@ const PATIENCE: Nanos = Nanos(100_000_000);
 impl<E: Engine, C: Clock> Worker<E, C> {
     /// A step of every loop that may have to wait for a moment; `ordered`: a slot is free again
     /// only when all older ones are done.
-    pub(crate) fn step_paced<const OPEN: bool>(
+    pub(super) fn step_paced<const OPEN: bool>(
         &mut self,
         ordered: bool,
     ) -> Result<Step, EngineError> {
         let now = self.clock.now();
         self.now = now;
         self.end_poll(now);
-        if now >= self.edges.next() || now >= self.control.end() {
-            self.pass_edges(now);
+        if now >= self.boundaries.next() || now >= self.control.end() {
+            self.pass_boundaries(now);
         }
         self.stopping |= now >= self.control.end();
         if !self.stopping {
@@ -37,9 +36,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         match (self.stopping, self.next_moment::<OPEN>()) {
             (true, _) if self.in_flight == 0 => return Ok(Step::Done),
             (true, _) => {
-                self.engine.wait(self.in_flight, self.in_flight, None, &mut self.done)?;
+                self.engine.wait(Wait::new(self.in_flight, self.in_flight), &mut self.done)?;
             }
-            (false, None) => self.engine.wait(1, self.in_flight, None, &mut self.done)?,
+            (false, None) => self.engine.wait(Wait::new(1, self.in_flight), &mut self.done)?,
             (false, Some(moment)) => {
                 if let Some(idle) = self.wait_until(moment, now)? {
                     return Ok(idle);
@@ -111,14 +110,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Nanos(moment.0.saturating_sub(spin.0)).min(self.control.end()).min(now.plus(PATIENCE));
         if wake > now {
             let min = self.in_flight.min(1);
-            self.engine.wait(min, self.in_flight, Some(wake), &mut self.done)?;
+            self.engine.wait(Wait::new(min, self.in_flight).until(wake), &mut self.done)?;
             if self.in_flight == 0 {
                 return Ok(Some(Step::Idle(wake)));
             }
             return Ok(None);
         }
         if self.in_flight > 0 {
-            self.engine.wait(0, self.in_flight, None, &mut self.done)?;
+            self.engine.wait(Wait::new(0, self.in_flight), &mut self.done)?;
         }
         if let Some(arrivals) = self.arrivals.as_mut().filter(|_| self.done.is_empty()) {
             arrivals.polling_since = Some(now);

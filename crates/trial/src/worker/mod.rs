@@ -1,28 +1,31 @@
 //! The loop of a job, as a state machine that any driver can step.
 //!
-//! A step refills free slots from the request stream, hands the requests over, waits, and accounts
-//! for what came back. Two clock readings a step serve all of its requests: one between
-//! preparation and hand-over, which starts their clocks, and one after the wait, which ends those
-//! of the requests that came back. A response time therefore includes at most the time in which
-//! the kernel took the rest of the same batch; one batch in some hundred is handed over by a call
-//! of its own between two readings, which measures that time.
+//! A step refills free slots from the request stream, hands the requests over, waits, and accounts for
+//! what came back. Two clock readings a step serve all of its requests: one between preparation and
+//! hand-over, one after the wait. A latency therefore includes at most the time in which the kernel
+//! took the rest of the same batch; one batch in some hundred is handed over by a call of its own,
+//! which measures that time.
 //!
-//! A closed loop that goes on with whichever request completes is the fast path and has this file
-//! to itself. What else a workload can ask for (arrivals, think time, other completion
-//! disciplines, verification) is one branch per step away from it, never one per request: `pace`
-//! and `discipline`. The edges of slices, segments and intervals are one comparison per step.
+//! A closed loop that goes on with whichever request completes is the fast path. Everything else
+//! (arrivals, think time, other completion disciplines, verification) is one branch per step away from
+//! it, never one per request: `paced` and `callback`. The boundaries of slices, segments and intervals
+//! are one comparison per step.
 //!
-//! Nothing is allocated between edges; counts, sums and histogram are all that is kept of a
-//! request. Rejected: a timestamp per request on its own clock reading (at depth 32 most of the
-//! harness's time), and keeping every response time (memory traffic that the device would feel).
+//! Nothing is allocated between boundaries. Rejected: a clock reading per request (at depth 32 most of
+//! the harness's time), and keeping every latency (memory traffic that the device would feel).
+
+mod callback;
+mod paced;
+
+pub use callback::CALLBACK_DEPTH_MAX;
 
 use crate::arrivals::{Arrivals, BATCH, NO_REQUEST, Think};
 use crate::completion_batch::Search;
 use crate::job_counters::BatchSums;
 use crate::verify::VerifyLog;
 use crate::window_boundaries::WindowBoundaries;
-use crate::{BatchTally, CompletionBatch, Control, JobCounters, JobTally, Window};
-use engine::{Clock, Completion, Engine, EngineError, Submission};
+use crate::{BatchTotals, CompletionBatch, Control, JobCounters, JobTotals, Window};
+use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
 use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
 use std::sync::Arc;
 use workload::{Request, RequestStream};
@@ -61,11 +64,11 @@ pub struct JobPlan<'a> {
     /// When the run ends.
     pub control: Arc<Control>,
     /// Where it makes known what it counts.
-    pub board: Arc<JobCounters>,
+    pub counters: Arc<JobCounters>,
     /// How long before an arrival it stops to block in the kernel and polls; zero in virtual time.
     pub spin: Nanos,
     /// How many completions it waits for at once, in a closed loop.
-    pub gathering: CompletionBatch,
+    pub completion_batch: CompletionBatch,
 }
 
 impl<'a> JobPlan<'a> {
@@ -78,9 +81,9 @@ impl<'a> JobPlan<'a> {
             job: 0,
             depth: workload.iodepth,
             control: Arc::new(Control::new(workload, window)),
-            board: Arc::new(JobCounters::new()),
+            counters: Arc::new(JobCounters::new()),
             spin: Nanos(0),
-            gathering: CompletionBatch::Fixed(1),
+            completion_batch: CompletionBatch::Fixed(1),
         }
     }
 }
@@ -88,11 +91,11 @@ impl<'a> JobPlan<'a> {
 /// A slot: its request, and when its clocks started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    pub(crate) request: Request,
+    request: Request,
     /// Hand-over.
-    pub(crate) started: Nanos,
+    started: Nanos,
     /// Intended arrival, in an open loop.
-    pub(crate) arrived: Nanos,
+    arrived: Nanos,
 }
 
 /// Which of the loops a job runs.
@@ -107,25 +110,25 @@ enum Loop {
 /// A job.
 #[derive(Debug)]
 pub struct Worker<E, C> {
-    pub(crate) engine: E,
-    pub(crate) clock: C,
-    pub(crate) stream: RequestStream,
+    engine: E,
+    clock: C,
+    stream: RequestStream,
     batch: Vec<Request>,
     next: usize,
-    pub(crate) control: Arc<Control>,
-    pub(crate) board: Arc<JobCounters>,
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) free: Vec<u32>,
-    pub(crate) prepared: Vec<Submission>,
-    pub(crate) done: Vec<Completion>,
-    pub(crate) in_flight: u32,
+    control: Arc<Control>,
+    counters: Arc<JobCounters>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    prepared: Vec<Submission>,
+    done: Vec<Completion>,
+    in_flight: u32,
     /// The last reading of the clock that ended or began something.
-    pub(crate) now: Nanos,
-    pub(crate) stopping: bool,
+    now: Nanos,
+    stopping: bool,
     failures_in_a_row: u64,
-    pub(crate) edges: WindowBoundaries,
+    boundaries: WindowBoundaries,
     last_counted: Nanos,
-    batches: BatchTally,
+    batches: BatchTotals,
     /// Completions that are waited for at once, and the search for that number.
     wait_for: u32,
     search: Option<Box<Search>>,
@@ -136,13 +139,13 @@ pub struct Worker<E, C> {
     discipline: Discipline,
     /// Slots in the order of their requests, where a slot is free again only when all older ones
     /// are done, and which of them are.
-    pub(crate) order: std::collections::VecDeque<u32>,
-    pub(crate) finished: Vec<bool>,
-    pub(crate) posted: std::collections::VecDeque<Completion>,
-    pub(crate) callback_depth: u32,
-    pub(crate) arrivals: Option<Box<Arrivals>>,
-    pub(crate) think: Think,
-    ledger: Option<Box<VerifyLog>>,
+    order: std::collections::VecDeque<u32>,
+    finished: Vec<bool>,
+    posted: std::collections::VecDeque<Completion>,
+    callback_depth: u32,
+    arrivals: Option<Box<Arrivals>>,
+    think: Think,
+    log: Option<Box<VerifyLog>>,
     generations: Vec<u64>,
 }
 
@@ -164,7 +167,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             _ => Loop::Closed,
         };
         let stream = RequestStream::new(workload, plan.seed, plan.job);
-        let ledger = (workload.data == Data::Tagged)
+        let log = (workload.data == Data::Tagged)
             .then(|| Box::new(VerifyLog::new(workload, plan.seed, plan.job)));
         Self {
             engine,
@@ -177,7 +180,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             batch: vec![NO_REQUEST; BATCH],
             next: BATCH,
             control: Arc::clone(&plan.control),
-            board: Arc::clone(&plan.board),
+            counters: Arc::clone(&plan.counters),
             slots: vec![Slot { request: NO_REQUEST, started: Nanos(0), arrived: Nanos(0) }; depth],
             free: (0..plan.depth).rev().collect(),
             prepared: Vec::with_capacity(depth),
@@ -186,14 +189,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             now: Nanos(0),
             stopping: false,
             failures_in_a_row: 0,
-            edges: WindowBoundaries::new(plan.control.window(), workload.stop.interval_ns),
+            boundaries: WindowBoundaries::new(plan.control.window(), workload.stop.interval_ns),
             last_counted: Nanos(0),
-            batches: BatchTally::default(),
-            wait_for: match plan.gathering {
+            batches: BatchTotals::default(),
+            wait_for: match plan.completion_batch {
                 CompletionBatch::Fixed(number) => number,
                 CompletionBatch::Search => 1,
             },
-            search: (how == Loop::Closed && plan.gathering == CompletionBatch::Search)
+            search: (how == Loop::Closed && plan.completion_batch == CompletionBatch::Search)
                 .then(|| Search::new(plan.depth).map(Box::new))
                 .flatten(),
             how,
@@ -204,8 +207,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             finished: vec![false; depth],
             posted: std::collections::VecDeque::with_capacity(depth),
             callback_depth: 0,
-            generations: vec![0; if ledger.is_some() { depth } else { 0 }],
-            ledger,
+            generations: vec![0; if log.is_some() { depth } else { 0 }],
+            log,
         }
     }
 
@@ -236,7 +239,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if min > 1 && self.batches.calls.is_multiple_of(TIMED_EVERY) {
             self.wait_timed(min)?;
         } else {
-            self.engine.wait(min, self.in_flight, None, &mut self.done)?;
+            self.engine.wait(Wait::new(min, self.in_flight), &mut self.done)?;
         }
         if self.done.is_empty() {
             return Ok(Step::Blocked);
@@ -251,17 +254,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Waits for the first completion alone, and sees how long the others take.
     #[cold]
     fn wait_timed(&mut self, min: u32) -> Result<(), EngineError> {
-        self.engine.wait(1, self.in_flight, None, &mut self.done)?;
+        self.engine.wait(Wait::new(1, self.in_flight), &mut self.done)?;
         let first = self.clock.now();
         let got = self.done.len() as u32;
         if got > 0 && got < min {
-            self.engine.wait(min - got, self.in_flight - got, None, &mut self.done)?;
+            self.engine.wait(Wait::new(min - got, self.in_flight - got), &mut self.done)?;
         }
         if !self.stopping && self.search.is_none() {
-            let held = self.clock.now().since(first).0;
-            self.batches.waits += 1;
-            self.batches.waits_ns += held;
-            self.batches.waits_max_ns = self.batches.waits_max_ns.max(held);
+            self.batches.waits.add(self.clock.now().since(first).0);
         }
         Ok(())
     }
@@ -279,13 +279,19 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
     }
 
-    /// The next request of the stream.
+    /// Draws more requests from the stream where all are used.
     #[inline]
-    pub(crate) fn draw(&mut self) -> Request {
+    fn fill_batch(&mut self) {
         if self.next == self.batch.len() {
             self.stream.fill(&mut self.batch);
             self.next = 0;
         }
+    }
+
+    /// The next request of the stream.
+    #[inline]
+    fn draw(&mut self) -> Request {
+        self.fill_batch();
         let request = self.batch[self.next];
         self.next += 1;
         request
@@ -293,7 +299,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Prepares a request for every free slot and starts their clocks.
     #[inline]
-    pub(crate) fn refill(&mut self) -> Result<(), EngineError> {
+    fn refill(&mut self) -> Result<(), EngineError> {
         // Read at the last completion: fresh enough to end a run.
         if self.now >= self.control.end() {
             self.stopping = true;
@@ -301,10 +307,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.prepared.clear();
         while !self.free.is_empty() {
-            if self.next == self.batch.len() {
-                self.stream.fill(&mut self.batch);
-                self.next = 0;
-            }
+            self.fill_batch();
             let count = self.free.len().min(self.batch.len() - self.next);
             let requests = &self.batch[self.next..self.next + count];
             let slots = &mut self.slots;
@@ -320,11 +323,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Hands `prepared` to the engine and starts the clocks of its requests.
     #[inline]
-    pub(crate) fn start(&mut self) -> Result<(), EngineError> {
+    fn start(&mut self) -> Result<(), EngineError> {
         if self.control.limited() {
             self.claim();
         }
-        if self.ledger.is_some() {
+        if self.log.is_some() {
             self.tag();
         }
         self.engine.prepare(&self.prepared);
@@ -333,11 +336,11 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.slots[submission.slot as usize].started = start;
         }
         if self.in_flight == 0 {
-            self.board.beat(start);
+            self.counters.beat(start);
         }
         let count = self.prepared.len();
         self.in_flight += count as u32;
-        self.board.set_in_flight(self.in_flight);
+        self.counters.set_in_flight(self.in_flight);
         self.batches.calls += 1;
         self.batches.requests += count as u64;
         if self.batches.calls.is_multiple_of(TIMED_EVERY) && count > 1 {
@@ -350,10 +353,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[cold]
     fn time_hand_over(&mut self, start: Nanos) -> Result<(), EngineError> {
         self.engine.hand_over()?;
-        let took = self.clock.now().since(start).0;
-        self.batches.timed += 1;
-        self.batches.timed_ns += took;
-        self.batches.timed_max_ns = self.batches.timed_max_ns.max(took);
+        self.batches.timed.add(self.clock.now().since(start).0);
         Ok(())
     }
 
@@ -387,44 +387,44 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     /// Gives the writes among `prepared` their generations.
     #[cold]
     fn tag(&mut self) {
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(log) = &mut self.log else { return };
         for submission in &mut self.prepared {
             if submission.request.op == OpKind::Write {
-                submission.generation = ledger.begin(submission.request);
+                submission.generation = log.begin(submission.request);
                 self.generations[submission.slot as usize] = submission.generation;
             }
         }
     }
 
-    /// Tells the ledger which writes came back.
+    /// Tells the log which writes came back.
     #[cold]
     fn settle(&mut self) {
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(log) = &mut self.log else { return };
         for completion in &self.done {
             let request = self.slots[completion.slot as usize].request;
             if request.op == OpKind::Write {
                 let whole = completion.outcome == request.bytes as i32;
-                ledger.end(request, self.generations[completion.slot as usize], whole);
+                log.end(request, self.generations[completion.slot as usize], whole);
             }
         }
     }
 
     /// Books every completion of `done` at one reading of the clock; `RELEASE`: their slots are
-    /// free again at once; `OPEN`: response times count from the intended arrival.
+    /// free again at once; `OPEN`: latencies count from the intended arrival.
     #[inline]
-    pub(crate) fn account<const RELEASE: bool, const OPEN: bool>(&mut self) {
+    fn account<const RELEASE: bool, const OPEN: bool>(&mut self) {
         let now = self.clock.now();
         self.now = now;
-        self.board.beat(now);
-        if now >= self.edges.next() || now >= self.control.end() {
-            self.pass_edges(now);
+        self.counters.beat(now);
+        if now >= self.boundaries.next() || now >= self.control.end() {
+            self.pass_boundaries(now);
         }
         self.in_flight -= self.done.len() as u32;
-        self.board.set_in_flight(self.in_flight);
-        if self.ledger.is_some() {
+        self.counters.set_in_flight(self.in_flight);
+        if self.log.is_some() {
             self.settle();
         }
-        let counted = self.edges.counting();
+        let counted = self.boundaries.counting();
         if counted {
             self.last_counted = now;
         }
@@ -461,13 +461,13 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             let completion_ns = now.since(slot.started).0;
             let latency_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
             sums[direction].add(bytes, latency_ns);
-            self.board.latency(direction).record(latency_ns, turn);
+            self.counters.latency(direction).record(latency_ns, turn);
             if OPEN {
-                self.board.book_completion(direction, completion_ns, turn);
+                self.counters.book_completion(direction, completion_ns, turn);
             }
         }
-        self.board.book(0, &sums[0]);
-        self.board.book(1, &sums[1]);
+        self.counters.book(0, &sums[0]);
+        self.counters.book(1, &sums[1]);
         (sums[0].ios + sums[1].ios) as usize
     }
 
@@ -476,7 +476,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn book_only<const OPEN: bool>(&mut self, now: Nanos, op: OpKind) -> usize {
         let direction = op as usize;
         let mut sums = BatchSums::default();
-        let histogram = self.board.latency(direction);
+        let histogram = self.counters.latency(direction);
         for (turn, completion) in self.done.iter().enumerate() {
             let slot = &self.slots[completion.slot as usize];
             let bytes = slot.request.bytes;
@@ -488,33 +488,28 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             sums.add(bytes, latency_ns);
             histogram.record(latency_ns, turn);
             if OPEN {
-                self.board.book_completion(direction, completion_ns, turn);
+                self.counters.book_completion(direction, completion_ns, turn);
             }
         }
-        self.board.book(direction, &sums);
+        self.counters.book(direction, &sums);
         sums.ios as usize
     }
 
     #[cold]
-    pub(crate) fn pass_edges(&mut self, now: Nanos) {
+    fn pass_boundaries(&mut self, now: Nanos) {
         let arrivals = self.arrivals.as_deref_mut();
-        self.edges.pass(now, self.control.end(), &self.board, arrivals);
+        self.boundaries.pass(now, self.control.end(), &self.counters, arrivals);
     }
 
     #[cold]
     fn book_failures(&mut self, now: Nanos) {
-        let mut kept = self.board.kept();
+        let mut kept = self.counters.kept();
         for completion in &self.done {
             let request = self.slots[completion.slot as usize].request;
             if completion.outcome == request.bytes as i32 {
                 continue;
             }
-            let failures = &mut kept.failures[request.op as usize];
-            if completion.outcome < 0 {
-                *failures.errors.entry(-completion.outcome).or_default() += 1;
-            } else {
-                failures.short += 1;
-            }
+            kept.failures[request.op as usize].add(completion.outcome);
             self.failures_in_a_row += 1;
         }
         drop(kept);
@@ -526,19 +521,19 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// What was counted, and what was written if that is to be verified; the engine is closed.
     #[must_use]
-    pub fn finish(mut self) -> (JobTally, Option<VerifyLog>) {
+    pub fn finish(mut self) -> (JobTotals, Option<VerifyLog>) {
         debug_assert_eq!(self.in_flight, 0, "a job drains before it ends");
         let end = self.now.max(self.control.end());
-        self.pass_edges(end);
-        let mut tally = self.board.take();
-        tally.features = self.engine.features();
-        tally.last = self.last_counted;
-        tally.batches = self.batches;
-        tally.batches.complete_batch = self.wait_for;
-        tally.callback_depth = self.calls.then_some(self.callback_depth.max(1));
+        self.pass_boundaries(end);
+        let mut totals = self.counters.take();
+        totals.features = self.engine.features();
+        totals.last = self.last_counted;
+        totals.batches = self.batches;
+        totals.batches.complete_batch = self.wait_for;
+        totals.callback_depth = self.calls.then_some(self.callback_depth.max(1));
         if let Some(arrivals) = self.arrivals {
-            tally.open = Some(arrivals.finish(self.control.end()));
+            totals.open = Some(arrivals.finish(self.control.end()));
         }
-        (tally, self.ledger.map(|ledger| *ledger))
+        (totals, self.log.map(|log| *log))
     }
 }
