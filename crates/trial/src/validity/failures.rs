@@ -64,9 +64,8 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
 pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
     let (measured, asked) = (trial.result.duration_ns, trial.workload.runtime_ns);
     (trial.result.ended_by == Some(EndedBy::Interrupted)).then(|| {
-        Finding::new(
+        Finding::warning(
             FindingCode::Interrupted,
-            Severity::Warning,
             format!(
                 "The run was interrupted: the numbers are of {} of {}.",
                 format_nanos(measured.0 as f64),
