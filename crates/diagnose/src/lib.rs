@@ -22,4 +22,4 @@ pub use observed_load::{balanced, observed_load};
 pub use rules::{advise_experiment, advise_limits, advise_zones};
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
-pub use verdict::{DiagnoseOptions, Fit, FittedProfile, best_fit, diagnose, fit};
+pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit};

@@ -5,6 +5,7 @@ use crate::import::ImportArgs;
 use crate::record::RecordArgs;
 use crate::run_args::RunArgs;
 use crate::store_args::StoreArgs;
+use crate::values::one_of;
 use crate::watch::WatchArgs;
 use clap::{Args, Parser, Subcommand};
 use papers::Switch;
@@ -134,7 +135,7 @@ pub(crate) struct PapersArgs {
     pub(crate) only: Vec<String>,
     /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
     /// coalesce or contention. Once for each.
-    #[arg(long, value_name = "PART", value_parser = part_of_physics)]
+    #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     pub(crate) without: Vec<Switch>,
     /// Multiplies the published values by this before they are compared: nothing reproduced may
     /// change by it.
@@ -149,12 +150,6 @@ pub(crate) struct PapersArgs {
     /// Write a page with every figure as published and as reproduced to a file as well.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-}
-
-fn part_of_physics(text: &str) -> Result<Switch, String> {
-    let names = || Switch::ALL.map(Switch::name).join(", ");
-    let found = Switch::ALL.into_iter().find(|switch| switch.name() == text);
-    found.ok_or_else(|| format!("use one of {}", names()))
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -2,8 +2,7 @@
 
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
-use crate::profiles;
-use crate::store_args::{LAST, StoreArgs};
+use crate::store_args::StoreArgs;
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
 use ::limits::pap::rate_of;
@@ -24,7 +23,7 @@ const CURRENCY: &str = "USD";
     halfpower cost --fill pci=98.5MB/s       how many such disks fill that")]
 pub(crate) struct CostArgs {
     /// Id of a saved profile, or the beginning of it; "last" is the newest.
-    #[arg(default_value = LAST)]
+    #[arg(default_value = store::LAST)]
     profile: String,
     /// Price of the disk.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
@@ -65,7 +64,7 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
         return Err(UsageError(text.to_owned()).into());
     }
     let store = Store::open_existing(&arguments.keeping.file()?)?;
-    let profile = profiles::named(&store, &arguments.profile)?;
+    let profile = store.profile(&arguments.profile)?;
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity = arguments.capacity.or(device).unwrap_or(profile.target.size_bytes);
     let price = arguments.price.map(|amount| Price {

@@ -1,6 +1,7 @@
 //! From an error to the exit code of the program's contract.
 
 use engine::EngineError;
+use report::PngError;
 use session::SessionError;
 use simdisk::SpecError;
 use store::StoreError;
@@ -40,10 +41,13 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
         if let Some(session) = cause.downcast_ref::<SessionError>() {
             return session.exit_code();
         }
-        if cause.is::<BuildError>() || cause.is::<SpecError>() || cause.is::<UsageError>() {
-            return USAGE;
-        }
-        if cause.is::<DesignError>() {
+        if cause.is::<BuildError>()
+            || cause.is::<SpecError>()
+            || cause.is::<UsageError>()
+            || cause.is::<DesignError>()
+            || matches!(cause.downcast_ref(), Some(PngError::NotBuilt))
+            || matches!(cause.downcast_ref(), Some(StoreError::Ambiguous { .. }))
+        {
             return USAGE;
         }
         if cause.is::<Refusal>() {

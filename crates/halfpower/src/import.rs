@@ -6,9 +6,8 @@
 
 use crate::failure::{Interruption, UsageError};
 use crate::output::{self, Verdict};
-use crate::recordings;
 use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
-use crate::values::nanos;
+use crate::values::{nanos, one_of};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
@@ -39,7 +38,7 @@ pub(crate) struct ImportArgs {
     files: Vec<PathBuf>,
     /// What the files are: iostat, sadf-json, sadf-lines, node-exporter, prometheus, windows or
     /// observation [default: found out by their content].
-    #[arg(long, value_name = "FORM", value_parser = format)]
+    #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
     format: Option<Format>,
     /// Zone of times that name none, such as +02:00 [default: UTC].
     #[arg(long, value_name = "OFFSET", value_parser = utc_offset, allow_hyphen_values = true)]
@@ -124,14 +123,13 @@ fn options(arguments: &ImportArgs) -> Options {
 
 /// Reads files. Files of one form and one machine belong together.
 fn from_files(arguments: &ImportArgs) -> anyhow::Result<Vec<Observation>> {
-    let names: Vec<String> =
-        arguments.files.iter().map(|path| path.display().to_string()).collect();
-    let mut files = Vec::new();
-    for (path, name) in arguments.files.iter().zip(&names) {
+    let read = |path: &PathBuf| {
+        let name = path.display().to_string();
         let bytes = bytes_of(path).with_context(|| format!("cannot read {name}"))?;
-        files.push((name.as_str(), bytes));
-    }
-    recordings::read(&files, arguments.format, &options(arguments))
+        Ok((name, bytes))
+    };
+    let files = arguments.files.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(::import::read_files(&files, arguments.format, &options(arguments))?)
 }
 
 fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -166,12 +164,6 @@ fn from_server(
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
     read.with_context(|| format!("cannot import from {address}"))
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    let names = || Format::ALL.map(Format::name).join(", ");
-    let found = Format::ALL.into_iter().find(|format| format.name() == text);
-    found.ok_or_else(|| format!("use one of {}", names()))
 }
 
 /// `+02:00`, `-0330`, `Z`, in seconds.

@@ -5,14 +5,14 @@
 //! and gives the same. Runs do not know of each other: each has a device of its own, and there is
 //! a thread per processor that takes the next run from the list.
 
-use crate::cli::{Cli, PapersArgs, Verb};
+use crate::cli::PapersArgs;
 use crate::failure::{Interruption, UsageError};
-use crate::output::{self, Kind, OutputFile, Verdict};
+use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run;
+use crate::run_args::RunArgs;
 use ::papers::{Choice, Papers, RunLine};
 use anyhow::anyhow;
-use clap::Parser;
 use record::Trial;
 use session::Display;
 use session::VERSION;
@@ -22,6 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+use target::OutputFile;
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(50);
@@ -46,7 +47,7 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
         return Err(UsageError(text).into());
     }
     let html = arguments.html.as_deref();
-    let html = html.map(|path| OutputFile::create(Kind::Page, path, &[])).transpose()?;
+    let html = html.map(|path| OutputFile::create(&output::PAGE, path, &[])).transpose()?;
     let lines = papers.plan(&choice);
     let outcomes = carry_out(&lines, stop)?;
     let report = papers.evaluate(&choice, VERSION, &mut |line| match outcomes.get(line) {
@@ -105,10 +106,6 @@ fn carry_out(
 
 /// Carries out one, by the parser and the code of `run`.
 fn carry_out_one(line: &RunLine, stop: &Arc<AtomicBool>) -> Outcome {
-    let words = ["halfpower", "run"].into_iter().chain(line.arguments());
-    let parsed = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
-    let Verb::Run(arguments) = parsed.verb else {
-        return Err("it is no run".to_owned());
-    };
+    let arguments = RunArgs::read(line.arguments())?;
     run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
 }

@@ -2,7 +2,6 @@
 
 use crate::cli::{ProfileAction, ProfileArgs};
 use crate::output::{self, Verdict};
-use crate::profiles;
 use crate::store_args::StoreArgs;
 use crate::validate;
 use record::{HistogramSnapshot, Profile};
@@ -18,7 +17,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
         ProfileAction::Validate(arguments) => return validate::validate(arguments, stop),
         ProfileAction::List { keeping, json } => {
             let store = open(keeping)?;
-            let rows = store.profiles()?;
+            let rows = store.list::<Profile>()?;
             let profiles: Vec<Profile> =
                 rows.iter().map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
             let rows: Vec<ProfileListRow> = profiles.iter().map(ProfileListRow::from).collect();
@@ -26,7 +25,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
         }
         ProfileAction::Show { id, keeping, json, with_trials } => {
             let store = open(keeping)?;
-            let mut profile = profiles::named(&store, id)?;
+            let mut profile = store.profile(id)?;
             if *json && !with_trials {
                 leave_histograms_out(&mut profile);
             }

@@ -6,11 +6,11 @@
 
 use crate::failure::UsageError;
 use crate::progress::Progress;
-use crate::store_args::{LAST, StoreArgs};
-use ::diagnose::{DiagnoseOptions, FittedProfile, best_fit, diagnose};
-use record::{Bytes, CacheMode, Diagnosis, EngineName, Observation, ObservedDevice, Profile};
-use session::{self, RealTargets, Session, VERSION};
-use std::path::{Path, PathBuf};
+use crate::store_args::StoreArgs;
+use ::diagnose::ProfileSet;
+use record::{Bytes, CacheMode, EngineName, Profile};
+use session::{RealTargets, Session};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::{Store, StoreError};
@@ -21,15 +21,9 @@ const MOST: usize = 200;
 /// Largest request of a drawn load: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
-/// The profile of an id, a beginning of one, or "last".
-pub(crate) fn named(store: &Store, id: &str) -> anyhow::Result<Profile> {
-    let rows = if id == LAST { store.profiles()? } else { Vec::new() };
-    Ok(store.profile(rows.last().map_or(id, |row| &row.id))?)
-}
-
-/// The same, of the database that the user means.
+/// The saved profile of an id, a beginning of one, or "last".
 pub(crate) fn saved(keeping: &StoreArgs, id: &str) -> anyhow::Result<Profile> {
-    named(&Store::open_existing(&keeping.file()?)?, id)
+    Ok(Store::open_existing(&keeping.file()?)?.profile(id)?)
 }
 
 /// The part of its target that a profile is of.
@@ -66,43 +60,18 @@ pub(crate) fn open_again(
     Ok(target.into_session(EngineName::IoUring, seed, stop, progress)?)
 }
 
-/// Profiles that may stand for a device.
-pub(crate) struct Profiles {
-    chosen: Option<FittedProfile>,
-    known: Vec<FittedProfile>,
-}
-
-impl Profiles {
-    /// The one that was asked for, or the latest ones of the database, where there is one.
-    pub(crate) fn open(
-        path: Result<PathBuf, StoreError>,
-        id: Option<&str>,
-    ) -> anyhow::Result<Self> {
-        if let Some(id) = id {
-            let store = Store::open_existing(&path?)?;
-            let chosen = Some(FittedProfile::new(named(&store, id)?));
-            return Ok(Self { chosen, known: Vec::new() });
-        }
-        let store = path.ok().and_then(|path| Store::open_existing(&path).ok());
-        let Some(store) = store else { return Ok(Self { chosen: None, known: Vec::new() }) };
-        let rows = store.profiles()?;
-        let latest = rows.iter().skip(rows.len().saturating_sub(MOST));
-        let known = latest.map(|row| store.profile(&row.id).map(FittedProfile::new));
-        Ok(Self { chosen: None, known: known.collect::<Result<_, _>>()? })
+/// The profiles that devices are compared with: the one that was asked for, else the latest ones
+/// of the database, where there is one.
+pub(crate) fn for_devices(keeping: &StoreArgs, id: Option<&str>) -> anyhow::Result<ProfileSet> {
+    if let Some(id) = id {
+        return Ok(ProfileSet::chosen(saved(keeping, id)?));
     }
-
-    /// The one that stands for a device.
-    pub(crate) fn of(&self, device: &ObservedDevice) -> Option<&FittedProfile> {
-        self.chosen.as_ref().or_else(|| best_fit(device, &self.known))
-    }
-
-    /// The diagnosis of all devices.
-    pub(crate) fn diagnose(&self, observation: &Observation, without_series: bool) -> Diagnosis {
-        let options = DiagnoseOptions {
-            halfpower_version: VERSION.to_owned(),
-            chosen: self.chosen.is_some(),
-            without_series,
-        };
-        diagnose(observation, &|device| self.of(device), &options)
-    }
+    let store = match keeping.file().and_then(|path| Store::open_existing(&path)) {
+        Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => return Ok(ProfileSet::default()),
+        opened => opened?,
+    };
+    let rows = store.list::<Profile>()?;
+    let latest = rows.iter().skip(rows.len().saturating_sub(MOST));
+    let profiles: Result<Vec<Profile>, _> = latest.map(|row| store.profile(&row.id)).collect();
+    Ok(ProfileSet::saved(profiles?))
 }

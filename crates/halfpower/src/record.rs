@@ -5,13 +5,14 @@
 
 use crate::failure::Interruption;
 use crate::observing::{self, ObservingArgs};
-use crate::output::{self, InUse, Kind, OutputFile, Verdict};
+use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::values::nanos;
 use clap::Args;
 use record::Nanos;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use target::{InUse, OutputFile};
 
 /// `halfpower record`.
 #[derive(Debug, Args)]
@@ -44,11 +45,11 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
     let sampling = &arguments.observing.sampling;
     sampling.check_length(arguments.length)?;
     let source = arguments.observing.source()?;
-    let output = arguments
-        .output
-        .as_deref()
-        .map(|path| OutputFile::create(Kind::Document, path, &in_use(arguments)?))
-        .transpose()?;
+    let mut in_use = Vec::new();
+    if !arguments.no_save {
+        in_use.push(InUse::new(arguments.keeping.file()?, "the database of results"));
+    }
+    let output = OutputFile::claim(&output::DOCUMENT, arguments.output.as_deref(), &mut in_use)?;
     let recorder = observing::recorder(&arguments.keeping, arguments.no_save, source.host())?;
     let recorded = sampling.record(source, recorder, arguments.length, stop)?;
     let observation = &recorded.observation;
@@ -68,15 +69,6 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
         return Err(Interruption(kept(arguments).to_owned()).into());
     }
     Ok(Verdict::Clean)
-}
-
-/// The files of the database, which the result must not replace.
-fn in_use(arguments: &RecordArgs) -> anyhow::Result<Vec<InUse>> {
-    if arguments.no_save {
-        return Ok(Vec::new());
-    }
-    let path = arguments.keeping.file()?;
-    Ok(vec![InUse { path, role: "the database of results" }])
 }
 
 /// Where an interrupted recording is.

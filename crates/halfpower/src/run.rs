@@ -1,7 +1,7 @@
 //! `halfpower run`: one trial, from its flags to its document.
 
 use crate::failure::{Interruption, UsageError};
-use crate::output::{self, InUse, Kind, OutputFile, Verdict};
+use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 use crate::store_args::{NOT_SAVED, open_store};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
-use target::Access;
+use target::{Access, InUse, OutputFile};
 use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
@@ -52,7 +52,10 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     if arguments.cpu.cost_fit {
         let fit = session::cost_fit(&mut driver, &workload, seed)?;
-        let written = files.document.map_or(Ok(()), |file| file.finish(&output::json(&fit)?));
+        let written = match files.document {
+            Some(file) => file.finish(&output::json(&fit)?),
+            None => Ok(()),
+        };
         let page = || output::page(&report::cost_fit(&fit));
         output::document(arguments.results.json, &fit, page)?;
         written?;
@@ -137,22 +140,15 @@ impl Files {
         store: Option<&Store>,
     ) -> anyhow::Result<Self> {
         let results = &arguments.results;
-        let mut in_use: Vec<InUse> = arguments
-            .targets
-            .iter()
-            .map(|target| InUse { path: target.into(), role: "the target" })
-            .collect();
+        let targets = arguments.targets.iter().map(|target| InUse::new(target, "the target"));
+        let mut in_use: Vec<InUse> = targets.collect();
         for path in store.into_iter().flat_map(Store::files) {
-            in_use.push(InUse { path, role: "the database of results" });
+            in_use.push(InUse::new(path, "the database of results"));
         }
-        let mut claim = |kind: Kind, path: &Option<PathBuf>, role: &'static str| {
-            let Some(path) = path else { return anyhow::Ok(None) };
-            let file = OutputFile::create(kind, path, &in_use)?;
-            in_use.push(InUse { path: path.clone(), role });
-            Ok(Some(file))
-        };
-        let document = claim(Kind::Document, &results.output, "the file of --output")?;
-        let intervals = claim(Kind::Intervals, &results.csv, "the file of --csv")?;
+        let mut claim =
+            |kind, path: &Option<PathBuf>| OutputFile::claim(kind, path.as_deref(), &mut in_use);
+        let document = claim(&output::DOCUMENT, &results.output)?;
+        let intervals = claim(&output::INTERVALS, &results.csv)?;
         let comment = results.comment.as_deref().unwrap_or_default();
         let trace = results.sqlio_csv.as_ref();
         let trace = trace.map(|path| TraceFile::open(path, comment, workload, &in_use));
@@ -161,12 +157,12 @@ impl Files {
 
     /// Writes them; each is tried, and the first error is the one to tell.
     fn finish(self, trial: &Trial, json: &str) -> anyhow::Result<()> {
-        let written = [
-            self.document.map(|file| file.finish(json)),
-            self.intervals.map(|file| file.finish(&report::intervals_csv(trial))),
-            self.trace.map(|trace| trace.append(trial)),
-        ];
-        written.into_iter().flatten().collect()
+        let document = self.document.map(|file| file.finish(json));
+        let intervals = self.intervals.map(|file| file.finish(&report::intervals_csv(trial)));
+        let trace = self.trace.map(|trace| trace.append(trial));
+        document.transpose()?;
+        intervals.transpose()?;
+        trace.transpose().map(drop)
     }
 }
 

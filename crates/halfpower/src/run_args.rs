@@ -9,7 +9,7 @@ use crate::values::{
     Mix, Rates, bytes, cache, choice, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
     thousandths,
 };
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, Nanos, Pattern, Regions,
 };
@@ -100,6 +100,22 @@ pub(crate) struct RunArgs {
     pub(crate) results: ResultArgs,
     #[command(flatten, next_help_heading = "Safety")]
     pub(crate) safety: SafetyArgs,
+}
+
+impl RunArgs {
+    /// Reads the arguments behind `halfpower run` as the command line does. The error is the first
+    /// line of the parser's.
+    pub(crate) fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let command = Self::augment_args(Command::new("run").no_binary_name(true));
+        let parsed = command
+            .try_get_matches_from(words)
+            .and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
+        parsed.map_err(|error| {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            first.trim_start_matches("error: ").to_owned()
+        })
+    }
 }
 
 /// What the requests are.

@@ -1,9 +1,9 @@
-//! Where results are kept, and how the newest are named: the flag, the variable, the word.
+//! Where results are kept: the flag and the variable.
 
 use crate::output::{self, Verdict};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
-use record::{Finding, Observation, Severity};
+use record::{Finding, Severity};
 use serde::Serialize;
 use session::Driver;
 use std::path::PathBuf;
@@ -14,9 +14,6 @@ const DB_VARIABLE: &str = "HALFPOWER_DB";
 
 /// What is said, with the reason, where the page is shown but the database takes no more.
 pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
-
-/// The word that stands for the newest document of a kind.
-pub(crate) const LAST: &str = "last";
 
 /// Where results are kept.
 #[derive(Debug, Args)]
@@ -86,13 +83,4 @@ pub(crate) fn open_store(keeping: &StoreArgs, no_save: bool) -> anyhow::Result<O
     }
     let opened = keeping.file().and_then(|path| Store::open(&path));
     opened.map(Some).context("results cannot be saved (--no-save goes without)")
-}
-
-/// The newest recording.
-pub(crate) fn newest_observation(store: &Store) -> anyhow::Result<Observation> {
-    let rows = store.list::<Observation>()?;
-    let newest = rows.last().ok_or_else(|| {
-        anyhow!("no observation is saved; `halfpower record` makes one, `import` reads one")
-    })?;
-    Ok(store.document(&newest.id)?)
 }

@@ -8,14 +8,14 @@
 //! What concerns the design is said as `--set AXIS=LEVELS`, in the words of a design file, instead of
 //! by a flag for each axis: a file and a command line then say the same.
 
-use crate::cli::{Cli, Verb};
 use crate::failure::{Interruption, UsageError};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::store_args::{LAST, NOT_SAVED, StoreArgs, open_store};
+use crate::run_args::RunArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
-use clap::{Args, Parser};
+use clap::Args;
 use record::{DoneTrial, Experiment, Severity, Trial};
 use session::experiment::{Maxima, OpenedDesign, ReadLine, rounding_findings, set_rates};
 use session::{Driver, End, Targets};
@@ -256,13 +256,7 @@ fn open(
 
 /// A line of a design, read by the parser of `run`.
 fn read_line(targets: &[String], flags: &[String]) -> Result<ReadLine, String> {
-    let words = ["halfpower", "run"].into_iter();
-    let words = words.chain(targets.iter().chain(flags).map(String::as_str));
-    let parsed = Cli::try_parse_from(words).map_err(|error| {
-        let text = error.to_string();
-        text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
-    })?;
-    let Verb::Run(run) = parsed.verb else { return Err("it does not run anything".to_owned()) };
+    let run = RunArgs::read(targets.iter().chain(flags).map(String::as_str))?;
     if let Some(text) = run.contradiction() {
         return Err(text);
     }
@@ -327,8 +321,6 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         return Err(UsageError(text).into());
     }
     let store = Store::open_existing(&arguments.keeping.file()?)?;
-    let newest = (id == LAST).then(|| store.list::<Experiment>()).transpose()?;
-    let id = newest.as_ref().and_then(|rows| rows.last()).map_or(id, |row| &row.id);
     let mut experiment: Experiment = store.document(id)?;
     let design = Design::parse(&experiment.design, &experiment.design_text)?;
     let trials = store.trials_of_experiment(&experiment.id)?;

@@ -7,12 +7,12 @@
 //! with the names of the fields.
 
 use crate::failure::UsageError;
-use crate::output::{self, InUse};
 use anyhow::{Context, anyhow};
 use record::{Trial, Workload};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use target::InUse;
 
 const FLAG: &str = "--sqlio-csv";
 
@@ -33,16 +33,16 @@ impl TraceFile {
     ) -> anyhow::Result<Self> {
         report::check_trace_comment(comment).map_err(|error| UsageError(error.to_string()))?;
         report::check_trace_workload(workload).map_err(|error| UsageError(error.to_string()))?;
-        output::refuse_in_use(FLAG, path, in_use)?;
+        target::refuse_in_use(FLAG, path, in_use)?;
         let existed = path.exists();
         if existed && !path.is_file() {
             return Err(anyhow!("{FLAG} {path:?} is no regular file; name one"));
         }
         if existed {
-            let line = output::first_line(path).with_context(|| cannot(path))?;
+            let line = target::first_line(path).with_context(|| cannot(path))?;
             if !line.is_empty() {
                 let checked = report::check_trace_line(&line);
-                checked.map_err(|error| output::refusal(FLAG, path, &error.to_string()))?;
+                checked.map_err(|error| target::refusal(FLAG, path, &error.to_string()))?;
             }
         }
         // To see that it can be written; one that this makes is taken away again.

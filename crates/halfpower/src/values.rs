@@ -172,3 +172,15 @@ mod tests {
         }
     }
 }
+
+/// A reader of names: those of a table, and no others.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let found = all.iter().copied().find(|one| name(*one) == text);
+        let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", ");
+        found.ok_or_else(|| format!("use one of {}", names()))
+    }
+}

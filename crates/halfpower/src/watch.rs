@@ -3,22 +3,18 @@
 //! On a terminal a screen; anywhere else, or asked for by `--once`, `--count` or `--json`, a line per
 //! device and interval. Both show the same rows.
 
-mod events;
-mod judge;
-mod lines;
-mod screen;
-
-use crate::observing::ObservingArgs;
-use crate::output::Verdict;
+use crate::failure::Interruption;
+use crate::observing::{ObservingArgs, recorder};
+use crate::output::{self, Verdict};
 use crate::profiles;
 use crate::store_args::StoreArgs;
-use ::diagnose::FittedProfile;
+use crate::values::one_of;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use live::{Judge, Lines, Screen};
+use observe::{Pace, Source};
 use report::SortBy;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use store::Store;
+use session::VERSION;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `halfpower watch`.
 #[derive(Debug, Args)]
@@ -31,8 +27,9 @@ use store::Store;
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
-    /// By what the screen sorts the devices.
-    #[arg(long, default_value = SortBy::default().name(), value_parser = sort_parser())]
+    /// By what the screen sorts the devices: queue-depth, iops, throughput, latency, busy, saturation
+    /// or name.
+    #[arg(long, default_value = SortBy::default().name(), value_parser = one_of(&SortBy::ALL, SortBy::name))]
     pub(crate) sort: SortBy,
     /// Compare the devices with this profile [default: the one that fits each best].
     #[arg(long, value_name = "ID")]
@@ -51,36 +48,59 @@ pub(crate) struct WatchArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
-    let of = |name: String| SortBy::ALL.into_iter().find(|sort| sort.name() == name);
-    PossibleValuesParser::new(SortBy::ALL.map(SortBy::name))
-        .map(move |name| of(name).unwrap_or_default())
-}
-
 /// Shows it, on a screen or in lines.
-pub(crate) fn watch(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn watch(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
+    let observing = &arguments.observing;
+    let source = observing.source()?;
+    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
+    let judge = Judge::new(&observing.sampling.roots(), profiles, source.host(), VERSION);
     let lines = arguments.once || arguments.count.is_some() || arguments.json;
-    if lines || !screen::terminal_is_there() {
-        lines::run(arguments, stop)
-    } else {
-        screen::run(arguments, stop)
+    if lines || !live::terminal_is_there() {
+        return print_lines(arguments, source, judge, stop);
     }
+    let record = |host| recorder(&arguments.keeping, false, host);
+    let screen = Screen::new(
+        judge,
+        source,
+        (observing.sampling.interval, observing.all),
+        (arguments.sort, output::style().color),
+        &record,
+    )?;
+    let ended = screen.show(stop)?;
+    for id in &ended.recorded {
+        output::say(&format!("halfpower: recorded; next: halfpower diagnose {id}"));
+    }
+    ended.outcome?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Interruption("the screen was ended by a signal".to_owned()).into());
+    }
+    Ok(Verdict::Clean)
 }
 
-/// The profiles that devices can be compared with, in order of time, and whether the user chose one.
-fn profiles(arguments: &WatchArgs) -> anyhow::Result<(Vec<FittedProfile>, bool)> {
-    let path = arguments.keeping.file()?;
-    if arguments.profile.is_none() && !path.exists() {
-        return Ok((Vec::new(), false));
+/// Prints lines until the count is reached, a signal comes or the reader has gone away.
+fn print_lines(
+    arguments: &WatchArgs,
+    mut source: Source,
+    mut judge: Judge,
+    stop: &AtomicBool,
+) -> anyhow::Result<Verdict> {
+    let count = if arguments.once { Some(1) } else { arguments.count };
+    let mut pace = Pace::new(arguments.observing.sampling.interval);
+    let mut lines = Lines::new(arguments.json);
+    let mut taken = 0;
+    while count.is_none_or(|count| taken < count) {
+        if !pace.wait(stop) {
+            let text = format!("{} printed", record::counted(taken as f64, "interval"));
+            return Err(Interruption(text).into());
+        }
+        judge.add(source.sample()?);
+        taken += 1;
+        if !output::print_on(&lines.of(&judge)?)? {
+            break;
+        }
     }
-    let store = Store::open_existing(&path)?;
-    let rows = store.profiles()?;
-    let Some(id) = &arguments.profile else {
-        let of_disks = rows.iter().filter(|row| !row.simulated);
-        let found = of_disks
-            .map(|row| store.profile(&row.id).map(FittedProfile::new))
-            .collect::<Result<_, _>>()?;
-        return Ok((found, false));
-    };
-    Ok((vec![FittedProfile::new(profiles::named(&store, id)?)], true))
+    for finding in source.findings() {
+        output::say(&format!("halfpower: {}", report::escape(&finding.claim)));
+    }
+    Ok(Verdict::Clean)
 }

@@ -7,9 +7,9 @@
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
 use crate::predict::{ArrivalName, depth, rate};
-use crate::profiles::{Profiles, saved};
+use crate::profiles::{self, saved};
 use crate::recordings;
-use crate::store_args::{LAST, StoreArgs, newest_observation};
+use crate::store_args::StoreArgs;
 use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
@@ -18,8 +18,8 @@ use model::Predictor;
 use model::whatif::Setup;
 use plan::LoadSpec;
 use record::{
-    Bytes, Change, Measured, Nanos, Observation, ObservedDevice, ObservedLoad, Offered, Profile,
-    RaidLevel, WHATIF_SCHEMA, WhatIf, format_bytes,
+    Bytes, Change, DocumentKind, Measured, Nanos, Observation, ObservedDevice, ObservedLoad,
+    Offered, Profile, RaidLevel, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
 };
 use scenarios::Simulation;
 use session::VERSION;
@@ -27,7 +27,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{Store, StoreError};
+use store::{LAST, Store};
 
 /// Request size where the user names none.
 const BS: Bytes = Bytes(4096);
@@ -205,20 +205,15 @@ fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
         let found = recordings::named(&[source.to_owned()], &arguments.keeping)?;
         return Ok(found.and_then(|found| found.into_iter().next()));
     }
-    if source == LAST {
-        return Ok(None);
-    }
     let store = Store::open_existing(&arguments.keeping.file()?)?;
     if source == OBSERVED {
-        return Ok(Some(newest_observation(&store)?));
+        return Ok(Some(store.document(LAST)?));
     }
-    let (profile, observation) = (store.profile(source), store.document::<Observation>(source));
-    match (profile, observation) {
-        (Ok(profile), Ok(observation)) => Err(usage(format!(
-            "{source:?} stands for a profile and an observation: {}, {}; give more of the id",
-            profile.id, observation.id
-        ))),
-        (Err(StoreError::NotFound { .. }), observation) => Ok(Some(observation?)),
+    if source.starts_with(LAST) {
+        return Ok(None);
+    }
+    match store.find(source, &[DocumentKind::Profile, DocumentKind::Observation])? {
+        SavedDocument::Observation(observation) => Ok(Some(*observation)),
         _ => Ok(None),
     }
 }
@@ -229,9 +224,9 @@ fn of_observation(
     stop: &Arc<AtomicBool>,
     observation: &Observation,
 ) -> anyhow::Result<WhatIf> {
-    let profiles = Profiles::open(arguments.keeping.file(), arguments.profile.as_deref())?;
-    let diagnosis = profiles.diagnose(observation, true);
-    let of = |device: &ObservedDevice| profiles.of(device);
+    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
+    let diagnosis = profiles.diagnose(observation, VERSION, true);
+    let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     if !arguments.balance {
         let device = arguments.device.as_deref();
         let (observed, setup, profile) =

@@ -37,6 +37,26 @@ pub enum ImportError {
         /// The first few.
         names: String,
     },
+    /// Files that cannot be read as recordings.
+    #[error("cannot read {names}: {cause}")]
+    Files {
+        /// Their names.
+        names: String,
+        /// Why.
+        cause: Box<Self>,
+    },
+    /// Files of several machines or tools where those of one were wanted.
+    #[error(
+        "{names} hold {count} recordings ({found}); name only files that one tool made on one machine"
+    )]
+    SeveralRecordings {
+        /// Their names.
+        names: String,
+        /// How many.
+        count: usize,
+        /// Tools and machines.
+        found: String,
+    },
     /// The server refused.
     #[error("the server answered with an error: {0}")]
     Server(String),

@@ -93,3 +93,48 @@ pub fn read(
     }
     Ok(observations)
 }
+
+/// Reads files, each with its name, as [`read`] does.
+///
+/// # Errors
+/// As there, with the names of the files.
+pub fn read_files(
+    files: &[(String, Vec<u8>)],
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let failed =
+        |names: String, cause: ImportError| ImportError::Files { names, cause: Box::new(cause) };
+    for (name, bytes) in files.iter().filter(|_| format.is_none()) {
+        detect(bytes).map_err(|cause| failed(name.clone(), cause))?;
+    }
+    let bytes: Vec<&[u8]> = files.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    read(&bytes, format, options).map_err(|cause| failed(names(files), cause))
+}
+
+/// Reads files that one tool made on one machine, or one file of any number of machines. An
+/// observation without an id gets one that is the same for the same files.
+///
+/// # Errors
+/// As [`read_files`]; also if several files hold several recordings.
+pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
+    let mut read = read_files(files, None, &Options::default())?;
+    if files.len() > 1 && read.len() > 1 {
+        let of = |one: &Observation| {
+            format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))
+        };
+        let (names, count) = (names(files), read.len());
+        let found = read.iter().map(of).collect::<Vec<_>>().join(", ");
+        return Err(ImportError::SeveralRecordings { names, count, found });
+    }
+    let bytes: Vec<u8> = files.iter().flat_map(|(_, bytes)| bytes).copied().collect();
+    for (place, observation) in read.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty()) {
+        let text = format!("{place} {}", String::from_utf8_lossy(&bytes));
+        observation.id = record::hex_digest(&text);
+    }
+    Ok(read)
+}
+
+fn names(files: &[(String, Vec<u8>)]) -> String {
+    files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}

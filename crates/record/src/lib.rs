@@ -27,6 +27,7 @@ mod prediction;
 mod price;
 mod profile;
 mod quantity;
+mod saved;
 mod schema;
 mod settings;
 mod trial;
@@ -81,6 +82,7 @@ pub use profile::{
     PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
+pub use saved::{DocumentKind, SavedDocument};
 pub use schema::{
     comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema,
     observation_schema, prediction_schema, price_schema, profile_schema, settings_schema,

@@ -25,7 +25,9 @@ mod number;
 mod observation;
 mod page;
 mod papers;
+mod plot_files;
 mod plots;
+mod png;
 mod prediction;
 mod price;
 mod profile;
@@ -59,11 +61,13 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::escape;
+pub use plot_files::{PLOT_MARK, plot_files};
+pub use png::{PngError, Rasteriser};
 pub use prediction::prediction;
 pub use price::price;
 pub use profile::profile;
 pub use quantities::quantities_markdown;
-pub use saved::{Saved, stories};
+pub use saved::stories;
 pub use set::experiment;
 pub use settings::settings_text;
 pub use story::{
@@ -78,7 +82,7 @@ pub use trace::{
 };
 pub use trial::trial;
 pub use validation::{predicted, validation};
-pub use view::{csv, csv_header, findings_text, markdown, terminal};
+pub use view::{csv, csv_header, findings_text, markdown, summary, terminal};
 pub use watch::{
     PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchColumn, WatchData, WatchRow, WatchVerdict,
     WatchView, watch_header, watch_line, watch_order, watch_screen,

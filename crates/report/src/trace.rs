@@ -11,7 +11,7 @@
 //! well: other line ends, a byte order mark, spaces around fields. Rejected: averages over a mix of reads and writes or of
 //! sizes, for which the format has no field.
 
-use record::{EngineName, OpKind, Trial, Workload};
+use record::{EngineName, OpKind, Trial, Workload, format_bytes};
 
 /// The names of the fields.
 pub const TRACE_HEADER: &str = "MB/s,IO/s,Operation,BlockSize,OutstandingIOs,Buffering,NumThreads,\
@@ -79,7 +79,7 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
 /// Names what it mixes.
 pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
     if workload.only_op().is_none() {
-        let remedy = "run reads and writes apart, or leave --trace out";
+        let remedy = "run reads and writes apart, or leave --sqlio-csv out";
         return Err(TraceError::Mixed { what: "operation", remedy });
     }
     if workload.bs.len() != 1 {
@@ -157,6 +157,25 @@ impl TraceLine {
     pub fn cpu_us_per_io(&self) -> Option<f64> {
         let us = (self.user_ms? + self.kernel_ms?) * 1e3 / self.requests();
         us.is_finite().then_some(us)
+    }
+
+    /// Its cell in a few words, with the comment where it tells cells apart.
+    #[must_use]
+    pub fn cell(&self, by_comment: bool) -> String {
+        let size = format_bytes((self.block_kib * 1024.0) as u64);
+        let depth = match self.outstanding {
+            0 => "synchronous".to_owned(),
+            depth => format!("depth {depth}"),
+        };
+        let mut cell = format!("{} {size}, {depth}", self.op.name());
+        if self.threads > 1 {
+            cell.push_str(&format!(", {} threads", self.threads));
+        }
+        cell.push_str(&format!(", buffering {}", self.buffering));
+        if by_comment && !self.comment.trim().is_empty() {
+            cell.push_str(&format!(", \"{}\"", self.comment.trim()));
+        }
+        cell
     }
 }
 

@@ -2,60 +2,83 @@
 //!
 //! A measured document has a unique id and is kept once. A simulated one has an id that is the
 //! hash of what was asked, and the same question gives the same answer, so that running it again
-//! replaces the row: otherwise every repeat of an example would be an error, or a duplicate. A kind
-//! that is kept while it still grows (an experiment, whose conclusions come last) is replaced by
-//! its later state.
+//! replaces the row and makes it the newest. A kind that is kept while it still grows (an
+//! experiment, whose conclusions come last) is replaced by its later state.
 //!
 //! Each document is read back from its own text before it is written: JSON has no infinity, and a
 //! document that went in and cannot come out would be found years later.
 //!
-//! A new kind is one `impl` of [`Document`]. It shares a table with the others; a table per kind
-//! was rejected, because each would be a step of the schema that says the same. Kinds of which more
-//! is known (columns to search by, links to trials) override how they are written.
+//! Row ids are given over all tables together: they are the order in which documents of all kinds
+//! were saved, so that "last" is the newest. Rejected: times, which simulated documents do not have.
 
 use crate::{Store, StoreError};
-use record::{Observation, Validation};
-use rusqlite::{Connection, OptionalExtension, params};
+use record::{
+    Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, Profile, SavedDocument, Target,
+    Trial, Validation, ZoneMap,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// How many ids an ambiguous prefix is answered with.
 const CANDIDATES: usize = 5;
 /// The kinds with a table of their own, of their name; the others share the table `document`.
 const OWN_TABLES: [&str; 3] = ["trial", "profile", "experiment"];
+/// The row id behind those of all tables.
+const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial), 0), \
+    coalesce((SELECT max(rowid) FROM profile), 0), \
+    coalesce((SELECT max(rowid) FROM experiment), 0), \
+    coalesce((SELECT max(rowid) FROM document), 0)))";
 
-/// A kind of document that can be kept. Ids are lower-case hexadecimal, with or without dashes.
+/// The word that stands for the newest document; `last~1` for the one before it.
+pub const LAST: &str = "last";
+
+/// The columns by which a document is listed and found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentRow {
+    /// Its id: lower-case hexadecimal, with or without dashes.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC; `None` where simulated.
+    pub time: Option<String>,
+    /// What it is about, as the user named it; empty where it is about no target.
+    pub target: String,
+    /// Whether its id is a hash of what was asked.
+    pub simulated: bool,
+}
+
+impl DocumentRow {
+    fn new<'a>(
+        id: &str,
+        time: Option<&str>,
+        targets: impl IntoIterator<Item = &'a Target>,
+        simulated: bool,
+    ) -> Self {
+        let paths: Vec<&str> = targets.into_iter().map(|target| target.path.as_str()).collect();
+        let (id, time) = (id.to_owned(), time.map(str::to_owned));
+        Self { id, time, target: paths.join(" "), simulated }
+    }
+}
+
+/// A kind of document that can be kept.
 pub trait Document: Serialize + DeserializeOwned {
     /// Its name in messages and in the file: lower-case letters and `_`.
     const KIND: &'static str;
     /// Whether it is kept before it is complete, so that a later state replaces an earlier one.
     const GROWS: bool = false;
 
-    /// Its id.
-    fn id(&self) -> &str;
-    /// When it began, RFC 3339 in UTC; `None` where simulated.
-    fn time(&self) -> Option<&str>;
-    /// What it is about, as the user named it; empty where it is about no target.
-    fn target(&self) -> String;
-    /// Whether its id is a hash of what was asked.
-    fn simulated(&self) -> bool;
+    /// What it is listed and found by.
+    fn row(&self) -> DocumentRow;
+
+    /// Further columns of its table.
+    #[doc(hidden)]
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
 
     /// The text that is kept.
     #[doc(hidden)]
     fn text(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
-    }
-
-    /// Writes or replaces the row.
-    #[doc(hidden)]
-    fn write(&self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
-        connection.execute(
-            "INSERT INTO document (kind, id, time, target, simulated, document)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (kind, id) DO UPDATE SET document = ?6, rowid = CASE WHEN simulated
-             THEN (SELECT max(rowid) + 1 FROM document) ELSE rowid END",
-            params![Self::KIND, self.id(), self.time(), self.target(), self.simulated(), text],
-        )?;
-        Ok(())
     }
 
     /// Fills in what other tables know of it.
@@ -65,58 +88,147 @@ pub trait Document: Serialize + DeserializeOwned {
     }
 }
 
-impl Document for Observation {
-    const KIND: &'static str = "observation";
+/// Kind and disk of a target, as columns. A trial always has one.
+fn target_columns(target: Option<&Target>) -> Vec<(&'static str, Value)> {
+    let kind = target.and_then(|target| serde_json::to_value(target.kind).ok());
+    let kind = kind.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    let disk = target.and_then(|target| target.device.as_ref()).map(|device| device.disk.clone());
+    vec![("kind", kind.into()), ("device", disk.into())]
+}
+
+impl Document for Trial {
+    const KIND: &'static str = "trial";
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), self.targets.first(), self.simulated)
+    }
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        let mut columns = target_columns(self.targets.first());
+        columns.extend([("cell", self.cell.clone().into()), ("clean", self.clean().into())]);
+        columns
+    }
+}
+
+impl Document for Profile {
+    const KIND: &'static str = "profile";
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
+    }
+    fn columns(&self) -> Vec<(&'static str, Value)> {
+        let mut columns = target_columns(Some(&self.target));
+        let model = self.target.device.as_ref().and_then(|device| device.model.clone());
+        columns.push(("model", model.into()));
+        columns
+    }
+}
+
+impl Document for Experiment {
+    const KIND: &'static str = "experiment";
     const GROWS: bool = true;
-    fn id(&self) -> &str {
-        &self.id
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, self.simulated)
     }
-    fn time(&self) -> Option<&str> {
-        self.time.as_deref()
+    /// Without its trials, which are linked to it.
+    fn text(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&Self { done: Vec::new(), ..self.clone() })
     }
-    fn target(&self) -> String {
-        self.source.clone()
+    fn read_beside(&mut self, store: &Store) -> Result<(), StoreError> {
+        self.done = store.done_trials(&self.id)?;
+        Ok(())
     }
-    fn simulated(&self) -> bool {
-        false
+}
+
+impl Document for LimitsRun {
+    const KIND: &'static str = "limits";
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, self.simulated)
+    }
+}
+
+impl Document for ZoneMap {
+    const KIND: &'static str = "zones";
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
     }
 }
 
 impl Document for Validation {
     const KIND: &'static str = "validation";
-    fn id(&self) -> &str {
-        &self.id
-    }
-    fn time(&self) -> Option<&str> {
-        self.time.as_deref()
-    }
-    fn target(&self) -> String {
-        self.target.path.clone()
-    }
-    fn simulated(&self) -> bool {
-        self.simulated
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
     }
 }
 
-/// One line of a list of documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DocumentRow {
-    /// Its id.
-    pub id: String,
-    /// When it began, RFC 3339 in UTC; `None` where simulated.
-    pub time: Option<String>,
-    /// What it is about, as the user named it.
-    pub target: String,
-    /// Whether it is of a simulated target.
-    pub simulated: bool,
+impl Document for Observation {
+    const KIND: &'static str = "observation";
+    const GROWS: bool = true;
+    fn row(&self) -> DocumentRow {
+        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], false);
+        DocumentRow { target: self.source.clone(), ..row }
+    }
+}
+
+/// The id is a hash of observation and profiles: drawn again, perhaps by a later version of the
+/// program, a diagnosis takes the place of the earlier one.
+impl Document for Diagnosis {
+    const KIND: &'static str = "diagnosis";
+    const GROWS: bool = true;
+    fn row(&self) -> DocumentRow {
+        let names: Vec<&str> = self.devices.iter().map(|device| device.device.as_str()).collect();
+        let row = DocumentRow::new(&self.id, self.time.as_deref(), [], self.source == "simulated");
+        DocumentRow { target: names.join(" "), ..row }
+    }
+}
+
+/// The table of a kind.
+fn table(kind: &str) -> &str {
+    if OWN_TABLES.contains(&kind) { kind } else { "document" }
 }
 
 /// Where the rows of a kind are: a table and a condition.
-fn place<D: Document>() -> String {
-    match OWN_TABLES.contains(&D::KIND) {
-        true => format!("{} WHERE 1", D::KIND),
-        false => format!("document WHERE kind = '{}'", D::KIND),
+fn place(kind: &str) -> String {
+    let table = table(kind);
+    if table == kind {
+        format!("{table} WHERE 1")
+    } else {
+        format!("{table} WHERE kind = '{kind}'")
     }
+}
+
+/// Writes or replaces the row of a document. A simulated one that is there becomes the newest.
+pub(crate) fn write<D: Document>(
+    document: &D,
+    connection: &Connection,
+    text: &str,
+) -> rusqlite::Result<()> {
+    let (table, row) = (table(D::KIND), document.row());
+    let mut columns: Vec<(&str, Value)> = document.columns();
+    if table != D::KIND {
+        columns.push(("kind", D::KIND.to_owned().into()));
+    }
+    columns.extend([
+        ("id", row.id.into()),
+        ("time", row.time.into()),
+        ("target", row.target.into()),
+        ("simulated", row.simulated.into()),
+        ("document", text.to_owned().into()),
+    ]);
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let key = if table == D::KIND { "id" } else { "kind, id" };
+    let changed: Vec<String> = ["clean", "document"]
+        .iter()
+        .filter(|name| names.contains(name))
+        .map(|name| format!("{name} = excluded.{name}"))
+        .collect();
+    let newest = if row.simulated { ", rowid = excluded.rowid" } else { "" };
+    let sql = format!(
+        "INSERT INTO {table} (rowid, {}) VALUES ({NEXT_ROW}{})
+         ON CONFLICT ({key}) DO UPDATE SET {}{newest}",
+        names.join(", "),
+        ", ?".repeat(names.len()),
+        changed.join(", ")
+    );
+    connection.execute(&sql, params_from_iter(columns.into_iter().map(|(_, value)| value)))?;
+    Ok(())
 }
 
 impl Store {
@@ -132,29 +244,56 @@ impl Store {
         if !self.wanted(document, &text)? {
             return Ok(());
         }
-        document.write(&self.connection, &text).map_err(|cause| self.failed(cause))
+        write(document, &self.connection, &text).map_err(|cause| self.failed(cause))
     }
 
-    /// The document with this id, or the only one of its kind whose id begins so.
+    /// The document with this id, the only one of its kind whose id begins so, or the newest.
     ///
     /// # Errors
     /// If there is none or more than one, or the file cannot be read.
-    pub fn document<D: Document>(&self, id_or_prefix: &str) -> Result<D, StoreError> {
-        let id = self.full_id::<D>(id_or_prefix)?;
-        let text = self.kept_text::<D>(&id)?.ok_or_else(|| self.not_found::<D>(&id))?;
+    pub fn document<D: Document>(&self, id: &str) -> Result<D, StoreError> {
+        let (_, id) = self.only(id, &[D::KIND])?;
+        let text = self.kept_text::<D>(&id)?.ok_or_else(|| self.not_found(&id, &[D::KIND]))?;
         let mut document: D = self.parse(&id, &text)?;
         document.read_beside(self)?;
         Ok(document)
     }
 
-    /// All documents of a kind, in the order in which they were saved: a simulated one that is saved
-    /// again is the newest.
+    /// The document of any of these kinds that [`Store::document`] would find, with its trials.
+    /// Trials are the newest only where there is nothing else: most are parts of other documents.
+    ///
+    /// # Errors
+    /// If there is none or more than one, or the file cannot be read.
+    pub fn find(&self, id: &str, kinds: &[DocumentKind]) -> Result<SavedDocument, StoreError> {
+        let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name()).collect();
+        let (kind, id) = self.only(id, &names)?;
+        Ok(match kinds.iter().find(|known| known.name() == kind) {
+            Some(DocumentKind::Experiment) => SavedDocument::Experiment(
+                Box::new(self.document(&id)?),
+                self.trials_of_experiment(&id)?,
+            ),
+            Some(DocumentKind::Profile) => {
+                SavedDocument::Profile(Box::new(self.document(&id)?), self.trials_of_profile(&id)?)
+            }
+            Some(DocumentKind::Limits) => SavedDocument::Limits(Box::new(self.document(&id)?)),
+            Some(DocumentKind::Zones) => SavedDocument::Zones(Box::new(self.document(&id)?)),
+            Some(DocumentKind::Observation) => {
+                SavedDocument::Observation(Box::new(self.document(&id)?))
+            }
+            Some(DocumentKind::Diagnosis) => {
+                SavedDocument::Diagnosis(Box::new(self.document(&id)?))
+            }
+            Some(DocumentKind::Trial) | None => SavedDocument::Trial(Box::new(self.document(&id)?)),
+        })
+    }
+
+    /// All documents of a kind, in the order in which they were saved.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub fn list<D: Document>(&self) -> Result<Vec<DocumentRow>, StoreError> {
         let sql =
-            format!("SELECT id, time, target, simulated FROM {} ORDER BY rowid", place::<D>());
+            format!("SELECT id, time, target, simulated FROM {} ORDER BY rowid", place(D::KIND));
         self.rows(&sql, &[], |row| {
             Ok(DocumentRow {
                 id: row.get(0)?,
@@ -167,60 +306,88 @@ impl Store {
 
     /// The JSON text of a document, known to read back.
     pub(crate) fn text<D: Document>(&self, document: &D) -> Result<String, StoreError> {
-        let bad = |cause| self.bad_document::<D>(document.id(), cause);
+        let bad = |cause| self.bad_document::<D>(&document.row().id, cause);
         let text = document.text().map_err(bad)?;
         serde_json::from_str::<D>(&text).map_err(bad)?;
         Ok(text)
     }
 
-    /// Whether the document is to be written: not where the same text is there already.
+    /// Whether the document is to be written: not where the same text is there already, unless that
+    /// makes it the newest.
     pub(crate) fn wanted<D: Document>(&self, document: &D, text: &str) -> Result<bool, StoreError> {
-        match self.kept_text::<D>(document.id())? {
-            None => Ok(true),
-            // Also with the same text: it is the newest one now.
-            Some(_) if document.simulated() => Ok(true),
-            Some(kept) if kept == text => Ok(false),
-            Some(_) if D::GROWS => Ok(true),
-            Some(_) => Err(StoreError::Duplicate {
-                kind: D::KIND,
-                id: document.id().to_owned(),
-                path: self.path.clone(),
-            }),
+        let row = document.row();
+        match self.kept_text::<D>(&row.id)? {
+            Some(kept) if !row.simulated && kept == text => Ok(false),
+            Some(_) if !row.simulated && !D::GROWS => {
+                let (kind, id, path) = (D::KIND, row.id, self.path.clone());
+                Err(StoreError::Duplicate { kind, id, path })
+            }
+            _ => Ok(true),
         }
     }
 
     /// The text kept under exactly this id.
     pub(crate) fn kept_text<D: Document>(&self, id: &str) -> Result<Option<String>, StoreError> {
-        let sql = format!("SELECT document FROM {} AND id = ?1", place::<D>());
+        let sql = format!("SELECT document FROM {} AND id = ?1", place(D::KIND));
         self.connection
             .query_row(&sql, [id], |row| row.get(0))
             .optional()
             .map_err(|cause| self.failed(cause))
     }
 
-    /// The only id that begins with `prefix`. All our ids are lower-case hexadecimal.
-    pub(crate) fn full_id<D: Document>(&self, prefix: &str) -> Result<String, StoreError> {
-        let prefix = prefix.to_lowercase();
-        if prefix.is_empty() {
-            return Err(self.not_found::<D>(&prefix));
+    /// Kind and id of the only document of these kinds whose id begins with `prefix`, or of the
+    /// newest. All our ids are lower-case hexadecimal.
+    pub(crate) fn only(
+        &self,
+        prefix: &str,
+        kinds: &[&'static str],
+    ) -> Result<(&'static str, String), StoreError> {
+        if let Some(back) = back(prefix) {
+            return self.newest(back, kinds)?.ok_or_else(|| self.not_found(prefix, kinds));
         }
-        // A range, for the index's sake: `g` sorts behind every character of an id.
-        let sql = format!(
-            "SELECT id FROM {} AND id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT {CANDIDATES}",
-            place::<D>()
-        );
-        let mut ids: Vec<String> = self.rows(&sql, &[&prefix], |row| row.get(0))?;
-        match ids.as_slice() {
-            [] => Err(self.not_found::<D>(&prefix)),
-            // An id in full wins over longer ones that it begins: it sorts first.
-            [first, _, ..] if *first != prefix => Err(StoreError::Ambiguous {
-                kind: D::KIND,
+        let prefix = prefix.to_lowercase();
+        let mut found: Vec<(&'static str, String)> = Vec::new();
+        for &kind in kinds.iter().filter(|_| !prefix.is_empty()) {
+            // A range, for the index's sake: `g` sorts behind every character of an id.
+            let sql = format!(
+                "SELECT id FROM {} AND id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT {CANDIDATES}",
+                place(kind)
+            );
+            found.extend(self.rows(&sql, &[&prefix], |row| Ok((kind, row.get(0)?)))?);
+        }
+        // An id in full wins over longer ones that it begins.
+        if found.iter().any(|(_, id)| *id == prefix) {
+            found.retain(|(_, id)| *id == prefix);
+        }
+        match found.len() {
+            0 => Err(self.not_found(&prefix, kinds)),
+            1 => Ok(found.swap_remove(0)),
+            _ => Err(StoreError::Ambiguous {
                 id: prefix,
-                candidates: ids,
+                candidates: found.iter().map(|(kind, id)| format!("{kind} {id}")).collect(),
                 path: self.path.clone(),
             }),
-            _ => Ok(ids.swap_remove(0)),
         }
+    }
+
+    /// The newest document of these kinds but for so many.
+    fn newest(
+        &self,
+        back: usize,
+        kinds: &[&'static str],
+    ) -> Result<Option<(&'static str, String)>, StoreError> {
+        let mut found: Vec<(i64, &'static str, String)> = Vec::new();
+        for &kind in kinds {
+            let sql = format!(
+                "SELECT rowid, id FROM {} ORDER BY rowid DESC LIMIT {}",
+                place(kind),
+                back.saturating_add(1)
+            );
+            found.extend(self.rows(&sql, &[], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
+        }
+        let alone = |kind: &str| kind == Trial::KIND && kinds.len() > 1;
+        found.sort_by_key(|(row, kind, _)| (alone(kind), std::cmp::Reverse(*row)));
+        Ok(found.into_iter().nth(back).map(|(_, kind, id)| (kind, id)))
     }
 
     /// All rows of a query.
@@ -250,11 +417,19 @@ impl Store {
         StoreError::Document { kind: D::KIND, id, path, cause }
     }
 
-    pub(crate) fn not_found<D: Document>(&self, id: &str) -> StoreError {
-        StoreError::NotFound { kind: D::KIND, id: id.to_owned(), path: self.path.clone() }
+    pub(crate) fn not_found(&self, id: &str, kinds: &[&'static str]) -> StoreError {
+        StoreError::NotFound { kinds: kinds.to_vec(), id: id.to_owned(), path: self.path.clone() }
     }
 
     pub(crate) fn failed(&self, cause: rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, cause)
+    }
+}
+
+/// How far back `last` and `last~N` reach; `None` of any other word.
+fn back(word: &str) -> Option<usize> {
+    match word.strip_prefix(LAST)? {
+        "" => Some(0),
+        number => number.strip_prefix('~')?.parse().ok(),
     }
 }

@@ -6,7 +6,6 @@
 //! into [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through,
 //! which would make every caller translate, and each one differently.
 
-use crate::schema::SCHEMA_VERSION;
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -65,13 +64,15 @@ pub enum StoreError {
     /// The file was written by a later version of the program.
     #[error(
         "{} was written by a newer halfpower: schema {found}, this program knows \
-         {SCHEMA_VERSION}; update halfpower or use another --db", .path.display()
+         {known}; update halfpower or use another --db", .path.display()
     )]
     NewerSchema {
         /// The file.
         path: PathBuf,
         /// The schema version in it.
         found: u32,
+        /// The newest version that this program knows.
+        known: u32,
     },
     /// Somebody else holds the file for longer than we wait.
     #[error(
@@ -102,25 +103,34 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// A word that can only be a file, and there is none.
+    #[error("{} is no file; name a JSON document or an id", .0.display())]
+    NoFile(PathBuf),
+    /// A file of documents that cannot be used.
+    #[error("cannot read {}: {why}; name a JSON document or an id", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// No document has such an id.
-    #[error("no {kind} {id:?} in {}; {}", .path.display(), what_is_there(.kind))]
+    #[error("no {} {id:?} in {}; {}", .kinds.join(" or "), .path.display(), what_is_there(.kinds))]
     NotFound {
-        /// Its kind, `trial` or another.
-        kind: &'static str,
-        /// The id or prefix asked for.
+        /// The kinds that were looked for, `trial` or others.
+        kinds: Vec<&'static str>,
+        /// The id, the prefix or the word asked for.
         id: String,
         /// The file.
         path: PathBuf,
     },
     /// Several documents have ids that begin so.
-    #[error("{id:?} stands for more than one {kind} in {}: {}; give more of the id",
+    #[error("{id:?} stands for more than one document in {}: {}; give more of the id",
             .path.display(), .candidates.join(", "))]
     Ambiguous {
-        /// Its kind, `trial` or another.
-        kind: &'static str,
         /// The prefix asked for.
         id: String,
-        /// Some of the ids that it begins.
+        /// The documents that it begins, by kind and id, the first few of each kind.
         candidates: Vec<String>,
         /// The file.
         path: PathBuf,
@@ -159,15 +169,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The ids that an ambiguous beginning stands for; none for other errors.
-    #[must_use]
-    pub fn candidates(&self) -> &[String] {
-        match self {
-            Self::Ambiguous { candidates, .. } => candidates,
-            _ => &[],
-        }
-    }
-
     /// The variant that fits what SQLite said about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {
@@ -192,12 +193,16 @@ impl StoreError {
     }
 }
 
-/// Where the ids of a kind of document can be read.
-fn what_is_there(kind: &str) -> &'static str {
-    match kind {
-        "profile" => "`halfpower profile list` shows what is there",
-        "experiment" => "`halfpower sweep --saved` shows what is there",
-        _ => "give the id that was printed with it, or its beginning",
+/// How documents of these kinds can be named.
+fn what_is_there(kinds: &[&str]) -> &'static str {
+    match kinds {
+        ["profile"] => "`halfpower profile list` shows what is there, `halfpower check` makes one",
+        ["experiment"] => "`halfpower sweep --saved` shows what is there",
+        ["observation"] => "`halfpower record` makes one, `import` reads one",
+        _ => {
+            "give the id that was printed with it, or its beginning; \"last\" is the newest; \
+             `halfpower profile list` shows the profiles"
+        }
     }
 }
 

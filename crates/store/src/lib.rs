@@ -18,18 +18,16 @@
 //! program is refused rather than misread.
 #![forbid(unsafe_code)]
 
-mod diagnosis;
 mod document;
 mod error;
-mod experiment;
-mod keep;
-mod limits;
+mod library;
+mod links;
 mod open;
 mod schema;
 
-pub use document::{Document, DocumentRow};
+pub use document::{Document, DocumentRow, LAST};
 pub use error::StoreError;
-pub use keep::ProfileRow;
+pub use library::Library;
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION};
 
 use std::path::{Path, PathBuf};

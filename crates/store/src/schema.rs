@@ -108,7 +108,8 @@ fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreErr
     if application == APPLICATION_ID {
         return match u32::try_from(version) {
             Ok(found) if found > SCHEMA_VERSION => {
-                Err(StoreError::NewerSchema { path: path.to_owned(), found })
+                let path = path.to_owned();
+                Err(StoreError::NewerSchema { path, found, known: SCHEMA_VERSION })
             }
             Ok(found) if found > 0 => Ok(Condition::Ours(found)),
             _ => Err(StoreError::Damaged {

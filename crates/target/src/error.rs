@@ -84,6 +84,9 @@ pub enum TargetError {
         /// What the system said.
         cause: Errno,
     },
+    /// A result cannot be written where the user wants it.
+    #[error("{0}")]
+    Output(String),
     /// The caller's `cancel` said so.
     #[error("writing the test file was interrupted; nothing of it is left")]
     Cancelled,
@@ -100,7 +103,8 @@ impl TargetError {
             Self::Kernel(_)
             | Self::DirectRefused { .. }
             | Self::FlagsIgnored { .. }
-            | Self::NoSpace { .. } => 4,
+            | Self::NoSpace { .. }
+            | Self::Output(_) => 4,
             Self::Cancelled => 130,
         }
     }

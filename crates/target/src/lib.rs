@@ -5,6 +5,7 @@
 
 mod error;
 mod linux;
+mod output_file;
 mod signature;
 
 pub use error::TargetError;
@@ -17,3 +18,4 @@ pub use linux::handle::{Access, TargetHandle};
 pub use linux::open::open_target;
 pub use linux::rounding::{file_sizes, rounding_loss};
 pub use linux::testfile::{default_test_size, write_test_file};
+pub use output_file::{InUse, OutputFile, OutputKind, first_line, refusal, refuse_in_use};

@@ -6,6 +6,7 @@
 
 use super::fitted_profile::FittedProfile;
 use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile, format_bytes};
+use std::sync::Arc;
 
 /// A size may differ by this share: partitions, units, reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
@@ -52,17 +53,13 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
 }
 
 /// The profile that fits best, the latest of equals; `profiles` come in order of time.
-#[must_use]
-pub fn best_fit<'a>(
+pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
-    profiles: impl IntoIterator<Item = &'a FittedProfile>,
-) -> Option<&'a FittedProfile> {
-    let ranked = profiles.into_iter().enumerate().filter_map(|(index, prepared)| {
-        Some((fit(device, prepared.profile(), false).rank()?, index, prepared))
-    });
-    ranked
-        .min_by_key(|&(rank, index, _)| (rank, std::cmp::Reverse(index)))
-        .map(|(_, _, prepared)| prepared)
+    profiles: &'a [Arc<FittedProfile>],
+) -> Option<&'a Arc<FittedProfile>> {
+    let rank = |fitted: &Arc<FittedProfile>| fit(device, fitted.profile(), false).rank();
+    let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
 }
 
 fn choice(why: &str) -> Fit {

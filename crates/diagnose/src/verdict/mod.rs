@@ -26,13 +26,15 @@ mod load;
 mod matching;
 mod notes;
 mod outstanding;
+mod profile_set;
 mod remedies;
 mod segment;
 mod system_context;
 mod wakeup_latency;
 
 pub use fitted_profile::FittedProfile;
-pub use matching::{Fit, best_fit, fit};
+pub use matching::{Fit, fit};
+pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
 use expected::{Reference, SegmentFacts, calibrated, nearest};

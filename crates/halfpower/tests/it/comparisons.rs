@@ -83,7 +83,7 @@ fn traces_are_read_with_and_without_a_head_line_and_not_against_documents() {
     let trace = |name: &str, service: &str, seeds: std::ops::Range<u32>| {
         for seed in seeds {
             let run = format!(
-                "run sim:mm1,service={service} --runtime 2s --seed {seed} --no-save --trace {name}"
+                "run sim:mm1,service={service} --runtime 2s --seed {seed} --no-save --sqlio-csv {name}"
             );
             halfpower_in(path, &run).expect(0);
         }
@@ -113,5 +113,5 @@ fn words_that_stand_for_nothing_are_refused_with_what_would_do() {
     halfpower_in(path, "run sim:mm1 --db kept.db").expect(0);
     halfpower_in(path, "compare a.json 0123 --db kept.db")
         .refuses(2, &["0123", "neither a file nor the id"]);
-    halfpower_in(path, "compare a.json last --db kept.db").refuses(2, &["last", "0 profiles"]);
+    halfpower_in(path, "compare a.json last --db kept.db").refuses(2, &["last", "no profile"]);
 }

@@ -163,7 +163,7 @@ fn a_kill_at_any_moment_leaves_a_database_that_opens_and_no_file() {
         assert_eq!(running.end().code, None, "it had ended before the kill");
         assert_eq!(names(folder.path()), [""; 0]);
         match Store::open_existing(&path) {
-            Ok(store) => assert!(store.profiles().unwrap().is_empty()),
+            Ok(store) => assert!(store.list::<Profile>().unwrap().is_empty()),
             Err(StoreError::Missing(_)) => {}
             Err(other) => panic!("after {milliseconds} ms: {other}"),
         }
@@ -171,5 +171,5 @@ fn a_kill_at_any_moment_leaves_a_database_that_opens_and_no_file() {
     // And it goes on to be used.
     let words = "check sim:mdc,service=1ms --budget 5s";
     start(folder.path(), &database, words).end().expect(0);
-    assert_eq!(Store::open_existing(&path).unwrap().profiles().unwrap().len(), 1);
+    assert_eq!(Store::open_existing(&path).unwrap().list::<Profile>().unwrap().len(), 1);
 }

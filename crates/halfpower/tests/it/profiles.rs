@@ -105,7 +105,7 @@ fn the_beginning_of_several_ids_is_refused_with_the_candidates() {
     with_database(folder.path(), "report abc")
         .refuses(2, &["more than one document", "abc1", "abc2", "abc3"]);
     with_database(folder.path(), "profile show abc")
-        .refuses(4, &["abc", "more than one", "abc1", "abc2"]);
+        .refuses(2, &["abc", "more than one", "abc1", "abc2"]);
     assert_eq!(
         with_database(folder.path(), "profile show abc1 --json").expect(0).profile().id,
         "abc1"

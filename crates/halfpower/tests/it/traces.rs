@@ -50,8 +50,10 @@ fn what_is_no_trace_is_refused_before_anything_is_measured_and_stays_as_it_is() 
     halfpower_in(folder.path(), &words("--sqlio-csv notes.csv"))
         .refuses(3, &["--sqlio-csv", "notes.csv", "no such trace"]);
     assert_eq!(read(&other), ["name,size", "x,1"]);
-    halfpower_in(folder.path(), &words("--sqlio-csv file")).refuses(3, &["--trace", "the target"]);
-    halfpower_in(folder.path(), &words("--sqlio-csv none/t.csv")).refuses(4, &["--trace", "none"]);
+    halfpower_in(folder.path(), &words("--sqlio-csv file"))
+        .refuses(3, &["--sqlio-csv", "the target"]);
+    halfpower_in(folder.path(), &words("--sqlio-csv none/t.csv"))
+        .refuses(4, &["--sqlio-csv", "none"]);
     assert_eq!(names(folder.path()), ["file", "notes.csv"]);
 }
 

@@ -5,7 +5,7 @@ use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lin
 use crate::cells::counts;
 use record::{
     ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Experiment, ExperimentCell, Profile,
-    Target, Trial, format_bytes,
+    SavedDocument, Target, Trial, format_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -28,6 +28,12 @@ pub enum SideError {
     /// Nothing in it counts.
     #[error("it holds no trial that is valid and at hand")]
     Empty,
+    /// Documents of a kind that is not compared.
+    #[error("it holds a document that is no trial, experiment or profile: {0}")]
+    Kind(String),
+    /// Levels of axes were named, and there are none.
+    #[error("only an experiment has axes to pick by")]
+    NoAxes,
     /// There is no such axis.
     #[error("it has no axis {axis}; {}", known_axes(.known))]
     NoAxis {
@@ -90,6 +96,39 @@ pub struct Side {
 }
 
 impl Side {
+    /// Of documents of one kind, or of the part of experiments in which some axes have these
+    /// levels. Trials beside others are theirs.
+    ///
+    /// # Errors
+    /// If they do not go together, there is no such part, or nothing of it counts.
+    pub fn of_documents(
+        given: &str,
+        documents: &[SavedDocument],
+        arm: &BTreeMap<String, String>,
+    ) -> Result<Self, SideError> {
+        let mut sides = Vec::new();
+        let mut trials = Vec::new();
+        for document in documents {
+            match document {
+                SavedDocument::Experiment(experiment, trials) => {
+                    sides.push(Self::of_experiment(given, experiment, trials, arm)?);
+                }
+                SavedDocument::Profile(..) | SavedDocument::Trial(_) if !arm.is_empty() => {
+                    return Err(SideError::NoAxes);
+                }
+                SavedDocument::Profile(profile, trials) => {
+                    sides.push(Self::of_profile(given, profile, trials)?);
+                }
+                SavedDocument::Trial(trial) => trials.push(trial.as_ref().clone()),
+                other => return Err(SideError::Kind(other.id().to_owned())),
+            }
+        }
+        if sides.is_empty() {
+            return Self::of_trials(given, &trials);
+        }
+        Self::together(given, &sides)
+    }
+
     /// Of trials, each an observation of its cell.
     ///
     /// # Errors

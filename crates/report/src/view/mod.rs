@@ -2,11 +2,13 @@
 
 mod csv;
 mod markdown;
+mod summary;
 mod table;
 mod terminal;
 
 pub use csv::{csv, csv_header};
 pub use markdown::markdown;
+pub use summary::summary;
 pub use terminal::{findings_text, terminal};
 
 /// A subject before its text; nothing for an empty one.

@@ -48,7 +48,7 @@ pub struct PastMoment {
 }
 
 /// The verdict on a device, as far as the last moments allow one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct WatchVerdict {
     /// Which.
     pub verdict: Verdict,

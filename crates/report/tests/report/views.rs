@@ -2,8 +2,10 @@
 //! does not depend on where it is read.
 
 use crate::common;
-use crate::report::{self, Block, Saved, Story, Style, Tone};
-use record::{Bytes, Diagnosis, Estimate, Observation, PriceDocument, PriceRow, Severity};
+use crate::report::{self, Block, Story, Style, Tone};
+use record::{
+    Bytes, Diagnosis, Estimate, Observation, PriceDocument, PriceRow, SavedDocument, Severity,
+};
 use serde_json::json;
 
 /// A diagnosis of two devices, of which one is slow.
@@ -90,13 +92,13 @@ fn price() -> PriceDocument {
 fn stories() -> Vec<Story> {
     let observed = Observation { source: "sar".to_owned(), ..Observation::default() };
     let mut stories = report::stories(&[
-        Saved::Profile(Box::new(common::fast_profile()), Vec::new()),
-        Saved::Profile(Box::new(common::read_only_simulated_profile()), Vec::new()),
-        Saved::Trial(Box::new(common::failing_trial())),
-        Saved::Trial(Box::new(common::open_loop_trial())),
-        Saved::Trial(Box::new(common::trial_with_intervals())),
-        Saved::Diagnosis(Box::new(diagnosis())),
-        Saved::Observation(Box::new(observed)),
+        SavedDocument::Profile(Box::new(common::fast_profile()), Vec::new()),
+        SavedDocument::Profile(Box::new(common::read_only_simulated_profile()), Vec::new()),
+        SavedDocument::Trial(Box::new(common::failing_trial())),
+        SavedDocument::Trial(Box::new(common::open_loop_trial())),
+        SavedDocument::Trial(Box::new(common::trial_with_intervals())),
+        SavedDocument::Diagnosis(Box::new(diagnosis())),
+        SavedDocument::Observation(Box::new(observed)),
     ]);
     stories.push(report::price(&price()));
     stories

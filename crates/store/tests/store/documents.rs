@@ -1,7 +1,8 @@
 //! What goes in comes out, under its id or the beginning of it.
 
-use crate::{profile, simulated_trial, trial};
+use crate::{observation, profile, simulated_trial, trial};
 use halfpower_store::{Store, StoreError};
+use record::{DocumentKind, Profile};
 use tempfile::tempdir;
 
 #[test]
@@ -23,20 +24,25 @@ fn a_document_comes_back_bit_for_bit_after_the_file_was_closed() {
 }
 
 #[test]
-fn the_list_of_profiles_is_in_the_order_of_saving_and_counts_their_trials() {
+fn the_list_of_profiles_is_in_the_order_of_saving_and_has_their_targets() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
-    assert_eq!(store.profiles().unwrap(), []);
+    assert_eq!(store.list::<Profile>().unwrap(), []);
     store.add_trial(&trial("1")).unwrap();
     store.add_profile(&profile("f0"), &["1".to_owned()]).unwrap();
     store.add_profile(&profile("a0"), &[]).unwrap();
-    let rows = store.profiles().unwrap();
-    let facts: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.trials)).collect();
-    assert_eq!(facts, [("f0", 1), ("a0", 0)]);
+    let rows = store.list::<Profile>().unwrap();
+    let ids: Vec<_> = rows.iter().map(|row| row.id.as_str()).collect();
+    assert_eq!(ids, ["f0", "a0"]);
+    assert_eq!((store.trials_of_profile("f0").unwrap().len(), rows[0].simulated), (1, false));
+    assert!(store.trials_of_profile("a0").unwrap().is_empty());
     assert_eq!(rows[0].target, "/mnt/data");
-    assert_eq!(rows[0].kind, record::TargetKind::Directory);
-    assert_eq!(rows[0].device.as_deref(), Some("sda"));
-    assert_eq!(rows[0].model.as_deref(), Some("EXAMPLE 1000"));
+    let disk = profile("f0").target.device.unwrap();
+    let ids: Vec<String> =
+        store.profiles_of(&disk, 5).unwrap().into_iter().map(|profile| profile.id).collect();
+    assert_eq!(ids, ["a0", "f0"], "the newest first");
+    let other = record::DeviceFacts { model: None, ..disk };
+    assert_eq!(store.profiles_of(&other, 5).unwrap(), []);
     assert_eq!(rows[0].time.as_deref(), Some("2026-01-02T03:04:05Z"));
 }
 
@@ -51,7 +57,7 @@ fn the_beginning_of_an_id_is_enough_if_only_one_id_begins_so() {
     assert_eq!(store.trial("ab").unwrap().id, "ab", "an id in full is never ambiguous");
     let ambiguous = store.trial("a").unwrap_err();
     assert!(matches!(ambiguous, StoreError::Ambiguous { .. }), "{ambiguous}");
-    assert!(ambiguous.to_string().contains("ab, ab1, ab2"), "{ambiguous}");
+    assert!(ambiguous.to_string().contains("trial ab, trial ab1, trial ab2"), "{ambiguous}");
     for nothing in ["", "%", "d", "ab11", "a_1"] {
         let missing = store.trial(nothing).unwrap_err();
         assert!(matches!(missing, StoreError::NotFound { .. }), "{nothing:?}: {missing}");
@@ -85,8 +91,8 @@ fn a_profile_without_one_of_its_trials_is_refused_whole() {
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
     store.add_trial(&trial("1")).unwrap();
     let refused = store.add_profile(&profile("9"), &["1".to_owned(), "2".to_owned()]).unwrap_err();
-    assert!(matches!(refused, StoreError::NotFound { kind: "trial", .. }), "{refused}");
-    assert_eq!(store.profiles().unwrap(), []);
+    assert!(matches!(refused, StoreError::NotFound { .. }), "{refused}");
+    assert_eq!(store.list::<Profile>().unwrap(), []);
 }
 
 #[test]
@@ -98,4 +104,41 @@ fn a_number_that_json_cannot_hold_is_refused_before_it_is_kept() {
     let refused = store.add_trial(&infinite).unwrap_err();
     assert!(matches!(refused, StoreError::Document { .. }), "{refused}");
     assert!(matches!(store.trial("1"), Err(StoreError::NotFound { .. })));
+}
+
+#[test]
+fn last_is_the_newest_of_every_kind_also_of_a_simulated_one_that_was_made_again() {
+    let folder = tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("x.db")).unwrap();
+    let all = DocumentKind::ALL;
+    assert!(matches!(store.find("last", &all), Err(StoreError::NotFound { .. })));
+    let simulated = |id: &str| Profile { simulated: true, time: None, ..profile(id) };
+    store.add_profile(&simulated("a1"), &[]).unwrap();
+    store.add_document(&observation("b2")).unwrap();
+    store.add_profile(&simulated("c3"), &[]).unwrap();
+    store.add_trial(&trial("d4")).unwrap();
+    let named = |store: &Store, word: &str| store.find(word, &all).unwrap().id().to_owned();
+    assert_eq!(named(&store, "last"), "c3", "a trial is the newest only where it is alone");
+    assert_eq!(named(&store, "last~1"), "b2");
+    assert_eq!(store.trial("last").unwrap().id, "d4");
+    assert_eq!(store.profile("last~1").unwrap().id, "a1");
+    store.add_profile(&simulated("a1"), &[]).unwrap();
+    assert_eq!(named(&store, "last"), "a1");
+    assert_eq!(store.profile("last").unwrap().id, "a1");
+    assert!(matches!(store.profile("last~2"), Err(StoreError::NotFound { .. })));
+}
+
+#[test]
+fn an_id_of_several_kinds_is_answered_with_all_of_them() {
+    let folder = tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("x.db")).unwrap();
+    store.add_trial(&trial("ab1")).unwrap();
+    store.add_trial(&trial("ab2")).unwrap();
+    store.add_profile(&profile("ab3"), &["ab1".to_owned()]).unwrap();
+    store.add_document(&observation("ab4")).unwrap();
+    let ambiguous = store.find("ab", &DocumentKind::ALL).unwrap_err().to_string();
+    let candidates = "profile ab3, observation ab4, trial ab1, trial ab2";
+    assert!(ambiguous.contains(candidates), "{ambiguous}");
+    let found = store.find("ab3", &DocumentKind::ALL).unwrap();
+    assert_eq!((found.kind(), found.trials().len()), (Some(DocumentKind::Profile), 1));
 }

@@ -5,7 +5,7 @@
 
 use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
-use record::{DoneTrial, Experiment, Observation};
+use record::{DoneTrial, Experiment, Observation, Profile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
@@ -57,7 +57,7 @@ fn a_file_of_every_past_version_gives_back_its_documents() {
         assert_eq!(store.trial(TRIAL_ID).unwrap(), trial(TRIAL_ID), "version {version}");
         assert_eq!(store.profile(PROFILE_ID).unwrap(), profile(PROFILE_ID), "version {version}");
         assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
-        assert_eq!(store.profiles().unwrap().len(), 1);
+        assert_eq!(store.list::<Profile>().unwrap().len(), 1);
         if version < WITH_EXPERIMENTS {
             assert_eq!(store.list::<Experiment>().unwrap(), [], "the new tables are there");
             continue;
@@ -111,7 +111,7 @@ fn an_empty_file_that_a_kill_left_behind_is_used() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("x.db");
     std::fs::write(&path, b"").unwrap();
-    assert_eq!(Store::open_existing(&path).unwrap().profiles().unwrap(), []);
+    assert_eq!(Store::open_existing(&path).unwrap().list::<Profile>().unwrap(), []);
     let mut store = Store::open(&path).unwrap();
     store.add_trial(&trial("1")).unwrap();
 }

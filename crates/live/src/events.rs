@@ -4,7 +4,7 @@
 //! must answer keys meanwhile and give the terminal back. When the sampler panics or fails, the
 //! screen learns why.
 
-use anyhow::Context;
+use crate::{LiveError, cannot};
 use observe::{Pace, Sample, Source};
 use ratatui::crossterm::event::{self, KeyEvent};
 use record::Nanos;
@@ -14,21 +14,21 @@ use std::io::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 /// What happened.
-pub(super) enum Event {
+pub(crate) enum Event {
     Key(KeyEvent),
     /// The terminal has another size.
     Resized,
     /// The terminal sends no keys any more.
     NoKeyboard(Error),
     Signal(i32),
-    Sample(anyhow::Result<Box<Sample>>),
+    Sample(Result<Box<Sample>, LiveError>),
     /// No sample will come any more.
     SamplerEnded,
 }
 
 /// What the screen asks of the sampler.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Show all devices, or those that were used.
     All(bool),
     /// Another length of intervals.
@@ -36,21 +36,21 @@ pub(super) enum Order {
 }
 
 /// The screen's end.
-pub(super) struct Events {
-    pub(super) happened: Receiver<Event>,
+pub(crate) struct Events {
+    pub(crate) happened: Receiver<Event>,
     orders: Sender<Order>,
     send: Sender<Event>,
 }
 
 impl Events {
     /// Starts sampling, and listens for signals.
-    pub(super) fn start(source: Source, interval: Nanos) -> anyhow::Result<Self> {
+    pub(crate) fn start(source: Source, interval: Nanos) -> Result<Self, LiveError> {
         let (send, happened) = channel();
         let (orders, from_screen) = channel();
         let sampler = Sampler(send.clone());
         thread("sampler", move || sampler.run(source, interval, &from_screen))?;
         let mut signals = Signals::new([SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP])
-            .context("cannot listen for signals")?;
+            .map_err(cannot("listen for signals"))?;
         let to_screen = send.clone();
         thread("signals", move || {
             for signal in signals.forever() {
@@ -61,7 +61,7 @@ impl Events {
     }
 
     /// Listens for keys; the terminal must be raw.
-    pub(super) fn listen_for_keys(&self) -> anyhow::Result<()> {
+    pub(crate) fn listen_for_keys(&self) -> Result<(), LiveError> {
         let send = self.send.clone();
         thread("keyboard", move || {
             loop {
@@ -82,14 +82,14 @@ impl Events {
     }
 
     /// Tells the sampler. One that has ended is found out about by its last event.
-    pub(super) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: Order) {
         let _ = self.orders.send(order);
     }
 }
 
-fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), LiveError> {
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-    thread.map(drop).context("cannot start a thread")
+    thread.map(drop).map_err(cannot("start a thread"))
 }
 
 /// Sends samples; says so when it ends, also by a panic.
@@ -105,7 +105,7 @@ impl Sampler {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     pace.step();
-                    let sample = source.sample().map(Box::new).map_err(Into::into);
+                    let sample = source.sample().map(Box::new).map_err(LiveError::from);
                     let failed = sample.is_err();
                     if self.0.send(Event::Sample(sample)).is_err() || failed {
                         return;

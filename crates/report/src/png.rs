@@ -5,26 +5,52 @@
 //! its own and runs without its sandbox where the user is root.
 
 #[cfg(feature = "png")]
-pub(super) use with_resvg::Rasteriser;
+pub use with_resvg::Rasteriser;
 #[cfg(not(feature = "png"))]
-pub(super) use without::Rasteriser;
+pub use without::Rasteriser;
+
+/// Why there is no PNG.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// The build cannot draw.
+    #[error(
+        "--png: this build cannot draw PNG; build it with `cargo build --release --features png`, \
+         or use --svg and convert the files"
+    )]
+    NotBuilt,
+    /// The machine has no font.
+    #[error(
+        "--png needs a font for its text, and this machine has none; install one (Debian: \
+         fonts-dejavu-core), or use --svg"
+    )]
+    NoFont,
+    /// A plot cannot be drawn.
+    #[error("cannot draw the plot as PNG: {0}")]
+    Draw(String),
+}
 
 #[cfg(not(feature = "png"))]
 mod without {
-    use crate::failure::UsageError;
+    use super::PngError;
 
     /// What draws, in a build without it.
     #[derive(Debug)]
-    pub(in crate::reports) enum Rasteriser {}
+    pub enum Rasteriser {}
 
     impl Rasteriser {
-        pub(in crate::reports) fn find() -> anyhow::Result<Self> {
-            let text = "--png: this build cannot draw PNG; build it with `cargo build --release \
-                        --features png`, or use --svg and convert the files";
-            Err(UsageError(text.to_owned()).into())
+        /// None.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn find() -> Result<Self, PngError> {
+            Err(PngError::NotBuilt)
         }
 
-        pub(in crate::reports) fn draw(&self, _svg: &str) -> anyhow::Result<Vec<u8>> {
+        /// Never called.
+        ///
+        /// # Errors
+        /// Never.
+        pub fn draw(&self, _svg: &str) -> Result<Vec<u8>, PngError> {
             match *self {}
         }
     }
@@ -32,7 +58,7 @@ mod without {
 
 #[cfg(feature = "png")]
 mod with_resvg {
-    use anyhow::{Context, anyhow};
+    use super::PngError;
     use resvg::tiny_skia::{Pixmap, Transform};
     use resvg::usvg::{Options, Tree, fontdb};
     use std::sync::Arc;
@@ -43,13 +69,16 @@ mod with_resvg {
 
     /// What draws, with the fonts of this machine.
     #[derive(Debug)]
-    pub(in crate::reports) struct Rasteriser {
+    pub struct Rasteriser {
         options: Options<'static>,
     }
 
     impl Rasteriser {
         /// Looks for the fonts of the system.
-        pub(in crate::reports) fn find() -> anyhow::Result<Self> {
+        ///
+        /// # Errors
+        /// If there is no font.
+        pub fn find() -> Result<Self, PngError> {
             let mut fonts = fontdb::Database::new();
             fonts.load_system_fonts();
             let installed: Vec<String> = fonts
@@ -58,25 +87,25 @@ mod with_resvg {
                 .collect();
             let known = FAMILIES.into_iter().find(|name| installed.iter().any(|had| had == name));
             let family = known.map(str::to_owned).or_else(|| installed.first().cloned());
-            let family = family.ok_or_else(|| {
-                anyhow!(
-                    "--png needs a font for its text, and this machine has none; install one (Debian: \
-                     fonts-dejavu-core), or use --svg"
-                )
-            })?;
+            let family = family.ok_or(PngError::NoFont)?;
             fonts.set_sans_serif_family(family);
             let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
             Ok(Self { options })
         }
 
         /// An SVG as PNG of its own size.
-        pub(in crate::reports) fn draw(&self, svg: &str) -> anyhow::Result<Vec<u8>> {
-            let tree = Tree::from_str(svg, &self.options).context("cannot read the plot as SVG")?;
+        ///
+        /// # Errors
+        /// If it is no SVG or too large.
+        pub fn draw(&self, svg: &str) -> Result<Vec<u8>, PngError> {
+            let draw = |why: String| PngError::Draw(why);
+            let tree =
+                Tree::from_str(svg, &self.options).map_err(|error| draw(error.to_string()))?;
             let size = tree.size().to_int_size();
             let mut pixels = Pixmap::new(size.width(), size.height())
-                .context("the plot is too large to draw")?;
+                .ok_or_else(|| draw("it is too large".to_owned()))?;
             resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
-            pixels.encode_png().context("cannot write the plot as PNG")
+            pixels.encode_png().map_err(|error| draw(error.to_string()))
         }
     }
 

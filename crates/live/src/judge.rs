@@ -5,15 +5,14 @@
 //! needs no profile and is there for every device; what rests on a profile is computed where one
 //! fits. So five hundred disks without a profile cost next to nothing.
 
-use crate::observing::ObservingArgs;
-use diagnose::{DiagnoseOptions, FittedProfile};
+use diagnose::{FittedProfile, ProfileSet};
+use kernel::Roots;
 use observe::Sample;
 use record::{
     Context, DeviceDiagnosis, Interval, Nanos, Observation, ObservedDevice, Profile,
     UtilizationLaw, WakeUp, format_nanos,
 };
 use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
-use session::VERSION;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,13 +28,12 @@ const PAST: usize = 400;
 const STEPS_MIN: f64 = 5.0;
 
 /// What is known of the devices so far.
-pub(super) struct Judge {
-    profiles: Vec<FittedProfile>,
-    /// Whether the user named the profile.
-    chosen: bool,
+pub struct Judge {
+    profiles: ProfileSet,
+    halfpower_version: String,
     mount_points: BTreeMap<String, PathBuf>,
     host: String,
-    known: HashMap<String, Known>,
+    known: HashMap<String, SeenDevice>,
     contexts: VecDeque<Context>,
     wake_ups: &'static [WakeUp],
     last: Option<Sample>,
@@ -43,26 +41,26 @@ pub(super) struct Judge {
 
 /// One device.
 #[derive(Default)]
-struct Known {
+struct SeenDevice {
     recent: VecDeque<Interval>,
     past: VecDeque<PastMoment>,
-    /// Place of its profile, once looked for; of the device that was then there.
-    profile: Option<(Arc<ObservedDevice>, Option<usize>)>,
+    profile: Option<Arc<FittedProfile>>,
     row: WatchRow,
 }
 
 impl Judge {
-    /// Of these profiles, in order of time; `chosen` if the user named the one.
-    pub(super) fn new(
-        observing: &ObservingArgs,
-        profiles: Vec<FittedProfile>,
-        chosen: bool,
+    /// Of devices below these roots, compared with these profiles, by this version of the program.
+    #[must_use]
+    pub fn new(
+        roots: &Roots,
+        profiles: ProfileSet,
         host: Option<String>,
+        halfpower_version: &str,
     ) -> Self {
         Self {
             profiles,
-            chosen,
-            mount_points: kernel::live::mount_points(&observing.sampling.roots()),
+            halfpower_version: halfpower_version.to_owned(),
+            mount_points: kernel::live::mount_points(roots),
             host: host.unwrap_or_default(),
             known: HashMap::new(),
             contexts: VecDeque::new(),
@@ -72,7 +70,7 @@ impl Judge {
     }
 
     /// Takes in a sample.
-    pub(super) fn add(&mut self, tick: Sample) {
+    pub fn add(&mut self, tick: Sample) {
         self.wake_ups = tick.wake_ups;
         self.contexts.push_back(tick.context.clone());
         while self.contexts.len() > JUDGED_INTERVALS {
@@ -93,11 +91,9 @@ impl Judge {
 
     fn judge(&mut self, device: &Arc<ObservedDevice>, interval: Option<&Interval>) {
         let known = self.known.entry(device.name.clone()).or_default();
-        let same = known.profile.as_ref().is_some_and(|(seen, _)| Arc::ptr_eq(seen, device));
-        if !same {
-            let index = profile_of(device, &self.profiles, self.chosen);
-            known.profile = Some((Arc::clone(device), index));
-            known.row.profile = index.map(|index| profile_words(self.profiles[index].profile()));
+        if !Arc::ptr_eq(&known.row.device, device) {
+            known.profile = profile_of(device, &self.profiles);
+            known.row.profile = known.profile.as_ref().map(|one| profile_words(one.profile()));
             known.row.profile_command = command(device, &self.mount_points);
             known.row.device = Arc::clone(device);
         }
@@ -112,10 +108,10 @@ impl Judge {
             known.recent.pop_front();
         }
         row.utilization_law = utilization_law(interval);
-        let profile = known.profile.as_ref().and_then(|(_, index)| *index);
-        if let Some(profile) = profile.map(|index| &self.profiles[index]) {
+        if known.profile.is_some() {
             let around = (&self.contexts, self.wake_ups);
-            let found = diagnosis(device, &known.recent, around, profile, self.chosen);
+            let found =
+                diagnosis(device, &known.recent, around, &self.profiles, &self.halfpower_version);
             if let Some(found) = found {
                 let latest = found.series.last();
                 row.calibrated = latest.and_then(|moment| moment.calibrated);
@@ -133,7 +129,7 @@ impl Judge {
     }
 
     /// The rows of the last sample; the past of each no longer than `columns`.
-    pub(super) fn rows(&self, columns: usize) -> Vec<WatchRow> {
+    pub fn rows(&self, columns: usize) -> Vec<WatchRow> {
         let devices = self.last.iter().flat_map(|tick| &tick.devices);
         devices
             .filter_map(|device| self.known.get(&device.name))
@@ -146,12 +142,11 @@ impl Judge {
     }
 
     /// All that a screen needs; `picked` is the device whose curve is shown, where one is.
-    pub(super) fn data(&self, columns: usize, interval: Nanos, picked: Option<&str>) -> WatchData {
+    pub fn data(&self, columns: usize, interval: Nanos, picked: Option<&str>) -> WatchData {
         let Some(tick) = &self.last else { return WatchData::default() };
         let profile = picked
-            .and_then(|name| self.known.get(name))
-            .and_then(|known| known.profile.as_ref()?.1)
-            .map(|index| self.profiles[index].profile().clone());
+            .and_then(|name| self.known.get(name)?.profile.as_ref())
+            .map(|fitted| fitted.profile().clone());
         WatchData {
             host: self.host.clone(),
             time: jiff::Timestamp::now().strftime("%H:%M:%S UTC").to_string(),
@@ -165,9 +160,8 @@ impl Judge {
     }
 
     /// Id of the profile that stands for a device.
-    pub(super) fn profile_id(&self, name: &str) -> Option<&str> {
-        let index = self.known.get(name)?.profile.as_ref()?.1?;
-        Some(&self.profiles[index].profile().id)
+    pub fn profile_id(&self, name: &str) -> Option<&str> {
+        Some(&self.known.get(name)?.profile.as_ref()?.profile().id)
     }
 }
 
@@ -190,16 +184,11 @@ fn utilization_law(interval: &Interval) -> Option<UtilizationLaw> {
     })
 }
 
-/// The place of the profile that stands for a device.
-fn profile_of(device: &ObservedDevice, profiles: &[FittedProfile], chosen: bool) -> Option<usize> {
-    if chosen {
-        let fits = |prepared: &FittedProfile| {
-            !matches!(diagnose::fit(device, prepared.profile(), true), diagnose::Fit::Not(_))
-        };
-        return profiles.iter().position(fits);
-    }
-    let best = diagnose::best_fit(device, profiles)?;
-    profiles.iter().position(|profile| std::ptr::eq(profile, best))
+/// The profile of a device, unless it contradicts it.
+fn profile_of(device: &ObservedDevice, profiles: &ProfileSet) -> Option<Arc<FittedProfile>> {
+    let fitted = profiles.of(device)?;
+    let fit = diagnose::fit(device, fitted.profile(), profiles.is_chosen());
+    (!matches!(fit, diagnose::Fit::Not(_))).then(|| Arc::clone(fitted))
 }
 
 fn profile_words(profile: &Profile) -> String {
@@ -224,8 +213,8 @@ fn diagnosis(
     device: &Arc<ObservedDevice>,
     recent: &VecDeque<Interval>,
     (contexts, wake_ups): (&VecDeque<Context>, &[WakeUp]),
-    profile: &FittedProfile,
-    chosen: bool,
+    profiles: &ProfileSet,
+    halfpower_version: &str,
 ) -> Option<DeviceDiagnosis> {
     let mut observation = Observation {
         source: "live".to_owned(),
@@ -236,16 +225,11 @@ fn diagnosis(
         ..Observation::default()
     };
     record::doubt_busy_counters(&mut observation);
-    let options = DiagnoseOptions {
-        halfpower_version: VERSION.to_owned(),
-        chosen,
-        ..DiagnoseOptions::default()
-    };
-    let found = diagnose::diagnose(&observation, &|_| Some(profile), &options);
+    let found = profiles.diagnose(&observation, halfpower_version, false);
     found.devices.into_iter().find(|one| one.profile.value().is_some())
 }
 
-/// The verdict on the latest stretch.
+/// The verdict on the latest segment.
 fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     let episode = found.episodes.last()?;
     let place = u32::try_from(found.episodes.len() - 1).ok()?;

@@ -5,22 +5,18 @@
 //! stops for Ctrl-Z, and in the panic hook before the message is printed (`ratatui::try_init`).
 //! Signals only wake the loop, which then ends in the ordinary way. After SIGKILL `reset` helps.
 
-use super::events::{Event, Events, Order};
-use super::judge::Judge;
-use super::{WatchArgs, profiles};
-use crate::failure::Interruption;
-use crate::observing::{Recorder, recorder};
-use crate::output::{self, Verdict};
-use anyhow::{Context, anyhow};
+use crate::events::{Event, Events, Order};
+use crate::{Judge, LiveError, cannot};
+use observe::{Recorder, Source};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 use record::Nanos;
-use report::{WatchData, WatchView, watch_order, watch_screen};
+use report::{SortBy, WatchData, WatchView, watch_order, watch_screen};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
+use std::fmt::Display;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Lengths of intervals that + and - walk through, in milliseconds.
@@ -37,93 +33,109 @@ enum Next {
     Redraw,
 }
 
+/// Begins a recording of a host, at the user's wish.
+type Record<'a, E> = &'a dyn Fn(Option<String>) -> Result<Recorder<E>, E>;
+
 /// The screen.
-struct Screen<'a> {
-    arguments: &'a WatchArgs,
+pub struct Screen<'a, E> {
     judge: Judge,
     events: Events,
+    record: Record<'a, E>,
     view: WatchView,
     /// What is drawn; not updated while paused.
     data: WatchData,
     interval: Nanos,
+    color: bool,
     all: bool,
     /// Whether no sample has come yet.
     waiting: bool,
-    recording: Option<Recorder>,
+    recording: Option<Recorder<E>>,
     /// Ids of what was recorded, for the end.
     recorded: Vec<String>,
 }
 
-/// Shows it until the user quits.
-pub(super) fn run(arguments: &WatchArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let source = arguments.observing.source()?;
-    let (profiles, chosen) = profiles(arguments)?;
-    let judge = Judge::new(&arguments.observing, profiles, chosen, source.host());
-    let interval = arguments.observing.sampling.interval;
-    let events = Events::start(source, interval)?;
-    let mut screen = Screen {
-        arguments,
-        judge,
-        events,
-        view: WatchView { sort: arguments.sort, ..WatchView::default() },
-        data: WatchData::default(),
-        interval,
-        all: arguments.observing.all,
-        waiting: true,
-        recording: None,
-        recorded: Vec::new(),
-    };
-    screen.view.remark = Some("the first figures come after one interval".to_owned());
-    let mut terminal = ratatui::try_init().context("cannot take the terminal")?;
-    let listening = screen.events.listen_for_keys();
-    let ended = listening.and_then(|()| screen.go(&mut terminal, stop));
-    // Shows the cursor again.
-    drop(terminal);
-    ratatui::restore();
-    // The terminal is the shell's again: now there can be words on it.
-    let saved = screen.end_recording();
-    for id in &screen.recorded {
-        output::say(&format!("halfpower: recorded; next: halfpower diagnose {id}"));
-    }
-    saved?;
-    ended?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(Interruption("the screen was ended by a signal".to_owned()).into());
-    }
-    Ok(Verdict::Clean)
+/// What a screen leaves when it ends, however it did.
+#[derive(Debug)]
+pub struct Ended<E> {
+    /// Ids of what was recorded.
+    pub recorded: Vec<String>,
+    /// Whether all of it was saved and the screen worked to its end.
+    pub outcome: Result<(), E>,
 }
 
-impl Screen<'_> {
-    fn go(&mut self, terminal: &mut DefaultTerminal, stop: &AtomicBool) -> anyhow::Result<()> {
+impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
+    /// A screen of samples, one each `interval`; `all` if partitions and unused devices are shown.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn new(
+        judge: Judge,
+        source: Source,
+        (interval, all): (Nanos, bool),
+        (sort, color): (SortBy, bool),
+        record: Record<'a, E>,
+    ) -> Result<Self, LiveError> {
+        let remark = Some("the first figures come after one interval".to_owned());
+        Ok(Self {
+            judge,
+            events: Events::start(source, interval)?,
+            record,
+            view: WatchView { sort, remark, ..WatchView::default() },
+            data: WatchData::default(),
+            interval,
+            color,
+            all,
+            waiting: true,
+            recording: None,
+            recorded: Vec::new(),
+        })
+    }
+
+    /// Shows it until the user quits or `stop` is set. When this returns, the terminal is the
+    /// shell's again.
+    ///
+    /// # Errors
+    /// If the terminal cannot be taken.
+    pub fn show(mut self, stop: &AtomicBool) -> Result<Ended<E>, LiveError> {
+        let mut terminal = ratatui::try_init().map_err(cannot("take the terminal"))?;
+        let listening = self.events.listen_for_keys().map_err(E::from);
+        let shown = listening.and_then(|()| self.go(&mut terminal, stop));
+        // Shows the cursor again.
+        drop(terminal);
+        ratatui::restore();
+        let saved = self.end_recording();
+        Ok(Ended { recorded: self.recorded, outcome: saved.and(shown) })
+    }
+
+    fn go(&mut self, terminal: &mut DefaultTerminal, stop: &AtomicBool) -> Result<(), E> {
         let mut next = Next::Stay;
         while next != Next::Quit && !stop.load(Ordering::Relaxed) {
-            let cannot = "cannot write to the terminal";
-            self.refresh(terminal.size().context(cannot)?.width.into());
-            let color = output::style().color;
+            let failed = || cannot("write to the terminal");
+            self.refresh(terminal.size().map_err(failed())?.width.into());
             let draw = |frame: &mut ratatui::Frame<'_>| {
                 let area = frame.area();
-                watch_screen(&self.data, &self.view, color, area, frame.buffer_mut());
+                watch_screen(&self.data, &self.view, self.color, area, frame.buffer_mut());
             };
-            terminal.draw(draw).context(cannot)?;
-            let event = self.events.happened.recv().context("nothing can happen any more")?;
+            terminal.draw(draw).map_err(failed())?;
+            let event = self.events.happened.recv().map_err(|_| LiveError::SamplerEnded)?;
             next = self.event(event)?;
             match next {
                 Next::Stay | Next::Quit => {}
                 Next::Suspend => suspend(terminal)?,
-                Next::Redraw => terminal.clear().context(cannot)?,
+                Next::Redraw => terminal.clear().map_err(failed())?,
             }
         }
         Ok(())
     }
 
-    fn event(&mut self, event: Event) -> anyhow::Result<Next> {
+    fn event(&mut self, event: Event) -> Result<Next, E> {
         match event {
             Event::Key(key) => return self.key(key),
             Event::Signal(SIGTSTP) => return Ok(Next::Suspend),
             Event::Signal(SIGCONT) | Event::Resized => return Ok(Next::Redraw),
             Event::Signal(_) => {}
             Event::Sample(sample) => {
-                let sample = sample?;
+                let sample = sample.map_err(E::from)?;
                 if let Some(recording) = &mut self.recording {
                     recording.add(&sample)?;
                 }
@@ -133,9 +145,9 @@ impl Screen<'_> {
                 }
             }
             Event::NoKeyboard(error) => {
-                return Err(error).context("cannot read from the terminal");
+                return Err(cannot("read from the terminal")(error).into());
             }
-            Event::SamplerEnded => return Err(anyhow!("the sampler ended unexpectedly")),
+            Event::SamplerEnded => return Err(LiveError::SamplerEnded.into()),
         }
         Ok(Next::Stay)
     }
@@ -151,11 +163,12 @@ impl Screen<'_> {
                 self.data = self.judge.data(columns, self.interval, first.as_deref());
             }
         }
-        let seconds = |recording: &Recorder| format!("{:.0} s", recording.length().as_secs_f64());
+        let seconds =
+            |recording: &Recorder<E>| format!("{:.0} s", recording.length().as_secs_f64());
         self.view.recording = self.recording.as_ref().map(seconds);
     }
 
-    fn key(&mut self, key: KeyEvent) -> anyhow::Result<Next> {
+    fn key(&mut self, key: KeyEvent) -> Result<Next, E> {
         self.view.remark = None;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -222,7 +235,7 @@ impl Screen<'_> {
     }
 
     /// Begins or ends a recording.
-    fn record(&mut self) -> anyhow::Result<()> {
+    fn record(&mut self) -> Result<(), E> {
         if self.recording.is_some() {
             let before = self.recorded.len();
             self.end_recording()?;
@@ -234,7 +247,7 @@ impl Screen<'_> {
             return Ok(());
         }
         let host = Some(self.data.host.clone()).filter(|host| !host.is_empty());
-        match recorder(&self.arguments.keeping, false, host) {
+        match (self.record)(host) {
             Ok(recording) => self.recording = Some(recording),
             // No reason to end the screen in somebody's incident.
             Err(error) => self.remark(format!("{error:#}")),
@@ -242,7 +255,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    fn end_recording(&mut self) -> anyhow::Result<()> {
+    fn end_recording(&mut self) -> Result<(), E> {
         let Some(recording) = self.recording.take() else { return Ok(()) };
         let observation = recording.finish()?;
         if !observation.intervals.is_empty() {
@@ -253,19 +266,20 @@ impl Screen<'_> {
 }
 
 /// Whether there is a terminal to show a screen on and to read keys from.
-pub(super) fn terminal_is_there() -> bool {
+#[must_use]
+pub fn terminal_is_there() -> bool {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
 }
 
 /// Stops the program as Ctrl-Z does, with the terminal in order meanwhile.
-fn suspend(terminal: &mut DefaultTerminal) -> anyhow::Result<()> {
-    let cannot = "cannot take the terminal again";
-    terminal.show_cursor().context(cannot)?;
+fn suspend(terminal: &mut DefaultTerminal) -> Result<(), LiveError> {
+    let failed = || cannot("take the terminal again");
+    terminal.show_cursor().map_err(failed())?;
     ratatui::restore();
-    signal_hook::low_level::raise(signal_hook::consts::SIGSTOP).context("cannot stop")?;
-    enable_raw_mode().context(cannot)?;
-    execute!(std::io::stdout(), EnterAlternateScreen).context(cannot)?;
-    terminal.hide_cursor().context(cannot)?;
-    terminal.clear().context(cannot)
+    signal_hook::low_level::raise(signal_hook::consts::SIGSTOP).map_err(cannot("stop"))?;
+    enable_raw_mode().map_err(failed())?;
+    execute!(std::io::stdout(), EnterAlternateScreen).map_err(failed())?;
+    terminal.hide_cursor().map_err(failed())?;
+    terminal.clear().map_err(failed())
 }

@@ -1,0 +1,58 @@
+//! The profiles that devices are compared with: the one that the user named, or the saved ones.
+
+use super::fitted_profile::FittedProfile;
+use super::matching::best_fit;
+use super::{DiagnoseOptions, diagnose};
+use record::{Diagnosis, Observation, ObservedDevice, Profile};
+use std::sync::Arc;
+
+/// Profiles in order of time, or the one that the user named.
+#[derive(Clone, Debug, Default)]
+pub struct ProfileSet {
+    profiles: Vec<Arc<FittedProfile>>,
+    chosen: bool,
+}
+
+impl ProfileSet {
+    /// One that stands for every device that it does not contradict.
+    #[must_use]
+    pub fn chosen(profile: Profile) -> Self {
+        Self { profiles: vec![Arc::new(FittedProfile::new(profile))], chosen: true }
+    }
+
+    /// Those of a database, in order of time: each device gets the one that fits best.
+    #[must_use]
+    pub fn saved(profiles: impl IntoIterator<Item = Profile>) -> Self {
+        let fitted = |profile| Arc::new(FittedProfile::new(profile));
+        Self { profiles: profiles.into_iter().map(fitted).collect(), chosen: false }
+    }
+
+    /// Whether the user named it.
+    #[must_use]
+    pub fn is_chosen(&self) -> bool {
+        self.chosen
+    }
+
+    /// The profile of a device.
+    #[must_use]
+    pub fn of(&self, device: &ObservedDevice) -> Option<&Arc<FittedProfile>> {
+        if self.chosen { self.profiles.first() } else { best_fit(device, &self.profiles) }
+    }
+
+    /// The diagnosis of all devices; `without_series` leaves the intervals out.
+    #[must_use]
+    pub fn diagnose(
+        &self,
+        observation: &Observation,
+        halfpower_version: &str,
+        without_series: bool,
+    ) -> Diagnosis {
+        let options = DiagnoseOptions {
+            halfpower_version: halfpower_version.to_owned(),
+            chosen: self.chosen,
+            without_series,
+        };
+        let profile_of = |device: &ObservedDevice| self.of(device).map(Arc::as_ref);
+        diagnose(observation, &profile_of, &options)
+    }
+}

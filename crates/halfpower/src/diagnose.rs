@@ -1,0 +1,202 @@
+//! `halfpower diagnose`: what is the matter with a disk.
+//!
+//! Counters come from the live machine, from a recording in the database or in a file of any tool,
+//! or from a simulated device under stated loads; profiles come from the database. Both go to the
+//! `diagnose` crate, which knows neither place. What was looked at live or simulated is kept with the
+//! diagnosis, so that it can be diagnosed again.
+
+use crate::failure::{Interruption, UsageError};
+use crate::observing::{self, SamplingArgs};
+use crate::output::{self, Verdict};
+use crate::run_args::RunArgs;
+use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
+use crate::values::{nanos, percent};
+use crate::{profiles, recordings};
+use anyhow::Context;
+use clap::Args;
+use record::{Bytes, EngineName, Nanos, Observation};
+use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
+use session::VERSION;
+use simdisk::SimSpec;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use target::OutputFile;
+use workload::Spec;
+
+/// The area of a simulated device where a load names none: that of `check`.
+const AREA: Bytes = Bytes(2 << 30);
+
+/// `halfpower diagnose`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower diagnose                      all disks, watched for 30 s\n  \
+    halfpower diagnose /srv/db --for 5m     the disk below a directory\n  \
+    halfpower diagnose night.json           a recording: iostat -o JSON, sadf, Prometheus, ...\n  \
+    halfpower diagnose last --csv split.csv the newest recording of `halfpower record`\n  \
+    halfpower diagnose sim:mmc,servers=8 --load \"rw=randread rate-iops=900 arrival=poisson\" \\\n      \
+      --profile last                        a simulated device under a load\n\n\
+    --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it is there),\n\
+    limit= (of its control group, requests per second), write-back=yes (the page cache's own),\n\
+    name= (of the program). What the verdicts rest on: docs/diagnosis.md.")]
+pub(crate) struct DiagnoseArgs {
+    /// Devices or directories to watch, a saved observation (its id, the beginning of it, or last),
+    /// recordings of one machine in files, or sim:NAME [default: all disks].
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
+    /// Profile to hold it against: an id, its beginning, or last [default: the saved one that fits].
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
+    /// How long to watch, or to simulate.
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = nanos)]
+    pub(crate) length: Nanos,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
+    /// A load on a simulated device, KEY=VALUE ...; once for each.
+    #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
+    pub(crate) load: Vec<String>,
+    /// Share of the processors that the host takes from the simulated machine.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0",
+        help_heading = "Simulation")]
+    pub(crate) steal: u8,
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
+    pub(crate) seed: u64,
+    /// Writes both splits of the response time, interval by interval, to a CSV file.
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Print the diagnosis as JSON.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) json: bool,
+    /// Do not save what was watched and the diagnosis.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keeping: StoreArgs,
+}
+
+/// Observes or reads, diagnoses, saves, prints.
+pub(crate) fn diagnose(
+    arguments: &DiagnoseArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Verdict> {
+    let csv = arguments.csv.as_deref();
+    let csv = csv.map(|path| OutputFile::create(&output::MOMENTS, path, &[])).transpose()?;
+    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
+    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
+    let observed = observations(arguments, stop)?;
+    let mut text = String::new();
+    let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
+    for observation in &observed.observations {
+        let diagnosis = profiles.diagnose(observation, VERSION, false);
+        if let Some(store) = &mut store {
+            let saved = match observed.unsaved {
+                true => store.add_document(observation),
+                false => Ok(()),
+            };
+            saved.and_then(|()| store.add_document(&diagnosis)).context(NOT_SAVED)?;
+        }
+        let table = report::diagnosis_csv(&diagnosis);
+        rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        if arguments.json {
+            text.push_str(&output::json(&diagnosis)?);
+        } else {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&output::page(&report::diagnosis(&diagnosis)));
+        }
+    }
+    let written = csv.map(|file| file.finish(&rows));
+    output::print(&text)?;
+    written.transpose()?;
+    if observed.interrupted {
+        let text = "the diagnosis is of what was seen by then";
+        return Err(Interruption(text.to_owned()).into());
+    }
+    Ok(Verdict::Clean)
+}
+
+/// What is to be diagnosed.
+struct Observed {
+    observations: Vec<Observation>,
+    /// Whether the database is still to keep it.
+    unsaved: bool,
+    /// Whether the user ended it early.
+    interrupted: bool,
+}
+
+/// Reads or makes the observations.
+fn observations(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Observed> {
+    arguments.sampling.check_length(arguments.length)?;
+    let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
+    if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
+        let text = "--load and --steal are for simulated devices (sim:NAME)";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    if simulated {
+        let [source] = arguments.sources.as_slice() else {
+            let text = "name one simulated device and nothing beside it";
+            return Err(UsageError(text.to_owned()).into());
+        };
+        let observations = vec![simulate(source, arguments, stop)?];
+        return Ok(Observed { observations, unsaved: true, interrupted: false });
+    }
+    if let Some(observations) = recordings::named(&arguments.sources, &arguments.keeping)? {
+        return Ok(Observed { observations, unsaved: false, interrupted: false });
+    }
+    let source = arguments.sampling.source(&arguments.sources, false)?;
+    let recorder = observing::recorder(&arguments.keeping, arguments.no_save, source.host())?;
+    let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
+    let (observations, interrupted) = (vec![recorded.observation], recorded.interrupted);
+    Ok(Observed { observations, unsaved: false, interrupted })
+}
+
+fn simulate(
+    source: &str,
+    arguments: &DiagnoseArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Observation> {
+    let device = session::simulated(source)?.context("it names a simulated device")?;
+    if arguments.load.is_empty() {
+        let text = "a simulated device needs at least one --load, for example --load \
+                    \"rw=randread iodepth=4\"";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let loads = arguments.load.iter().enumerate();
+    let loads = loads
+        .map(|(index, text)| load(text, index, &device, arguments))
+        .collect::<Result<Vec<_>, _>>()?;
+    let scenario = Scenario {
+        device: &device,
+        array: None,
+        loads,
+        duration: arguments.length,
+        interval: arguments.sampling.interval,
+        seed: arguments.seed,
+        traced: arguments.sampling.trace,
+        steal_share: f64::from(arguments.steal) / 100.0,
+    };
+    Ok(observe(&scenario, VERSION, stop)?)
+}
+
+/// A load from its words: those of `run`, and those that `scenarios` knows.
+fn load(
+    text: &str,
+    index: usize,
+    device: &SimSpec,
+    arguments: &DiagnoseArgs,
+) -> anyhow::Result<ScenarioLoad> {
+    let wrong = |why: String| UsageError(format!("--load {text:?}: {why}"));
+    let words = LoadWords::parse(text).map_err(wrong)?;
+    let flags = words.flags.iter().map(String::as_str);
+    let run = RunArgs::read(["sim:mm1"].into_iter().chain(flags)).map_err(wrong)?;
+    if let Some(text) = run.contradiction() {
+        return Err(wrong(text).into());
+    }
+    let asked = run.spec();
+    let size = asked.size.unwrap_or(AREA).min(device.size());
+    let spec = Spec { engine: EngineName::Sim, size: Some(size), ..asked };
+    let workload = spec.build(device.size())?;
+    Ok(words.load(workload, index, arguments.length).map_err(wrong)?)
+}

@@ -1,0 +1,239 @@
+//! `halfpower report`: a page, drawings, a summary and tables of what is kept.
+//!
+//! Documents are named by their ids in the database or by files; everything that can be wrong with
+//! the places of the results is found before anything is read. The page is the default, because it
+//! holds all of it. Rejected: overwriting whatever is there (a slip of the shell's completion would
+//! cost a file); opening a browser (there is none on a server).
+
+use crate::failure::UsageError;
+use crate::output::{self, Verdict};
+use crate::store_args::StoreArgs;
+use crate::trace::TraceFile;
+use crate::values::one_of;
+use anyhow::{Context, ensure};
+use clap::Args;
+use record::{DocumentKind, SavedDocument, Trial, counted};
+use report::{PLOT_MARK, Rasteriser, Story};
+use session::VERSION;
+use std::path::{Path, PathBuf};
+use store::Library;
+use target::{InUse, OutputFile};
+
+/// The page where nothing else is asked for.
+const DEFAULT_PAGE: &str = "report.html";
+
+/// `halfpower report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower report last                     the newest profile or experiment, as report.html\n  \
+    halfpower report 0197f3 -o disk.html      a document by the beginning of its id\n  \
+    halfpower report trial.json profile.json --md   a summary to paste into a ticket\n  \
+    halfpower report last --kind profile --svg plots")]
+pub(crate) struct ReportArgs {
+    /// Ids of documents or their beginnings, "last", or JSON files of documents.
+    #[arg(required = true, value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+    /// The page: one file, needs no network [default: report.html, if nothing else is asked for].
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only documents of this kind: trial, profile, experiment, limits, zones, observation,
+    /// diagnosis.
+    #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
+    kind: Option<DocumentKind>,
+    /// Write each plot as SVG to this folder.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Write each plot as PNG to this folder, beside its SVG; only in a build with `--features png`.
+    #[arg(long, value_name = "DIR", conflicts_with = "svg")]
+    png: Option<PathBuf>,
+    /// Print a summary in Markdown, to paste into a ticket.
+    #[arg(long, conflicts_with = "json")]
+    md: bool,
+    /// Write every value of every plot to a CSV file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Append a line per trial to a file of trials (CSV of 14 fields), as `run` does.
+    #[arg(long, value_name = "FILE")]
+    sqlio_csv: Option<PathBuf>,
+    /// The comment of these lines.
+    #[arg(long, value_name = "TEXT")]
+    comment: Option<String>,
+    /// Print what was found and written as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    keeping: StoreArgs,
+}
+
+/// Finds the documents and writes what is asked for.
+pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
+    let places = Places::open(arguments)?;
+    let documents = documents(arguments)?;
+    let stories = report::stories(&documents);
+    let trials: Vec<&Trial> = documents.iter().flat_map(SavedDocument::trials).collect();
+    let mut files = Vec::new();
+    if let Some(path) = &arguments.sqlio_csv {
+        let comment = arguments.comment.as_deref().unwrap_or_default();
+        files.push(append_lines(path, comment, &trials, &places.in_use)?);
+    }
+    places.write(&stories, &mut files)?;
+    let text = if arguments.md {
+        report::markdown(&stories)
+    } else if arguments.json {
+        output::json(&report::summary(&stories, VERSION, &files))?
+    } else {
+        files.iter().map(|file| format!("{}\n", report::escape(file))).collect()
+    };
+    output::print(&text)?;
+    Ok(Verdict::Clean)
+}
+
+/// The documents that are meant, in the order in which they were named.
+fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
+    let library = Library::new(arguments.keeping.file()?);
+    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
+    let mut found = Vec::new();
+    for word in &arguments.what {
+        found.extend(library.named(word, &kinds)?);
+    }
+    let other =
+        found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
+    if let (Some(kind), Some(other)) = (arguments.kind, other) {
+        let text = format!(
+            "--kind {} does not fit a file with another document: {}",
+            kind.name(),
+            other.id()
+        );
+        return Err(UsageError(text).into());
+    }
+    Ok(found)
+}
+
+/// Where results go.
+struct Places {
+    page: Option<(PathBuf, OutputFile)>,
+    values: Option<(PathBuf, OutputFile)>,
+    plots: Option<PlotFolder>,
+    in_use: Vec<InUse>,
+}
+
+impl Places {
+    /// Makes sure of all of them: none may be something that is read here.
+    fn open(arguments: &ReportArgs) -> anyhow::Result<Self> {
+        let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to report"));
+        let mut in_use: Vec<InUse> = documents.collect();
+        if let Ok(database) = arguments.keeping.file() {
+            in_use.push(InUse::new(database, "the database of results"));
+        }
+        let files = [&arguments.svg, &arguments.png, &arguments.csv, &arguments.sqlio_csv];
+        let other = arguments.md || arguments.json || files.iter().any(|place| place.is_some());
+        let page = arguments.output.clone().or((!other).then(|| DEFAULT_PAGE.into()));
+        let mut claim = |kind, path: &Option<PathBuf>| {
+            let file = OutputFile::claim(kind, path.as_deref(), &mut in_use)?;
+            anyhow::Ok(path.clone().zip(file))
+        };
+        let page = claim(&output::REPORT, &page)?;
+        let values = claim(&output::VALUES, &arguments.csv)?;
+        let plots = match (&arguments.svg, &arguments.png) {
+            (Some(folder), _) => Some(PlotFolder::open("--svg", folder, None)?),
+            (None, Some(folder)) => {
+                Some(PlotFolder::open("--png", folder, Some(Rasteriser::find()?))?)
+            }
+            (None, None) => None,
+        };
+        Ok(Self { page, values, plots, in_use })
+    }
+
+    /// Writes them, and says what was written, a line each.
+    fn write(self, stories: &[Story], files: &mut Vec<String>) -> anyhow::Result<()> {
+        if let Some((name, page)) = self.page {
+            let html = report::report_html(stories);
+            let plots: usize = stories.iter().map(|story| story.charts.len()).sum();
+            let documents = counted(stories.len() as f64, "document");
+            let plots = counted(plots as f64, "plot");
+            let size = html.len().div_ceil(1000);
+            files.push(format!("{}: {documents}, {plots}, {size} kB", name.display()));
+            page.finish(&html)?;
+        }
+        if let Some((name, values)) = self.values {
+            let csv = report::csv(stories);
+            let rows = csv.lines().count().saturating_sub(1) as f64;
+            files.push(format!("{}: {}", name.display(), counted(rows, "value")));
+            values.finish(&csv)?;
+        }
+        if let Some(plots) = self.plots {
+            files.push(plots.write(stories)?);
+        }
+        Ok(())
+    }
+}
+
+/// A folder for plots: SVG, and PNG beside it. An SVG of ours begins with a mark; a PNG can bear
+/// none, so that it stands beside its SVG and is replaced with it. Anything else of the same name is
+/// refused.
+struct PlotFolder {
+    flag: &'static str,
+    folder: PathBuf,
+    rasteriser: Option<Rasteriser>,
+}
+
+impl PlotFolder {
+    /// Makes the folder where it is missing.
+    fn open(
+        flag: &'static str,
+        folder: &Path,
+        rasteriser: Option<Rasteriser>,
+    ) -> anyhow::Result<Self> {
+        ensure!(!folder.exists() || folder.is_dir(), "{flag} {folder:?} is no folder; name one");
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder of {flag} {folder:?}"))?;
+        Ok(Self { flag, folder: folder.to_owned(), rasteriser })
+    }
+
+    /// Writes all plots and says how many.
+    fn write(self, stories: &[Story]) -> anyhow::Result<String> {
+        let plots = report::plot_files(stories);
+        for (name, svg) in &plots {
+            let [path, png] = ["svg", "png"].map(|kind| self.folder.join(format!("{name}.{kind}")));
+            self.refuse_others(&path, &png)?;
+            let write = |path: &Path, bytes: &[u8]| {
+                std::fs::write(path, bytes)
+                    .with_context(|| format!("cannot write the file of {} {path:?}", self.flag))
+            };
+            write(&path, format!("{PLOT_MARK}\n{svg}").as_bytes())?;
+            if let Some(rasteriser) = &self.rasteriser {
+                write(&png, &rasteriser.draw(svg)?)?;
+            }
+        }
+        let kinds = if self.rasteriser.is_some() { "SVG and PNG" } else { "SVG" };
+        let plots = counted(plots.len() as f64, "plot");
+        Ok(format!("{}: {plots} as {kinds}", self.folder.display()))
+    }
+
+    fn refuse_others(&self, svg: &Path, png: &Path) -> anyhow::Result<()> {
+        let ours = target::first_line(svg).is_ok_and(|line| line.trim_end() == PLOT_MARK);
+        let taken = [svg, png].into_iter().find(|path| path.exists() && !ours);
+        let why = "it exists and is no plot of this program; its content would be lost";
+        taken.map_or(Ok(()), |path| Err(target::refusal(self.flag, path, why).into()))
+    }
+}
+
+/// Adds a line for each trial that one line can tell, and says how many.
+fn append_lines(
+    path: &Path,
+    comment: &str,
+    trials: &[&Trial],
+    in_use: &[InUse],
+) -> anyhow::Result<String> {
+    report::check_trace_comment(comment).map_err(|error| UsageError(error.to_string()))?;
+    let fits = |trial: &&&Trial| report::check_trace_workload(&trial.workload).is_ok();
+    let lines: Vec<&&Trial> = trials.iter().filter(fits).collect();
+    for trial in &lines {
+        TraceFile::open(path, comment, &trial.workload, in_use)?.append(trial)?;
+    }
+    let rest = match trials.len() - lines.len() {
+        0 => String::new(),
+        mixed => format!("; {mixed} that mix directions or sizes are left out"),
+    };
+    Ok(format!("{}: {} added{rest}", path.display(), counted(lines.len() as f64, "trial")))
+}

@@ -1,0 +1,44 @@
+//! What the disks do now, and whether it is what they should do: rows with verdicts, as lines and on
+//! a screen.
+//!
+//! [`Judge`] makes rows of samples, [`Lines`] and [`screen`] show them. `report` draws them, as a pure
+//! function; this crate owns the terminal and the keys.
+#![forbid(unsafe_code)]
+
+mod events;
+mod judge;
+mod lines;
+mod screen;
+
+pub use judge::Judge;
+pub use lines::Lines;
+pub use screen::{Ended, Screen, terminal_is_there};
+
+use kernel::KernelError;
+
+/// Why nothing can be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The terminal or a thread.
+    #[error("cannot {what}: {cause}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// The counters cannot be read.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A defect of this program.
+    #[error("the sampler ended unexpectedly")]
+    SamplerEnded,
+    /// A figure that JSON does not have.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The error of a system call for what was tried.
+pub(crate) fn cannot(what: &'static str) -> impl FnOnce(std::io::Error) -> LiveError {
+    move |cause| LiveError::System { what, cause }
+}

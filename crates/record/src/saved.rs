@@ -1,0 +1,161 @@
+//! Any saved document, and the kinds that there are.
+
+use crate::{
+    COMPARISON_SCHEMA, Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial,
+    ZoneMap,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A kind of document that a database keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// [`Experiment`].
+    Experiment,
+    /// [`Profile`].
+    Profile,
+    /// [`LimitsRun`].
+    Limits,
+    /// [`ZoneMap`].
+    Zones,
+    /// [`Observation`].
+    Observation,
+    /// [`Diagnosis`].
+    Diagnosis,
+    /// [`Trial`].
+    Trial,
+}
+
+impl DocumentKind {
+    /// All of them; trials come last, because most are parts of others.
+    pub const ALL: [Self; 7] = [
+        Self::Experiment,
+        Self::Profile,
+        Self::Limits,
+        Self::Zones,
+        Self::Observation,
+        Self::Diagnosis,
+        Self::Trial,
+    ];
+
+    /// Its name in flags, schemas and databases.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Experiment => "experiment",
+            Self::Profile => "profile",
+            Self::Limits => "limits",
+            Self::Zones => "zones",
+            Self::Observation => "observation",
+            Self::Diagnosis => "diagnosis",
+            Self::Trial => "trial",
+        }
+    }
+}
+
+/// A saved document with what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SavedDocument {
+    /// A trial.
+    Trial(Box<Trial>),
+    /// A profile and the trials that it rests on, as far as they are at hand.
+    Profile(Box<Profile>, Vec<Trial>),
+    /// An experiment and the trials of [`Experiment::done`], as far as they are at hand.
+    Experiment(Box<Experiment>, Vec<Trial>),
+    /// Counters over time.
+    Observation(Box<Observation>),
+    /// The path to a disk.
+    Limits(Box<LimitsRun>),
+    /// Throughput over position.
+    Zones(Box<ZoneMap>),
+    /// Two measurements compared with each other; never in a database.
+    Comparison(Box<Comparison>),
+    /// What an observation means.
+    Diagnosis(Box<Diagnosis>),
+}
+
+impl SavedDocument {
+    /// A document from its JSON, without the trials that belong to it.
+    ///
+    /// # Errors
+    /// If it is of no such kind, or is not what its schema says.
+    pub fn from_json(document: Value) -> Result<Self, String> {
+        fn read<D: DeserializeOwned>(document: Value) -> Result<Box<D>, String> {
+            serde_json::from_value(document).map(Box::new).map_err(|error| {
+                format!("it is not what its schema says, or of a newer program: {error}")
+            })
+        }
+        let schema = document["schema"].as_str().unwrap_or_default().to_owned();
+        if schema == COMPARISON_SCHEMA {
+            return Ok(Self::Comparison(read(document)?));
+        }
+        let name = schema.strip_prefix("halfpower/").and_then(|rest| rest.split('/').next());
+        let kind = DocumentKind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
+        let kind =
+            kind.ok_or_else(|| format!("it holds a document of another kind ({schema:?})"))?;
+        Ok(match kind {
+            DocumentKind::Experiment => Self::Experiment(read(document)?, Vec::new()),
+            DocumentKind::Profile => Self::Profile(read(document)?, Vec::new()),
+            DocumentKind::Limits => Self::Limits(read(document)?),
+            DocumentKind::Zones => Self::Zones(read(document)?),
+            DocumentKind::Observation => Self::Observation(read(document)?),
+            DocumentKind::Diagnosis => Self::Diagnosis(read(document)?),
+            DocumentKind::Trial => Self::Trial(read(document)?),
+        })
+    }
+
+    /// Its kind; `None` of what no database keeps.
+    #[must_use]
+    pub fn kind(&self) -> Option<DocumentKind> {
+        Some(match self {
+            Self::Trial(_) => DocumentKind::Trial,
+            Self::Profile(..) => DocumentKind::Profile,
+            Self::Experiment(..) => DocumentKind::Experiment,
+            Self::Observation(_) => DocumentKind::Observation,
+            Self::Limits(_) => DocumentKind::Limits,
+            Self::Zones(_) => DocumentKind::Zones,
+            Self::Diagnosis(_) => DocumentKind::Diagnosis,
+            Self::Comparison(_) => return None,
+        })
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Trial(trial) => &trial.id,
+            Self::Profile(profile, _) => &profile.id,
+            Self::Experiment(experiment, _) => &experiment.id,
+            Self::Observation(observation) => &observation.id,
+            Self::Limits(run) => &run.id,
+            Self::Zones(map) => &map.id,
+            Self::Comparison(comparison) => &comparison.id,
+            Self::Diagnosis(diagnosis) => &diagnosis.id,
+        }
+    }
+
+    /// The trials that it is or holds.
+    #[must_use]
+    pub fn trials(&self) -> &[Trial] {
+        match self {
+            Self::Trial(trial) => std::slice::from_ref(trial),
+            Self::Profile(_, trials) | Self::Experiment(_, trials) => trials,
+            _ => &[],
+        }
+    }
+
+    /// The ids of the trials that belong to it, and where they are put.
+    pub fn trials_beside(&mut self) -> Option<(Vec<String>, &mut Vec<Trial>)> {
+        match self {
+            Self::Profile(profile, trials) => {
+                let ids = profile.cells.iter().flat_map(|cell| &cell.trial_ids);
+                Some((ids.cloned().collect(), trials))
+            }
+            Self::Experiment(experiment, trials) => {
+                let ids = experiment.done.iter().map(|done| done.trial_id.clone());
+                Some((ids.collect(), trials))
+            }
+            _ => None,
+        }
+    }
+}

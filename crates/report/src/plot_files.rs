@@ -1,0 +1,49 @@
+//! The plots of stories as SVG files, named by document, number and title.
+
+use crate::story::Story;
+
+/// The first line of every SVG file, by which one is known when the command is repeated.
+pub const PLOT_MARK: &str = "<!-- halfpower plot -->";
+/// Letters of a title in a file name.
+const NAME_LETTERS: usize = 60;
+
+/// Names without extension, and SVG, of all plots.
+#[must_use]
+pub fn plot_files(stories: &[Story]) -> Vec<(String, String)> {
+    let charts = stories.iter().enumerate().flat_map(|(document, story)| {
+        story.charts.iter().enumerate().map(move |(number, chart)| (document, number, chart))
+    });
+    let file = |(document, number, chart): (usize, usize, &crate::chart::Chart)| {
+        let name = format!("{}-{:02}-{}", document + 1, number + 1, slug(&chart.title));
+        (name, chart.svg_file())
+    };
+    charts.map(file).collect()
+}
+
+/// A title as a part of a file name.
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for letter in title.chars().flat_map(char::to_lowercase) {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter);
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+        if slug.len() >= NAME_LETTERS {
+            break;
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_title_becomes_a_name_that_cannot_leave_the_folder() {
+        assert_eq!(slug("I/O rate against depth (read, 4k)"), "i-o-rate-against-depth-read-4k");
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert!(slug(&"a".repeat(500)).len() <= 60);
+    }
+}

@@ -1,0 +1,89 @@
+//! Documents by the words of a command line: files, ids and beginnings of ids, `last`.
+//!
+//! A word that names a file is a file, because it can be named otherwise and an id cannot. The
+//! database is opened where something of it is asked for, so that files can be read on a machine
+//! that has none.
+
+use crate::{Store, StoreError};
+use record::{DocumentKind, SavedDocument, Trial};
+use serde_json::{Deserializer, Value};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+/// Files, and a database that may be missing.
+#[derive(Debug)]
+pub struct Library {
+    path: PathBuf,
+    store: OnceCell<Store>,
+}
+
+impl Library {
+    /// With the database at this place.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, store: OnceCell::new() }
+    }
+
+    /// The database, opened at its first use.
+    ///
+    /// # Errors
+    /// As [`Store::open_existing`].
+    pub fn store(&self) -> Result<&Store, StoreError> {
+        if self.store.get().is_none() {
+            let _ = self.store.set(Store::open_existing(&self.path)?);
+        }
+        self.store.get().ok_or_else(|| StoreError::Missing(self.path.clone()))
+    }
+
+    /// The documents of a file, or the one of these kinds that the word names in the database.
+    ///
+    /// # Errors
+    /// If there is no such document, or it cannot be read.
+    pub fn named(
+        &self,
+        word: &str,
+        kinds: &[DocumentKind],
+    ) -> Result<Vec<SavedDocument>, StoreError> {
+        let path = Path::new(word);
+        if path.is_file() {
+            return self.file(path);
+        }
+        if path.is_dir() || word.contains('/') || word.ends_with(".json") {
+            return Err(StoreError::NoFile(path.to_owned()));
+        }
+        Ok(vec![self.store()?.find(word, kinds)?])
+    }
+
+    /// The documents of a file: one, an array, or one after the other. The trials that belong to
+    /// them come from the file and the database, as far as they are there.
+    ///
+    /// # Errors
+    /// If it holds anything else.
+    pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
+        let cannot = |why: String| StoreError::File { path: path.to_owned(), why };
+        let text = std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))?;
+        let mut found = Vec::new();
+        for value in Deserializer::from_str(&text).into_iter::<Value>() {
+            let no_json =
+                |error| cannot(format!("it is no JSON document of this program: {error}"));
+            let documents = match value.map_err(no_json)? {
+                Value::Array(documents) => documents,
+                one => vec![one],
+            };
+            for document in documents {
+                found.push(SavedDocument::from_json(document).map_err(cannot)?);
+            }
+        }
+        if found.is_empty() {
+            return Err(cannot("it is no JSON document of this program: it is empty".to_owned()));
+        }
+        let beside: Vec<Trial> = found.iter().flat_map(SavedDocument::trials).cloned().collect();
+        for document in &mut found {
+            let Some((ids, trials)) = document.trials_beside() else { continue };
+            let in_file = |id: &String| beside.iter().find(|trial| trial.id == *id).cloned();
+            let saved = |id: &String| self.store().ok().and_then(|store| store.trial(id).ok());
+            trials.extend(ids.iter().filter_map(|id| in_file(id).or_else(|| saved(id))));
+        }
+        Ok(found)
+    }
+}

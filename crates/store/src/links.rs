@@ -1,0 +1,193 @@
+//! What belongs together: the trials that a profile rests on, and those of an experiment.
+//!
+//! An experiment is kept with its plan before its first trial. Trial and link are committed together:
+//! after any kind of end each place of the plan either has its trial or is still to be run. A list
+//! of trials in the document would have to be written again after each of them, and would be a
+//! second truth.
+
+use crate::document::write;
+use crate::{Document, Store, StoreError};
+use record::{DeviceFacts, DoneTrial, Experiment, Profile, Trial};
+use rusqlite::{Transaction, params};
+use std::collections::BTreeMap;
+
+impl Store {
+    /// [`Store::add_document`] for a trial.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
+        self.add_document(trial)
+    }
+
+    /// [`Store::document`] for a trial.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn trial(&self, id: &str) -> Result<Trial, StoreError> {
+        self.document(id)
+    }
+
+    /// [`Store::document`] for a profile.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn profile(&self, id: &str) -> Result<Profile, StoreError> {
+        self.document(id)
+    }
+
+    /// Adds a profile with the trials that it rests on, all of which must be kept already; both
+    /// are committed together when this returns. Repeats as in [`Store::add_document`].
+    ///
+    /// # Errors
+    /// As [`Store::add_document`]; also if one of the trials is not in the file, in which case
+    /// nothing is added.
+    pub fn add_profile(&mut self, profile: &Profile, trials: &[String]) -> Result<(), StoreError> {
+        let text = self.text(profile)?;
+        if !self.wanted(profile, &text)? {
+            return Ok(());
+        }
+        for id in trials {
+            if self.kept_text::<Trial>(id)?.is_none() {
+                return Err(self.not_found(id, &[Trial::KIND]));
+            }
+        }
+        self.transaction(|open| {
+            write(profile, open, &text)?;
+            open.execute("DELETE FROM profile_trial WHERE profile_id = ?1", [&profile.id])?;
+            let mut insert = open.prepare(
+                "INSERT INTO profile_trial (profile_id, position, trial_id) VALUES (?1, ?2, ?3)",
+            )?;
+            for (position, id) in trials.iter().enumerate() {
+                insert.execute(params![profile.id, position as i64, id])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The profiles of one disk, by its model and serial number as well, the newest first and at
+    /// most so many. Those that cannot be read are left out.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn profiles_of(
+        &self,
+        device: &DeviceFacts,
+        most: usize,
+    ) -> Result<Vec<Profile>, StoreError> {
+        let same = |other: &DeviceFacts| {
+            (&other.disk, &other.model, &other.serial)
+                == (&device.disk, &device.model, &device.serial)
+        };
+        let sql = "SELECT id FROM profile WHERE device = ?1 ORDER BY rowid DESC LIMIT ?2";
+        let ids: Vec<String> = self.rows(sql, &[&device.disk, &(most as i64)], |row| row.get(0))?;
+        let profiles = ids.iter().filter_map(|id| self.profile(id).ok());
+        Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
+    }
+
+    /// The trials that a profile rests on, in the order in which they were given with it.
+    ///
+    /// # Errors
+    /// If there is no such profile, or the file cannot be read.
+    pub fn trials_of_profile(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
+        self.linked::<Profile>(id)
+    }
+
+    /// The trials of an experiment that were run, in the order of the plan: those of
+    /// [`Experiment::done`], one for one.
+    ///
+    /// # Errors
+    /// If there is no such experiment, or the file cannot be read.
+    pub fn trials_of_experiment(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
+        self.linked::<Experiment>(id)
+    }
+
+    /// The trials that are linked to a document.
+    fn linked<D: Document>(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
+        let (kind, id) = self.only(id, &[D::KIND])?;
+        let sql = format!(
+            "SELECT trial.id, trial.document
+             FROM {kind}_trial JOIN trial ON trial.id = {kind}_trial.trial_id
+             WHERE {kind}_id = ?1 ORDER BY position"
+        );
+        let kept: Vec<(String, String)> =
+            self.rows(&sql, &[&id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        kept.iter().map(|(id, text)| self.parse(id, text)).collect()
+    }
+
+    /// Keeps an experiment of which nothing was run yet. A simulated one that is there from an
+    /// earlier run begins anew.
+    ///
+    /// # Errors
+    /// As [`Store::add_document`].
+    pub fn start_experiment(&mut self, experiment: &Experiment) -> Result<(), StoreError> {
+        let text = self.text(experiment)?;
+        self.transaction(|open| {
+            write(experiment, open, &text)?;
+            let sql = "DELETE FROM experiment_trial WHERE experiment_id = ?1";
+            open.execute(sql, [&experiment.id]).map(drop)
+        })
+    }
+
+    /// Keeps a trial of an experiment, at its place in the plan; both are committed together when
+    /// this returns. A trial that was at that place is replaced.
+    ///
+    /// # Errors
+    /// As [`Store::add_document`]; also if there is no such experiment.
+    pub fn add_experiment_trial(
+        &mut self,
+        experiment_id: &str,
+        position: u32,
+        trial: &Trial,
+        extras: &BTreeMap<String, f64>,
+    ) -> Result<(), StoreError> {
+        if self.kept_text::<Experiment>(experiment_id)?.is_none() {
+            return Err(self.not_found(experiment_id, &[Experiment::KIND]));
+        }
+        let text = self.text(trial)?;
+        let wanted = self.wanted(trial, &text)?;
+        let bad = |cause| self.bad_document::<Trial>(&trial.id, cause);
+        let extras_text = serde_json::to_string(extras).map_err(bad)?;
+        serde_json::from_str::<BTreeMap<String, f64>>(&extras_text).map_err(bad)?;
+        self.transaction(|open| {
+            if wanted {
+                write(trial, open, &text)?;
+            }
+            open.execute(
+                "INSERT INTO experiment_trial (experiment_id, position, trial_id, extras)
+                 VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (experiment_id, position) DO UPDATE SET trial_id = ?3, extras = ?4",
+                params![experiment_id, position, trial.id, extras_text],
+            )
+            .map(drop)
+        })
+    }
+
+    /// What was run of an experiment, in the order of the plan.
+    pub(crate) fn done_trials(&self, id: &str) -> Result<Vec<DoneTrial>, StoreError> {
+        let kept: Vec<(u32, String, String)> = self.rows(
+            "SELECT position, trial_id, extras FROM experiment_trial
+             WHERE experiment_id = ?1 ORDER BY position",
+            &[&id],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let read = |(position, trial_id, extras): (u32, String, String)| {
+            let extras = serde_json::from_str(&extras)
+                .map_err(|cause| self.bad_document::<Experiment>(id, cause))?;
+            Ok(DoneTrial { position, trial_id, extras })
+        };
+        kept.into_iter().map(read).collect()
+    }
+
+    /// Does all of `work` or nothing.
+    fn transaction(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let done = self.connection.transaction().and_then(|open| {
+            work(&open)?;
+            open.commit()
+        });
+        done.map_err(|cause| StoreError::from_sqlite(&self.path, cause))
+    }
+}
