@@ -11,7 +11,6 @@ pub const SKIP_LOG: &str = "HALFPOWER_SKIP_LOG";
 /// ends, however it ends.
 #[derive(Debug)]
 pub struct TestLock {
-    /// `None` for a test that shares nothing.
     _file: Option<File>,
 }
 

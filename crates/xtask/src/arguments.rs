@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The flags of one verb.
 pub(crate) struct Arguments {
     given: BTreeMap<String, Option<String>>,
 }
@@ -29,7 +28,6 @@ impl Arguments {
         Ok(Self { given })
     }
 
-    /// Whether the switch is there.
     pub(crate) fn has(&self, switch: &str) -> bool {
         self.given.contains_key(switch)
     }

@@ -31,7 +31,6 @@ const LEVELS: [f64; 4] = [0.0, 0.1, 0.5, 0.9];
 const TOLERANCE: f64 = 0.05;
 /// Blocks per level; odd, for the median.
 const BLOCKS: usize = 7;
-/// Length of a slice.
 const SLICE: Duration = Duration::from_millis(400);
 /// One turn of the duty cycle.
 const TURN: Duration = Duration::from_millis(5);
@@ -39,7 +38,6 @@ const TURN: Duration = Duration::from_millis(5);
 const WORK: u32 = 1_000;
 /// What the planted burner hides from its report, in processors.
 const HIDDEN: f64 = 0.1;
-/// Size of the loop device.
 const DEVICE_BYTES: u64 = 64 << 20;
 /// A machine that uses more than this of all its processors by itself is not quiet. On a virtual
 /// machine processors that share a core with a neighbour's lose several percent of their speed,

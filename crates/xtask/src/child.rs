@@ -24,13 +24,11 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_millis(10);
 /// A tenth of a turn: what a child that is stopped for a tenth of the time loses of each.
 pub(crate) const TENTH: Duration = Duration::from_millis(1);
-/// A fifth of a turn.
 pub(crate) const FIFTH: Duration = Duration::from_millis(2);
 
 /// What is done to the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plant {
-    /// It runs freely.
     Nothing,
     /// It is stopped for so much of each 10 ms.
     Stopped(Duration),
@@ -38,7 +36,6 @@ pub(crate) enum Plant {
     Burns(Duration),
 }
 
-/// What a child left.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,

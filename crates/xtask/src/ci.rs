@@ -36,7 +36,6 @@ struct Totals {
     failed: u64,
 }
 
-/// One step that was run.
 struct Step {
     name: String,
     good: bool,

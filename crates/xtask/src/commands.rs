@@ -203,7 +203,6 @@ struct Session {
     shown: String,
 }
 
-/// The sessions of a page.
 fn sessions(page: &str) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut last = 0;

@@ -13,7 +13,6 @@ use serde_json::json;
 const DRAWS: u64 = 500;
 const FIRST: u64 = 1;
 
-/// What to do.
 pub(crate) struct Options {
     draws: u64,
     first: u64,
@@ -23,7 +22,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads the flags.
     pub(crate) fn read(flags: &Arguments) -> Result<Self> {
         let named = |name: String| {
             let known = || Kind::all().map(Kind::name).join(", ");

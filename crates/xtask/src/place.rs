@@ -15,7 +15,6 @@ pub(crate) fn root() -> PathBuf {
     crate_folder.ancestors().nth(2).map_or(crate_folder.clone(), Path::to_owned)
 }
 
-/// The cargo that runs us.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);

@@ -31,7 +31,6 @@ const TRIALS: u32 = 24;
 pub(crate) struct Options {
     /// One device in place of all.
     only: Option<String>,
-    /// Loads per device.
     trials: Option<u32>,
     /// Seed of profiles and loads.
     seed: Option<u64>,

@@ -100,10 +100,10 @@ fn predictions_follow_a_real_target_that_moves() {
         assert_eq!(trial.trial_ids.len(), 7, "{trial:#?}");
         if trial.left_out.is_empty() {
             assert_eq!((trial.measured_ns.len(), trial.measured_max_iops.len()), (2, 5));
-            // What was foretold right before is of the moment, not of the profile. By how much is no
-            // matter of the level alone: loops that were run again are mended one by one.
-            let moved = trial.max_iops_now.unwrap() / trial.max_iops.value;
-            assert!(moved > 0.0 && (moved - 1.0).abs() > 1e-9, "{moved} {since:#?}");
+            // What was foretold right before is of the moment, not of the profile. By how much has a
+            // known truth on a simulated device only: the tests of the drift probe hold it to that.
+            let now = trial.max_iops_now.unwrap();
+            assert!(now > 0.0 && now != trial.max_iops.value, "{now} {since:#?}");
             assert_eq!(trial.foretold_now.len(), trial.foretold.len(), "{trial:#?}");
         }
     }
@@ -139,8 +139,8 @@ fn a_simulated_device_has_no_level_of_this_moment() {
 fn a_prediction_answers_a_rate_a_depth_and_a_target() {
     // In 8 minutes a cell of one request at a time sees 240 of them: 7 % by chance alone.
     let folder = profiled("mmc,service=4ms", "20m");
-    // A median error of 5 % is the goal; one load of a short profile may be off by twice that.
-    let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.1;
+    // The goal of a median error, kept by each of these loads.
+    let near = |estimate: &Estimate, truth: f64| (estimate.value / truth - 1.0).abs() < 0.05;
     // Eight servers of 4 ms: 2,000 requests per second, and 4 ms for one that finds a free one.
     let document = predicted(&folder, "--rate-iops 800 --rwmixread 70% --bs 8k");
     let advised = document.advised.unwrap();
@@ -154,8 +154,9 @@ fn a_prediction_answers_a_rate_a_depth_and_a_target() {
     assert!(near(&used.latency_ns, 8.0e6), "{:?}", used.latency_ns);
     let target = predicted(&folder, "--slo mean=5ms --bs 8k");
     let at = target.objectives[0].at.as_ref().unwrap();
-    // By Erlang's C formula, M/M/8 keeps 5 ms up to 1,572 requests per second.
-    assert!((1_400.0..1_750.0).contains(&at.iops.value), "{:?}", at.iops);
+    // By Erlang's C formula M/M/8 keeps 5 ms up to 1,572 requests per second, and answers within
+    // 4.75 and 5.25 ms, 5 % off, at 1,511 and 1,618.
+    assert!((1_511.0..1_618.0).contains(&at.iops.value), "{:?}", at.iops);
     let never = predicted(&folder, "--slo mean=1ms");
     assert!(never.objectives[0].at.is_none() && never.objectives[0].not.is_some());
 }

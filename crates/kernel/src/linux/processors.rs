@@ -46,7 +46,6 @@ pub(crate) fn clock(roots: &Roots) -> Option<CpuClock> {
     (mhz > 0.0).then(|| CpuClock { hz: mhz * 1e6, source: "cpuinfo".to_owned() })
 }
 
-/// The frequency governors in use.
 pub(crate) fn governors(roots: &Roots) -> BTreeSet<String> {
     each_cpu(roots, "cpufreq/scaling_governor").into_iter().collect()
 }

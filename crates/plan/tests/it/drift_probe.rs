@@ -113,6 +113,16 @@ fn a_device_that_does_less_than_its_profile_says_is_told_by_how_much() {
         (factor - 1.0).abs() < 0.05 && (factor - inverse).abs() < 1e-9
     };
     assert!(probe.updated(&cells).iter().zip(&cells).all(near));
+    // What the models foretell for now is what the device does: levels and updated cells are each
+    // within 5 % of the truth.
+    let now = Predictor::of_cells(&probe.updated(&cells));
+    for (read_percent, truth) in [(100, 1.0 / 1.25), (0, 1.0 / 1.6)] {
+        let load = LoadSpec::pure(OpKind::Read, Locality::Random, 8 << 10);
+        let mix = LoadSpec { read_percent, ..load }.mix();
+        let then = predictor.max_rate(&mix).unwrap().value;
+        let moved = now.max_rate_at(level, &mix).unwrap().value / then;
+        assert!((moved / truth - 1.0).abs() < 0.1, "{read_percent} % reads: {moved}");
+    }
     // Four loops of a kind are too few for an interval.
     assert!(since.reads_ratio.is_none());
     assert!(since.least_deep_ratio.unwrap() <= since.most_deep_ratio.unwrap());

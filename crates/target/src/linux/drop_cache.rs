@@ -14,7 +14,7 @@
 
 use crate::error::TargetError;
 use crate::linux::descriptor::{create_nameless, drop_clean_pages};
-use crate::linux::unsafe_calls::{cached_pages, mapped_pages, unwritten_pages};
+use crate::linux::unsafe_calls::{cachestat, mapped_pages};
 use kernel::read::{memory_field, text};
 use kernel::{KernelError, Roots};
 use record::{Bytes, CacheDropped, DropCache};
@@ -55,8 +55,8 @@ pub struct Area<'a> {
 #[must_use]
 pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
     let page = rustix::param::page_size() as u64;
-    let pages = match cached_pages(&file, offset.0, length.0) {
-        Ok(pages) => pages,
+    let pages = match cachestat(&file, offset.0, length.0) {
+        Ok(pages) => pages.cached,
         // Too old a kernel, or a filter of system calls that does not know it.
         Err(Errno::NOSYS | Errno::PERM) if may_count(&file) => {
             count_mapped(&file, offset.0 / page * page, offset.0 + length.0)?
@@ -71,7 +71,8 @@ pub fn resident_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<B
 /// got it yet. `None` where the kernel does not tell (before Linux 6.5).
 #[must_use]
 pub fn unwritten_bytes(file: impl AsFd, offset: Bytes, length: Bytes) -> Option<Bytes> {
-    let pages = unwritten_pages(&file, offset.0, length.0).ok()?;
+    let pages = cachestat(&file, offset.0, length.0).ok()?;
+    let pages = pages.dirty + pages.writeback;
     Some(Bytes((pages * rustix::param::page_size() as u64).min(length.0)))
 }
 

@@ -170,7 +170,6 @@ impl Ended {
     }
 }
 
-/// What the writers share.
 struct Plan<'a> {
     buffered: BorrowedFd<'a>,
     direct: Option<BorrowedFd<'a>>,

@@ -122,10 +122,10 @@ struct CachestatRange {
 /// `struct cachestat` of the same, in pages.
 #[repr(C)]
 #[derive(Default)]
-struct Cachestat {
-    cached: u64,
-    dirty: u64,
-    writeback: u64,
+pub(crate) struct Cachestat {
+    pub(crate) cached: u64,
+    pub(crate) dirty: u64,
+    pub(crate) writeback: u64,
     evicted: u64,
     recently_evicted: u64,
 }
@@ -133,17 +133,8 @@ struct Cachestat {
 /// `__NR_cachestat` (Linux 6.5), the same number on every architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Pages of `offset..offset + length` of a file that are in the page cache, by cachestat.
-pub(crate) fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
-    cachestat(file, offset, length).map(|answer| answer.cached)
-}
-
-/// Those of them that wait to be written or are being written.
-pub(crate) fn unwritten_pages(file: impl AsFd, offset: u64, length: u64) -> Result<u64, Errno> {
-    cachestat(file, offset, length).map(|answer| answer.dirty + answer.writeback)
-}
-
-fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
+/// Pages of `offset..offset + length` of a file that are in the page cache.
+pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
     let range = CachestatRange { offset, length };
     let mut answer = Cachestat::default();
     // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills

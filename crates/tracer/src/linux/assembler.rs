@@ -214,7 +214,6 @@ impl Assembler {
         self.push(0, 0, 0, 0, 0);
     }
 
-    /// Calls the kernel.
     pub(super) fn call(&mut self, function: KernelFunction) {
         self.push(CALL, 0, 0, 0, function as i32);
     }
@@ -231,7 +230,6 @@ impl Assembler {
         Label(self.labels.len() - 1)
     }
 
-    /// The label is here.
     pub(super) fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }

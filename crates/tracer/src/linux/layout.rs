@@ -14,11 +14,9 @@ use record::{HistogramSnapshot, TracedOp, bucket_index};
 pub(super) const SUB_BITS: u32 = 4;
 /// The largest shift of a time: 2^36 ns is 69 s.
 pub(super) const TIME_SHIFT: u32 = 31;
-/// Buckets of times.
 pub(super) const TIME_BUCKETS: usize = ((TIME_SHIFT as usize) << SUB_BITS) + 32;
 /// The largest shift of a size: 2^16 sectors are 32 MiB.
 pub(super) const SIZE_SHIFT: u32 = 11;
-/// Buckets of sizes.
 pub(super) const SIZE_BUCKETS: usize = ((SIZE_SHIFT as usize) << SUB_BITS) + 32;
 
 /// Words of the block of one operation, in this order.
@@ -47,7 +45,6 @@ pub(super) fn times(counts: &[u64]) -> HistogramSnapshot {
     snapshot(counts, |index| u64::midpoint(low(index), low(index + 1) - 1))
 }
 
-/// Sizes in bytes.
 fn sizes(counts: &[u64]) -> HistogramSnapshot {
     snapshot(counts, |index| low(index) << 9)
 }

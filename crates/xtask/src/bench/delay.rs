@@ -1,10 +1,8 @@
 //! An engine whose truth is known: each request completes a drawn time after its hand-over.
 //!
 //! It spins on a real clock, so what it delivers are real times, seen by the worker's own clock
-//! readings, and it writes down what it delivered: the delay as drawn, and as it came to be. What
-//! the worker reports must agree with both. With [`DelayEngine::ahead`] it begins a
-//! request before the worker's clock does, which is what a clock that is started too late looks
-//! like.
+//! readings, and it writes down what it delivered, with which the worker must agree. It can begin a
+//! request before the worker's clock does, which is what a clock that is started too late looks like.
 
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
 use record::Nanos;
@@ -31,17 +29,9 @@ impl Law {
         ("mixture, 20 to 200 µs", Self::Mixture),
     ];
 
+    /// A time by the inverse of the distribution.
     fn draw(self, rng: &mut Rng) -> u64 {
-        let unit = rng.unit();
-        let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
-        let time = match self {
-            Self::Even(low, high) => between(low, high, unit),
-            Self::Exponential => 20e3 - 40e3 * unit.ln(),
-            Self::Mixture if unit < 0.89 => between(20e3, 60e3, unit / 0.89),
-            Self::Mixture if unit < 0.99 => between(60e3, 150e3, (unit - 0.89) / 0.1),
-            Self::Mixture => between(150e3, 200e3, (unit - 0.99) / 0.01),
-        };
-        time as u64
+        self.percentile_ns(rng.unit()) as u64
     }
 
     /// Its mean, in nanoseconds.
@@ -87,17 +77,20 @@ pub(super) struct DelayEngine<'a, C> {
 }
 
 impl<'a, C: Clock> DelayEngine<'a, C> {
-    /// One for a run of so long that begins now.
-    pub(super) fn new(law: Law, clock: C, depth: u32, length: Nanos, log: &'a Log) -> Self {
+    /// One for a run of so long that begins now, with requests of which so much is over at their
+    /// hand-over.
+    pub(super) fn new(
+        law: Law,
+        clock: C,
+        depth: u32,
+        length: Nanos,
+        ahead_percent: u64,
+        log: &'a Log,
+    ) -> Self {
         let until = clock.now().plus(length);
         let (rng, begun) = (Rng::new(1), vec![(0, 0); depth as usize]);
         let (ready, due) = (Vec::new(), BinaryHeap::with_capacity(depth as usize));
-        Self { law, rng, clock, log, until, ahead_percent: 0, ready, due, begun }
-    }
-
-    /// The same with requests of which so much is over at their hand-over.
-    pub(super) fn ahead(self, percent: u64) -> Self {
-        Self { ahead_percent: percent, ..self }
+        Self { law, rng, clock, log, until, ahead_percent, ready, due, begun }
     }
 
     fn begin(&mut self) {

@@ -164,7 +164,6 @@ pub(super) fn values<T>(pairs: &[(T, T)], value: impl Fn(&T) -> f64) -> Vec<(f64
     pairs.iter().map(|(a, b)| (value(a), value(b))).collect()
 }
 
-/// The medians of both sides.
 pub(super) fn medians(pairs: &[(f64, f64)]) -> (f64, f64) {
     let median = |side: fn(&(f64, f64)) -> f64| stats::median(pairs.iter().map(side).collect());
     (median(|pair| pair.0), median(|pair| pair.1))

@@ -24,7 +24,6 @@ pub(super) fn reads(depth: u32) -> Workload {
     Workload { iodepth: depth, depth, size_bytes: AREA, ..Workload::default() }
 }
 
-/// What the worker counted.
 pub(super) struct Counted {
     pub(super) ios: u64,
     /// Real time of its steps.

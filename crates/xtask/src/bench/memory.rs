@@ -16,7 +16,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The peer.
 const SOURCE: &str = include_str!("memory.c");
 /// The tests, by the peer's words.
 const TESTS: [&str; 3] = ["read", "write", "copy"];

@@ -46,7 +46,6 @@ const PARTS: [Part; 9] = [
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 
-/// What `bench` was asked.
 pub(crate) struct Options {
     smoke: bool,
     keep: bool,
@@ -92,7 +91,6 @@ impl Options {
     }
 }
 
-/// What every part needs.
 struct Context {
     smoke: bool,
     verbose: bool,
@@ -123,7 +121,6 @@ impl Context {
     }
 }
 
-/// What a part came to.
 struct Report {
     gates: Vec<Gate>,
     details: Value,

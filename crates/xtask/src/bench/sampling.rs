@@ -24,7 +24,6 @@ const DEVICES: u64 = 1_000;
 const PLANTED: u64 = 1_200;
 /// Milliseconds of processor time per sample: a hundredth of a processor at one per second.
 const GOAL_MS: f64 = 10.0;
-/// Samples per measurement.
 const SAMPLES: u64 = 20;
 /// Files of the context, as this machine has them.
 const CONTEXT_FILES: [&str; 3] = ["pressure/io", "meminfo", "stat"];
@@ -85,7 +84,6 @@ impl Machine {
         Ok(Self { folder, devices, round: 0, sampler })
     }
 
-    /// Processor time per sample.
     fn cost_ms(&mut self, samples: u64) -> Result<f64> {
         let mut spent = Duration::ZERO;
         for _ in 0..samples {

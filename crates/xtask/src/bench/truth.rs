@@ -123,7 +123,7 @@ fn rounds(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Ve
 fn round(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Round> {
     let length = if context.smoke { SMOKE_LENGTH } else { LENGTH };
     let log: Log = Log::default();
-    let engine = DelayEngine::new(law, clock, DEPTH, length, &log).ahead(ahead);
+    let engine = DelayEngine::new(law, clock, DEPTH, length, ahead, &log);
     let counted = loops::worker(engine, clock, DEPTH, length)?;
     let mut times = log.into_inner();
     times.sort_unstable();

@@ -56,7 +56,6 @@ fn run(context: &Context, name: &str) -> Result<Report> {
 }
 
 impl Context {
-    /// A slice of halfpower.
     fn slice_of(&self, bout: &Bout<'_>, plant: Plant) -> Result<Outcome> {
         let (outcome, notes) = bout.told(self.slice(), plant, &[])?;
         for finding in notes.findings.iter().filter(|_| self.verbose) {

@@ -76,7 +76,6 @@ impl Line {
         }
     }
 
-    /// What the rates amount to.
     pub(super) fn verdict(&self) -> Verdict {
         self.iops.ratio.verdict()
     }

@@ -41,7 +41,6 @@ use std::time::{Duration, Instant};
 /// begun its first pairs is let finish them.
 const MINUTES: u64 = 36;
 
-/// What `peers` was asked.
 pub(crate) struct Options {
     smoke: bool,
     pairs: usize,

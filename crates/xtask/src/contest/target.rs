@@ -18,12 +18,10 @@ pub(crate) const NAMES: [&str; 4] = ["null", "tmpfs", "zram", "disk"];
 const BYTES: u64 = 512 << 20;
 /// Size of the file that the null engine pretends to read.
 const PRETENDED_BYTES: u64 = 16 << 20;
-/// Size in a smoke run.
 const SMOKE_BYTES: u64 = 32 << 20;
 /// A file system in memory that every Linux has for POSIX shared memory.
 const MEMORY: &str = "/dev/shm";
 
-/// A prepared target.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,

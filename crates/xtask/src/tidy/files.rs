@@ -4,7 +4,6 @@ use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::Command;
 
-/// One text file.
 pub(crate) struct File {
     /// Path from the root of the repository.
     pub(crate) path: String,

@@ -34,7 +34,6 @@ pub(crate) fn prose_and_fences(page: &str) -> Vec<PageLine<'_>> {
     lines
 }
 
-/// Checks one page.
 pub(super) fn check(root: &Path, file: &File, problems: &mut Vec<Problem>) {
     let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
     for line in prose_and_fences(&file.text).iter().filter(|line| line.fence.is_none()) {

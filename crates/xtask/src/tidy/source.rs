@@ -27,7 +27,6 @@ const PRONOUNS: [&str; 12] = [
     "Whoever",
 ];
 
-/// Checks one file.
 pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     let mut problem = |line: usize, what: String| {
         problems.push(Problem { file: file.path.clone(), line, what });

@@ -7,7 +7,6 @@ const MACHINE_PATHS: [(&str, &str); 3] = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho"
 /// Marks of unfinished work, likewise.
 const MARKS: [(&str, &str); 3] = [("TO", "DO"), ("FIX", "ME"), ("XX", "X")];
 
-/// Checks one file.
 pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
     // Generated, and full of hashes that nobody chose.
     if file.path == "Cargo.lock" {

@@ -62,7 +62,6 @@ pub struct Sampler {
     tracked: HashMap<String, Tracked>,
     /// Names in the order of the file.
     order: Vec<String>,
-    /// Readings so far.
     samples: u64,
     context: ContextReader,
     context_from: Moment,
@@ -79,7 +78,6 @@ struct Tracked {
     counted: bool,
     /// Whether it completed requests in the last interval.
     busy: bool,
-    /// When it was read last.
     at: Moment,
 }
 
