@@ -5,7 +5,7 @@ use crate::output::{self, Verdict};
 use crate::profiles::{open_again, saved};
 use crate::progress::Progress;
 use crate::store_args::StoreArgs;
-use crate::values::{Mix as Sizes, mix, nanos, percent};
+use crate::values::{Mix as Sizes, depth, mix, nanos, percent, rate};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use model::{DriftNow, PredictQuestion, Predictor};
@@ -84,16 +84,6 @@ pub(crate) enum ArrivalName {
     Poisson,
     /// At equal distances.
     Constant,
-}
-
-pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite());
-    rate.ok_or_else(|| "use requests per second, for example 3000".to_owned())
-}
-
-pub(crate) fn depth(text: &str) -> Result<f64, String> {
-    let depth = text.parse::<f64>().ok().filter(|depth| (1.0..=65_536.0).contains(depth));
-    depth.ok_or_else(|| "use a number of requests from 1 to 65536, for example 16".to_owned())
 }
 
 fn objective(text: &str) -> Result<Objective, String> {

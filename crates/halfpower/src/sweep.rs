@@ -214,7 +214,7 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         let maxima = Maxima { reads, writes };
         set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
     }
-    add_findings(&mut experiment, &driver.targets);
+    experiment.setup_findings = driver.targets.findings();
     experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
     driver.keep(|store| store.start_experiment(&experiment));
     run(arguments, &design, experiment, Vec::new(), driver)
@@ -284,15 +284,6 @@ fn prepare(
     Ok(targets)
 }
 
-/// What was found of the targets before any trial.
-fn add_findings(experiment: &mut Experiment, targets: &Targets) {
-    for finding in targets.all().flat_map(|session| &session.findings) {
-        if !experiment.setup_findings.contains(finding) {
-            experiment.setup_findings.push(finding.clone());
-        }
-    }
-}
-
 /// The trials as a script of `run` lines.
 fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -> String {
     let line = |ready: &session::experiment::ReadyLine| {
@@ -343,7 +334,11 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         }
         prepare(opened, &design, simulated, seed, stop, &mut progress)?
     };
-    add_findings(&mut experiment, &targets);
+    for finding in targets.findings() {
+        if !experiment.setup_findings.contains(&finding) {
+            experiment.setup_findings.push(finding);
+        }
+    }
     let driver = Driver::new(targets, Some(store), &mut progress);
     run(arguments, &design, experiment, trials, driver)
 }

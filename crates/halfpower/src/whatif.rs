@@ -6,11 +6,11 @@
 
 use crate::failure::UsageError;
 use crate::output::{self, Verdict};
-use crate::predict::{ArrivalName, depth, rate};
+use crate::predict::ArrivalName;
 use crate::profiles::{self, saved};
 use crate::recordings;
 use crate::store_args::StoreArgs;
-use crate::values::{Mix as Sizes, bytes, mix, nanos, percent};
+use crate::values::{Mix as Sizes, bytes, depth, mix, nanos, part, percent, rate};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -157,15 +157,6 @@ fn sequential(text: &str) -> Result<Sequential, String> {
         Some(more) => percent(more).map(Sequential::More),
         None => percent(text).map(Sequential::Now),
     }
-}
-
-/// A share between nothing and all.
-fn part(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
-    let share = number.filter(|percent| *percent > 0.0 && *percent < 100.0);
-    share
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "use a percentage above 0 and below 100, for example 30%".to_owned())
 }
 
 fn raid(text: &str) -> Result<RaidLevel, String> {
@@ -350,12 +341,9 @@ fn of_load(
     // compare with, and no load that could be observed.
     let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
     let mut document = found.map_err(|error| usage(error.to_string()))?;
-    let memory = memory(document.observed.as_ref());
     for case in &mut document.cases {
-        match case.changes[..] {
-            [Change::HostCache(_)] => case.evidence.push(memory.clone()),
-            [Change::Sequential(_)] => case.evidence.push(extents(arguments, profile)?),
-            _ => {}
+        if let [Change::Sequential(_)] = case.changes[..] {
+            case.evidence.push(extents(arguments, profile)?);
         }
     }
     if arguments.simulate {
@@ -391,17 +379,6 @@ fn simulate(
     let area = profile.target.size_bytes;
     let simulation = Simulation { device, area, seed: arguments.seed, stop };
     Ok(simulation.add_to(document, setup, predictor)?)
-}
-
-/// What is known of memory that could hold more.
-fn memory(observed: Option<&ObservedLoad>) -> String {
-    match observed.map(|observed| observed.memory_available_bytes) {
-        Some(Some(bytes)) => {
-            format!("at least {} of memory were available all the time", format_bytes(bytes))
-        }
-        Some(None) => "not known: the observation does not tell of memory".to_owned(),
-        None => "not known: only an observation of the host tells of free memory".to_owned(),
-    }
 }
 
 /// What is known of fragments.

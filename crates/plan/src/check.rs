@@ -11,11 +11,10 @@
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
+use crate::visits::{MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Progress};
-use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial, Workload};
+use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial};
 use stats::{Look, MIN_VISITS, look};
-use std::collections::VecDeque;
-use workload::{Rng, derive_seed};
 
 /// Below this the matrix itself does not fit.
 pub const MIN_BUDGET: Nanos = Nanos(5_000_000_000);
@@ -35,8 +34,6 @@ const ROUNDS_SHARE: f64 = 0.2;
 const MATRIX_SHARE: f64 = 0.6;
 /// Share of the budget that may be promised to the rounds when points are added.
 const PROMISE_SHARE: f64 = 0.9;
-/// Shortest visit: the kernel's counters have a resolution of a millisecond.
-const MIN_VISIT: Nanos = Nanos(50_000_000);
 /// Requests that a visit should see at least.
 const VISIT_REQUESTS: f64 = 64.0;
 /// And rounds of its whole depth: some devices complete all requests in flight together, and the
@@ -44,8 +41,6 @@ const VISIT_REQUESTS: f64 = 64.0;
 const VISIT_ROUNDS: f64 = 16.0;
 /// Visits without a single completion after which a cell is given up.
 const MAX_STALLS: u32 = 3;
-/// Share of a visit that is run before it counts.
-const RAMP_SHARE: u64 = 10;
 /// What a visit costs beside its run: opening an engine, starting a thread.
 const VISIT_OVERHEAD: Nanos = Nanos(5_000_000);
 
@@ -78,15 +73,10 @@ pub(crate) fn depth_phase(op: OpKind) -> &'static str {
     }
 }
 
-/// A cell with what is known of it.
+/// What the plan knows a cell by.
 #[derive(Clone, Debug)]
-struct CellState {
+struct CheckCell {
     spec: CellSpec,
-    workload: Workload,
-    /// Rates of the visits so far.
-    rates: Vec<f64>,
-    /// Visits in which nothing completed.
-    stalls: u32,
     /// Whether requests failed: repeating that characterises nothing.
     failed: bool,
 }
@@ -105,37 +95,22 @@ enum Stage {
 /// The plan of one check.
 #[derive(Clone, Debug)]
 pub struct CheckPlan {
-    settings: CheckSettings,
-    cells: Vec<CellState>,
+    visits: Visits<CheckCell>,
     stage: Stage,
-    queue: VecDeque<usize>,
-    issued: u64,
-    spent: Nanos,
-    rng: Rng,
-    /// Points of the curves that did not fit the budget.
-    skipped: usize,
 }
 
 impl CheckPlan {
     /// A plan; `None` where not one cell fits the area.
     #[must_use]
     pub fn new(settings: CheckSettings) -> Option<Self> {
-        let rng = Rng::new(derive_seed(settings.seed, u64::MAX - 1));
-        let mut plan = Self {
-            cells: Vec::new(),
-            stage: Stage::Matrix,
-            queue: VecDeque::new(),
-            issued: 0,
-            spent: Nanos(0),
-            rng,
-            skipped: 0,
-            settings,
-        };
-        for spec in check_cells(plan.settings.full, plan.settings.write) {
-            plan.know(spec);
+        let specs = check_cells(settings.full, settings.write);
+        let mut plan = Self { visits: Visits::new(settings, u64::MAX - 1), stage: Stage::Matrix };
+        for spec in specs {
+            plan.add(spec);
         }
-        plan.queue = plan.shuffled(0..plan.cells.len());
-        (!plan.cells.is_empty()).then_some(plan)
+        let cells = plan.visits.cells.len();
+        plan.visits.queue_shuffled(0..cells);
+        (cells > 0).then_some(plan)
     }
 
     fn phase(&self) -> &'static str {
@@ -148,21 +123,11 @@ impl CheckPlan {
         }
     }
 
-    /// The index of a cell, which is added if it is new and fits the area.
-    fn know(&mut self, spec: CellSpec) -> Option<usize> {
-        if let Some(index) = self.cells.iter().position(|cell| cell.spec == spec) {
-            return Some(index);
-        }
-        let CheckSettings { area, engine, alignment, .. } = self.settings;
+    /// Adds a cell that fits the area; its index if it is new.
+    fn add(&mut self, spec: CellSpec) -> Option<usize> {
+        let CheckSettings { area, engine, alignment, .. } = self.visits.settings;
         let workload = spec.workload(area, engine, alignment)?;
-        self.cells.push(CellState { spec, workload, rates: Vec::new(), stalls: 0, failed: false });
-        Some(self.cells.len() - 1)
-    }
-
-    fn shuffled(&mut self, indices: impl IntoIterator<Item = usize>) -> VecDeque<usize> {
-        let mut order: Vec<usize> = indices.into_iter().collect();
-        self.rng.shuffle(&mut order);
-        order.into()
+        self.visits.add(workload, CheckCell { spec, failed: false })
     }
 
     /// Fills the queue for the present stage or moves to the next one.
@@ -170,13 +135,14 @@ impl CheckPlan {
         match self.stage {
             Stage::Matrix => self.stage = Stage::Ladder(OpKind::Read),
             Stage::Ladder(op) => match self.next_rung(op) {
-                Some(index) => self.queue.push_back(index),
-                None if op == OpKind::Read && self.settings.write => {
+                Some(index) => self.visits.queue.push_back(index),
+                None if op == OpKind::Read && self.visits.settings.write => {
                     self.stage = Stage::Ladder(OpKind::Write);
                 }
                 None => {
                     self.stage = Stage::Sizes;
-                    self.queue = self.size_points();
+                    let points = self.size_points();
+                    self.visits.queue_shuffled(points);
                 }
             },
             Stage::Sizes => self.start_round(2),
@@ -184,8 +150,8 @@ impl CheckPlan {
             Stage::Round(_) => self.stage = Stage::Refine,
             Stage::Refine => {
                 let wanted = self.wanted_visits();
-                self.queue = self.shuffled(wanted);
-                if self.queue.is_empty() {
+                self.visits.queue_shuffled(wanted);
+                if self.visits.queue.is_empty() {
                     self.stage = Stage::Done;
                 }
             }
@@ -195,49 +161,38 @@ impl CheckPlan {
 
     fn start_round(&mut self, round: usize) {
         self.stage = Stage::Round(round);
-        let indices: Vec<usize> =
-            (0..self.cells.len()).filter(|&index| !self.cells[index].failed).collect();
-        self.queue = self.shuffled(indices);
+        let cells = &self.visits.cells;
+        let alive: Vec<usize> = (0..cells.len()).filter(|&at| !cells[at].tag.failed).collect();
+        self.visits.queue_shuffled(alive);
     }
 
     /// Length of a visit of a cell: enough requests for an average, within the rounds' share.
     fn visit_time(&self, index: usize) -> Nanos {
-        let budget = self.settings.budget.0 as f64;
+        let settings = &self.visits.settings;
+        let budget = settings.budget.0 as f64;
         let visits = MIN_VISITS as f64;
         let base = (budget * ROUNDS_SHARE / (visits * EXPECTED_CELLS as f64))
             .clamp(MIN_VISIT.0 as f64, 1e9);
-        let mandatory = check_cells(self.settings.full, self.settings.write).len() as f64;
+        let mandatory = check_cells(settings.full, settings.write).len() as f64;
         let longest = (budget * MATRIX_SHARE / (visits * mandatory)).max(base);
-        let wanted = match self.expected_rate(index) {
+        let cell = &self.visits.cells[index];
+        let op = cell.tag.spec.op;
+        let wanted = match self.visits.expected_rate(index, |other| other.tag.spec.op == op) {
             Some(rate) if rate > 0.0 => {
-                let rounds = VISIT_ROUNDS * f64::from(self.cells[index].workload.depth);
+                let rounds = VISIT_ROUNDS * f64::from(cell.workload.depth);
                 rounds.max(VISIT_REQUESTS) / rate * 1e9
             }
             _ => base,
         };
-        // A visit in which nothing completed was too short, whatever the plan: the matrix stays
-        // whole, and other visits pay for it.
-        let stalls = self.cells[index].stalls;
-        let stretch =
-            if self.cells[index].rates.is_empty() { 4f64.powi(stalls as i32) } else { 1.0 };
-        Nanos((wanted.clamp(base, longest) * stretch) as u64)
-    }
-
-    /// Rate of a cell as first seen; for a cell not yet visited, the lowest of its operation, so
-    /// that a slow device is not promised more points than it has time for.
-    fn expected_rate(&self, index: usize) -> Option<f64> {
-        let cell = &self.cells[index];
-        let alike = self.cells.iter().filter(|other| other.spec.op == cell.spec.op);
-        let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
-        cell.rates.first().copied().or_else(lowest)
+        Nanos((wanted.clamp(base, longest) * self.visits.stretch(index)) as u64)
     }
 
     /// Time that the visits cost which every known cell is still owed.
     fn owed(&self) -> Nanos {
-        let costs = self.cells.iter().enumerate().map(|(index, cell)| {
+        let costs = self.visits.cells.iter().enumerate().map(|(index, cell)| {
             let missing = MIN_VISITS.saturating_sub(cell.rates.len()) as u64;
             let visit = self.visit_time(index).plus(VISIT_OVERHEAD);
-            if cell.failed { 0 } else { missing * visit.0 }
+            if cell.tag.failed { 0 } else { missing * visit.0 }
         });
         Nanos(costs.sum())
     }
@@ -245,15 +200,11 @@ impl CheckPlan {
     /// Adds a point of a curve if its visits fit the budget; its index if it is new and owed its
     /// first visit.
     fn add_point(&mut self, spec: CellSpec) -> Option<usize> {
-        let known = self.cells.len();
-        let index = self.know(spec)?;
-        if index < known {
-            return None;
-        }
-        let promised = self.spent.plus(self.owed()).0 as f64;
-        if promised > PROMISE_SHARE * self.settings.budget.0 as f64 {
-            self.cells.pop();
-            self.skipped += 1;
+        let index = self.add(spec)?;
+        let promised = self.visits.spent.plus(self.owed()).0 as f64;
+        if promised > PROMISE_SHARE * self.visits.settings.budget.0 as f64 {
+            self.visits.cells.pop();
+            self.visits.skipped += 1;
             return None;
         }
         Some(index)
@@ -262,7 +213,8 @@ impl CheckPlan {
     /// The first rate of a random cell at a depth.
     fn first_rate(&self, op: OpKind, depth: u32) -> Option<f64> {
         let spec = CellSpec::direct(op, Pattern::Random, DEPTH_CURVE_BYTES, depth);
-        self.cells.iter().find(|cell| cell.spec == spec)?.rates.first().copied()
+        let cell = self.visits.cells.iter().find(|cell| cell.tag.spec == spec)?;
+        cell.rates.first().copied()
     }
 
     /// First rates of the ladder so far, at depths 1, 2, 4, ….
@@ -274,7 +226,7 @@ impl CheckPlan {
 
     /// The next depth of a ladder to visit.
     fn next_rung(&mut self, op: OpKind) -> Option<usize> {
-        let skipped = self.skipped;
+        let skipped = self.visits.skipped;
         for depth in (0..=MAX_DEPTH.ilog2()).map(|power| 1 << power) {
             if self.first_rate(op, depth).is_some() {
                 continue;
@@ -289,7 +241,7 @@ impl CheckPlan {
             }
             let spec = CellSpec::direct(op, Pattern::Random, DEPTH_CURVE_BYTES, depth);
             let index = self.add_point(spec);
-            if index.is_some() || self.skipped > skipped {
+            if index.is_some() || self.visits.skipped > skipped {
                 return index;
             }
         }
@@ -303,10 +255,13 @@ impl CheckPlan {
         rungs.iter().find(|&&(_, rate)| rate >= 0.8 * best).map_or(1, |&(depth, _)| depth)
     }
 
-    /// The points of the size curves that fit, in random order.
-    fn size_points(&mut self) -> VecDeque<usize> {
-        let ops: &[OpKind] =
-            if self.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
+    /// The points of the size curves that fit.
+    fn size_points(&mut self) -> Vec<usize> {
+        let ops: &[OpKind] = if self.visits.settings.write {
+            &[OpKind::Read, OpKind::Write]
+        } else {
+            &[OpKind::Read]
+        };
         let mut specs = Vec::new();
         for &op in ops {
             let mut depths = vec![1, self.working_depth(op)];
@@ -321,29 +276,28 @@ impl CheckPlan {
                 }
             }
         }
-        let added: Vec<usize> = specs.into_iter().filter_map(|spec| self.add_point(spec)).collect();
-        self.shuffled(added)
+        specs.into_iter().filter_map(|spec| self.add_point(spec)).collect()
     }
 
     /// The visits of the next refinement: for the widest cells, as many as bring them to the next
     /// look, as long as that fits the budget. A cell that missed visits comes first.
     fn wanted_visits(&self) -> Vec<usize> {
-        let mut wide: Vec<(f64, usize)> = self
-            .cells
+        let Visits { cells, settings, spent, .. } = &self.visits;
+        let mut wide: Vec<(f64, usize)> = cells
             .iter()
             .enumerate()
-            .filter(|(_, cell)| !cell.failed)
-            .filter_map(|(index, cell)| match look(&cell.rates, self.settings.target_rel) {
+            .filter(|(_, cell)| !cell.tag.failed)
+            .filter_map(|(index, cell)| match look(&cell.rates, settings.target_rel) {
                 Look::Wider(estimate) => Some((estimate.relative_half_width(), index)),
                 Look::NotYet => Some((f64::INFINITY, index)),
                 Look::Precise => None,
             })
             .collect();
         wide.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut left = self.settings.budget.since(self.spent);
+        let mut left = settings.budget.since(*spent);
         let mut visits = Vec::new();
         for (_, index) in wide {
-            let count = missing_visits(self.cells[index].rates.len());
+            let count = missing_visits(cells[index].rates.len());
             let cost = Nanos(count as u64 * self.visit_time(index).plus(VISIT_OVERHEAD).0);
             if cost <= left {
                 left = left.since(cost);
@@ -356,51 +310,35 @@ impl CheckPlan {
 
 impl Plan for CheckPlan {
     fn next(&mut self) -> Option<PlannedTrial> {
-        while self.queue.is_empty() {
+        while self.visits.queue.is_empty() {
             if self.stage == Stage::Done {
                 return None;
             }
             self.go_on();
         }
-        let index = self.queue.pop_front()?;
+        let index = self.visits.queue.pop_front()?;
         let visit = self.visit_time(index);
-        let over = self.spent.plus(visit).0 > self.settings.budget.0;
+        let over = self.visits.spent.plus(visit) > self.visits.settings.budget;
         if over && self.stage != Stage::Matrix {
             self.stage = Stage::Done;
-            self.queue.clear();
+            self.visits.queue.clear();
             return None;
         }
-        self.issued += 1;
-        let cell = &self.cells[index];
-        let ramp = Nanos(visit.0 / RAMP_SHARE);
-        let workload = Workload {
-            ramp_ns: ramp,
-            runtime_ns: Nanos(visit.0 - ramp.0),
-            ..cell.workload.clone()
-        };
-        Some(PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11))
+        Some(self.visits.planned(index, visit, RAMP_SHARE))
     }
 
     fn observe(&mut self, trial: &Trial, spent: Nanos) {
-        self.spent = self.spent.plus(spent);
-        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
-        else {
-            return;
-        };
-        if model::counts(trial) {
-            cell.rates.push(trial.iops());
-            return;
+        if let Some(cell) = self.visits.observe(trial, spent) {
+            cell.tag.failed = cell.stalls >= MAX_STALLS || trial.failed() > 0;
         }
-        cell.stalls += 1;
-        cell.failed = cell.stalls >= MAX_STALLS || trial.failed() > 0;
     }
 
     fn progress(&self) -> Progress {
-        Progress::of_budget(self.phase(), self.spent, self.settings.budget)
+        self.visits.progress(self.phase())
     }
 
     fn skipped(&self) -> usize {
-        self.skipped
+        self.visits.skipped
     }
 }
 

@@ -14,12 +14,11 @@
 use crate::cells::{CURVE_SIZES, check_cells};
 use crate::check::{CheckSettings, depth_phase};
 use crate::loads::{Amount, LoadSpec};
+use crate::visits::{MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Progress};
 use model::{Predictor, aggregate, mix_of};
 use record::{Locality, Nanos, OpKind, Trial, Workload};
 use stats::MIN_VISITS;
-use std::collections::VecDeque;
-use workload::{Rng, derive_seed};
 
 /// Depths of random classes.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -68,28 +67,14 @@ const CLOSED_SHARE: f64 = 0.4;
 const OPEN_SHARE: f64 = 0.5;
 const CLOSED_CELLS: f64 = 200.0;
 const OPEN_CELLS: f64 = 70.0;
-/// Shortest visit.
-const MIN_VISIT: Nanos = Nanos(50_000_000);
 /// Length of the first visit of a cell of which nothing is known.
 const FIRST_VISIT: Nanos = Nanos(400_000_000);
-/// Part of a visit that is run before it counts.
-const RAMP_SHARE: u64 = 10;
-/// The same of deep closed loops that write, and the requests that they see: what a drive's buffer
-/// and its spare blocks take at first is not what it can go on to take.
+/// Part of a visit to deep closed loops that write which is run before it counts, and the requests that
+/// they see: what a drive's buffer and its spare blocks take at first is not what it can go on to take.
 const FILLING_SHARE: u64 = 4;
 const FILLING_REQUESTS: f64 = 6_000.0;
 /// Visits without a completion after which a cell is given up.
 const MAX_STALLS: u32 = 2;
-
-/// A cell with what is known of it.
-#[derive(Clone, Debug)]
-struct Known {
-    workload: Workload,
-    phase: &'static str,
-    /// Rates of the visits so far.
-    rates: Vec<f64>,
-    stalls: u32,
-}
 
 /// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,20 +90,15 @@ enum Stage {
 /// The plan.
 #[derive(Clone, Debug)]
 pub struct DiagnosisPlan {
-    settings: CheckSettings,
-    cells: Vec<Known>,
+    /// Cells with the phase that visits them.
+    visits: Visits<&'static str>,
     stage: Stage,
-    queue: VecDeque<usize>,
     /// Trials of closed loops, from which the rates of the open ones follow.
     closed: Vec<Trial>,
-    issued: u64,
     /// Of the trial that was given last.
     phase: &'static str,
-    spent: Nanos,
-    rng: Rng,
     /// Mixes for open loads, with the share of their capacity in percent.
     drawn: Vec<(LoadSpec, u64)>,
-    skipped: usize,
 }
 
 impl DiagnosisPlan {
@@ -126,28 +106,23 @@ impl DiagnosisPlan {
     #[must_use]
     pub fn new(settings: CheckSettings) -> Option<Self> {
         let mut plan = Self {
-            rng: Rng::new(derive_seed(settings.seed, u64::MAX - 2)),
-            cells: Vec::new(),
+            visits: Visits::new(settings, u64::MAX - 2),
             stage: Stage::Closed,
-            queue: VecDeque::new(),
             closed: Vec::new(),
-            issued: 0,
             phase: "matrix",
-            spent: Nanos(0),
             drawn: Vec::new(),
-            skipped: 0,
-            settings,
         };
+        let write = plan.visits.settings.write;
         let drawn = if plan.at_leisure() { DRAWN_AT_LEISURE } else { DRAWN };
         for _ in 0..drawn {
-            let load = LoadSpec::draw(&mut plan.rng, plan.settings.write);
+            let load = LoadSpec::draw(&mut plan.visits.rng, write);
             let (low, high) = DRAWN_LOADS;
-            plan.drawn.push((load, low + plan.rng.below(high - low)));
+            plan.drawn.push((load, low + plan.visits.rng.below(high - low)));
         }
-        for spec in check_cells(plan.settings.full, plan.settings.write) {
-            let CheckSettings { area, engine, alignment, .. } = plan.settings;
+        for spec in check_cells(plan.visits.settings.full, write) {
+            let CheckSettings { area, engine, alignment, .. } = plan.visits.settings;
             if let Some(workload) = spec.workload(area, engine, alignment) {
-                plan.know(workload, "matrix");
+                plan.visits.add(workload, "matrix");
             }
         }
         for &op in plan.ops() {
@@ -177,17 +152,18 @@ impl DiagnosisPlan {
                 }
             }
         }
-        plan.queue = plan.shuffled(0..plan.cells.len());
-        (!plan.cells.is_empty()).then_some(plan)
+        let cells = plan.visits.cells.len();
+        plan.visits.queue_shuffled(0..cells);
+        (cells > 0).then_some(plan)
     }
 
     fn ops(&self) -> &'static [OpKind] {
-        if self.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] }
+        if self.visits.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] }
     }
 
     /// Whether time costs nothing.
     fn at_leisure(&self) -> bool {
-        self.settings.budget >= LEISURE
+        self.visits.settings.budget >= LEISURE
     }
 
     /// Sizes at the ends of the curve only.
@@ -196,29 +172,16 @@ impl DiagnosisPlan {
         BETWEEN_KIB.iter().chain(across).copied().collect()
     }
 
-    /// The index of a cell, which is added if it is new.
-    fn know(&mut self, workload: Workload, phase: &'static str) -> usize {
-        let id = workload.cell();
-        if let Some(index) = self.cells.iter().position(|cell| cell.workload.cell() == id) {
-            return index;
-        }
-        self.cells.push(Known { workload, phase, rates: Vec::new(), stalls: 0 });
-        self.cells.len() - 1
+    /// The workload of a load on the area; `None` where it does not fit.
+    fn workload(&self, load: &LoadSpec, amount: Amount) -> Option<Workload> {
+        let CheckSettings { area, engine, alignment, .. } = self.visits.settings;
+        load.workload(amount, area, engine, alignment).ok()
     }
 
     /// Adds a cell if it fits the area; its index if it is owed its first visit.
     fn add(&mut self, load: &LoadSpec, amount: Amount, phase: &'static str) -> Option<usize> {
-        let CheckSettings { area, engine, alignment, .. } = self.settings;
-        let workload = load.workload(amount, area, engine, alignment).ok()?;
-        let known = self.cells.len();
-        let index = self.know(workload, phase);
-        (index == known).then_some(index)
-    }
-
-    fn shuffled(&mut self, indices: impl IntoIterator<Item = usize>) -> VecDeque<usize> {
-        let mut order: Vec<usize> = indices.into_iter().collect();
-        self.rng.shuffle(&mut order);
-        order.into()
+        let workload = self.workload(load, amount)?;
+        self.visits.add(workload, phase)
     }
 
     /// Fills the queue for the present stage or moves to the next one.
@@ -226,13 +189,14 @@ impl DiagnosisPlan {
         match self.stage {
             Stage::Closed => self.stage = Stage::Ladder(0),
             Stage::Ladder(step) => match self.next_rung(step) {
-                Some(index) => self.queue.push_back(index),
+                Some(index) => self.visits.queue.push_back(index),
                 None if step + 1 < self.ops().len() * CURVES_KIB.len() => {
                     self.stage = Stage::Ladder(step + 1);
                 }
                 None => {
                     self.stage = Stage::Mixes;
-                    self.queue = self.mixes();
+                    let mixes = self.mixes();
+                    self.visits.queue_shuffled(mixes);
                     self.fill_buffers_last();
                 }
             },
@@ -241,7 +205,7 @@ impl DiagnosisPlan {
             Stage::ClosedRound(MIN_VISITS) => {
                 self.stage = Stage::OpenRound(1);
                 let open = self.open_loads();
-                self.queue = self.shuffled(open);
+                self.visits.queue_shuffled(open);
             }
             Stage::ClosedRound(round) => self.open_round(round),
             Stage::OpenRound(round) if round < MIN_VISITS => self.open_round(round + 1),
@@ -259,8 +223,8 @@ impl DiagnosisPlan {
     /// drive empties its buffer and collects spare blocks, and what it takes then is more than it
     /// goes on to take.
     fn fill_buffers_last(&mut self) {
-        let cells = &self.cells;
-        self.queue.make_contiguous().sort_by_key(|&index| {
+        let Visits { cells, queue, .. } = &mut self.visits;
+        queue.make_contiguous().sort_by_key(|&index| {
             let workload = &cells[index].workload;
             fills_buffers(workload).then_some(workload.read_percent)
         });
@@ -269,23 +233,22 @@ impl DiagnosisPlan {
     fn closed_round(&mut self, round: usize) {
         self.stage = Stage::ClosedRound(round);
         let closed = self.of_loop(false);
-        self.queue = self.shuffled(closed);
+        self.visits.queue_shuffled(closed);
         self.fill_buffers_last();
     }
 
     fn open_round(&mut self, round: usize) {
         self.stage = Stage::OpenRound(round);
         let open = self.of_loop(true);
-        self.queue = self.shuffled(open);
+        self.visits.queue_shuffled(open);
     }
 
     /// Cells of closed or of open loops that are worth another visit.
     fn of_loop(&self, open: bool) -> Vec<usize> {
-        let alive = |cell: &Known| cell.stalls < MAX_STALLS || !cell.rates.is_empty();
-        (0..self.cells.len())
-            .filter(|&index| self.cells[index].workload.rate_iops.is_some() == open)
-            .filter(|&index| alive(&self.cells[index]))
-            .collect()
+        let cells = self.visits.cells.iter().enumerate();
+        let of_kind = cells.filter(|(_, cell)| cell.workload.rate_iops.is_some() == open);
+        let alive = of_kind.filter(|(_, it)| it.stalls < MAX_STALLS || !it.rates.is_empty());
+        alive.map(|(index, _)| index).collect()
     }
 
     /// The next depth of one size of random requests, until deeper ones gain nothing.
@@ -306,20 +269,14 @@ impl DiagnosisPlan {
             if index.is_some() {
                 return index;
             }
-            rates.extend(self.first_rate(&load, depth));
+            let workload = self.workload(&load, Amount::Depth(depth));
+            rates.extend(workload.and_then(|workload| self.visits.first_rate(&workload)));
         }
         None
     }
 
-    fn first_rate(&self, load: &LoadSpec, depth: u32) -> Option<f64> {
-        let CheckSettings { area, engine, alignment, .. } = self.settings;
-        let workload = load.workload(Amount::Depth(depth), area, engine, alignment).ok()?;
-        let id = workload.cell();
-        self.cells.iter().find(|cell| cell.workload.cell() == id)?.rates.first().copied()
-    }
-
     /// Mixes in closed loops.
-    fn mixes(&mut self) -> VecDeque<usize> {
+    fn mixes(&mut self) -> Vec<usize> {
         let two = |first: u64, second: u64| {
             [first, second]
                 .map(|bytes| record::SizeShare { bytes: record::Bytes(bytes), percent: 50 })
@@ -334,7 +291,7 @@ impl DiagnosisPlan {
             LoadSpec { hit_percent: 50, ..reads(small) },
             LoadSpec { bs: two(small, large).to_vec(), ..reads(small) },
         ];
-        if self.settings.write {
+        if self.visits.settings.write {
             loads.extend([
                 LoadSpec::random(70, small),
                 LoadSpec::random(50, small),
@@ -360,13 +317,13 @@ impl DiagnosisPlan {
             let depth = deeper.unwrap_or(DEEP);
             added.extend(self.add(&load, Amount::Depth(depth), "mixes"));
         }
-        self.shuffled(added)
+        added
     }
 
     /// The depth at which the ladders ended, where it lies beyond [`DEEP`]: the largest rate of a mix
     /// is that of the same queue as the largest rates of its parts.
     fn deeper(&self) -> Option<u32> {
-        let depths = self.cells.iter().map(|cell| cell.workload.depth);
+        let depths = self.visits.cells.iter().map(|cell| cell.workload.depth);
         depths.max().filter(|&depth| depth > DEEP)
     }
 
@@ -394,7 +351,8 @@ impl DiagnosisPlan {
 
     /// Open loads, at shares of the capacity that the closed loops showed.
     fn open_loads(&mut self) -> Vec<usize> {
-        let predictor = Predictor::of_cells(&aggregate(&self.closed, self.settings.target_rel));
+        let predictor =
+            Predictor::of_cells(&aggregate(&self.closed, self.visits.settings.target_rel));
         let mut wanted: Vec<(LoadSpec, u64)> = Vec::new();
         for &op in self.ops() {
             for kib in OPEN_CURVES_KIB {
@@ -429,8 +387,8 @@ impl DiagnosisPlan {
 
     /// Length of a visit.
     fn visit_time(&self, index: usize) -> Nanos {
-        let cell = &self.cells[index];
-        let budget = self.settings.budget.0 as f64;
+        let cell = &self.visits.cells[index];
+        let budget = self.visits.settings.budget.0 as f64;
         let visits = MIN_VISITS as f64;
         let pure = mix_of(&cell.workload).is_some_and(|mix| mix.classes.len() == 1);
         let open = cell.workload.rate_iops.is_some();
@@ -447,80 +405,59 @@ impl DiagnosisPlan {
             Some(_) => DRAWN_REQUESTS * patience,
         };
         let longest = (budget * share / (visits * cells)).max(MIN_VISIT.0 as f64);
-        let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(|| self.expected(index));
+        let op = cell.workload.only_op();
+        let expected = || {
+            self.visits.expected_rate(index, |other| {
+                other.workload.rate_iops.is_none() && other.workload.only_op() == op
+            })
+        };
+        let rate = cell.workload.rate_iops.map(|rate| rate as f64).or_else(expected);
         let wanted = match rate {
             Some(rate) if rate > 0.0 => requests / rate * 1e9,
             _ => FIRST_VISIT.0 as f64,
         };
-        let stretch = if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 };
-        Nanos((wanted.clamp(MIN_VISIT.0 as f64, longest) * stretch) as u64)
-    }
-
-    /// Rate of a cell as first seen, else the lowest of its operation.
-    fn expected(&self, index: usize) -> Option<f64> {
-        let cell = &self.cells[index];
-        let alike = self.cells.iter().filter(|other| {
-            other.workload.rate_iops.is_none()
-                && other.workload.only_op() == cell.workload.only_op()
-        });
-        let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
-        cell.rates.first().copied().or_else(lowest)
+        Nanos((wanted.clamp(MIN_VISIT.0 as f64, longest) * self.visits.stretch(index)) as u64)
     }
 }
 
 impl Plan for DiagnosisPlan {
     fn next(&mut self) -> Option<PlannedTrial> {
-        while self.queue.is_empty() {
+        while self.visits.queue.is_empty() {
             if self.stage == Stage::Done {
                 return None;
             }
             self.go_on();
         }
-        let index = self.queue.pop_front()?;
+        let index = self.visits.queue.pop_front()?;
         let visit = self.visit_time(index);
-        if self.spent.plus(visit) > self.settings.budget && self.stage != Stage::Closed {
+        let cells = &self.visits.cells;
+        let over = self.visits.spent.plus(visit) > self.visits.settings.budget;
+        if over && self.stage != Stage::Closed {
             // What was tried and given up did not lack time.
-            let untried = |cell: &&Known| cell.rates.is_empty() && cell.stalls == 0;
-            self.skipped += self.cells.iter().filter(untried).count();
+            let untried = cells.iter().filter(|cell| cell.rates.is_empty() && cell.stalls == 0);
+            self.visits.skipped += untried.count();
             self.stage = Stage::Done;
-            self.queue.clear();
+            self.visits.queue.clear();
             return None;
         }
-        self.issued += 1;
-        let cell = &self.cells[index];
-        let share = if fills_buffers(&cell.workload) { FILLING_SHARE } else { RAMP_SHARE };
-        let ramp = Nanos(visit.0 / share);
-        let workload = Workload {
-            ramp_ns: ramp,
-            runtime_ns: Nanos(visit.0 - ramp.0),
-            ..cell.workload.clone()
-        };
-        self.phase = cell.phase;
-        Some(PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11))
+        let filling = fills_buffers(&cells[index].workload);
+        self.phase = cells[index].tag;
+        Some(self.visits.planned(index, visit, if filling { FILLING_SHARE } else { RAMP_SHARE }))
     }
 
     fn observe(&mut self, trial: &Trial, spent: Nanos) {
-        self.spent = self.spent.plus(spent);
-        let Some(cell) = self.cells.iter_mut().find(|cell| cell.workload.cell() == trial.cell)
-        else {
-            return;
-        };
-        if !model::counts(trial) {
-            cell.stalls += 1;
-            return;
-        }
-        cell.rates.push(trial.iops());
-        if cell.workload.rate_iops.is_none() {
+        let failed = self.visits.observe(trial, spent).is_some();
+        if !failed && trial.workload.rate_iops.is_none() {
             self.closed.push(trial.clone());
         }
     }
 
     fn progress(&self) -> Progress {
-        Progress::of_budget(self.phase, self.spent, self.settings.budget)
+        self.visits.progress(self.phase)
     }
 
     fn skipped(&self) -> usize {
-        self.skipped
+        self.visits.skipped
     }
 }
 

@@ -17,6 +17,7 @@ mod planned;
 mod precondition;
 mod sweep;
 mod validate;
+mod visits;
 
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, CheckSettings, MIN_BUDGET};

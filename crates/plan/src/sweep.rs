@@ -1,17 +1,14 @@
 //! Sweeps: in which order the combinations of a design are run, and what their trials come to.
 //!
-//! Order is randomised in blocks: each block holds every combination once, in an order of its own
-//! that the seed gives. A drift of the machine then falls on all levels alike, and the distance
-//! between blocks measures what a repeat would: it holds what changes over minutes, which no number
-//! of requests within one trial averages out. Intervals therefore come from the blocks alone, with
-//! Student's t. Rejected: each combination three times in a row (a drift looks like an effect),
-//! and a full shuffle over all repeats (a combination may be measured three times in the first
-//! minutes, and an experiment that is cut short has nothing complete).
+//! Order is randomised in blocks: each block holds every combination once, in an order that the seed
+//! gives. A drift of the machine then falls on all levels alike, and the distance between blocks
+//! includes what changes over minutes; so intervals come from the blocks alone, with Student's t.
+//! Rejected: each combination three times in a row (a drift looks like an effect), and a full shuffle
+//! (an experiment that is cut short has nothing complete).
 //!
-//! An effect is a geometric mean of ratios within a block, so that what a block has in common
-//! cancels, with the interval between blocks. It counts as found where the interval excludes none
-//! and the change is above 3 %, the distance within which the 1997 authors called their repeats
-//! equal ("all the data obtained were quite repeatable (within 3%)").
+//! An effect is a geometric mean of ratios within a block, so that what a block has in common cancels.
+//! It counts as found where the interval excludes none and the change is above 3 %, within which the
+//! 1997 authors called their repeats equal.
 
 use crate::crash_loss::crash_loss;
 use crate::planned::{Preparation, Saved, TrialList};
@@ -528,7 +525,3 @@ fn round_finding(
         .with("combinations that moved", moving.len() as f64, ""),
     )
 }
-
-#[cfg(test)]
-#[path = "sweep_tests.rs"]
-mod tests;

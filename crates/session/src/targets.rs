@@ -6,6 +6,7 @@
 
 use crate::{Result, Session, SessionError, simulated};
 use plan::PlannedTrial;
+use record::Finding;
 use simdisk::{Raid, SimKind, SimSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +43,18 @@ impl Targets {
     /// All sets.
     pub fn all(&self) -> impl Iterator<Item = &Session> {
         self.sets.values()
+    }
+
+    /// What was found of all sets before any trial, each once.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = Vec::new();
+        for finding in self.sets.values().flat_map(|session| &session.findings) {
+            if !findings.contains(finding) {
+                findings.push(finding.clone());
+            }
+        }
+        findings
     }
 
     /// The targets of the command.

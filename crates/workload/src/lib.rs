@@ -16,6 +16,7 @@ mod rng;
 mod rules;
 mod spec;
 mod stream;
+pub mod values;
 mod zipf;
 
 pub use build::check_alignment;

@@ -3,7 +3,8 @@
 use super::{Setup, WhatIfError, words};
 use crate::predict::Predictor;
 use record::{
-    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, WHATIF_SCHEMA, WhatIf, WhatIfCase,
+    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, WHATIF_SCHEMA, WhatIf,
+    WhatIfCase, format_bytes,
 };
 
 /// A ratio of two computed latencies is not known better than this.
@@ -25,7 +26,14 @@ pub fn document(
     let before = setup.state(predictor)?;
     let together = (changes.len() > 1).then_some(changes);
     let sets = changes.chunks(1).chain(together);
-    let cases = sets.map(|set| case(predictor, setup, &before, set));
+    let memory = memory(observed.as_ref());
+    let cases = sets.map(|set| {
+        let mut case = case(predictor, setup, &before, set)?;
+        if let [Change::HostCache(_)] = set {
+            case.evidence.push(memory.clone());
+        }
+        Ok(case)
+    });
     let extrapolated = predictor.predict(&setup.mix, setup.offered);
     Ok(WhatIf {
         schema: WHATIF_SCHEMA.to_owned(),
@@ -77,6 +85,17 @@ fn case(
         evidence: Vec::new(),
         simulated: None,
     })
+}
+
+/// What is known of memory that could hold more.
+fn memory(observed: Option<&ObservedLoad>) -> String {
+    match observed.map(|observed| observed.memory_available_bytes) {
+        Some(Some(bytes)) => {
+            format!("at least {} of memory were available all the time", format_bytes(bytes))
+        }
+        Some(None) => "not known: the observation does not tell of memory".to_owned(),
+        None => "not known: only an observation of the host tells of free memory".to_owned(),
+    }
 }
 
 /// After over before. Both are of one model, whose error is in both: what the ends of the interval

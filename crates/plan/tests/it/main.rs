@@ -8,3 +8,4 @@ mod cost_fit;
 mod drift_probe;
 mod loads;
 mod precondition;
+mod sweep;

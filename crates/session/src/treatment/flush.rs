@@ -1,9 +1,8 @@
 //! A flush after the requests: fdatasync, timed by its own.
 //!
-//! The requests of the arm are those of the arm without it, so its rate says nothing new; the rate
-//! with the flush inside does (`flushed_bytes_per_s`). Buffered writes are flushed after every trial
-//! anyway; this is for writes past the page cache, where all that a flush does is to have the drive
-//! empty its own cache.
+//! Its rate says nothing new, the rate with the flush inside does (`flushed_bytes_per_s`). Buffered writes
+//! are flushed after every trial anyway; this is for direct writes, where a flush has the drive empty
+//! its own cache.
 
 use super::{Extras, Finish, Treatment};
 use crate::driver::FLUSH_MS;

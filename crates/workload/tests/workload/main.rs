@@ -11,3 +11,4 @@ mod building;
 mod designs;
 mod rules;
 mod streams;
+mod values;

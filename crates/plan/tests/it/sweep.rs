@@ -1,9 +1,15 @@
 //! Order, seeds and effects of a sweep, on trials made by hand: an effect is found where it was put
 //! in, and in a long row of repeats without one hardly ever.
 
-use super::*;
-use record::Workload;
-use workload::{Axis, Level, Setting};
+use plan::{blocks_in_order, conclude, missing, trial_seed};
+use record::{
+    Bytes, CacheMode, DirectionResult, DoneTrial, EffectMeasure, EngineName, Experiment,
+    ExperimentEffect, Finding, FindingCode, Nanos, PlannedTrial, Trial, Workload,
+};
+use session::{Session, simulated};
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+use workload::{Axis, Contrast, Design, Level, Order, Rng, Setting, Spec};
 
 fn axis(name: &str, levels: &[&str]) -> Axis {
     let level = |value: &&str| Level {
@@ -42,35 +48,47 @@ fn plan(blocks: u32) -> Vec<PlannedTrial> {
         .collect()
 }
 
-fn visit_of(planned: &PlannedTrial, rate: f64) -> Visit<'_> {
-    Visit {
-        planned,
-        iops: rate,
-        iops_ci95_rel: None,
-        bytes_per_s: rate,
-        latency_ns: 1e9 / rate,
-        cpu_us_per_io: None,
-        extras: BTreeMap::new(),
-    }
+/// A clean trial of so many requests and bytes per second.
+fn trial(rate: f64) -> Trial {
+    static CLEAN: OnceLock<Trial> = OnceLock::new();
+    let clean = CLEAN.get_or_init(|| {
+        let spec = simulated("sim:md1,service=1ms").unwrap().unwrap();
+        let mut session = Session::simulated(&spec, None, 1, &Arc::default());
+        let runtime = Nanos(10_000_000);
+        let spec = Spec { engine: EngineName::Sim, runtime, ..Spec::default() };
+        session.trial(&spec.build(Bytes(1 << 20)).unwrap(), 1, &mut |_| ()).unwrap()
+    });
+    let mut trial = clean.clone();
+    trial.findings.clear();
+    trial.result.read =
+        Some(DirectionResult { iops: rate, bytes_per_s: rate, ..DirectionResult::default() });
+    trial
 }
 
-/// The effects on visits whose rates vary by `noise` from trial to trial and by three times that
+/// The experiment of these planned trials, all done, and the trials, by their rates.
+fn done(
+    plan: Vec<PlannedTrial>,
+    rate: &mut dyn FnMut(&PlannedTrial) -> f64,
+) -> (Experiment, Vec<Trial>) {
+    let trials = plan.iter().map(|planned| trial(rate(planned))).collect();
+    let done =
+        (0..plan.len() as u32).map(|position| DoneTrial { position, ..DoneTrial::default() });
+    (Experiment { done: done.collect(), plan, ..Experiment::default() }, trials)
+}
+
+/// The effects on trials whose rates vary by `noise` from trial to trial and by three times that
 /// from block to block, with `loss` for the level `none` at 64k.
 fn effects_with(noise: f64, loss: f64, blocks: u32, seed: u64) -> Vec<ExperimentEffect> {
-    let plan = plan(blocks);
     let mut rng = Rng::new(seed);
     // Uniform, with standard deviation 1.
     let mut draw = || (rng.unit() - 0.5) * 12.0_f64.sqrt();
     let levels: Vec<f64> = (0..blocks).map(|_| 1.0 + 3.0 * noise * draw()).collect();
-    let visits: Vec<Visit<'_>> = plan
-        .iter()
-        .map(|planned| {
-            let lost = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
-            let level = levels[planned.block as usize] * if lost { 1.0 - loss } else { 1.0 };
-            visit_of(planned, 1e4 * level * (1.0 + noise * draw()))
-        })
-        .collect();
-    effects(&design().contrasts[0], &design(), &visits)
+    let (experiment, trials) = done(plan(blocks), &mut |planned| {
+        let lost = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
+        let level = levels[planned.block as usize] * if lost { 1.0 - loss } else { 1.0 };
+        1e4 * level * (1.0 + noise * draw())
+    });
+    conclude(&experiment, &design(), &trials).effects
 }
 
 #[test]
@@ -150,18 +168,16 @@ fn two_blocks_cannot_tell_and_say_so() {
 
 #[test]
 fn an_effect_is_averaged_over_the_combinations_that_all_blocks_have() {
-    let plan = plan(3);
-    let asked = Contrast { by: Vec::new(), ..design().contrasts[0].clone() };
+    let mut design = design();
+    design.contrasts[0].by.clear();
     // 64k is missing in one block: only 4k counts, where both levels are equal.
-    let visits: Vec<Visit<'_>> = plan
-        .iter()
-        .filter(|planned| planned.block != 1 || planned.levels["bs"] == "4k")
-        .map(|planned| {
-            let half = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
-            visit_of(planned, if half { 50.0 } else { 100.0 })
-        })
-        .collect();
-    let effects = effects(&asked, &design(), &visits);
+    let mut plan = plan(3);
+    plan.retain(|planned| planned.block != 1 || planned.levels["bs"] == "4k");
+    let (experiment, trials) = done(plan, &mut |planned| {
+        let half = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
+        if half { 50.0 } else { 100.0 }
+    });
+    let effects = conclude(&experiment, &design, &trials).effects;
     assert_eq!((effects.len(), effects[0].combinations), (1, 1));
     assert!((effects[0].ratio.value - 1.0).abs() < 1e-12, "{effects:?}");
 }
@@ -169,17 +185,54 @@ fn an_effect_is_averaged_over_the_combinations_that_all_blocks_have() {
 #[test]
 fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
     let of = |rates: [f64; 3]| {
-        let plan = plan(3);
-        let visits: Vec<Visit<'_>> = plan
-            .iter()
-            .filter(|planned| planned.levels["bs"] == "4k" && planned.levels["cache"] == "none")
-            .map(|planned| visit_of(planned, rates[planned.block as usize]))
-            .collect();
-        let levels = visits[0].planned.levels.clone();
-        let cell = cell(&levels, &visits.iter().collect::<Vec<_>>()).unwrap();
-        (cell.spread_rel.unwrap(), spread_finding(&[cell]).is_some())
+        let mut plan = plan(3);
+        plan.retain(|planned| planned.levels["bs"] == "4k" && planned.levels["cache"] == "none");
+        let (experiment, trials) = done(plan, &mut |planned| rates[planned.block as usize]);
+        let found = conclude(&experiment, &design(), &trials);
+        let flagged = found.findings.iter().any(|it| it.code == FindingCode::BlockSpread);
+        (found.cells[0].spread_rel.unwrap(), flagged)
     };
     assert!(!of([100.0, 101.0, 102.0]).1);
     let (spread, flagged) = of([100.0, 98.0, 102.0]);
     assert!(flagged && (spread - 0.04).abs() < 1e-12);
+}
+
+/// What is said of crashes about an experiment that writes in these modes, one trial each, with so
+/// much left in memory.
+fn crash_loss(modes: &[(CacheMode, Option<f64>)], read_percent: u8) -> Option<Finding> {
+    let mut experiment = Experiment::default();
+    for ((cache, unwritten), position) in modes.iter().zip(0..) {
+        let workload = Workload { cache: *cache, read_percent, ..Workload::default() };
+        experiment.plan.push(PlannedTrial { workload, ..PlannedTrial::default() });
+        let extras = unwritten.iter().map(|bytes| ("unwritten_bytes".to_owned(), *bytes)).collect();
+        experiment.done.push(DoneTrial { position, extras, ..DoneTrial::default() });
+    }
+    let trials = vec![trial(1.0); modes.len()];
+    let findings = conclude(&experiment, &design(), &trials).findings;
+    findings.into_iter().find(|finding| finding.code == FindingCode::CrashLoss)
+}
+
+#[test]
+fn the_most_that_was_in_memory_is_said_and_durable_modes_lose_nothing() {
+    let megabyte = f64::from(1 << 20);
+    let modes = [
+        (CacheMode::All, Some(megabyte)),
+        (CacheMode::All, Some(3.0 * megabyte)),
+        (CacheMode::Device, None),
+        (CacheMode::None, None),
+    ];
+    let finding = crash_loss(&modes, 0).unwrap();
+    assert!(finding.claim.contains("3 MiB at most"), "{finding:?}");
+    assert!(finding.claim.contains("device: until a flush, what the drive's cache holds"));
+    assert!(finding.claim.ends_with("none: nothing."), "{finding:?}");
+    let uncounted = crash_loss(&[(CacheMode::All, None), (CacheMode::Fs, None)], 0);
+    assert!(uncounted.unwrap().claim.contains("all: what the page cache holds, and what"));
+}
+
+#[test]
+fn without_a_choice_or_a_write_nothing_is_said_of_crashes() {
+    assert_eq!(crash_loss(&[(CacheMode::All, None), (CacheMode::Device, None)], 0), None);
+    assert_eq!(crash_loss(&[(CacheMode::Fs, None), (CacheMode::None, None)], 0), None);
+    assert_eq!(crash_loss(&[], 0), None);
+    assert_eq!(crash_loss(&[(CacheMode::All, None), (CacheMode::None, None)], 100), None);
 }

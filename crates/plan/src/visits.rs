@@ -1,0 +1,119 @@
+//! Cells that are visited several times in random order, within a budget: what both plans of `check`
+//! have in common.
+
+use crate::check::CheckSettings;
+use crate::{PlannedTrial, Progress};
+use record::{Nanos, Trial, Workload};
+use std::collections::VecDeque;
+use workload::{Rng, derive_seed};
+
+/// Shortest visit: the kernel's counters have a resolution of a millisecond.
+pub(crate) const MIN_VISIT: Nanos = Nanos(50_000_000);
+/// Part of a visit that is run before it counts.
+pub(crate) const RAMP_SHARE: u64 = 10;
+
+/// A cell with what is known of it.
+#[derive(Clone, Debug)]
+pub(crate) struct VisitedCell<T> {
+    id: String,
+    /// What the plan knows it by.
+    pub(crate) tag: T,
+    pub(crate) workload: Workload,
+    /// Rates of the visits so far.
+    pub(crate) rates: Vec<f64>,
+    /// Visits in which nothing completed.
+    pub(crate) stalls: u32,
+}
+
+/// The cells of a plan and its visits to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Visits<T> {
+    pub(crate) settings: CheckSettings,
+    pub(crate) cells: Vec<VisitedCell<T>>,
+    /// The cells to visit next.
+    pub(crate) queue: VecDeque<usize>,
+    pub(crate) spent: Nanos,
+    pub(crate) rng: Rng,
+    /// Cells that did not fit the budget.
+    pub(crate) skipped: usize,
+    issued: u64,
+}
+
+impl<T> Visits<T> {
+    /// No cell yet; `stream` tells the random numbers of one plan from those of another.
+    pub(crate) fn new(settings: CheckSettings, stream: u64) -> Self {
+        let rng = Rng::new(derive_seed(settings.seed, stream));
+        let (cells, queue) = (Vec::new(), VecDeque::new());
+        Self { settings, cells, queue, spent: Nanos(0), rng, skipped: 0, issued: 0 }
+    }
+
+    /// Adds a cell; its index if it is new.
+    pub(crate) fn add(&mut self, workload: Workload, tag: T) -> Option<usize> {
+        let id = workload.cell();
+        if self.cells.iter().any(|cell| cell.id == id) {
+            return None;
+        }
+        self.cells.push(VisitedCell { id, tag, workload, rates: Vec::new(), stalls: 0 });
+        Some(self.cells.len() - 1)
+    }
+
+    /// The first rate of a cell; `None` for one that is not known or was not seen.
+    pub(crate) fn first_rate(&self, workload: &Workload) -> Option<f64> {
+        let id = workload.cell();
+        self.cells.iter().find(|cell| cell.id == id)?.rates.first().copied()
+    }
+
+    /// First rate of a cell; for one not yet seen, the lowest of those that are alike, so that a slow
+    /// device is not promised more than it has time for.
+    pub(crate) fn expected_rate(
+        &self,
+        index: usize,
+        alike: impl Fn(&VisitedCell<T>) -> bool,
+    ) -> Option<f64> {
+        let alike = self.cells.iter().filter(|other| alike(other));
+        let lowest = || alike.filter_map(|other| other.rates.first().copied()).reduce(f64::min);
+        self.cells[index].rates.first().copied().or_else(lowest)
+    }
+
+    /// How many times as long a visit must be as planned: one in which nothing completed was too
+    /// short, whatever the plan. The plan stays whole, and other visits pay for it.
+    pub(crate) fn stretch(&self, index: usize) -> f64 {
+        let cell = &self.cells[index];
+        if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 }
+    }
+
+    /// Queues these cells in random order.
+    pub(crate) fn queue_shuffled(&mut self, indices: impl IntoIterator<Item = usize>) {
+        let mut order: Vec<usize> = indices.into_iter().collect();
+        self.rng.shuffle(&mut order);
+        self.queue = order.into();
+    }
+
+    /// The visit of this length to a cell, of which one part in `ramp_share` is run first.
+    pub(crate) fn planned(&mut self, index: usize, visit: Nanos, ramp_share: u64) -> PlannedTrial {
+        self.issued += 1;
+        let ramp_ns = Nanos(visit.0 / ramp_share);
+        let workload = Workload {
+            ramp_ns,
+            runtime_ns: Nanos(visit.0 - ramp_ns.0),
+            ..self.cells[index].workload.clone()
+        };
+        PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11)
+    }
+
+    /// Takes note of a trial; its cell if it does not count.
+    pub(crate) fn observe(&mut self, trial: &Trial, spent: Nanos) -> Option<&mut VisitedCell<T>> {
+        self.spent = self.spent.plus(spent);
+        let cell = self.cells.iter_mut().find(|cell| cell.id == trial.cell)?;
+        if model::counts(trial) {
+            cell.rates.push(trial.iops());
+            return None;
+        }
+        cell.stalls += 1;
+        Some(cell)
+    }
+
+    pub(crate) fn progress(&self, phase: &'static str) -> Progress {
+        Progress::of_budget(phase, self.spent, self.settings.budget)
+    }
+}

@@ -1,0 +1,36 @@
+//! Values as they are typed.
+
+use halfpower_workload::values::{Rates, cache, percent, ppm, rates, thousandths};
+use record::CacheMode;
+
+#[test]
+fn every_letter_of_sqlio_names_its_cache_mode() {
+    for mode in [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None] {
+        assert_eq!(cache(&mode.letter().to_string()), Ok(mode));
+        assert_eq!(cache(mode.name()), Ok(mode));
+    }
+    assert_eq!(cache("0"), Ok(CacheMode::All));
+    assert!(cache("some").is_err());
+}
+
+#[test]
+fn decimals_are_read_exactly_and_nothing_else_is() {
+    assert_eq!(thousandths("1.2"), Ok(1_200));
+    assert_eq!(thousandths("0.001"), Ok(1));
+    assert_eq!(thousandths("3"), Ok(3_000));
+    for wrong in ["", ".5", "1.2.3", "1.2345", "-1", "+1", "1e3", "a", "٣", "9999999999"] {
+        assert!(thousandths(wrong).is_err(), "{wrong:?}");
+    }
+    assert_eq!((ppm("2%"), ppm("0.5")), (Ok(20_000), Ok(5_000)));
+    assert_eq!((percent("80%"), percent("0"), percent("100")), (Ok(80), Ok(0), Ok(100)));
+    assert!(percent("101").is_err() && percent("1.5").is_err());
+}
+
+#[test]
+fn rates_are_one_or_two_numbers() {
+    assert_eq!(rates("1000"), Ok(Rates { all: 1_000, writes: None }));
+    assert_eq!(rates("700,300"), Ok(Rates { all: 1_000, writes: Some(300) }));
+    for wrong in ["", "700,", ",300", "1k", "-5", "1,2,3"] {
+        assert!(rates(wrong).unwrap_err().contains("requests per second"), "{wrong:?}");
+    }
+}
