@@ -26,14 +26,9 @@ pub fn document(
     let before = setup.state(predictor)?;
     let together = (changes.len() > 1).then_some(changes);
     let sets = changes.chunks(1).chain(together);
-    let memory = memory(observed.as_ref());
-    let cases = sets.map(|set| {
-        let mut case = case(predictor, setup, &before, set)?;
-        if let [Change::HostCache(_)] = set {
-            case.evidence.push(memory.clone());
-        }
-        Ok(case)
-    });
+    let cases = sets
+        .map(|set| case(predictor, setup, &before, set, observed.as_ref()))
+        .collect::<Result<_, _>>()?;
     let extrapolated = predictor.predict(&setup.mix, setup.offered);
     Ok(WhatIf {
         schema: WHATIF_SCHEMA.to_owned(),
@@ -42,7 +37,7 @@ pub fn document(
         target: Some(profile.target.path.clone()),
         simulated: profile.simulated,
         observed,
-        cases: cases.collect::<Result<_, _>>()?,
+        cases,
         before: Some(before),
         before_simulated: None,
         extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
@@ -55,6 +50,7 @@ fn case(
     setup: &Setup,
     before: &LoadState,
     changes: &[Change],
+    observed: Option<&ObservedLoad>,
 ) -> Result<WhatIfCase, WhatIfError> {
     let [assumes, cost, how_to_check] = match changes {
         [change] => {
@@ -82,7 +78,10 @@ fn case(
         assumes: vec![assumes],
         cost: vec![cost],
         how_to_check: vec![how_to_check],
-        evidence: Vec::new(),
+        evidence: match changes {
+            [Change::HostCache(_)] => vec![memory(observed)],
+            _ => Vec::new(),
+        },
         simulated: None,
     })
 }
