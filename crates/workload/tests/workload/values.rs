@@ -1,7 +1,7 @@
 //! Values as they are typed.
 
-use halfpower_workload::values::{Rates, cache, percent, ppm, rates, thousandths};
 use record::CacheMode;
+use workload::values::{Rates, cache, percent, ppm, rates, thousandths};
 
 #[test]
 fn every_letter_of_sqlio_names_its_cache_mode() {
