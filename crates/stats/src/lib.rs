@@ -23,8 +23,8 @@ mod visits;
 
 pub use batch::{batch_means, batch_ratio};
 pub use changes::{
-    STEP_FALSE_ALARM_SHARE, Steadiness, Steps, drift, drift_across, segments, steadiness, steps,
-    warm_up_cut, warm_up_of_run, warm_up_of_visits,
+    STEP_FALSE_ALARM_SHARE, Steadiness, Steps, WIDE_REL, drift, drift_across, halves_differ,
+    segments, steadiness, steps, wanders, warm_up_cut, warm_up_of_run, warm_up_of_visits,
 };
 pub use compare::{Level, LogRatio, common_level, holm};
 pub use histogram::{Histogram, summarise};

@@ -83,7 +83,7 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
     TrialResult {
         duration_ns: steady.duration(),
         steady: stats::steadiness(&counts).map(|steadiness| {
-            let moved = validity::halves_differ(&counts) || validity::wanders(&counts);
+            let moved = stats::halves_differ(&counts) || stats::wanders(&counts);
             steadiness.steady && !moved
         }),
         warm_up: steady.warm_up.clone(),

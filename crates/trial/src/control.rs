@@ -138,16 +138,6 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_end_holds_with_its_reason() {
-        let control = control(|_| ());
-        control.end_at(Nanos(200), Some(EndedBy::Silence));
-        assert_eq!((control.end(), control.ended_by()), (Nanos(100), None));
-        control.end_at(Nanos(50), Some(EndedBy::Failures));
-        control.end_at(Nanos(60), Some(EndedBy::Precision));
-        assert_eq!((control.end(), control.ended_by()), (Nanos(50), Some(EndedBy::Failures)));
-    }
-
-    #[test]
     fn claims_add_up_to_the_budget_and_the_last_ones_get_what_is_left() {
         let control = control(|workload| workload.stop.max_bytes = Some(Bytes(100)));
         assert_eq!(control.claim(60), 60);

@@ -8,12 +8,12 @@ use record::{
     format_nanos,
 };
 
-/// The counters may be read later than the edges by this part of the window's length, or by a
+/// The counters may be read later than the boundaries by this part of the window's length, or by a
 /// millisecond: more, and what they saw is not what the jobs did.
 const LATENESS_PARTS: u64 = 50;
 
 /// The readings at both ends of the part, or why they say nothing about it: read too far from its
-/// edges, as happens when the jobs leave no processor to the thread that reads them.
+/// ends, as happens when the jobs leave no processor to the thread that reads them.
 fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
     let measurement = steady.measurement();
     let Some(before) = measurement.before.get(steady.cut()) else {

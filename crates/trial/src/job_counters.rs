@@ -79,7 +79,7 @@ impl LiveHistogram {
     }
 }
 
-/// Counts of one direction since the last edge.
+/// Counts of one direction since the last boundary.
 #[derive(Debug, Default)]
 struct LiveCounts {
     ios: Counter,
@@ -162,7 +162,7 @@ impl JobCounters {
         self.completion[direction].fill();
     }
 
-    /// Takes the counts since the last edge.
+    /// Takes the counts since the last boundary.
     pub(crate) fn drain_counts(&self) -> Slice {
         let mut slice = Slice::default();
         for (direction, counts) in self.counts.iter().enumerate() {
@@ -174,13 +174,13 @@ impl JobCounters {
         slice
     }
 
-    /// Takes the histograms since the last edge: response and completion times.
+    /// Takes the histograms since the last boundary: response and completion times.
     pub(crate) fn drain_histograms(&self) -> [[HistogramSnapshot; 2]; 2] {
         let drain = |pair: &[LiveHistogram; 2]| [pair[0].drain(), pair[1].drain()];
         [drain(&self.latency), drain(&self.completion)]
     }
 
-    /// What is kept at edges.
+    /// What is kept at boundaries.
     pub(crate) fn kept(&self) -> MutexGuard<'_, JobTotals> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod buffers;
+mod clock;
 mod common;
 mod conformance;
 mod faults;

@@ -5,7 +5,7 @@
 //! | question | function | what no change means | rule |
 //! |---|---|---|---|
 //! | how much of a start is warm-up | [`warm_up_cut`], [`warm_up_of_run`], [`warm_up_of_visits`] | a start as good as the rest | the cut that leaves the mean best known, then a t test |
-//! | does one visit hold its level | [`steadiness`] | a level with correlated noise | t tests of a slope and of steps at given places |
+//! | does one visit hold its level | [`steadiness`], [`halves_differ`], [`wanders`] | a level with correlated noise | t tests of a slope and of steps at given places |
 //! | do visits drift | [`drift`], [`drift_across`] | exchangeable visits | ranks of pairs |
 //! | where does a row of places have steps | [`steps`] | exchangeable places | the clearest split against permutations |
 //! | into which segments does a recording fall | [`segments`] | pieces of one level | least squares with a penalty for each cut |
@@ -20,7 +20,7 @@ mod warm_up;
 
 pub use drift::{drift, drift_across};
 pub use segments::segments;
-pub use steady::{Steadiness, steadiness};
+pub use steady::{Steadiness, WIDE_REL, halves_differ, steadiness, wanders};
 pub use steps::{STEP_FALSE_ALARM_SHARE, Steps, steps};
 pub use warm_up::{warm_up_cut, warm_up_of_run, warm_up_of_visits};
 

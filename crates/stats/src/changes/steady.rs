@@ -21,7 +21,7 @@
 use super::PartialSums;
 use crate::batch::{CORRELATION_MAX, batches_of, lag_one};
 use crate::quantile::student_t_two_sided;
-use crate::{all_finite, mean, squares};
+use crate::{all_finite, batch_means, mean, squares};
 use libm::{fabs, sqrt};
 
 /// Fewest values with an answer.
@@ -39,6 +39,16 @@ const PARAMETERS: f64 = 4.0;
 const P_SIGNIFICANT: f64 = 0.01;
 /// Changes below this share of the mean do not matter.
 const CHANGE_REL_MIN: f64 = 0.05;
+
+/// How many times one half of a window may be the other.
+const HALVES_FACTOR: f64 = 2.0;
+/// Requests below which chance alone can do that: of 100, one half is 67 or more once in a thousand
+/// windows.
+const HALVES_REQUESTS: f64 = 100.0;
+/// Half-width of a rate's interval, as a share, beyond which the mean says little of the rate.
+pub const WIDE_REL: f64 = 0.3;
+/// How many times as wide as chance alone makes it (2 / sqrt n for Poisson counts) it must be.
+const WIDER_THAN_CHANCE: f64 = 3.0;
 
 /// What the tests of trend and level say.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,6 +181,28 @@ pub fn steadiness(series: &[f64]) -> Option<Steadiness> {
     let alarm = |share: f64, p: f64| fabs(share) > CHANGE_REL_MIN && tests * p < P_SIGNIFICANT;
     let steady = !alarm(trend_rel, trend.p_value) && !alarm(level_rel, step.p_value);
     Some(Steadiness { steady, trend_rel, level_rel, p_value })
+}
+
+/// Whether one half of a series of counts of requests is more than twice the other. [`steadiness`]
+/// weighs a change against the noise, and a change by steps and curves looks like noise: a rate that
+/// fell to a sixtieth in the middle passed it, after a restless first half.
+#[must_use]
+pub fn halves_differ(counts: &[f64]) -> bool {
+    let (first, second) = counts.split_at(counts.len() / 2);
+    let (first, second) = (first.iter().sum::<f64>(), second.iter().sum::<f64>());
+    let (less, more) = (first.min(second), first.max(second));
+    less + more >= HALVES_REQUESTS && more > HALVES_FACTOR * less
+}
+
+/// Whether a rate wandered so much that its mean is hardly known, by more than few requests explain. A
+/// rate that rises and falls again has equal halves and passes [`steadiness`]; the width of its interval
+/// tells.
+#[must_use]
+pub fn wanders(counts: &[f64]) -> bool {
+    let requests: f64 = counts.iter().sum();
+    let chance = WIDER_THAN_CHANCE * 2.0 / requests.sqrt();
+    requests >= HALVES_REQUESTS
+        && batch_means(counts).is_some_and(|mean| mean.relative_half_width() > WIDE_REL.max(chance))
 }
 
 #[cfg(test)]

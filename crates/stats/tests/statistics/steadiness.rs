@@ -2,7 +2,7 @@
 
 use crate::source::Source;
 use crate::{assert_share, share};
-use halfpower_stats::{Steadiness, steadiness, warm_up_cut};
+use halfpower_stats::{Steadiness, halves_differ, steadiness, wanders, warm_up_cut};
 use libm::exp;
 
 /// A series around 100 with autoregressive noise; `noise` is its relative standard deviation and
@@ -244,4 +244,39 @@ fn series_that_cannot_tell_are_kept_whole() {
     let mut broken = [1.0; 100];
     broken[0] = f64::INFINITY;
     assert_eq!(warm_up_cut(&broken), 0);
+}
+
+#[test]
+fn a_half_that_is_more_than_twice_the_other_is_seen_in_any_noise() {
+    let restless = [1000.0, 200.0, 2000.0, 2700.0, 700.0, 600.0, 800.0, 700.0];
+    assert!(halves_differ(&[&restless[..], &[0.0, 30.0, 0.0, 0.0, 30.0, 0.0, 0.0, 30.0]].concat()));
+    assert!(!halves_differ(&restless[1..]), "its own restlessness is less");
+    assert!(!halves_differ(&[3.0, 0.0]), "three requests say nothing");
+    assert!(!halves_differ(&[]));
+}
+
+#[test]
+fn a_rate_that_rises_and_falls_again_wanders_and_one_of_few_requests_does_not() {
+    let hill = |height: f64| -> Vec<f64> {
+        let along = |index: u32| f64::from(index) / 960.0 * std::f64::consts::PI;
+        (0..960).map(|index| 100.0 * (1.0 + height * along(index).sin())).collect()
+    };
+    assert!(wanders(&hill(2.0)));
+    assert!(!wanders(&hill(0.2)));
+    let mut source = Source::new(9);
+    for requests in [100.0, 200.0, 1_000.0] {
+        let runs = 1_000;
+        let false_alarms = (0..runs).filter(|_| {
+            let mut counts = vec![0.0; 1_024];
+            let mut time = 0.0;
+            while let Some(count) = counts.get_mut(time as usize) {
+                *count += 1.0;
+                time += source.exponential() * 1_024.0 / requests;
+            }
+            wanders(&counts)
+        });
+        let false_alarms = false_alarms.count();
+        println!("{requests} requests: {false_alarms} of {runs} steady runs wander");
+        assert!(false_alarms <= 5, "{requests}: {false_alarms}");
+    }
 }

@@ -10,15 +10,6 @@ use record::{
 const HELD_SHARE: f64 = 0.75;
 /// Rounds of the whole depth without which that cannot be told.
 const ROUNDS_MIN: f64 = 20.0;
-/// How many times one half of a window may be the other.
-const HALVES_FACTOR: f64 = 2.0;
-/// Requests below which chance alone can do that: of 100, one half is 67 or more once in a thousand
-/// windows.
-const HALVES_REQUESTS: f64 = 100.0;
-/// Half-width of a rate's interval, as a share, beyond which the mean says little of the rate.
-const WIDE: f64 = 0.3;
-/// How many times as wide as chance alone makes it (2 / sqrt n for Poisson counts) it must be.
-const WIDER_THAN_CHANCE: f64 = 3.0;
 /// Share of the arrivals that may still wait when the window ends: more, and the queue was growing.
 const BACKLOG_SHARE: f64 = 0.02;
 /// Arrivals that may wait at the end of any window, as a burst of a Poisson process leaves them.
@@ -147,31 +138,10 @@ pub(super) fn few(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Whether one half of a series of counts is more than twice the other. The test of steadiness weighs
-/// a change against the noise, and a change by steps and curves looks like noise: a rate that fell to a
-/// sixtieth in the middle passed it, after a restless first half.
-pub(crate) fn halves_differ(counts: &[f64]) -> bool {
-    let (first, second) = counts.split_at(counts.len() / 2);
-    let (first, second) = (first.iter().sum::<f64>(), second.iter().sum::<f64>());
-    let (less, more) = (first.min(second), first.max(second));
-    less + more >= HALVES_REQUESTS && more > HALVES_FACTOR * less
-}
-
-/// Whether a rate wandered so much that its mean is hardly known, by more than few requests explain. A
-/// rate that rises and falls again has equal halves and passes the test of steadiness; the width of
-/// its interval tells.
-pub(crate) fn wanders(counts: &[f64]) -> bool {
-    let requests: f64 = counts.iter().sum();
-    let chance = WIDER_THAN_CHANCE * 2.0 / requests.sqrt();
-    requests >= HALVES_REQUESTS
-        && stats::batch_means(counts)
-            .is_some_and(|mean| mean.relative_half_width() > WIDE.max(chance))
-}
-
 /// The width of the rate's interval where it is wide.
 fn wide(trial: &Trial) -> Option<f64> {
     let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
-    widths.reduce(f64::min).filter(|width| *width > WIDE)
+    widths.reduce(f64::min).filter(|width| *width > stats::WIDE_REL)
 }
 
 pub(super) fn steady(trial: &Trial) -> Option<Finding> {
@@ -304,47 +274,4 @@ pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
         )
         .with("rounds", preconditioning.round_iops.len() as f64, ""),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{halves_differ, wanders};
-    use workload::Rng;
-
-    #[test]
-    fn a_half_that_is_more_than_twice_the_other_is_seen_in_any_noise() {
-        let restless = [1000.0, 200.0, 2000.0, 2700.0, 700.0, 600.0, 800.0, 700.0];
-        assert!(halves_differ(
-            &[&restless[..], &[0.0, 30.0, 0.0, 0.0, 30.0, 0.0, 0.0, 30.0]].concat()
-        ));
-        assert!(!halves_differ(&restless[1..]), "its own restlessness is less");
-        assert!(!halves_differ(&[3.0, 0.0]), "three requests say nothing");
-        assert!(!halves_differ(&[]));
-    }
-
-    #[test]
-    fn a_rate_that_rises_and_falls_again_wanders_and_one_of_few_requests_does_not() {
-        let hill = |height: f64| -> Vec<f64> {
-            let along = |index: u32| f64::from(index) / 960.0 * std::f64::consts::PI;
-            (0..960).map(|index| 100.0 * (1.0 + height * along(index).sin())).collect()
-        };
-        assert!(wanders(&hill(2.0)));
-        assert!(!wanders(&hill(0.2)));
-        let mut rng = Rng::new(9);
-        for requests in [100.0, 200.0, 1_000.0] {
-            let runs = 1_000;
-            let false_alarms = (0..runs).filter(|_| {
-                let mut counts = vec![0.0; 1_024];
-                let mut time = 0.0;
-                while let Some(count) = counts.get_mut(time as usize) {
-                    *count += 1.0;
-                    time -= (1.0 - rng.unit()).ln() * 1_024.0 / requests;
-                }
-                wanders(&counts)
-            });
-            let false_alarms = false_alarms.count();
-            println!("{requests} requests: {false_alarms} of {runs} steady runs wander");
-            assert!(false_alarms <= 5, "{requests}: {false_alarms}");
-        }
-    }
 }

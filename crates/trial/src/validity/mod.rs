@@ -17,8 +17,6 @@ mod limits;
 mod load;
 mod requests;
 
-pub(crate) use load::{halves_differ, wanders};
-
 use record::{DeviceCounters, DeviceFacts, Extents, FilesystemFacts, Finding, FindingCode, Trial};
 
 /// Share of our bytes beyond which device traffic is somebody else's, or less than which ours did
@@ -112,7 +110,7 @@ struct Traffic<'a> {
     /// Device bytes over ours.
     ratio: f64,
     /// How far the ratio may lie from one without meaning anything: a tenth, the requests in flight
-    /// at both edges of the window, and those that failed.
+    /// at both ends of the window, and those that failed.
     tolerance: f64,
 }
 
@@ -134,7 +132,7 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let workload = &trial.workload;
     // A device counts what it failed to do as well.
     let failed = trial.failed();
-    let edges = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
-    let tolerance = TRAFFIC_TOLERANCE + edges as f64 / bytes(trial).max(1) as f64;
+    let cut_off = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);
+    let tolerance = TRAFFIC_TOLERANCE + cut_off as f64 / bytes(trial).max(1) as f64;
     (trial.completed() >= FEW_REQUESTS).then_some(Traffic { counters, ratio, tolerance })
 }

@@ -1,7 +1,8 @@
 //! Stop rules, intervals, and what the parts of a run add up to.
 
 use crate::common::{file_workload, full_file, has, real, simulated};
-use record::{Bytes, EndedBy, EngineName, FindingCode, Nanos, Pattern, Trial};
+use record::{Bytes, EndedBy, EngineName, FindingCode, Nanos, Pattern, Trial, Workload};
+use trial::{Control, Window};
 use workload::Spec;
 
 fn bytes(trial: &Trial) -> u64 {
@@ -129,4 +130,15 @@ fn a_real_run_by_precision_ends_early() {
     let trial = real(full_file(1 << 20), &workload).unwrap();
     assert_eq!(trial.result.ended_by, Some(EndedBy::Precision));
     assert!(trial.result.duration_ns < Nanos(15_000_000_000), "{:?}", trial.result.duration_ns);
+}
+
+#[test]
+fn the_earliest_end_holds_with_its_reason() {
+    let window = Window { begin: Nanos(10), end: Nanos(100) };
+    let control = Control::new(&Workload::default(), window);
+    control.end_at(Nanos(200), Some(EndedBy::Silence));
+    assert_eq!((control.end(), control.ended_by()), (Nanos(100), None));
+    control.end_at(Nanos(50), Some(EndedBy::Failures));
+    control.end_at(Nanos(60), Some(EndedBy::Precision));
+    assert_eq!((control.end(), control.ended_by()), (Nanos(50), Some(EndedBy::Failures)));
 }
