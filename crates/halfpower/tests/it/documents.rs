@@ -75,7 +75,9 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = "check . --size 256m --budget 5s --json --db kept.db";
-    let ended = halfpower_in(folder.path(), words).expect(0);
+    let ended = halfpower_in(folder.path(), words);
+    // A disk that is held up may complete nothing in a visit, which is a finding and no failure.
+    assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("profile-1", &ended.stdout);
     let profile: Profile = ended.profile();
     assert!(!profile.simulated && profile.time.is_some() && profile.environment.is_some());

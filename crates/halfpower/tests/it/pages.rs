@@ -17,7 +17,12 @@ fn check_text(what: &str, text: &str) {
 /// Both streams of a command, in a folder.
 #[track_caller]
 fn check_command(folder: &std::path::Path, words: &str) {
-    let ended = halfpower_in(folder, words).expect(0);
+    let ended = halfpower_in(folder, words);
+    // A real disk that is held up may complete nothing in a visit: a finding.
+    assert!(
+        ended.code == Some(0) || ended.code == Some(1) && !words.contains("sim:"),
+        "{ended:#?}"
+    );
     check_text(words, &ended.stdout);
     check_text(words, &format!("{}-", ended.stderr));
 }
@@ -87,7 +92,7 @@ fn a_terminal_gets_colour_unless_no_color_is_set_or_it_is_dumb() {
 fn on_a_terminal_of_80_columns_progress_shows_the_time_left_and_the_whole_cell() {
     requires!(Terminal, Disk);
     let folder = disk_folder().unwrap();
-    let words = "run . --size 64m --rw write --bs 128k --iodepth 128 --runtime 1s --cache none";
+    let words = "run . --size 64m --rw write --bs 128k --iodepth 128 --runtime 3s --cache none";
     let program = env!("CARGO_BIN_EXE_halfpower");
     let line = format!("stty cols 80 rows 24; {program} {words} --no-save >&-");
     let mut command = Command::new("script");

@@ -3,12 +3,20 @@
 use crate::documents::check_schema;
 use crate::program::{halfpower, halfpower_in};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// The document of `halfpower papers`, whatever it says.
 fn document(words: &str) -> (i32, Value, String) {
     let ended = halfpower(&format!("papers --json {words}"));
     let code = ended.code.unwrap();
     (code, serde_json::from_str(&ended.stdout).unwrap(), ended.stdout)
+}
+
+/// The document of all rows, which takes seconds, made once.
+fn whole() -> &'static Value {
+    static WHOLE: OnceLock<Value> = OnceLock::new();
+    WHOLE.get_or_init(|| document("").1)
 }
 
 fn rows(document: &Value) -> impl Iterator<Item = &Value> {
@@ -35,11 +43,13 @@ fn with_verdict(document: &Value, verdict: &str) -> Vec<String> {
 #[test]
 fn nothing_reproduced_follows_the_published_values() {
     let figures = "--only riedel --only chung --only friedman";
-    let (_, honest, _) = document(figures);
     let (code, scaled, _) = document(&format!("{figures} --scale-published 1.2"));
-    assert_eq!(reproduced(&honest), reproduced(&scaled));
     assert_eq!(code, 1, "published values that are 20 % off must not pass");
-    let count = |document: &Value| document["reproduced"].as_u64().unwrap();
+    let ids: BTreeSet<String> = rows(&scaled).map(|row| row["id"].to_string()).collect();
+    let mut honest = whole().clone();
+    honest["rows"].as_array_mut().unwrap().retain(|row| ids.contains(&row["id"].to_string()));
+    assert_eq!(reproduced(&honest), reproduced(&scaled));
+    let count = |document: &Value| with_verdict(document, "reproduced").len();
     assert!(count(&scaled) < count(&honest) / 2, "{} of {}", count(&scaled), count(&honest));
 }
 
@@ -84,11 +94,11 @@ fn a_run_of_the_report_typed_by_hand_gives_the_same() {
 
 #[test]
 fn every_published_row_is_there_in_one_class_and_those_not_reproducible_say_why() {
-    let (_, document, _) = document("");
+    let document = whole();
     let counts = document["counts"].as_array().unwrap();
     let of_class = |name: &str| counts.iter().find(|count| count["class"] == name).unwrap();
     let sum: u64 = counts.iter().map(|count| count["rows"].as_u64().unwrap()).sum();
-    assert_eq!(sum, rows(&document).count() as u64);
+    assert_eq!(sum, rows(document).count() as u64);
     let derived = of_class("derived");
     assert_eq!(derived["rows"], derived["reproduced"]);
     let total = |name: &str| {
@@ -99,10 +109,10 @@ fn every_published_row_is_there_in_one_class_and_those_not_reproducible_say_why(
         text.unwrap().lines().count() - 1
     };
     for paper in ["riedel", "chung", "friedman"] {
-        let claims = rows(&document).filter(|row| row["paper"] == paper && row["chart"].is_null());
+        let claims = rows(document).filter(|row| row["paper"] == paper && row["chart"].is_null());
         assert_eq!(claims.count(), total(paper), "{paper}");
     }
-    for row in rows(&document).filter(|row| row["class"] == "not_reproducible") {
+    for row in rows(document).filter(|row| row["class"] == "not_reproducible") {
         assert!(row["reason"].as_str().unwrap().len() > 8, "{row}");
         assert!(row["reproduced"].is_null(), "{row}");
     }

@@ -66,7 +66,9 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
     let trial = trial(0, &format!("{words} dontneed"));
     let cache_dropped = trial.cache_dropped.unwrap();
     assert_eq!(cache_dropped.method, DropCache::Dontneed);
-    assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
+    // Others who want memory may have had some of it before.
+    let before = cache_dropped.resident_before_bytes.unwrap();
+    assert!((1..=AREA).contains(&before.0), "{before:?}");
     assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
     assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
 }

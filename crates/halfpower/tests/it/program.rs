@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Longer than any command here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any command here takes on a slow and busy machine: what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// How often a child is looked at.
 const POLL: Duration = Duration::from_millis(2);
 
