@@ -34,8 +34,11 @@ const MORE: [Strategy; 5] = [MoreDisks, DiskArray, FasterDisks, CachedDisks, Sha
 /// What helps a reader who waits behind a writer.
 const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
 
-/// The kinds by name on the command line, and what draws a case or its opposite.
-const KINDS: [(Kind, &str, fn(&mut Dice, bool) -> Case); 20] = [
+/// Draws a case of a kind, or its opposite.
+type Draw = fn(&mut Dice, bool) -> Case;
+
+/// The kinds by name on the command line.
+const KINDS: [(Kind, &str, Draw); 20] = [
     (Kind::Healthy, "healthy", healthy),
     (Kind::Slower, "slower", slower),
     (Kind::OneWriter, "one-writer", one_writer),

@@ -176,14 +176,11 @@ pub fn observe(
         schema: OBSERVATION_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
         id: identity(scenario),
-        time: None,
         source: "simulated".to_owned(),
-        host: None,
         devices: vec![ObservedDevice { name, ..ObservedDevice::default() }],
         intervals: run.intervals,
         contexts: run.contexts,
-        wake_ups: Vec::new(),
-        findings: Vec::new(),
+        ..Observation::default()
     })
 }
 
@@ -206,21 +203,13 @@ fn built(scenario: &Scenario<'_>) -> AnyDevice {
 
 /// A hash of all that decides the observation.
 fn identity(scenario: &Scenario<'_>) -> String {
-    let loads: Vec<String> = scenario
-        .loads
-        .iter()
-        .map(|load| {
-            let cell = load.workload.cell();
-            let limits: Vec<String> = load
-                .limits
-                .iter()
-                .map(|limit| format!("{}={}", limit.limited.key(), limit.per_s))
-                .collect();
-            let limit = limits.join(",");
-            let (begin, end) = (load.begin.0, load.end.0);
-            format!("{} {cell} {begin} {end} {limit} {}", load.name, load.write_back)
-        })
-        .collect();
+    let limit = |limit: &GroupLimit| format!("{}={}", limit.limited.key(), limit.per_s);
+    let load = |load: &ScenarioLoad| {
+        let (cell, begin, end) = (load.workload.cell(), load.begin.0, load.end.0);
+        let limits = load.limits.iter().map(limit).collect::<Vec<_>>().join(",");
+        format!("{} {cell} {begin} {end} {limits} {}", load.name, load.write_back)
+    };
+    let loads: Vec<String> = scenario.loads.iter().map(load).collect();
     hex_digest(&format!(
         "observation {} {:?} {} {} {} {} {} {}",
         scenario.device.text,
@@ -279,16 +268,14 @@ impl Tracer {
     }
 
     fn take(&mut self, loads: &[ScenarioLoad]) -> Traced {
-        let op = |index: usize| TracedOp {
-            request_bytes: HistogramSnapshot {
-                buckets: self.sizes[index]
-                    .iter()
-                    .map(|(&bucket, &count)| (bucket, count))
-                    .collect(),
-            },
-            sequential_share: (self.requests[index] > 0)
-                .then(|| self.adjacent[index] as f64 / self.requests[index] as f64),
-            ..TracedOp::default()
+        let op = |index: usize| {
+            let buckets = self.sizes[index].iter().map(|(&bucket, &count)| (bucket, count));
+            let (adjacent, all) = (self.adjacent[index] as f64, self.requests[index]);
+            TracedOp {
+                request_bytes: HistogramSnapshot { buckets: buckets.collect() },
+                sequential_share: (all > 0).then(|| adjacent / all as f64),
+                ..TracedOp::default()
+            }
         };
         let mut processes: Vec<(u32, String, u64)> = loads
             .iter()

@@ -49,7 +49,6 @@ pub struct SimHost {
     now: Nanos,
     device: AnyDevice,
     tickets: Slab<Ticket>,
-    in_flight: u32,
     jobs: Vec<JobState>,
     turn: Vec<u32>,
     /// When jobs wake; one that no longer waits for that moment is passed over.
@@ -69,7 +68,6 @@ impl SimHost {
             now: Nanos(0),
             device,
             tickets: Slab::default(),
-            in_flight: 0,
             jobs: Vec::new(),
             turn: Vec::new(),
             wakes: BinaryHeap::new(),
@@ -89,7 +87,7 @@ impl SimHost {
 
     /// Begins a trial of `jobs` jobs; nothing is in flight from the one before.
     pub fn admit(&mut self, jobs: u32, conditions: &Conditions) {
-        debug_assert!(self.in_flight == 0, "a trial drains before it ends");
+        debug_assert!(self.in_flight() == 0, "a trial drains before it ends");
         let job = JobState { due: Vec::new(), wake: NEVER, listed: false };
         self.jobs = vec![job; jobs as usize];
         self.turn.clear();
@@ -100,10 +98,9 @@ impl SimHost {
     /// Takes a request of a job now.
     #[inline]
     pub(crate) fn arrive(&mut self, job: u32, submission: &Submission) {
-        if self.in_flight == 0 {
+        if self.in_flight() == 0 {
             self.busy_since = self.now;
         }
-        self.in_flight += 1;
         let request = &submission.request;
         let write = request.op == OpKind::Write;
         let ticket = Ticket { arrived: self.now, job, slot: submission.slot, write };
@@ -236,14 +233,13 @@ impl SimHost {
     fn complete(&mut self, ended: Ended) {
         let Ticket { arrived, job, slot, write } = self.tickets.take(ended.token);
         debug_assert!(ended.at > arrived, "a request takes time");
-        self.in_flight -= 1;
         let index = usize::from(write);
         if ended.outcome > 0 {
             self.counters.bytes[index] += ended.outcome as u64;
         }
         self.counters.ios[index] += 1;
         self.progress_ns[index] += ended.at.since(arrived).0;
-        if self.in_flight == 0 {
+        if self.in_flight() == 0 {
             self.counters.busy_ns += ended.at.since(self.busy_since).0;
         }
         self.jobs[job as usize].due.push(Completion { slot, outcome: ended.outcome });
@@ -256,7 +252,7 @@ impl SimHost {
     pub fn counters(&self) -> DeviceSample {
         let mut counters = self.counters.clone();
         counters.weighted_ns = self.progress_ns[0] + self.progress_ns[1];
-        if self.in_flight > 0 {
+        if self.in_flight() > 0 {
             counters.busy_ns += self.now.since(self.busy_since).0;
         }
         counters
@@ -269,9 +265,10 @@ impl SimHost {
     }
 
     /// Requests in progress now.
+    #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.tickets.in_use() as u32
     }
 
     /// Busy time so far of the device's components.

@@ -61,6 +61,7 @@ impl<T> Slab<T> {
         self.values[number as usize]
     }
 
+    #[inline]
     pub(crate) fn in_use(&self) -> usize {
         self.values.len() - self.free.len()
     }

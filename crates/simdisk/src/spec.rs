@@ -113,27 +113,11 @@ pub enum SpecError {
 impl SpecError {
     fn unknown<'a>(what: String, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
         let known: Vec<&str> = known.collect();
-        let near = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
+        let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
         let near = near.filter(|&(distance, _)| distance <= 2);
-        let hint = near.map(|(_, candidate)| format!(" (did you mean '{candidate}'?)"));
+        let hint = near.map(|(_, known)| format!(" (did you mean '{known}'?)"));
         Self::Unknown(what, hint.unwrap_or_default(), known.join(", "))
     }
-}
-
-/// Edit distance (Levenshtein), for suggestions.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &cb) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn find(name: &str) -> Option<(&'static Family, &'static Kind)> {

@@ -16,7 +16,6 @@ pub(crate) struct Stalls {
     rng: Rng,
     /// Begins of the stalls drawn so far, from the first that is not over.
     begins: VecDeque<Nanos>,
-    /// End of the last one drawn.
     drawn_until: Nanos,
 }
 

@@ -75,24 +75,12 @@ const ST15150: Rows = &[
     ("speed", 7_200, Paper("Riedel, Table 1")),
     ("heads", 21, Assumed(SIDES)),
     ("zones", 16, Assumed("as drives of its time")),
-    (
-        "media rate, outermost track",
-        7_700_000,
-        Fitted("Riedel, figure 3, plateau of reads: 87.5 % of the 8.8 MB/s of Table 1"),
-    ),
-    (
-        "media rate, innermost track",
-        5_160_000,
-        Derived("the same share of the 5.9 MB/s of Table 1"),
-    ),
+    ("media rate, outermost track", 7_700_000, Fitted("Riedel, figure 3: 87.5 % of Table 1")),
+    ("media rate, innermost track", 5_160_000, Derived("the same share of Table 1")),
     ("head switch", 800_000, Assumed("below the 1 ms of a track-to-track seek")),
     ("cylinder switch", 1_000_000, Derived("track-to-track seek")),
     ("seek, next cylinder", 1_000_000, Paper(SEEK)),
-    (
-        "seek, average",
-        8_000_000,
-        Assumed("the 4.2 ms of Table 1 is half a revolution; 8 ms lies in its range"),
-    ),
+    ("seek, average", 8_000_000, Assumed("Table 1 has half a revolution; 8 ms lies in range")),
     ("seek, full stroke", 17_000_000, Paper(SEEK)),
     ("settling", 0, Assumed("in the seek times")),
     ("read segments", 4, Assumed("of the 1 MB of Table 1, three quarters for reading")),
@@ -111,22 +99,14 @@ const ST15150: Rows = &[
     ("firmware, command", 310_000, Fitted("Riedel, figure 3, read of 4 KB")),
     ("firmware, command to write", 85_000, Fitted("Riedel, figure 3, write of 4 KB with WCE")),
     ("firmware, command among others", 75_000, Fitted("Riedel, figure 6, read of 4 KB, 3 deep")),
-    (
-        "firmware, first after another drive",
-        2_000_000,
-        Fitted("Riedel, figure 7, read of 16 KB, 1 deep"),
-    ),
+    ("firmware, first after another drive", 2_000_000, Fitted("Riedel, figure 7, 16 KB, 1 deep")),
     ("firmware, end", 360_000, Fitted("Riedel, figure 3, read of 2 KB")),
     ("firmware, write-through", 330_000, Fitted("Riedel, figure 6, write of 4 KB, 8 deep")),
 ];
 
 const ST34371: Rows = &[
     ("heads", 10, Assumed(SIDES)),
-    (
-        "media rate, outermost track",
-        10_650_000,
-        Fitted("Riedel, figure 3, plateau of reads: 71 % of the 15 MB/s of Table 1"),
-    ),
+    ("media rate, outermost track", 10_650_000, Fitted("Riedel, figure 3: 71 % of Table 1")),
     ("media rate, innermost track", 7_100_000, Derived("the same share of the 10 MB/s of Table 1")),
     ("head switch", 900_000, Assumed("below the 1 ms of a track-to-track seek")),
     ("read segments", 3, Assumed("of the 0.5 MB of Table 1, three quarters for reading")),
@@ -138,18 +118,10 @@ const ST34371: Rows = &[
     ("overlaps writes", 1, Paper("Riedel, figure 12: deeper writes are faster")),
     ("firmware, command", 30_000, Fitted("Riedel, figure 3, read of 2 KB")),
     ("firmware, command to write", 0, Fitted("Riedel, figure 3, write of 4 KB with WCE")),
-    (
-        "firmware, command among others",
-        235_000,
-        Fitted("Riedel, figure 13, aligned, 2 KB: between reads and writes"),
-    ),
+    ("firmware, command among others", 235_000, Fitted("Riedel, figure 13, aligned, 2 KB")),
     ("firmware, first after another drive", 1_100_000, Fitted("Riedel, figure 10, read of 16 KB")),
     ("firmware, end", 60_000, Assumed("hidden behind the host's own time")),
-    (
-        "firmware, write-through",
-        690_000,
-        Fitted("Riedel, figure 12, write of 4 KB, 8 deep, 1 disk"),
-    ),
+    ("firmware, write-through", 690_000, Fitted("Riedel, figure 12, write of 4 KB, 8 deep")),
 ];
 
 /// What the drives after 1999 share.
@@ -179,11 +151,7 @@ const ATLAS: Rows = &[
     ("write runs", 1, Fitted("Chung, Table 9: 105 random writes/s: none are sorted")),
     ("finds what it sent", 1, Paper("Chung, section 4.1: re-reads come from its cache")),
     ("writes on arrival", 1, Fitted("Chung, figure 13: 10 MB/s of writes without WCE")),
-    (
-        "writes miss the skew of cylinders",
-        1,
-        Fitted("Chung, section 1: 22.5 MB/s of writes, 24 of reads"),
-    ),
+    ("writes miss the skew of cylinders", 1, Fitted("Chung, section 1: 22.5 MB/s, reads 24")),
     ("overlaps writes", 0, Paper("Chung, figure 15: deeper writes are no faster")),
     ("order", 2, Paper("Chung, section 7.1: it permutes the requests")),
     ("window", 16, Fitted("Chung, section 8.1: 1.1 requests a revolution, 32 deep")),
@@ -195,11 +163,7 @@ const FIREBALL: Rows = &[
     ("capacity", 26_000_000_000, Paper("Chung, Table 5: 26 GB")),
     ("speed", 5_400, Paper("Chung, Table 5")),
     ("heads", 6, Assumed(SIDES)),
-    (
-        "media rate, outermost track",
-        21_600_000,
-        Fitted("Chung, Table 6: 19 MB/s; 68 % of the 32 MB/s of Table 5"),
-    ),
+    ("media rate, outermost track", 21_600_000, Fitted("Chung, Table 6: 19 MB/s; 68 % of Table 5")),
     ("media rate, innermost track", 14_100_000, Fitted("Chung, Table 6: 12.4 MB/s")),
     ("head switch", 1_400_000, Assumed("below a track-to-track seek")),
     ("cylinder switch", 2_000_000, Derived("seek to the next cylinder")),

@@ -44,12 +44,25 @@ pub struct Command {
 pub enum Ask {
     /// Send `bytes` to the host, up to byte `end`. Bytes that were sent before (`again`) the
     /// firmware finds slowly.
-    Send { id: u32, bytes: u32, end: u64, last: bool, again: bool },
+    Send {
+        id: u32,
+        bytes: u32,
+        end: u64,
+        last: bool,
+        again: bool,
+    },
     /// Fetch `bytes` from the host, from byte `first` on. Where the buffer is safe enough
     /// (`cached`) the command ends with its last ones.
-    Fetch { id: u32, first: u64, bytes: u32, last: bool, cached: bool },
-    /// Report a write that is on the medium.
-    Finish { id: u32 },
+    Fetch {
+        id: u32,
+        first: u64,
+        bytes: u32,
+        last: bool,
+        cached: bool,
+    },
+    Finish {
+        id: u32,
+    },
 }
 
 /// Something that waits for the mechanism.
@@ -142,7 +155,6 @@ impl Drive {
         }
     }
 
-    /// Takes a command that has been decoded at `now_ns`.
     pub fn accept(&mut self, now_ns: u64, command: &Command, asks: &mut Vec<Ask>) {
         debug_assert!(command.first + u64::from(command.bytes) <= self.geometry.bytes);
         match command.op {
@@ -155,7 +167,6 @@ impl Drive {
         self.go_on(now_ns, asks);
     }
 
-    /// Data of a fetch have come.
     pub fn data_in(&mut self, now_ns: u64, ask: &Ask, asks: &mut Vec<Ask>) {
         let &Ask::Fetch { id, first, bytes, last, cached } = ask else { return };
         let bytes = u64::from(bytes);

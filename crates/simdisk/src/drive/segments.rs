@@ -51,7 +51,6 @@ pub(super) struct Segments {
     bytes: u64,
     rereads: bool,
     clock: u64,
-    /// The one into which the head reads.
     active: Option<usize>,
 }
 

@@ -9,7 +9,7 @@
 use super::page_cache::NONE;
 use super::spec::PAGE_BYTES;
 use super::streams::StreamAt;
-use super::{CacheMode, FileAction, FileLayer, FileState, Purpose, Request};
+use super::{CacheMode, FileAction, FileLayer, FileState, Purpose};
 use record::{Nanos, OpKind};
 
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +72,8 @@ impl FileLayer {
     }
 
     pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = self.requests[request];
-        let end = self.requests[request].end();
+        let state = self.requests[request];
+        let (offset, bytes, end) = (state.offset, state.bytes, state.end());
         let stream = self.reads.visit(self.begin, offset, bytes);
         let mut overtaking =
             stream.filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.frame_bytes());
@@ -111,14 +111,14 @@ impl FileLayer {
     /// Makes a request wait for pages that are not there, and asks for them and for `also`.
     fn need(&mut self, request: u32, number: u64, pages: u32, also: u32) {
         let slot = self.cache.frame(number);
-        let missing = pages & !self.cache.at(slot).valid;
+        let missing = pages & !self.cache.frames[slot].valid;
         if missing == 0 {
             self.cache.settle(slot);
             return;
         }
-        let next = self.cache.at(slot).waiters;
+        let next = self.cache.frames[slot].waiters;
         let waiter = self.waiters.insert(Waiter { request, pages: missing, next });
-        *self.cache.waiters(slot) = waiter;
+        self.cache.frames[slot].waiters = waiter;
         self.requests[request].missing += 1;
         self.want_pages(number, missing | also, false);
     }
@@ -126,7 +126,7 @@ impl FileLayer {
     /// Asks for pages that are neither there nor on their way.
     fn want_pages(&mut self, number: u64, pages: u32, ahead: bool) {
         let slot = self.cache.frame(number);
-        let frame = self.cache.at(slot);
+        let frame = self.cache.frames[slot];
         let mut lacking = pages & !frame.valid & !frame.pending;
         self.cache.expect(slot, lacking);
         while let Some((first, length)) = first_run(lacking) {
@@ -177,7 +177,7 @@ impl FileLayer {
 
     /// Takes those out of a frame's line who need nothing more of it.
     fn wake(&mut self, slot: u32, pages: u32, outcome: i32) {
-        let mut waiter = self.cache.at(slot).waiters;
+        let mut waiter = self.cache.frames[slot].waiters;
         let mut kept = NONE;
         let woken = self.ready.len();
         while waiter != NONE {
@@ -201,11 +201,11 @@ impl FileLayer {
         }
         // The line is last in, first out: turned round, requests end in order of arrival.
         self.ready[woken..].reverse();
-        *self.cache.waiters(slot) = NONE;
+        self.cache.frames[slot].waiters = NONE;
         while kept != NONE {
             let next = self.waiters[kept].next;
-            self.waiters[kept].next = self.cache.at(slot).waiters;
-            *self.cache.waiters(slot) = kept;
+            self.waiters[kept].next = self.cache.frames[slot].waiters;
+            self.cache.frames[slot].waiters = kept;
             kept = next;
         }
     }
@@ -218,8 +218,8 @@ impl FileLayer {
 
     /// A write through the cache: first the pages that it needs to have.
     pub(super) fn write_cached(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let Request { offset, bytes, .. } = self.requests[request];
-        let end = self.requests[request].end();
+        let state = self.requests[request];
+        let (offset, bytes, end) = (state.offset, state.bytes, state.end());
         let sequential = self.writes.visit(self.begin, offset, bytes).is_some();
         self.start_over(offset);
         // What lies beyond the last byte written is known to be zero.
@@ -260,8 +260,7 @@ impl FileLayer {
 
     /// Marks the pages of a write as present, and as dirty if the medium lacks them.
     pub(super) fn mark(&mut self, request: u32, dirty: bool) {
-        let Request { offset, .. } = self.requests[request];
-        let end = self.requests[request].end();
+        let (offset, end) = (self.requests[request].offset, self.requests[request].end());
         for number in self.frames_of(offset, end) {
             let slot = self.cache.frame(number);
             let pages = self.pages(number, offset, end, false);

@@ -122,7 +122,6 @@ pub struct FileLayer {
     fills_in_flight: u32,
     /// Those of them, and of the ones in line, that nobody waits for yet.
     ahead_in_flight: u32,
-    /// Requests whose pages are there, to be ended.
     ready: Vec<u32>,
     pass: Pass,
     /// Writers that wait for dirty pages to become fewer.
@@ -131,7 +130,6 @@ pub struct FileLayer {
     dirty_bytes: u64,
     /// Bytes written into the cache since the last scan of the lazy writer.
     made_dirty_bytes: u64,
-    /// When the lazy writer looks next.
     tick: Option<Nanos>,
 }
 
@@ -263,8 +261,7 @@ impl FileLayer {
     fn next_in_line(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
         while !self.line_busy {
             let Some(request) = self.line.pop_front() else { return };
-            let Request { offset, .. } = self.requests[request];
-            let end = self.requests[request].end();
+            let (offset, end) = (self.requests[request].offset, self.requests[request].end());
             if self.mode == CacheMode::Fs {
                 self.take_turn(request);
                 self.write_cached(now, request, out);
@@ -346,7 +343,6 @@ impl FileLayer {
         }
     }
 
-    /// Processor time of a request that goes past the cache.
     fn call_cost(&mut self, request: u32) -> u64 {
         let Request { op, bytes, .. } = self.requests[request];
         match op {

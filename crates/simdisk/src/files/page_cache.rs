@@ -42,7 +42,7 @@ const EMPTY: Ends = Ends { first: NONE, last: NONE };
 
 #[derive(Clone, Debug)]
 pub(super) struct PageCache {
-    frames: Slab<Frame>,
+    pub(super) frames: Slab<Frame>,
     index: NumberMap<u32>,
     clean: Ends,
     dirty: Ends,
@@ -84,14 +84,6 @@ impl PageCache {
         let slot = self.frames.insert(frame);
         self.index.insert(number, slot);
         slot
-    }
-
-    pub(super) fn at(&self, slot: u32) -> &Frame {
-        &self.frames[slot]
-    }
-
-    pub(super) fn waiters(&mut self, slot: u32) -> &mut u32 {
-        &mut self.frames[slot].waiters
     }
 
     pub(super) fn expect(&mut self, slot: u32, pages: u32) {
@@ -243,6 +235,6 @@ mod tests {
         cache.write(other, 0b11, false);
         assert!(cache.find(7).is_some() && cache.find(8).is_none());
         cache.arrive(slot, 0b10, true);
-        assert_eq!(cache.at(slot).valid, 0b10);
+        assert_eq!(cache.frames[slot].valid, 0b10);
     }
 }

@@ -7,22 +7,17 @@
 /// Streams remembered: more sequential readers at once than any run of the papers has.
 const STREAMS: usize = 16;
 
-/// One stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// Where it goes on.
     next: u64,
     /// How far reading ahead has been asked for.
     ahead: u64,
-    /// When it was last seen.
     seen: u64,
 }
 
-/// A place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamAt(usize);
 
-/// The streams of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     streams: [Stream; STREAMS],

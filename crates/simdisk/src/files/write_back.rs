@@ -20,7 +20,6 @@ use record::{Nanos, OpKind};
 /// The least that a pass writes: below it an eighth of the rest would never end.
 const LEAST_PASS_BYTES: u64 = 256 << 10;
 
-/// One sweep of the lazy writer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pass {
     /// Dirty frames when it began, in the order in which they are written.
@@ -107,7 +106,7 @@ impl FileLayer {
             };
             self.pass.sweep = number;
             let slot = self.cache.find(number);
-            let dirty = slot.map_or(0, |slot| self.cache.at(slot).dirty);
+            let dirty = slot.map_or(0, |slot| self.cache.frames[slot].dirty);
             let (Some(slot), Some((first, length))) = (slot, first_run(dirty)) else {
                 self.pass.at += 1;
                 continue;
@@ -135,7 +134,6 @@ impl FileLayer {
         }
     }
 
-    /// Pages are on the medium.
     pub(super) fn written_back(&mut self, now: Nanos, pages: u32, out: &mut Vec<FileAction>) {
         self.pass.in_flight -= 1;
         self.dirty_bytes -= u64::from(pages) * PAGE_BYTES;

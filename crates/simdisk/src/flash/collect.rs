@@ -23,7 +23,6 @@ const IDLE_GAIN: u32 = 10;
 /// Time without a command after which a drive takes itself to be idle. Assumed.
 const REST: Nanos = Nanos(5_000_000);
 
-/// A block on its way from full to free.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     block: u32,
@@ -35,7 +34,7 @@ struct Victim {
     erasing: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Collector {
     while_idle: bool,
     /// Whether the drive takes itself to be idle, since when it has had nothing to do, and whether
@@ -63,15 +62,10 @@ impl Collector {
         let spare = full - u64::from(geometry.units);
         Self {
             while_idle,
-            idle: false,
-            resting_since: Nanos(0),
-            looks: false,
-            victims: Vec::with_capacity(VICTIMS as usize),
-            under_way: 0,
             under_way_max: PAGES_PER_DIE * geometry.dies,
-            promised: 0,
             low,
             high: low + spare / IDLE_TARGET,
+            ..Self::default()
         }
     }
 
@@ -81,7 +75,6 @@ impl Collector {
 }
 
 impl FlashDevice {
-    /// Free slots that nobody has been promised.
     fn uncommitted(&self) -> u64 {
         self.mapping.free_slots().saturating_sub(self.reserved.into())
     }
@@ -109,7 +102,7 @@ impl FlashDevice {
         self.collector.resting_since = now;
         if useful && !self.collector.looks {
             self.collector.looks = true;
-            self.agenda.push(now.plus(REST), Event::Rested);
+            self.dies.agenda.push(now.plus(REST), Event::Rested);
         }
     }
 
@@ -122,7 +115,7 @@ impl FlashDevice {
         let idle_from = self.collector.resting_since.plus(REST);
         if idle_from > now {
             self.collector.looks = true;
-            self.agenda.push(idle_from, Event::Rested);
+            self.dies.agenda.push(idle_from, Event::Rested);
         } else {
             self.collector.idle = true;
             self.collect(now);
@@ -199,7 +192,7 @@ impl FlashDevice {
         for die in 0..self.mapping.geometry.dies {
             let task = Task::Erase;
             let operation = Operation { task, page: block, units: 0, owner: 0, held: 0 };
-            self.dies.submit(now, die, operation, &mut self.agenda);
+            self.dies.submit(now, die, operation);
         }
     }
 
@@ -238,7 +231,6 @@ impl FlashDevice {
         self.go_on_collecting(now);
     }
 
-    /// A die has erased its part of a block.
     pub(super) fn erased(&mut self, now: Nanos, block: u32) {
         let Some(index) = self.victim_index(block) else { return };
         let victim = &mut self.collector.victims[index];

@@ -104,7 +104,6 @@ impl FlashDevice {
         }
     }
 
-    /// A die has what a read asked it for.
     pub(super) fn read_over(&mut self, now: Nanos, operation: Operation) {
         // The link sends a unit as soon as it has come over the channel.
         let since = now.since(self.dies.transfer(operation.units - 1));
@@ -127,7 +126,7 @@ impl FlashDevice {
             return;
         }
         if state.ends > now {
-            self.agenda.push(state.ends, Event::Done { command });
+            self.dies.agenda.push(state.ends, Event::Done { command });
         } else {
             self.done_now.push(command);
         }

@@ -97,6 +97,8 @@ pub(super) struct Dies {
     dies: Vec<Die>,
     channels: Vec<Server>,
     busy_ns: [u64; PHASES.len()],
+    /// What happens in the drive; most of it on dies.
+    pub(super) agenda: EventQueue<Event>,
 }
 
 impl Dies {
@@ -114,6 +116,7 @@ impl Dies {
             dies: vec![Die::default(); geometry.dies as usize],
             channels: vec![Server::default(); geometry.channels as usize],
             busy_ns: [0; PHASES.len()],
+            agenda: EventQueue::default(),
         }
     }
 
@@ -126,17 +129,11 @@ impl Dies {
         Nanos(self.units_ns[units as usize])
     }
 
-    pub(super) fn submit(
-        &mut self,
-        now: Nanos,
-        die: u32,
-        operation: Operation,
-        agenda: &mut EventQueue<Event>,
-    ) {
+    pub(super) fn submit(&mut self, now: Nanos, die: u32, operation: Operation) {
         let state = &mut self.dies[die as usize];
         if state.now.is_none() {
             // A die with nothing under way has nothing that waits, either.
-            self.begin(now, die, operation, agenda);
+            self.begin(now, die, operation);
             return;
         }
         if self.order == ReadOrder::Queued || operation.task != Task::Read {
@@ -147,21 +144,16 @@ impl Dies {
         let (from, epoch) = (state.interruptible_from, state.epoch);
         if self.order == ReadOrder::Suspend && self.can_interrupt(now, die) {
             if from <= now {
-                self.interrupt(now, die, agenda);
+                self.interrupt(now, die);
             } else {
                 let what = DieStep::Interruptible;
-                agenda.push(from, Event::Die(DieEvent { die, epoch, what }));
+                self.agenda.push(from, Event::Die(DieEvent { die, epoch, what }));
             }
         }
     }
 
     /// Lets an event happen; the operation that it ended. The die has gone on with its next.
-    pub(super) fn happen(
-        &mut self,
-        now: Nanos,
-        event: DieEvent,
-        agenda: &mut EventQueue<Event>,
-    ) -> Option<(u32, Operation)> {
+    pub(super) fn happen(&mut self, now: Nanos, event: DieEvent) -> Option<(u32, Operation)> {
         let DieEvent { die, epoch, what } = event;
         let state = &mut self.dies[die as usize];
         let operation = state.now?;
@@ -170,12 +162,12 @@ impl Dies {
         }
         match what {
             DieStep::Sensed => {
-                self.send(now, die, operation.units, agenda);
+                self.send(now, die, operation.units);
                 None
             }
             DieStep::Interruptible => {
                 if !state.reads.is_empty() && self.can_interrupt(now, die) {
-                    self.interrupt(now, die, agenda);
+                    self.interrupt(now, die);
                 }
                 None
             }
@@ -185,7 +177,7 @@ impl Dies {
                 if operation.task != Task::Read {
                     state.overtaken = 0;
                 }
-                self.go_on(now, now, die, agenda);
+                self.go_on(now, now, die);
                 Some((die, operation))
             }
         }
@@ -210,36 +202,36 @@ impl Dies {
             && state.ends.since(now.max(state.interruptible_from)).0 > SUSPEND_NS
     }
 
-    fn interrupt(&mut self, now: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
+    fn interrupt(&mut self, now: Nanos, die: u32) {
         let state = &mut self.dies[die as usize];
         let Some(operation) = state.now.take() else { return };
         self.busy_ns[operation.task as usize] += now.since(state.began).0;
         state.paused = Some((operation, state.ends.since(now).0));
         state.epoch = state.epoch.wrapping_add(1);
-        self.go_on(now, now.plus(Nanos(SUSPEND_NS)), die, agenda);
+        self.go_on(now, now.plus(Nanos(SUSPEND_NS)), die);
     }
 
     /// Lets a die that has ended something go on with what is next, from `at`.
-    fn go_on(&mut self, now: Nanos, at: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
+    fn go_on(&mut self, now: Nanos, at: Nanos, die: u32) {
         let state = &mut self.dies[die as usize];
         let overtakes = state.paused.is_some() || !state.others.is_empty();
         if (!overtakes || state.overtaken < OVERTAKING_MAX)
             && let Some(read) = state.reads.pop_front()
         {
             state.overtaken += u32::from(overtakes);
-            self.begin(at, die, read, agenda);
+            self.begin(at, die, read);
         } else if let Some((operation, left_ns)) = state.paused.take() {
             state.now = Some(operation);
             state.began = now;
             state.interruptible_from = now;
             state.epoch = state.epoch.wrapping_add(1);
-            self.end_at(now.plus(Nanos(left_ns)), die, agenda);
+            self.end_at(now.plus(Nanos(left_ns)), die);
         } else if let Some(operation) = state.others.pop_front() {
-            self.begin(at, die, operation, agenda);
+            self.begin(at, die, operation);
         }
     }
 
-    fn begin(&mut self, at: Nanos, die: u32, operation: Operation, agenda: &mut EventQueue<Event>) {
+    fn begin(&mut self, at: Nanos, die: u32, operation: Operation) {
         let channel = die as usize % self.channels.len();
         let state = &mut self.dies[die as usize];
         state.now = Some(operation);
@@ -248,11 +240,11 @@ impl Dies {
         match operation.task {
             Task::Read | Task::Complete | Task::Collect => {
                 if state.sensed == operation.page + 1 {
-                    self.send(at, die, operation.units, agenda);
+                    self.send(at, die, operation.units);
                 } else {
                     state.sensed = operation.page + 1;
                     let event = DieEvent { die, epoch: state.epoch, what: DieStep::Sensed };
-                    agenda.push(at.plus(Nanos(self.read_ns)), Event::Die(event));
+                    self.agenda.push(at.plus(Nanos(self.read_ns)), Event::Die(event));
                 }
             }
             Task::Program | Task::Move => {
@@ -260,28 +252,28 @@ impl Dies {
                 let ns = self.units_ns[operation.units as usize];
                 state.interruptible_from = Nanos(self.channels[channel].serve(at.0, ns));
                 let ends = state.interruptible_from.plus(Nanos(self.program_ns));
-                self.end_at(ends, die, agenda);
+                self.end_at(ends, die);
             }
             Task::Erase => {
                 state.sensed = 0;
                 state.interruptible_from = at;
-                self.end_at(at.plus(Nanos(self.erase_ns)), die, agenda);
+                self.end_at(at.plus(Nanos(self.erase_ns)), die);
             }
         }
     }
 
     /// Sends what was sensed over the channel, which ends the read.
-    fn send(&mut self, at: Nanos, die: u32, units: u32, agenda: &mut EventQueue<Event>) {
+    fn send(&mut self, at: Nanos, die: u32, units: u32) {
         let channel = die as usize % self.channels.len();
         let ends = self.channels[channel].serve(at.0, self.units_ns[units as usize]);
-        self.end_at(Nanos(ends), die, agenda);
+        self.end_at(Nanos(ends), die);
     }
 
-    fn end_at(&mut self, ends: Nanos, die: u32, agenda: &mut EventQueue<Event>) {
+    fn end_at(&mut self, ends: Nanos, die: u32) {
         let state = &mut self.dies[die as usize];
         state.ends = ends;
         let event = DieEvent { die, epoch: state.epoch, what: DieStep::Over };
-        agenda.push(ends, Event::Die(event));
+        self.agenda.push(ends, Event::Die(event));
     }
 }
 

@@ -24,7 +24,6 @@ mod start;
 mod write;
 
 use crate::device::{Arrival, Conditions, Device, Ended, component};
-use crate::event_queue::EventQueue;
 use crate::server::Server;
 use crate::slab::Slab;
 use collect::Collector;
@@ -73,7 +72,6 @@ pub struct FlashDevice {
     dies: Dies,
     /// Pages whose data is still in the controller: a bit each.
     buffered: Vec<u64>,
-    agenda: EventQueue<Event>,
     controller: Server,
     /// Commands that have passed the controller, and are on the fixed part of their way.
     passed: Line<u32>,
@@ -85,9 +83,7 @@ pub struct FlashDevice {
     /// Commands that the drive has taken.
     taken: u32,
     outside: VecDeque<u32>,
-    /// Writes that wait for room in the buffer.
     writers: VecDeque<u32>,
-    /// Units of the buffer that are free.
     room: u32,
     /// Slots promised to writes that are on their way into the buffer.
     reserved: u32,
@@ -115,7 +111,6 @@ impl FlashDevice {
             mapping,
             dies,
             buffered: vec![0; (pages as usize).div_ceil(64)],
-            agenda: EventQueue::default(),
             controller: Server::default(),
             passed: Line::new(),
             link: Link::new(spec.link_bytes_per_s, spec.duplex),
@@ -173,7 +168,7 @@ impl FlashDevice {
 
     fn submit(&mut self, now: Nanos, operation: Operation) {
         let die = self.mapping.geometry.die_of_page(operation.page);
-        self.dies.submit(now, die, operation, &mut self.agenda);
+        self.dies.submit(now, die, operation);
     }
 
     fn happen(&mut self, now: Nanos, event: Event) {
@@ -181,7 +176,7 @@ impl FlashDevice {
             Event::Done { command } => self.done_now.push(command),
             Event::Rested => self.rested(now),
             Event::Die(event) => {
-                if let Some((die, operation)) = self.dies.happen(now, event, &mut self.agenda) {
+                if let Some((die, operation)) = self.dies.happen(now, event) {
                     self.over(now, die, operation);
                 }
             }
@@ -218,7 +213,7 @@ impl Device for FlashDevice {
 
     fn next_event(&self) -> Option<Nanos> {
         let in_lines = self.passed.next_at().min(self.sent.next_at());
-        let next = self.agenda.next_at().map_or(in_lines, |at| at.min(in_lines));
+        let next = self.dies.agenda.next_at().map_or(in_lines, |at| at.min(in_lines));
         (next != NEVER).then_some(next)
     }
 
@@ -226,7 +221,7 @@ impl Device for FlashDevice {
     fn step(&mut self, until: Nanos, ended: &mut Vec<Ended>) -> Option<Nanos> {
         let next = self.next_event().filter(|&next| next <= until)?;
         // At the same moment: dies and links first, then what comes in.
-        if let Some((now, event)) = self.agenda.pop_until(next) {
+        if let Some((now, event)) = self.dies.agenda.pop_until(next) {
             self.happen(now, event);
         } else if self.sent.next_at() == next {
             if let Some((now, (command, units))) = self.sent.pop() {

@@ -13,12 +13,10 @@ use workload::Rng;
 /// Steps of the bisection: to the last bit of the mantissa.
 const BISECTIONS: u32 = 60;
 
-/// Write amplification of greedy collection under uniform random writes: slots programmed per unit
-/// written. `over_provisioning` is the spare part of the flash as a share of the capacity, above 0.
-///
-/// Xiang and Kurkoski 2012, "An improved analytic expression for write amplification in NAND
-/// flash", for large blocks: a/(a + W(-a e^-a)) with a = 1 + over-provisioning and W the Lambert
-/// function; Desnoyers 2012 has the same for collection in order of age, to which greedy tends.
+/// Slots programmed per unit written, by greedy collection under uniform random writes. Spare flash
+/// is a share of the capacity, above 0. For large blocks a/(a + W(-a e^-a)) with a = 1 + share and W
+/// the Lambert function (Xiang and Kurkoski 2012; Desnoyers 2012 for collection in order of age, to
+/// which greedy tends).
 #[must_use]
 pub fn write_amplification(over_provisioning: f64) -> f64 {
     let a = 1.0 + over_provisioning;
@@ -86,9 +84,8 @@ fn ages(geometry: &Geometry) -> Vec<(u32, u32)> {
     (0..blocks).rev().map(|age| (valid(age), age * geometry.block_units)).collect()
 }
 
-/// All numbers below a bound, each once, in an order without a pattern: a count through the numbers
-/// below a power of two, each turned into another by steps that can all be undone, which leaves out
-/// those beyond the bound.
+/// All numbers below a bound, each once, without a pattern: numbers below a power of two, each turned
+/// into another by steps that can be undone, without those beyond the bound.
 #[derive(Debug)]
 struct Shuffled {
     bound: u32,

@@ -144,7 +144,6 @@ impl FlashDevice {
         self.submit(now, Operation { task, page, units, owner, held });
     }
 
-    /// A page of the host is on the flash.
     pub(super) fn programmed(&mut self, now: Nanos, operation: Operation) {
         self.set_buffered(operation.page, false);
         self.room += operation.held;

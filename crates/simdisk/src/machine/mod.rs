@@ -53,12 +53,9 @@ enum Event {
     FileAction(u32),
     /// The adapter hands a piece to its drive.
     Issue(u32),
-    /// A connection of a drive ends.
     Bus(u32),
-    /// The firmware of a drive has done its step.
     Interface(u32),
     Mechanism(u32),
-    /// The parity work of a block's stage is done.
     Parity(u32),
     /// The data of a block have crossed to or from a box of disks.
     Crossed(u32),

@@ -20,7 +20,6 @@ enum Step {
     /// A command comes over the bus, or waits for it.
     Hear(u32),
     Decode(u32),
-    /// Firmware before a connection.
     Prepare(Ask),
     /// Data or status go over the bus, or wait for it.
     Move(Ask),
@@ -40,7 +39,6 @@ pub(super) struct Port {
     last_end: u64,
     /// The moment for which the mechanism has an event on the agenda.
     armed_ns: u64,
-    /// When the firmware is done with a command that ends.
     deaf_until_ns: u64,
     rests_since_ns: u64,
     busy_since_ns: u64,
@@ -239,7 +237,6 @@ impl Machine {
         }
     }
 
-    /// The firmware of a drive has done its step.
     pub(super) fn firmware_done(&mut self, drive: u32) {
         let now_ns = self.now_ns;
         let port = &mut self.ports[drive as usize];

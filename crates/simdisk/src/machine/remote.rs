@@ -32,7 +32,6 @@ impl Remote {
 }
 
 impl Machine {
-    /// Carries out what the network has to do at `at`.
     pub(super) fn network_events(&mut self, at: Nanos) {
         self.now_ns = self.now_ns.max(at.0);
         let Some(remote) = &mut self.remote else { return };
@@ -86,7 +85,6 @@ impl Machine {
         remote.network.reply(Nanos(self.now_ns), number, arrival.op, arrival.bytes);
     }
 
-    /// The application has the reply.
     fn give_back(&mut self, number: u32) {
         let Some(remote) = &mut self.remote else { return };
         let (Arrival { token, .. }, outcome) = remote.requests.take(number);

@@ -18,7 +18,6 @@ pub(super) struct Mirror {
     disks: u32,
     failed: Option<u32>,
     reads: MirrorReads,
-    /// Where a sequential reader would go on.
     next_offset: u64,
     /// Reads in a row that went on where the one before ended.
     in_sequence: u32,
@@ -84,7 +83,6 @@ impl Mirror {
         self.alive().min_by_key(key).unwrap_or(0)
     }
 
-    /// The next disk that has not failed.
     fn in_turn(&mut self) -> u32 {
         let turn = self.turn;
         let disk = self.alive().find(|&disk| disk >= turn).or_else(|| self.alive().next());
@@ -93,7 +91,6 @@ impl Mirror {
         disk
     }
 
-    /// Areas of the address space in turn.
     fn alternate(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
         let alive = self.alive().count() as u64;
         super::split(SEQUENTIAL_BYTES, offset, bytes, &mut plan.pieces, |area, offset, bytes| {

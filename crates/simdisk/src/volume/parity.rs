@@ -63,7 +63,6 @@ impl Parity {
         Self { disks, chunk, failed, modify: Vec::new(), rebuild: Vec::new() }
     }
 
-    /// The first and the last stripe of a request.
     pub(super) fn stripes(&self, offset: u64, bytes: u32) -> (u64, u64) {
         let width = self.width();
         (offset / width, (offset + u64::from(bytes) - 1) / width)
@@ -84,7 +83,6 @@ impl Parity {
         u64::from(self.disks) - 1
     }
 
-    /// The disk with the parity of a stripe.
     fn parity_disk(&self, stripe: u64) -> u32 {
         self.disks - 1 - (stripe % u64::from(self.disks)) as u32
     }

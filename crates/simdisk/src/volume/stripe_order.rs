@@ -31,7 +31,6 @@ struct Claim {
     claimed: bool,
 }
 
-/// The lines of all stripes that are being written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StripeOrder {
     lines: NumberMap<Line>,
