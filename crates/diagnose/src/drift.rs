@@ -1,28 +1,21 @@
 //! Whether the device became faster or slower while it was measured.
 //!
-//! Each cell has few visits, too few to see a trend in one; but a drifting device drifts in all of
-//! them. So all cells are tested together first ([`stats::drift_across`]). Only if they do not
-//! drift together, cells with enough visits are tested one by one, at a level divided by their
-//! number (Bonferroni): writes that fill a cache slow down while reads stay as they are.
-//!
-//! Time is the running time of the trials so far, not the clock: trials follow each other at once,
-//! simulated ones have no clock, and the same record must give the same answer everywhere.
-//! A drift counts if it is significant at 1 % and larger than 5 % over the whole measurement, the
-//! limits that a single trial's steadiness test uses too.
+//! All cells are tested together first ([`stats::drift_across`]); only if they do not drift
+//! together, those with enough visits one by one (Bonferroni), because writes that fill a cache
+//! slow down while reads stay. Time is the running time of the trials, since simulated ones have no
+//! clock. A drift counts if it is significant at 1 % and larger than 5 % over the whole, as in a
+//! single trial's steadiness test.
 
 use record::Trial;
 
 /// Significance that a drift must reach.
 const P_VALUE: f64 = 0.01;
-
 /// Smallest drift over the whole measurement that is reported.
 const LEAST_CHANGE_REL: f64 = 0.05;
-
 /// Visits from which on a cell is tested by itself: with five, even a perfect trend has a p-value
 /// of 1.7 %.
 const LONE_CELL_VISITS: usize = 6;
 
-/// A drift that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drift {
     /// Change of the rate over the whole measurement as a share of its mean.

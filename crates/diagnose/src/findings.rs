@@ -1,10 +1,7 @@
-//! What a reader must know about a device or about its measurement before the numbers are used.
-//!
-//! Each rule is a function from the profile to a finding or to nothing. A rule fires on evidence
-//! that it names in the finding, and is silent where its evidence was not measured or cannot
-//! decide: an undecided comparison of hits and random reads, for example, is neither a cache nor
-//! the absence of one. What the target is (memory, a virtual disk, a control group's ward) was found
-//! when it was opened, and is not found again here.
+//! What a reader must know about a device or its measurement before the numbers are used: rules
+//! from the profile to a finding or to nothing. A rule names its evidence and is silent where that
+//! was not measured or cannot decide. What was found on the target when it was opened is not found
+//! again here.
 
 use crate::drift::drift;
 use crate::words::{described, percent, times};
@@ -16,11 +13,9 @@ use record::{
 /// How much faster re-reads must be before they are called cached: a cache in front of any device
 /// gains far more, and less may be locality (shorter seeks, an address table in the drive).
 const CACHE_GAIN: f64 = 1.25;
-
 /// Standard error of the level, as a share, from which it is worth a warning: half of the
 /// precision that cells are asked for.
 const LEVEL_SE_MAX: f64 = 0.025;
-
 /// An area below this share of the device is called small.
 const SMALL_AREA_SHARE: f64 = 0.1;
 

@@ -1,9 +1,6 @@
-//! What to conclude from a profile: findings on the device and on the measurement, and advice.
-//!
-//! Pure functions of recorded data, so that a conclusion can be drawn again from the store and
-//! comes out the same. Nothing here measures, and nothing is said of what was not measured: a rule
-//! without its evidence is silent. Advice follows the numbers; where they contradict the papers'
-//! rules of thumb it says so instead of choosing between them in silence.
+//! What to conclude from a profile, an experiment or an observation: findings, advice, verdicts.
+//! Pure functions of recorded data. Nothing is said of what was not measured, and where numbers
+//! contradict a rule of thumb, the numbers win and it is said.
 #![forbid(unsafe_code)]
 
 mod advice;

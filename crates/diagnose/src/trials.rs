@@ -1,43 +1,25 @@
 //! What the findings of many trials amount to in a profile.
 //!
-//! A trial reports on itself as if it were the only one. In a profile it is a short visit among
-//! hundreds, and its interval comes from the differences between visits; a warning that is right
-//! for a run of its own would be noise there. So each kind is either rolled up (requests that failed
-//! are added up; of anything else the worst is quoted; and in how many trials) or judged again over
-//! all trials:
-//!
-//! - *not steady*: the test raises a false alarm in 1 to 2 % of steady windows, so some alarms are
-//!   expected; above 10 % it is a note, because what it says is in the intervals already;
-//! - *too few requests*: counts per cell, over all its visits;
-//! - *steal*: counts over all trials together.
-//!
-//! A warning on fewer than one trial in a hundred is a note: no number of the profile rests on it.
-//! What is a note in a trial and explains that trial alone (how its requests were merged, what was
-//! cut off its start) is left out.
-//!
-//! What was found on the target before any trial stands in the profile by itself and is skipped
-//! here, as are a trial's words on the same fact of the target. That the area is small is one fact of
-//! all trials, not of so many of them: the profile says it (`small_area`), and a trial's note on it is
-//! left out; only that the area fits a cache of known or ordinary size is graver, and is said once.
+//! A trial reports on itself as if it were the only one; in a profile it is a short visit among
+//! hundreds. So each kind is rolled up (failures are added up, of anything else the worst is
+//! quoted, and in how many trials) or judged again over all trials: steadiness (some alarms are
+//! expected; above 10 % is a note), too few requests per cell, steal. A warning on fewer than one
+//! trial in a hundred is a note. Left out are notes that explain one trial alone, and facts of the
+//! target or the area that the profile states by itself.
 
 use crate::words::{described, percent};
 use record::{Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, Workload};
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
-
 /// Share of processor time lost to the host above which times are suspect.
 const STEAL_SHARE: f64 = 0.05;
-
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
-
 /// Thin cells that are named.
 const CELLS_NAMED: usize = 3;
-
 /// Share of the trials below which what was found in them changes no number of a profile.
 const RARE_SHARE: f64 = 0.01;
-
 /// Kinds that explain a trial by itself and say nothing of a profile.
 const OF_A_TRIAL: [FindingCode; 3] =
     [FindingCode::RequestsMerged, FindingCode::RequestsSplit, FindingCode::WarmUpCut];

@@ -1,9 +1,6 @@
-//! Numbers as advice and findings write them.
-//!
-//! One place for signs, digits and comparisons, so that "faster" means the same in each sentence:
-//! more than the intervals allow for, and enough to matter. Three digits are kept of a value and
-//! none of a percentage from ten on; a sentence is read for its order of magnitude and its
-//! direction, and the exact numbers are in the document.
+//! Numbers as advice and findings write them: one place for signs, digits and comparisons, so that
+//! "faster" means the same in each sentence: more than the intervals allow for, and enough to
+//! matter.
 
 use record::{CacheMode, Estimate, Workload, format_bytes, format_iops};
 

@@ -1,29 +1,16 @@
 //! From trials to cells: all visits of one workload become one row with an interval.
 //!
-//! A visit is one observation. The interval of a cell comes from the variance between its visits,
-//! because what moves a shared disk (neighbours, throttles, its own housekeeping) moves slowly
-//! compared with one trial, and the batch means inside a trial cannot see it. Only where there is
-//! a single visit does the trial's own interval stand in; where it has none either, nothing is
-//! known of the spread and the interval is ±100 %.
+//! The interval comes from the variance between visits, because what moves a shared disk moves
+//! slowly compared with one trial. A single visit lends its own interval; without one it is ±100 %.
+//! A trial counts if no finding calls it invalid and no request failed or fell short. Rejected: the
+//! good requests of a bad trial, since a device that fails some answers the others at another
+//! speed.
 //!
-//! A trial counts if its numbers are what was asked for: no finding calls it invalid (interrupted
-//! windows, reads from the page cache, …), no request failed or fell short, and at least one
-//! completed. Rejected: keeping the good requests of a bad trial. A device that fails some
-//! requests answers the others at a different speed, and a mean over both describes neither.
-//!
-//! Rates are those of both directions together, because a mixed workload is one load on one
-//! device; the response time is the mean over all its requests. The warm-up that the visits of a
-//! cell share is cut from both (see [`crate::visit`]); everything else is of the whole window.
-//!
-//! What is a time per request (R and S) is a ratio: all time over all requests of all visits, not
-//! the mean of the visits' ratios. Visits of equal length then obey Little's law and the utilization
-//! law as a cell too: X R is the depth, X S is U. A plain mean of R counts a slow visit as much as a
-//! fast one that completed ten times as many requests, and X R would exceed the depth. The interval
-//! comes from the linearised ratio (Cochran 1977, Sampling Techniques, section 6.4).
-//!
-//! The kernel's busy counter has a grain of milliseconds and may count a whole one for each request
-//! that touches it. Where it cannot be right, because it never moved or gives more than the response
-//! time of requests that were alone, there is no S and no U.
+//! Rates and latencies are those of both directions together, without the warm-up that the visits
+//! share ([`crate::visit`]). What is a time per request (R and S) is all time over all requests of
+//! all visits, so that X R is the depth and X S is U of a cell too; its interval is that of the
+//! linearised ratio (Cochran 1977, Sampling Techniques, section 6.4). Where the busy counter, which
+//! has a grain of milliseconds, cannot be right, there is no S and no U.
 
 use crate::visit::{Visit, settled};
 use record::{
@@ -63,7 +50,6 @@ pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
     groups.iter().filter_map(|visits| cell(visits, target_rel)).collect()
 }
 
-/// The cell of these visits; `None` without any.
 fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let last = visits.last()?;
     let within: Vec<Option<f64>> = visits.iter().map(|trial| rate_interval(trial)).collect();

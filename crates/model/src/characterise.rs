@@ -1,18 +1,8 @@
-//! A profile out of trials.
-//!
-//! Which cell serves which purpose follows from its workload alone, never from the order or the
-//! name of a design, so that a profile can be made of any trials: those of `check`, of a sweep, or
-//! both. Only cells with the file-system cache bypassed and the device's own cache on
-//! (`--cache device`) describe the device:
-//!
-//! - random, smallest request size at several depths: the depth curve of the operation;
-//! - one pattern at one depth over four sizes or more: a size curve;
-//! - depth 1 over five sizes or more: a service-time line;
-//! - the hit pattern: whether a cache answers re-reads.
-//!
-//! Cells of other cache modes stay in the profile for the advice on cache modes. Mixes and open
-//! loops are kept apart, for predictions. Advice and
-//! findings are empty here: `diagnose` fills them from the finished profile.
+//! A profile out of trials, by whatever plan they were made: which cell serves which purpose
+//! follows from its workload alone. Only cells with the file-system cache bypassed and the device's
+//! own cache on (`--cache device`) describe the device; other cache modes stay for the advice,
+//! mixes and open loops are kept apart for predictions. Advice and findings are empty here:
+//! `diagnose` fills them.
 
 use crate::{
     DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_between, level_se_rel,

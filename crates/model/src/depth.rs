@@ -1,26 +1,17 @@
-//! Rate and response time against depth, where more depth stops paying, and how deep is enough.
+//! Rate and latency against depth, the knee, and how deep is enough.
 //!
-//! The curve of a direction is made of its random cells at the smallest request size that was
-//! measured at two depths or more, with the file-system cache bypassed: small random requests are
-//! where depth matters, because large or adjacent ones fill the path on their own.
+//! A curve is made of the random cells of the smallest size with two depths or more, file-system
+//! cache bypassed. The knee is the smallest depth from which no larger one gains the asked share
+//! per doubling. It is compared with every larger depth, so that one low point cannot end the curve
+//! early, and a gain must exceed the intervals, so that noise cannot prolong it. A curve that grew
+//! up to its last depth has no knee. Rejected: the maximum of X/R, which has no parameter to reason
+//! about, and curvature, which needs more points.
 //!
-//! The knee is the smallest depth from which no larger measured depth gains the asked share per
-//! doubling. Each candidate is compared with *every* larger depth (the gain to four times the
-//! depth is spread over two doublings), so that one low point between cannot end the curve early,
-//! and a gain counts only where the two rates differ by more than their intervals allow for, so
-//! that noise on the plateau cannot prolong it. Where only the last depth qualifies, the curve
-//! still grew and there is no knee. Rejected: the maximum of X/R ("power"), which has no parameter
-//! that a user could reason about, and curvature of a smoothed curve, which needs more points than
-//! a minute allows.
-//!
-//! The knee is for whoever waits for each request. A curve that creeps behind it may still end far
-//! above (a knee at 8 with 65 % of the rate of depth 128 was seen): where the knee gives less than
-//! four fifths of the largest rate, the smallest depth that does is deep enough ([`enough`]). This is
-//! the one rule of how deep a queue should be: what a check advises and what a diagnosis calls too
-//! deep both come from it, the one with measured rates and the other with those that are predicted
-//! of the mix ([`deep_enough`]). Rejected: a share of the rate alone. At nine tenths, a queue three
-//! times as deep as its knee still counted as well chosen, and at four fifths a curve that grows
-//! with every doubling was cut short.
+//! The knee is for whoever waits for each request. Where it gives less than four fifths of the
+//! largest rate (a knee at 8 with 65 % of the rate of depth 128 was seen), the smallest depth that
+//! does is enough ([`enough`]): the one rule of a check and of a diagnosis ([`deep_enough`]).
+//! Rejected: a share of the rate alone, which at nine tenths accepts queues three times as deep as
+//! the knee, and at four fifths cuts a growing curve short.
 
 use crate::size::only_size;
 use record::{CacheMode, Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
@@ -32,7 +23,6 @@ pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
 /// Share of the largest rate that is enough for throughput.
 const ENOUGH: f64 = 0.8;
 
-/// Fewest depths that make a curve.
 const MIN_POINTS: usize = 2;
 
 /// The rate at each depth, as [`enough`] takes them.
@@ -127,7 +117,6 @@ pub fn enough(rates: &[(f64, Estimate)], from: usize) -> usize {
     rates.iter().position(|(_, rate)| gives(rate)).unwrap_or(from).max(from)
 }
 
-/// The index of the knee; see the module's introduction.
 fn knee(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
     let (_, candidates) = rates.split_last()?;
     candidates

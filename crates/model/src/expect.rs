@@ -1,56 +1,29 @@
-//! What an open load of random requests would see at shares of the largest measured rate.
+//! What an open load of random requests would see at shares of the largest measured rate: the
+//! load-dependent model of [`crate::queueing`] on the isotonic depth curve of [`crate::curve`].
+//! M/M/1 with S = 1/X_max stands beside it with its error, because many readers know it; on a
+//! device that works in parallel it is wrong by construction.
 //!
-//! The response time comes from the load-dependent model of [`crate::queueing`] on the depth
-//! curve: Poisson arrivals, service rate mu(n) = X(n). M/M/1 with S = 1/X_max stands beside it with
-//! its error, because many readers know it and it is what Friedman's method gives; on a device
-//! that works in parallel it is wrong by construction.
-//!
-//! *The curve* is the isotonic one of [`crate::monotone`], and the largest rate is its last: the mean
-//! of a plateau, not its luckiest point.
-//!
-//! *The interval* is that of the response time at this share of the true maximum. A parametric
-//! bootstrap (Efron and Tibshirani 1993, section 6.5): points are drawn around the fitted curve, each
-//! with its standard error, fitted again, and the response time at the share of the drawn maximum is
-//! computed again. The rate follows the drawn maximum: at a *fixed* rate near saturation many draws
-//! have no finite response time at all, and what a reader wants to know there is the error of the
-//! maximum, which stands beside it with an interval of its own. Noise on a plateau can only make the
-//! fitted curve climb further there, so draws are slower than the curve that they came from, and
-//! the fit was slower than the truth by as much: times are compared as ratios, the value is divided
-//! by the draws' median error, and the ends are taken both from that reflection (the basic
-//! interval) and from the draws as they are (the percentile interval), whichever is wider. One alone
-//! does not do: the percentile interval misses a flat plateau (coverage 46 to 60 % at 90 % of the
-//! maximum), the basic one a curve that rises so slowly that its fit is flat (53 to 80 %).
-//!
-//! Where the ends are more than a factor of [`SPAN_MAX`] apart nothing is stated: near saturation
-//! a curve that is known to a few per cent does not tell whether its end is flat or rises, and the
-//! response time there hangs on that.
-//!
-//! Coverage at 25, 50, 75 and 90 % of the maximum, over flat, slowly rising and falling curves to depth
-//! 256 with three or six visits of 2 to 5 % noise each: 92 to 100 %, and at most one measurement in
-//! ten states what is not so (the tests hold it to that). Half-widths at 75 and 90 % where eight
-//! requests are served at once: ±5 and ±22 % after three visits of 2 %, ±9 and ±45 % after six of
-//! 5 %. A running maximum instead of the fit, drawn with standard errors that Student's t widens point
-//! by point as if all were off at once, gives ±9 and ±44 % after three visits of 2 %, and ±37 and
-//! ±186 % after three of 5 %.
-//!
-//! The seed is fixed: the same profile always gives the same interval. Rejected: the response with
-//! all rates at their low or high ends, which takes all points to be wrong in the same direction at
-//! once.
+//! The interval is a parametric bootstrap (Efron and Tibshirani 1993, section 6.5): points are
+//! drawn around the fitted curve, fitted again, and asked at the share of the drawn maximum,
+//! because at a fixed rate near saturation many draws have no finite latency. Draws are slower than
+//! the curve that they come from, so the value is divided by their median error, and the ends are
+//! the wider of the basic and the percentile interval: alone, the latter covers 46 to 60 % on a
+//! flat plateau at 90 %, the former 53 to 80 % on a slowly rising curve. Together they cover 92 to
+//! 100 % (tested at 25 to 90 %, noise of 2 to 5 %). Where the ends are more than [`SPAN_MAX`] apart
+//! nothing is stated. The seed is fixed: one profile, one interval. Rejected: all rates at their
+//! low or high ends at once.
 
-use crate::monotone::{Rate, isotonic, rates, up_to_the_best};
+use crate::curve::{Rate, isotonic, rates, up_to_the_best};
 use crate::queueing::{birth_death_latency, mm1_response, service_rates};
 use record::{DepthCurve, Estimate, Expectation, SATURATIONS};
 use stats::SplitMix64;
 
 /// Curves drawn for an interval: its ends are then known to about 1 % of probability.
 const DRAWS: usize = 400;
-
 /// Where the random sequence starts.
 const SEED: u64 = 0x6861_6c66_706f_7765;
-
 /// A drawn rate is at least this share of the measured one: a rate cannot be negative.
 const LEAST_DRAWN_SHARE: f64 = 0.05;
-
 /// Upper over lower end beyond which a response time is not stated: about ±60 %.
 const SPAN_MAX: f64 = 3.0;
 

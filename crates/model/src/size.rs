@@ -1,19 +1,13 @@
 //! Throughput against request size, the half-power point, and the largest rates.
 //!
-//! A curve is one operation, pattern and depth over at least four request sizes, file-system cache
-//! bypassed; the three sizes of the abbreviated matrix are too few to show a shape. The half-power
-//! point is the papers' goal (Riedel, van Ingen, Gray 1997): the smallest request that reaches
-//! half of the peak. The advertised peak of a disk is rarely known and of a virtual one never, so
-//! half of the largest throughput that was *measured* stands for it, in this direction and pattern
-//! at any size and depth: a curve at depth 1 is held against what the device gives to a deeper
-//! queue, not against its own end.
-//!
-//! Maxima are the largest point estimates. They are a little high, by about one standard error of
-//! a plateau, and say how much by their intervals.
+//! A curve is one operation, pattern and depth over at least four sizes, file-system cache
+//! bypassed. The half-power point (Riedel, van Ingen, Gray 1997) is the smallest request that
+//! reaches half of the largest throughput measured in this direction and pattern at any size and
+//! depth, because an advertised peak is rarely known. Maxima are the largest point estimates, high
+//! by about one standard error.
 
 use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
 
-/// Fewest sizes that make a curve.
 const MIN_SIZES: usize = 4;
 
 /// The curves that the cells hold, reads before writes, sequential before random, by rising depth.

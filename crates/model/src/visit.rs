@@ -1,12 +1,6 @@
-//! What one visit gave: its rate, throughput and response time, without the warm-up.
-//!
-//! A queue that fills, a governor that wakes up or a cache that learns makes the start of every
-//! visit unlike the rest of it. Whether the visits of a cell share such a start is asked of the
-//! number of completions per interval ([`stats::warm_up_of_visits`]).
-//!
-//! Only rate, throughput and response time are cut. Percentiles, device counters and processor
-//! time were counted over the whole window and stay so. A mixed workload is kept whole, because its
-//! series does not part the directions.
+//! Rate, throughput and latency of one visit without the warm-up that the visits of a cell share
+//! ([`stats::warm_up_of_visits`] on completions per interval). Everything else is of the whole
+//! window, and so is a mixed workload, whose series does not part the directions.
 
 use record::Trial;
 

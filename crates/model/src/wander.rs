@@ -1,19 +1,13 @@
 //! How far the level of the whole device wanders during a check.
 //!
-//! Visits of a cell are spread over the check, so their variance holds what the device did within
-//! it. A shared device also moves slowly, all cells alike, and its level a few minutes later is
-//! another one: visits cannot average that away, and intervals from them alone are too narrow for
-//! comparing two runs (on a virtual disk with many visits they held a third of the differences).
-//!
-//! The level is taken in six blocks of the check, each the median of its visits' deviations from
-//! the mean of their cell. For a level that wanders as a random walk of variance V over a run, the
-//! variance between such blocks is V/6, and the means of two runs with a pause of a run's length
-//! between them differ with variance 5V/3: five block variances for each run. Rejected: putting
-//! this into the cells' intervals, which would blur comparisons within the run, where it cancels.
-//!
-//! What a single run shows of its own wandering is little (six blocks), and nothing of what happens
-//! between runs hours apart. Where earlier profiles of the same target are at hand, the spread of
-//! their levels says it directly; the larger of the two holds.
+//! A shared device moves slowly, all cells alike, which visits cannot average away: intervals from
+//! visits alone held a third of the differences between two runs on a virtual disk. The level is
+//! taken in six blocks of the check, each the median of its visits' deviations from their cell's
+//! mean. For a random walk of variance V over a run, the variance between blocks is V/6, and the
+//! means of two runs with a pause of a run's length differ with variance 5V/3: five block variances
+//! each. Where earlier profiles are at hand, the spread of their levels says it directly; the
+//! larger of the two holds. Rejected: widening the cells' intervals, which would blur comparisons
+//! within the run.
 
 use crate::cells::counts;
 use record::{Arrival, Cell, Profile, Trial};

@@ -50,6 +50,12 @@ impl Verdict {
     pub fn name(self) -> String {
         word(self)
     }
+
+    /// Whether requests take longer than expected, overloaded or not.
+    #[must_use]
+    pub fn is_slow(self) -> bool {
+        matches!(self, Self::Slow | Self::SlowAndOverloaded)
+    }
 }
 
 /// How a profile came to stand for a device.

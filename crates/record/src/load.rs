@@ -21,6 +21,18 @@ pub enum Locality {
     Hit,
 }
 
+impl Locality {
+    /// The word of a sentence: "random", "sequential", "cached".
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+            Self::Hit => "cached",
+        }
+    }
+}
+
 /// Requests of one kind within a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MixClass {
@@ -39,6 +51,31 @@ pub struct MixClass {
 pub struct Mix {
     /// Its classes.
     pub classes: Vec<MixClass>,
+}
+
+impl Mix {
+    /// Requests of one kind and size.
+    #[must_use]
+    pub fn one(op: OpKind, locality: Locality, bytes: u64) -> Self {
+        Self { classes: vec![MixClass { op, locality, bytes, share: 1.0 }] }
+    }
+
+    /// Share of the requests for which something holds, 0 to 1.
+    pub fn share(&self, of: impl Fn(&MixClass) -> bool) -> f64 {
+        self.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
+    }
+
+    /// Share of reads.
+    #[must_use]
+    pub fn reads(&self) -> f64 {
+        self.share(|class| class.op == OpKind::Read)
+    }
+
+    /// Mean bytes of a request.
+    #[must_use]
+    pub fn mean_bytes(&self) -> f64 {
+        self.classes.iter().map(|class| class.share * class.bytes as f64).sum()
+    }
 }
 
 /// How much of a mix is offered.

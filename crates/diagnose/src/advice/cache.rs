@@ -1,22 +1,16 @@
-//! Which caches to use, from pairs of cells that differ in nothing but the cache mode.
+//! Which caches to use, from pairs of cells that differ in nothing but the cache mode: one piece of
+//! advice for reads, one for writes. A difference counts if the intervals separate it and it is 5 %
+//! or more.
 //!
-//! One piece of advice for reads and one for writes, over all request sizes that were measured in
-//! both modes. A difference counts if the intervals can separate it and it is 5 % or more;
-//! otherwise it is "no measurable difference".
+//! *Reads*: buffered on a cold page cache against direct. Where there is no measurable difference,
+//! the mode that costs less processor time, else the direct one, which leaves the page cache to
+//! others. The rule: the file-system cache below 8 KB, bypassed above 64 KB (Riedel, van Ingen,
+//! Gray 1997).
 //!
-//! *Reads*: buffered on a cold page cache against direct. Read-ahead and the copy out of the page
-//! cache pull in opposite directions, so only the measurement can tell. Where there is no
-//! measurable difference, the mode that costs less processor time is advised, and where that
-//! differs neither, the direct one, which leaves the page cache to others. The papers' rule: the
-//! file-system cache for small requests (below 8 KB in Riedel, van Ingen, Gray 1997), bypassed
-//! above 64 KB.
-//!
-//! *Writes*: the device's own cache against writing through it. That is not a question of speed
-//! alone: a write that completed into the device's cache is lost when the power fails before a
-//! flush. The advice therefore names the risk and the price of durability, and advises durability
-//! itself where it has no measurable price. A size whose interval is too wide to exclude a price of
-//! a quarter follows the sizes that were decided. How durable a virtual disk's "written through"
-//! is, no measurement of speed can tell.
+//! *Writes*: the device's cache against writing through it. What completed into that cache is lost
+//! when the power fails, so the advice names the risk and the price of durability, and advises
+//! durability where it has no measurable price. A size whose interval cannot exclude a price of a
+//! quarter follows the sizes that were decided.
 
 use super::sizes::{Choice, by_size};
 use crate::words::{change, exceeds, plus_minus, rate, times};
@@ -27,10 +21,8 @@ use record::{
 
 /// Requests above this size should bypass the file-system cache, by the rule of thumb.
 const RULE_BYPASS_ABOVE_BYTES: u64 = 64 << 10;
-
 /// Requests below this size should use it.
 const RULE_BUFFER_BELOW_BYTES: u64 = 8 << 10;
-
 /// A price of durability below this share of the rate is small enough to be called none, if the
 /// interval excludes more.
 const PRICE_EXCLUDED_REL: f64 = 0.25;
@@ -52,7 +44,6 @@ impl<'a> Pair<'a> {
         self.device.workload.max_bs().0
     }
 
-    /// The advised cell and the other one.
     fn chosen(&self) -> (&'a Cell, &'a Cell) {
         if self.use_device { (self.device, self.cached) } else { (self.cached, self.device) }
     }

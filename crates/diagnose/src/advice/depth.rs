@@ -1,18 +1,10 @@
-//! How many random requests to keep outstanding.
-//!
-//! Depth buys rate with response time, and who buys decides. The knee is where the price jumps: it
-//! is the answer for whoever waits for each request. But a curve that creeps or wobbles behind its
-//! knee may still end far above it (a knee at 8 with 65 % of the rate of depth 128 was seen), and
-//! for whoever only wants work done the knee alone would then be wrong advice. So where the knee
-//! gives less than 80 % of the largest rate, the smallest depth that does is named beside it, each
-//! for its purpose (`model::enough`, by which a diagnosis calls a queue too deep as well). Where the
-//! knee itself gives 80 %, one depth serves both: by the definition of the knee, the rest would cost
-//! response time nearly in proportion. Rejected: the depth of the largest rate (on a plateau that is
-//! noise, at any depth), and one compromise for both purposes.
-//!
-//! The rule of thumb is two to four deep (Riedel, van Ingen, Gray 1997; Chung and others 2000: "no
-//! gain beyond four"). It is contradicted where the knee lies deeper, and where even two requests
-//! only wait for each other.
+//! How many random requests to keep outstanding: the knee for whoever waits for each request, and,
+//! where that gives less than 80 % of the largest rate, the smallest depth that does for whoever
+//! wants work done (`model::enough`, by which a diagnosis calls a queue too deep as well).
+//! Rejected: the depth of the largest rate, which on a plateau is noise, and one compromise for
+//! both. The rule of thumb is two to four deep (Riedel, van Ingen, Gray 1997; Chung and others
+//! 2000); it is contradicted where the knee lies deeper, and where even two only wait for each
+//! other.
 
 use crate::words::{change, percent, rate};
 use record::{Advice, DepthCurve, DepthPoint, format_nanos};

@@ -1,11 +1,7 @@
-//! What to use: depth, request size, cache mode, each with the numbers that say so.
-//!
-//! Every piece of advice names the measured numbers behind it and what the next best choice costs,
-//! so that a reader with another goal can choose otherwise. The papers' rules of thumb (two to four
-//! requests deep, 64 KiB requests, no file-system cache above 64 KiB, the drive's write cache for
-//! speed) were found on the disks of 1997 and 2000; they are tested here, not applied. Where
-//! following one would cost something on this device, `against_rule` says what. There is one entry
-//! per subject, and each of its fields is kept to a line or two of a terminal.
+//! What to use: depth, request size, cache mode, each with the numbers that say so and what the
+//! next best choice costs. The papers' rules of thumb were found on the disks of 1997 and 2000;
+//! they are tested here, and `against_rule` says what following one would cost on this device. One
+//! entry per subject, each field a line or two of a terminal.
 
 mod cache;
 mod depth;

@@ -1,9 +1,6 @@
-//! How large sequential requests should be: the smallest size that gives nearly all there is.
-//!
-//! Nearly all is 90 % of the largest throughput of the curve: beyond it larger requests only hold
-//! more memory and make others wait longer. Of the depths that were measured the shallowest counts
-//! whose best is within the same 90 % of the best of all, because requests one after the other are
-//! what most programs issue. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
+//! How large sequential requests should be: the smallest size with 90 % of the largest throughput,
+//! at the shallowest depth whose best is within 90 % of the best of all, because most programs
+//! issue one request after the other. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
 use crate::words::{change, exceeds, percent, plus_minus};
 use record::{
@@ -11,10 +8,8 @@ use record::{
     format_rate,
 };
 
-/// Share of the largest throughput that is enough.
 const ENOUGH: f64 = 0.9;
 
-/// Request size of the rule of thumb.
 const RULE_BYTES: u64 = 64 << 10;
 
 pub(super) fn advice(profile: &Profile) -> Vec<Advice> {
@@ -140,7 +135,6 @@ fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
     })
 }
 
-/// The smallest size that gives enough.
 fn enough(curve: &SizeCurve) -> Option<&SizePoint> {
     let least = ENOUGH * largest(curve);
     curve.points.iter().find(|point| point.bytes_per_s.value >= least)

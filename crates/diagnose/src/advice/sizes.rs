@@ -2,12 +2,9 @@
 
 use record::format_bytes;
 
-/// What is advised for one request size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// Request size.
     pub bytes: u64,
-    /// The advice.
     pub text: String,
 }
 

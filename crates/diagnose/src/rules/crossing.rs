@@ -1,10 +1,7 @@
-//! The request size at which the page cache stops paying on striped disks.
-//!
-//! More disks give more to requests past the page cache than to those through it, whose copy is one
-//! for all. So there is a size below which the page cache is faster and above which it is not, and it
-//! depends on the disks (Riedel 1997, Figure 10: 64 KB for three of them). It is stated as the two
-//! measured sizes between which it lies, and only where the effects at all sizes that can be told
-//! agree on an order. Rejected: interpolation between the sizes, which would be a number that nobody
+//! The request size at which the page cache stops paying on striped disks. More disks speed up
+//! requests past the page cache, not the copy through it, so the size depends on the disks (Riedel
+//! 1997, Figure 10: 64 KB for three). Stated as the two measured sizes between which it lies, where
+//! all effects that can be told agree on an order. Rejected: interpolation, a number that nobody
 //! measured.
 
 use super::effects::{Sign, WRONG, change, tell};

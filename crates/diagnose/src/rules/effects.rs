@@ -1,10 +1,7 @@
-//! From the effects of an experiment to the advice of one rule.
-//!
-//! An experiment has many effects, and a rule that looked at ten of them at 95 % each would find its
-//! evidence by chance every fourth time. All effects that a rule looks at are therefore judged
-//! together (Bonferroni). A difference counts where its interval excludes none and it is 3 % or more;
-//! that there is none counts where the interval ends within 10 %. All else cannot tell, and is left
-//! out.
+//! From the effects of an experiment to the advice of one rule. All effects that a rule looks at
+//! are judged together (Bonferroni): ten of them at 95 % each would find evidence by chance every
+//! fourth time. A difference counts where its interval excludes none and it is 3 % or more; that
+//! there is none, where the interval ends within 10 %.
 
 use crate::words::percent;
 use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
@@ -24,18 +21,14 @@ const QUOTED: usize = 3;
 /// What a level does against its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sign {
-    /// Less throughput than the base.
     Less,
-    /// The same.
     Same,
-    /// More.
     More,
 }
 
 /// What to do in a case, and what that costs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Action {
-    /// What to use.
     pub recommendation: &'static str,
     /// What it costs or risks; empty for nothing.
     pub price: &'static str,
@@ -44,25 +37,19 @@ pub(super) struct Action {
 /// One recommendation of the papers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// What it is about.
     pub subject: &'static str,
     /// Axis, level and base of the effects that decide.
     pub axis: &'static str,
-    /// The level.
     pub level: &'static str,
-    /// What it is compared with.
     pub base: &'static str,
     /// Levels of other axes for which the rule holds.
     pub within: &'static [(&'static str, &'static [&'static str])],
     /// What to do where the level is slower.
     pub less: Action,
-    /// Where it makes no difference.
     pub same: Action,
-    /// Where it is faster.
     pub more: Action,
     /// What the papers say, and where.
     pub thumb: &'static str,
-    /// What that predicts.
     pub predicts: Sign,
 }
 
@@ -86,7 +73,6 @@ impl Rule {
     }
 }
 
-/// An effect that was told.
 pub(super) struct StatedEffect<'a> {
     pub(super) effect: &'a ExperimentEffect,
     pub(super) sign: Sign,
@@ -94,7 +80,6 @@ pub(super) struct StatedEffect<'a> {
     high: f64,
 }
 
-/// The advice of a rule; `None` where nothing tells.
 pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice> {
     let looked_at: Vec<&ExperimentEffect> =
         effects.iter().filter(|effect| rule.looks_at(effect)).collect();

@@ -1,19 +1,12 @@
-//! The papers' recommendations as rules on what was measured.
+//! The papers' recommendations as questions to this disk. A rule names the effect that would
+//! support it, and what to do where the effect is there, is not, or is the other way round; its
+//! advice follows the measurement and says where the papers said otherwise. Without evidence, or
+//! with an interval that cannot tell, it is silent.
 //!
-//! A rule of thumb is a measurement of somebody else's disk. Here each is a question to this one: a
-//! rule names the effect that would support it, and what to do where the effect is there, where it is
-//! not, and where it is the other way round. Its advice then follows the measurement, quotes the
-//! cells, states the gain with its interval and what it risks, and says where the papers said
-//! otherwise. Where the effect was not measured, or its interval cannot tell, a rule is silent.
-//!
-//! What comes as an effect between two levels of an axis is a line of a table ([`table`]) that one
-//! function judges ([`effects`]); what takes more than two levels has a function of its own. Depth,
-//! request size and cache mode of a profile are in [`crate::advise`]. Rejected: a language of rules in
-//! a file (there are two dozen, and each needs a test with a device on which it is wrong), and
-//! scores or probabilities of rules (an interval is one already).
-//!
-//! Some recommendations have no rule, because nothing on today's machines can show them: to use DMA
-//! (all controllers do), and IDE or SCSI by price (`halfpower cost` compares prices of any disks).
+//! An effect between two levels of an axis is a row of a table ([`table`]); what takes more than
+//! two levels is a function. Depth, size and cache mode of a profile are in [`crate::advise`].
+//! Rejected: rules in a file, because each needs a test with a device on which it is wrong, and
+//! scores. No rule: DMA (all controllers do), IDE or SCSI by price (`halfpower cost`).
 
 mod crossing;
 mod effects;

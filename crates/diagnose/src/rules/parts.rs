@@ -6,7 +6,6 @@ use record::{
     Advice, ComponentKind, Estimate, Experiment, ExperimentCell, LimitsRun, ZoneMap, format_rate,
 };
 
-/// Share of the largest throughput that is enough.
 const ENOUGH: f64 = 0.9;
 /// Disks that fill a bus by the rule of thumb (Riedel 1, Chung 7.4).
 const RULE_DISKS: u64 = 3;

@@ -1,8 +1,6 @@
-//! The recommendations that rest on one effect each.
-//!
-//! Riedel is Riedel, van Ingen and Gray 1997; Chung is Chung, Gray, Worthington and Horst 2000; the
-//! number behind is the section. Levels are those of the designs that come with `halfpower sweep`; a
-//! design of a user's own with the same names is judged as well.
+//! The recommendations that rest on one effect each. Riedel is Riedel, van Ingen and Gray 1997;
+//! Chung is Chung, Gray, Worthington and Horst 2000; the number behind is the section. Levels are
+//! those of the designs of `halfpower sweep`.
 
 use super::effects::{Action, Rule, Sign};
 
@@ -18,7 +16,6 @@ const fn at_a_price(recommendation: &'static str, price: &'static str) -> Action
     Action { recommendation, price }
 }
 
-/// All of them, in the order in which they are printed.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         subject: "small buffered reads",

@@ -3,11 +3,11 @@
 //! Reads only: a job that somebody pastes must not write over anything. It is the load of the
 //! recommended depth, so that fio confirms (or contradicts) the profile's figure.
 
-use super::seen::Seen;
+use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned, setting};
 use record::{Measured, OpKind, Setting, TargetKind, format_bytes, format_nanos};
 
-pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let plain = |name: &str, value: &str, why: &str| Setting {
         name: name.to_owned(),
         value: Measured::Value(value.to_owned()),
@@ -19,13 +19,13 @@ pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
         plain("direct", "1", "past the page cache, as the profile was measured"),
         plain("time_based", "1", ""),
         plain("runtime", "30", ""),
-        setting("filename", file(seen), |value| format!("filename={value}\n\n[recommended]")),
+        setting("filename", file(facts), |value| format!("filename={value}\n\n[recommended]")),
         plain("rw", "randread", "reads only: nothing is written over"),
-        setting("bs", size(seen), |value| format!("bs={value}")),
-        setting("iodepth", depth(seen), |value| format!("iodepth={value}")),
+        setting("bs", size(facts), |value| format!("bs={value}")),
+        setting("iodepth", depth(facts), |value| format!("iodepth={value}")),
     ]
     .into_iter()
-    .chain(std::iter::once(assigned("# expected", expected(seen))))
+    .chain(std::iter::once(assigned("# expected", expected(facts))))
     .map(split)
     .collect()
 }
@@ -37,8 +37,8 @@ fn split(mut setting: Setting) -> Setting {
     setting
 }
 
-fn file(seen: &Seen<'_>) -> Derived {
-    let target = &seen.profile.target;
+fn file(facts: &ProfileFacts<'_>) -> Derived {
+    let target = &facts.profile.target;
     let (value, why) = match target.kind {
         TargetKind::Simulated => ("FILE", "the profile is of a simulated device: name your own"),
         TargetKind::Directory => {
@@ -52,19 +52,19 @@ fn file(seen: &Seen<'_>) -> Derived {
     Ok((value.replace(':', "\\:"), why.to_owned()))
 }
 
-fn size(seen: &Seen<'_>) -> Derived {
-    let curve = seen.curve(OpKind::Read)?;
+fn size(facts: &ProfileFacts<'_>) -> Derived {
+    let curve = facts.curve(OpKind::Read)?;
     Ok((curve.bs_bytes.to_string(), format!("{}, as measured", format_bytes(curve.bs_bytes))))
 }
 
-fn depth(seen: &Seen<'_>) -> Derived {
-    let (knee, words) = seen.knee(OpKind::Read)?;
+fn depth(facts: &ProfileFacts<'_>) -> Derived {
+    let (knee, words) = facts.knee(OpKind::Read)?;
     Ok((knee.to_string(), words))
 }
 
-fn expected(seen: &Seen<'_>) -> Derived {
-    let (knee, _) = seen.knee(OpKind::Read)?;
-    let curve = seen.curve(OpKind::Read)?;
+fn expected(facts: &ProfileFacts<'_>) -> Derived {
+    let (knee, _) = facts.knee(OpKind::Read)?;
+    let curve = facts.curve(OpKind::Read)?;
     let point = curve.points.iter().find(|point| point.depth == knee);
     let point = point.ok_or_else(|| "the depth of the knee was not measured".to_owned())?;
     let value = format!(

@@ -6,7 +6,7 @@
 //! that wait ahead of the device, so it pays where order saves much, which is an arm, and costs
 //! processor time where it does not.
 
-use super::seen::Seen;
+use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
 use record::{Locality, OpKind, Setting};
 
@@ -22,37 +22,34 @@ const SIDE_BY_SIDE: f64 = 8.0;
 /// The kernel's default: it costs memory only, and nothing measured speaks for less.
 const READ_AHEAD_MIN: u64 = 128 << 10;
 
-pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let file = |name: &'static str| {
-        let disk = seen.disk().to_owned();
+        let disk = facts.disk().to_owned();
         move |value: &str| format!("echo {value} > /sys/block/{disk}/queue/{name}")
     };
     vec![
-        setting("read_ahead_kb", read_ahead(seen), file("read_ahead_kb")),
-        setting("nr_requests", requests(seen), file("nr_requests")),
-        setting("scheduler", scheduler(seen), file("scheduler")),
+        setting("read_ahead_kb", read_ahead(facts), file("read_ahead_kb")),
+        setting("nr_requests", requests(facts), file("nr_requests")),
+        setting("scheduler", scheduler(facts), file("scheduler")),
     ]
 }
 
-fn now(what: Option<String>) -> String {
+fn now(what: Option<impl std::fmt::Display>) -> String {
     what.map_or_else(String::new, |value| format!("; it was {value} when the disk was measured"))
 }
 
-fn read_ahead(seen: &Seen<'_>) -> Derived {
-    let (bytes, words) = seen.enough_bytes(OpKind::Read)?;
-    let facts = seen.profile.target.device.as_ref();
-    let was =
-        now(facts.and_then(|facts| facts.read_ahead_bytes).map(|was| (was >> 10).to_string()));
+fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
+    let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
+    let was = now(facts.device().and_then(|device| Some(device.read_ahead_bytes? >> 10)));
     let value = (bytes * WINDOWS).max(READ_AHEAD_MIN);
     let least = if value > bytes * WINDOWS { ", and not below the default 128" } else { "" };
     let derivation = format!("{words}; twice that, so that one is on its way{least}{was}");
     Ok(((value >> 10).to_string(), derivation))
 }
 
-fn requests(seen: &Seen<'_>) -> Derived {
-    let (knee, words) = seen.knee(OpKind::Read)?;
-    let facts = seen.profile.target.device.as_ref();
-    let was = now(facts.and_then(|facts| facts.nr_requests).map(|was| was.to_string()));
+fn requests(facts: &ProfileFacts<'_>) -> Derived {
+    let (knee, words) = facts.knee(OpKind::Read)?;
+    let was = now(facts.device().and_then(|device| device.nr_requests));
     let value = (knee * SPARE).next_power_of_two().max(REQUESTS_MIN);
     let derivation = format!(
         "{words}; twice that for what is waiting, as a power of two; more only waits here instead \
@@ -61,12 +58,11 @@ fn requests(seen: &Seen<'_>) -> Derived {
     Ok((value.to_string(), derivation))
 }
 
-fn scheduler(seen: &Seen<'_>) -> Derived {
-    let (ratio, words) = seen.random_over_sequential(OpKind::Read, 4 << 10)?;
-    let (rate, _) = seen.rate(OpKind::Read, Locality::Random, 4 << 10)?;
-    let parallel = rate * seen.alone_ns(OpKind::Read, Locality::Random, 4 << 10)? / 1e9;
-    let facts = seen.profile.target.device.as_ref();
-    let was = now(facts.and_then(|facts| facts.scheduler.clone()));
+fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
+    let (ratio, words) = facts.random_over_sequential(OpKind::Read, 4 << 10)?;
+    let (rate, _) = facts.rate(OpKind::Read, Locality::Random, 4 << 10)?;
+    let parallel = rate * facts.alone_ns(OpKind::Read, Locality::Random, 4 << 10)? / 1e9;
+    let was = now(facts.device().and_then(|device| device.scheduler.as_ref()));
     let (value, why) = if ratio >= ARM && parallel < SIDE_BY_SIDE {
         ("mq-deadline", "order saves much, and few are served side by side")
     } else if parallel >= SIDE_BY_SIDE {

@@ -7,7 +7,7 @@
 //! 8.0) or 1 for disks where that saves seeks. `innodb_read_io_threads` is 1 to 64; each holds 256
 //! requests.
 
-use super::seen::Seen;
+use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
 use record::{Locality, OpKind, Setting, format_count};
 
@@ -22,18 +22,18 @@ const NEIGHBOURS: f64 = 4.0;
 const THREAD_HOLDS: u32 = 256;
 const THREADS: (u32, u32) = (4, 64);
 
-pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     vec![
-        assigned("innodb_io_capacity", capacity(seen, BACKGROUND)),
-        assigned("innodb_io_capacity_max", capacity(seen, BEHIND)),
-        assigned("innodb_flush_neighbors", neighbours(seen)),
-        assigned("innodb_read_io_threads", threads(seen, OpKind::Read)),
-        assigned("innodb_write_io_threads", threads(seen, OpKind::Write)),
+        assigned("innodb_io_capacity", capacity(facts, BACKGROUND)),
+        assigned("innodb_io_capacity_max", capacity(facts, BEHIND)),
+        assigned("innodb_flush_neighbors", neighbours(facts)),
+        assigned("innodb_read_io_threads", threads(facts, OpKind::Read)),
+        assigned("innodb_write_io_threads", threads(facts, OpKind::Write)),
     ]
 }
 
-fn capacity(seen: &Seen<'_>, share: f64) -> Derived {
-    let (rate, how) = seen.rate(OpKind::Write, Locality::Random, PAGE)?;
+fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
+    let (rate, how) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
     let value = (rate * share).floor();
     let bounded = value.clamp(CAPACITY.0, CAPACITY.1);
     let bound = if bounded > value {
@@ -56,9 +56,9 @@ fn capacity(seen: &Seen<'_>, share: f64) -> Derived {
     Ok((format!("{bounded:.0}"), derivation))
 }
 
-fn neighbours(seen: &Seen<'_>) -> Derived {
-    let (random, _) = seen.rate(OpKind::Write, Locality::Random, PAGE)?;
-    let flow = seen.flow(OpKind::Write)?;
+fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
+    let (random, _) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
+    let flow = facts.flow(OpKind::Write)?;
     let sequential = flow.bytes_per_s / PAGE as f64;
     let ratio = sequential / random;
     let value = if ratio >= NEIGHBOURS { "1" } else { "0" };
@@ -71,8 +71,8 @@ fn neighbours(seen: &Seen<'_>) -> Derived {
     Ok((value.to_owned(), derivation))
 }
 
-fn threads(seen: &Seen<'_>, op: OpKind) -> Derived {
-    let (knee, words) = seen.knee(op)?;
+fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
+    let (knee, words) = facts.knee(op)?;
     let value = knee.div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
     let derivation =
         format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);

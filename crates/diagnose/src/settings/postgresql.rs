@@ -6,7 +6,7 @@
 //! the former is 16 by default from 18 on, 1 before; since 13 it is the number of requests itself.
 //! `io_combine_limit` (17 and later) is 128 kB by default, at most 256 kB in 17.
 
-use super::seen::Seen;
+use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
 use record::{OpKind, Setting};
 
@@ -16,17 +16,17 @@ const CACHED: f64 = 0.9;
 const CONCURRENCY_MAX: u32 = 1_000;
 const COMBINE: (u64, u64) = (128 << 10, 256 << 10);
 
-pub(super) fn settings(seen: &Seen<'_>) -> Vec<Setting> {
+pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     vec![
-        assigned("random_page_cost", random_page_cost(seen)),
-        assigned("effective_io_concurrency", concurrency(seen, "the default is 16, 1 before 18")),
-        assigned("maintenance_io_concurrency", concurrency(seen, "the same for maintenance")),
-        assigned("io_combine_limit", combine(seen)),
+        assigned("random_page_cost", random_page_cost(facts)),
+        assigned("effective_io_concurrency", concurrency(facts, "the default is 16, 1 before 18")),
+        assigned("maintenance_io_concurrency", concurrency(facts, "the same for maintenance")),
+        assigned("io_combine_limit", combine(facts)),
     ]
 }
 
-fn random_page_cost(seen: &Seen<'_>) -> Derived {
-    let (ratio, words) = seen.random_over_sequential(OpKind::Read, PAGE)?;
+fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
+    let (ratio, words) = facts.random_over_sequential(OpKind::Read, PAGE)?;
     let cost = (ratio * (1.0 - CACHED)).max(1.0);
     let bound = if ratio * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
     let derivation = format!(
@@ -36,14 +36,14 @@ fn random_page_cost(seen: &Seen<'_>) -> Derived {
     Ok((format!("{cost:.1}"), derivation))
 }
 
-fn concurrency(seen: &Seen<'_>, remark: &str) -> Derived {
-    let (knee, words) = seen.knee(OpKind::Read)?;
+fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
+    let (knee, words) = facts.knee(OpKind::Read)?;
     let value = knee.min(CONCURRENCY_MAX);
     Ok((value.to_string(), format!("{words}; {remark}; 0 to {CONCURRENCY_MAX}. Per session.")))
 }
 
-fn combine(seen: &Seen<'_>) -> Derived {
-    let (bytes, words) = seen.enough_bytes(OpKind::Read)?;
+fn combine(facts: &ProfileFacts<'_>) -> Derived {
+    let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let value = bytes.clamp(COMBINE.0, COMBINE.1);
     let remark =
         "from 17 on; not below the default, 128 kB, nor above 256 kB, which every version takes";

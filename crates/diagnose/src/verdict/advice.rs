@@ -1,14 +1,11 @@
-//! What to do about a cause, and what that changes.
-//!
-//! A remedy answers causes and nothing else: without its cause it is not mentioned. Its change is
-//! data, and [`model::whatif`] predicts the effect of the change on the load of the episode, as
-//! `halfpower whatif` does: both commands give one number.
+//! What to do about a cause, and what that changes. A remedy answers causes and nothing else. Its
+//! change is data, and [`model::whatif`] predicts its effect on the load of the episode, as
+//! `halfpower whatif` does.
 //!
 //! Order: fix the device, fix the load, reorder requests, buy; within each by the share of the time
-//! per byte that it saves. A faster disk is no answer to a queue that a program keeps up, to a
-//! neighbour that can move, or to a cap, however much it gains. What answers a cause that soon passed
-//! comes after all that answers a lasting one. (Rejected: gain alone. New disks then come first nearly
-//! always, because near saturation everything gains nearly everything.)
+//! per byte that it saves. What answers a cause that soon passed comes last. (Rejected: gain alone.
+//! New disks then come first nearly always, because near saturation everything gains nearly
+//! everything.)
 
 use super::expected::Reference;
 use super::judge::Judged;
@@ -16,11 +13,10 @@ use super::load::load;
 use super::remedies::{Case, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use record::{Cause, Change, Effect, EpisodeLoad, Measured, Mix, Remedy, Verdict};
+use record::{Cause, Change, Effect, EpisodeLoad, Measured, Remedy, Verdict};
 
 /// A cause that lasted less than this share of the time of the one that lasted longest comes last.
 const PASSING: f64 = 0.2;
-/// Less than this is no gain.
 const GAIN_MIN: f64 = 0.05;
 
 /// A remedy with its place in the order.
@@ -36,7 +32,6 @@ impl Ranked {
     }
 }
 
-/// All advice on a device, in order.
 pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Vec<Remedy> {
     let mut all: Vec<Ranked> = Vec::new();
     let evident = |one: &&Judged<'_>| one.judgement.verdict != Verdict::NotEnoughEvidence;
@@ -63,7 +58,6 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Ve
     all.into_iter().map(|one| one.remedy).collect()
 }
 
-/// A segment and its load.
 struct Asked<'a> {
     case: Case<'a>,
     load: Option<EpisodeLoad>,
@@ -133,7 +127,7 @@ impl<'a> Asked<'a> {
             iops_before: load.iops,
             iops_after: state.iops,
         };
-        let larger = bytes(&state.mix) / bytes(&load.mix).max(1.0);
+        let larger = state.mix.mean_bytes() / load.mix.mean_bytes().max(1.0);
         let left = if by_rate {
             effect.iops_before / (effect.iops_after.value * larger).max(1e-9)
         } else {
@@ -141,9 +135,4 @@ impl<'a> Asked<'a> {
         };
         Ok((effect, 1.0 - left))
     }
-}
-
-/// Mean bytes of a request.
-fn bytes(mix: &Mix) -> f64 {
-    mix.classes.iter().map(|class| class.share * class.bytes as f64).sum()
 }

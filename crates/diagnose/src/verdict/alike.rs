@@ -38,7 +38,6 @@ pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
 }
 
-/// Whether two neighbouring segments are one.
 pub(crate) fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
     if idle(one) && idle(other) {

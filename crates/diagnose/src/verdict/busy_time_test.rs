@@ -1,28 +1,22 @@
-//! Whether requests hold the device longer than they would one after the other.
-//!
-//! Whatever is asked at the same time, a device that is as profiled is busy no longer than all its
-//! requests would take one by one: while it works it does at least as much as it does for a lone
-//! request (the utilization law with the slowest rate of its curve; Denning and Buzen 1978). That
-//! holds for every way in which requests come, bursts too, which make any response time fit some
-//! number in progress. A device that stands still now and then, as one that retries does, breaks it
-//! though each burst of waiting by itself looks like a queue. Parallel devices hide it: there the bound
-//! is far away, and this says nothing. Rejected: the same from response times, which bursts raise.
+//! Whether requests hold the device longer than they would one after the other. A device that is as
+//! profiled is busy no longer than all its requests would take one by one, however they come (the
+//! utilization law with the slowest rate of its curve; Denning and Buzen 1978). A device that
+//! stands still now and then, as one that retries does, breaks that though each burst of waiting
+//! looks like a queue. On parallel devices the bound is far away. Rejected: the same from
+//! latencies, which bursts raise.
 
 use super::expected::Expectation;
 use super::interval_totals::{IntervalTotals, ratio_error};
 use crate::words::{percent, times};
 use record::format_nanos;
 
-/// How long the device was busy for its requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BusyTimeTest {
     /// Over what they would take one by one.
     pub(crate) times: f64,
     /// Half of its 95 % interval, as a share of it.
     error_rel: f64,
-    /// Share of time that it was busy.
     busy: f64,
-    /// What a lone request takes.
     alone_ns: f64,
 }
 
@@ -49,7 +43,6 @@ impl BusyTimeTest {
         self.times * (1.0 - self.error_rel.min(0.9)) > 1.0
     }
 
-    /// What was found.
     pub(crate) fn sentence(&self) -> String {
         format!(
             "The device is busy {} of the time, {} what its requests would take one after the other at \

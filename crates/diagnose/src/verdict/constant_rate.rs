@@ -1,17 +1,13 @@
-//! Whether a rate stays the same from interval to interval, as behind a cap.
-//!
-//! Arrivals and service times that vary make counts that vary: those of a Poisson process by the
-//! square root of their mean. A token bucket, a pacer and a device without any variance make counts
-//! that do not. A rate counts as pinned where its counts vary less than half of what a Poisson
-//! process would, less than one Poisson process in two hundred would in so few intervals, and by
-//! less than two in a hundred; which of the three it is, the rate alone does not tell. First and last interval are left out: a segment begins and ends within one.
+//! Whether a rate stays the same from interval to interval, as behind a token bucket, a pacer, or a
+//! device without variance; which of them, the rate alone does not tell. It counts as pinned where
+//! its counts vary less than half of what a Poisson process would, less than one Poisson process in
+//! two hundred would in so few intervals, and by less than two in a hundred. First and last
+//! interval are left out: a segment begins and ends within one.
 
 use super::interval_totals::IntervalTotals;
 use record::{format_iops, format_rate};
 
-/// Fewest intervals.
 const INTERVALS_MIN: usize = 6;
-/// Fewest requests of an interval.
 const REQUESTS_MIN: f64 = 20.0;
 /// Variation of a pinned rate, as a share of it.
 const VARIATION_MAX: f64 = 0.02;
@@ -23,24 +19,20 @@ const BY_CHANCE: f64 = 0.005;
 /// What a rate is pinned to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ConstantRate {
-    /// Per second.
     pub(crate) per_s: f64,
     /// Whether bytes, not requests.
     pub(crate) bytes: bool,
 }
 
 impl ConstantRate {
-    /// What is pinned.
     pub(crate) fn what(&self) -> &'static str {
         if self.bytes { "throughput" } else { "rate" }
     }
 
-    /// The unit of the rate in a document.
     pub(crate) fn unit(&self) -> &'static str {
         if self.bytes { "bytes/s" } else { "IOPS" }
     }
 
-    /// To what.
     pub(crate) fn text(&self) -> String {
         if self.bytes { format_rate(self.per_s) } else { format_iops(self.per_s) }
     }

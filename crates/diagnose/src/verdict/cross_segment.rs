@@ -1,14 +1,11 @@
-//! What one segment of a device tells of the others.
-//!
-//! A verdict on a segment by itself leaves open what another hour can exclude, or make likely: a cap
-//! would have held at every hour, a fault that comes and goes was there before, bursts are those of
-//! the page cache, and programs that wait for a processor ask late. Rejected: judging the whole at
-//! once, which cannot say in which hour something was wrong.
+//! What one segment of a device tells of the others: a cap would have held at every hour, a fault
+//! that comes and goes was there before, bursts are those of the page cache, and programs that wait
+//! for a processor ask late. Rejected: judging the whole at once, which cannot say in which hour
+//! something was wrong.
 
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
-use super::judge::Judged;
-use super::judge::{Judgement, Segment, alternative};
+use super::judge::{Judged, Judgement, Segment, numbers};
 use super::{causes, judge, notes};
 use record::{Confidence, Verdict};
 
@@ -24,20 +21,16 @@ pub(super) fn together(judged: &mut [Judged<'_>]) {
     comes_and_goes(judged);
 }
 
-fn is_slow(one: &Judged<'_>) -> bool {
-    matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded)
-}
-
 /// A slow segment whose rate stands still beside one that was as slow under the same load while its
 /// rate moved: no cap is needed to explain either.
 fn chance_pins(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
         let one = &judged[index];
-        if one.judgement.pin.is_none() || !is_slow(one) {
+        if one.judgement.pin.is_none() || !one.judgement.verdict.is_slow() {
             continue;
         }
         let moved = judged.iter().any(|other| {
-            is_slow(other)
+            other.judgement.verdict.is_slow()
                 && other.judgement.pin.is_none()
                 && other.segment.series.len() >= one.segment.series.len()
                 && alike_in_time(&one.segment, &other.segment)
@@ -55,18 +48,20 @@ fn chance_pins(judged: &mut [Judged<'_>]) {
 fn comes_and_goes(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
         let one = &judged[index];
-        let unharmed = !is_slow(one)
+        let unharmed = !one.judgement.verdict.is_slow()
             && !matches!(one.judgement.verdict, Verdict::NotEnoughEvidence | Verdict::Capped);
         let slow = judged.iter().find(|other| {
-            unharmed && is_slow(other) && same_load(&one.segment.tally, &other.segment.tally)
+            unharmed
+                && other.judgement.verdict.is_slow()
+                && same_load(&one.segment.tally, &other.segment.tally)
         });
         let Some(verdict) = slow.map(|other| other.judgement.verdict) else { continue };
-        judged[index].judgement.against(alternative(
+        judged[index].judgement.against(
             verdict,
             "Under the same load the device was slow at another time: what makes it so may come and \
              go.",
             "The kernel log and SMART of that time, and a longer observation.",
-        ));
+        );
     }
 }
 
@@ -75,7 +70,7 @@ fn comes_and_goes(judged: &mut [Judged<'_>]) {
 fn pinned_rates(judged: &mut [Judged<'_>]) {
     for index in 0..judged.len() {
         let one = &judged[index];
-        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let slow = one.judgement.verdict.is_slow();
         let Some(pin) = one.judgement.pin.filter(|_| slow) else { continue };
         let rate = |segment: &Segment<'_>| {
             if pin.bytes {
@@ -95,23 +90,20 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
         for at in below {
             below_cap(&mut judged[at].judgement, &pin);
         }
-        let judgement = &mut judged[index].judgement;
-        judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Capped);
-        let slow = judgement.verdict;
-        judgement.verdict = Verdict::Capped;
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = format!(
+        let claim = format!(
             "The {} stays at {} however many requests wait, and below it the device is as fast as \
              its profile says: a cap inside or below it.",
             pin.what(),
             pin.text()
         );
-        judgement.evidence.push(judge::evidence("pinned at", pin.per_s, pin.unit()));
-        judgement.against(alternative(
-            slow,
+        let judgement = &mut judged[index].judgement;
+        judgement.evidence.extend(numbers(&[("pinned at", pin.per_s, pin.unit())]));
+        judgement.replaced(
+            Verdict::Capped,
+            claim,
             "The device may be slower only where many requests wait.",
             "The provider's limit for this volume, or a trial of our own at that depth.",
-        ));
+        );
     }
 }
 
@@ -135,28 +127,25 @@ fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
 
 /// Below a cap that another segment shows, requests wait no longer than it makes them.
 fn below_cap(judgement: &mut Judgement, pin: &ConstantRate) {
-    if !matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded) {
+    if !judgement.verdict.is_slow() {
         return;
     }
-    let slow = judgement.verdict;
-    judgement.verdict = Verdict::Healthy;
-    judgement.confidence = Confidence::Likely;
-    judgement.claim = format!(
+    let claim = format!(
         "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
          as its profile says.",
         pin.text()
     );
-    judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Healthy);
-    judgement.against(alternative(
-        slow,
+    judgement.replaced(
+        Verdict::Healthy,
+        claim,
         "The device may be slower at this load as well.",
         "A trial of our own at depth 1.",
-    ));
-    judgement.against(alternative(
+    );
+    judgement.against(
         Verdict::Capped,
         "The cap costs time before it is reached.",
         "The provider's limit for this volume.",
-    ));
+    );
 }
 
 /// Writes of the page cache wait for each other, and nobody for them.
@@ -171,16 +160,12 @@ fn write_back(judged: &mut [Judged<'_>]) {
             "The page cache writes back: its requests wait for each other ({}), as expected.",
             record::format_nanos(one.segment.tally.latency_ns().unwrap_or(0.0))
         );
-        let judgement = &mut one.judgement;
-        judgement.verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = claim;
-        judgement.alternatives.retain(|alternative| alternative.verdict != judgement.verdict);
-        judgement.against(alternative(
-            Verdict::Overloaded,
+        one.judgement.replaced(
+            if spare { Verdict::NotTheDisk } else { Verdict::Healthy },
+            claim,
             "Somebody may wait for these writes (fsync, or readers in the same queue).",
             "Response times of the program, or the tracer's list of processes.",
-        ));
+        );
     }
 }
 
@@ -202,17 +187,14 @@ fn late(judged: &mut [Judged<'_>]) {
             record::format_nanos(latency),
             crate::words::percent(saturation)
         );
-        let idle = segment.around.idle.unwrap_or(0.0);
-        let judgement = &mut one.judgement;
-        judgement.verdict = Verdict::NotTheDisk;
-        judgement.confidence = Confidence::Likely;
-        judgement.claim = claim;
-        judgement.evidence.push(judge::evidence("processors' time left", idle, "share"));
-        judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::NotTheDisk);
-        judgement.against(alternative(
-            Verdict::Overloaded,
+        let left =
+            numbers(&[("processors' time left", segment.around.idle.unwrap_or(0.0), "share")]);
+        one.judgement.evidence.extend(left);
+        one.judgement.replaced(
+            Verdict::NotTheDisk,
+            claim,
             "The programs may ask in bursts by themselves.",
             "The same while the processors have time left.",
-        ));
+        );
     }
 }

@@ -1,24 +1,17 @@
 //! What the profile says that a device should have done in a segment of time.
 //!
-//! The device is asked about the time in which it was busy: with L requests in progress on average
-//! and a share U of the time busy, it had L/U in progress while it worked, and at that depth its
-//! calibrated curve says how long a request takes. Time without requests then cannot make a fine
-//! device look slow, and bursts cannot either. (Rejected: the curve at the plain mean L. A single
-//! server at half load has one request in progress on average and takes twice its service time:
-//! held against the curve at depth one it would be called slow.) A mean over depths is not the curve
-//! at the mean depth, because the curve bends; how much that makes under Poisson arrivals is computed
-//! and allowed for.
+//! It is asked about the time in which it was busy: with L in progress and a share U of the time
+//! busy, the curve at depth L/U. Time without requests then makes no fine device look slow.
+//! (Rejected: the curve at L. A single server at half load would be called slow.) What the bend of
+//! the curve adds under Poisson arrivals is computed and allowed for.
 //!
-//! Counters do not tell whether requests were sequential. On a drive with an arm that is a factor
-//! of thirty, so several shares of sequential requests are tried, and what each of them expects is
-//! kept: a response time is too long only if it is too long for all that the counters allow. A
-//! tracer's share, where there is one, stands alone.
-//!
-//! How sure a ratio of a time to its expectation is, follows from how it scatters from second to
-//! second, and not from how the time does: under an open load both rise and fall together.
+//! Counters do not tell whether requests were sequential, a factor of thirty on a drive with an
+//! arm: several shares are tried, and a latency is too long only if it is too long for all. A
+//! tracer's share stands alone. How sure a ratio is follows from its scatter from second to second,
+//! not from that of the latency: under an open load both rise and fall together.
 
 use super::fitted_profile::FittedProfile;
-use super::interval_totals::{IntervalTotals, ratio_error};
+use super::interval_totals::{IntervalTotals, ratio_error, weighted_mean};
 use model::{PredictError, Predictor};
 use record::{Calibrated, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use std::sync::Arc;
@@ -43,9 +36,7 @@ const CLASS_MIN: f64 = 0.002;
 pub(crate) struct Expectation {
     /// Share of sequential requests.
     pub(crate) sequential_share: f64,
-    /// The mix.
     pub(crate) mix: Mix,
-    /// Of a lone request.
     pub(crate) unloaded_ns: f64,
     /// At the concurrency while busy.
     pub(crate) at_concurrency: Estimate,
@@ -55,7 +46,6 @@ pub(crate) struct Expectation {
     pub(crate) at_rate: Option<Estimate>,
     /// What the bend of the curve adds at most, as a factor of at least 1.
     pub(crate) bend: f64,
-    /// The largest rate.
     pub(crate) max_iops: f64,
     /// The least time of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
@@ -102,7 +92,6 @@ pub(crate) struct Reference {
 /// A number of requests outstanding that is enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
-    /// How many.
     pub(crate) depth: f64,
     /// The rate that they give, as a share of that of the largest number asked about.
     pub(crate) rate_share: f64,
@@ -122,7 +111,6 @@ pub(crate) struct SegmentFacts {
 }
 
 impl Reference {
-    /// Of a profile.
     pub(crate) fn new(prepared: &FittedProfile) -> Self {
         Self { predictor: Arc::clone(prepared.fitted()) }
     }
@@ -193,13 +181,8 @@ impl Reference {
         }
         let over = |count: fn(&IntervalTotals) -> f64,
                     value: &dyn Fn(&Expectation) -> Option<f64>| {
-            let known = parts.iter().filter_map(|(group, look)| {
-                Some((value(look)?, count(group))).filter(|(_, weight)| *weight > 0.0)
-            });
-            let (sum, weight) = known.fold((0.0, 0.0), |(sum, all), (value, weight)| {
-                (sum + value * weight, all + weight)
-            });
-            (weight > 0.0).then(|| sum / weight)
+            let weighed = parts.iter().filter(|(group, _)| count(group) > 0.0);
+            weighted_mean(weighed.filter_map(|(group, look)| Some((value(look)?, count(group)))))
         };
         let all = |value: &dyn Fn(&Expectation) -> f64, otherwise: f64| {
             over(|group| group.all.count(), &|look| Some(value(look))).unwrap_or(otherwise)
@@ -283,7 +266,6 @@ impl Reference {
         Ok(self.predictor.counted(self.predictor.predict_by(model, mix, offered)?))
     }
 
-    /// What the profile predicts.
     pub(crate) fn predictor(&self) -> &Predictor {
         &self.predictor
     }

@@ -1,9 +1,5 @@
-//! A profile with the models that are fitted to it.
-//!
-//! The fit takes up to a third of a second where many mixes were measured, and stays the same as long
-//! as the profile does: whoever diagnoses again and again, as a live screen does each second, keeps
-//! it. It is made when it is first asked for, because most profiles of a database fit no device
-//! that is looked at.
+//! A profile with the models that are fitted to it: up to a third of a second, once, when it is
+//! first asked for, because most profiles of a database fit no device that is looked at.
 
 use model::Predictor;
 use record::Profile;

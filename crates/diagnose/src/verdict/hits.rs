@@ -1,20 +1,16 @@
-//! The share of reads that a cache of the device serves, from their response time.
-//!
-//! Friedman works his weighted service time backwards: with w = p w_hit + (1 - p) w_disk a measured w
-//! gives p. That takes a service time, so only segments count in which requests hardly wait; and it
-//! takes a device whose re-reads are quicker than its random reads, which the profile says. What is
-//! found is a share of hits or of anything else that is as quick: without a tracer, sequential reads
-//! look the same.
+//! The share of reads that a cache of the device serves, from their latency: Friedman's weighted
+//! service time w = p w_hit + (1 - p) w_disk solved for p. Only segments count in which requests
+//! hardly wait, on a device whose re-reads are quicker than its random reads. Without a tracer,
+//! sequential reads look the same as hits.
 
 use super::expected::Reference;
 use super::judge::Judged;
-use record::{Estimate, Locality, Measured, Mix, MixClass, NORMAL_95, OpKind, Verdict};
+use record::{Estimate, Locality, Measured, Mix, NORMAL_95, OpKind};
 
 /// Requests take at most this many times what a lone one takes.
 const HARDLY_WAITS: f64 = 1.3;
 /// Random reads take at least this many times what hits take.
 const TOLD_APART: f64 = 1.5;
-/// Fewest reads.
 const READS_MIN: f64 = 50.0;
 /// A model of a service time is no better than this.
 const MODEL_ERROR: f64 = 0.05;
@@ -31,7 +27,7 @@ pub(super) fn hit_share(
     for one in judged {
         let calm =
             one.segment.best_look().is_some_and(|(look, _)| look.wait_ratio() <= HARDLY_WAITS);
-        let slow = matches!(one.judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let slow = one.judgement.verdict.is_slow();
         let read = &one.segment.tally.read;
         if let (true, false, Some(spent), Some(moved)) = (calm, slow, read.time_ns, read.bytes) {
             error += one.segment.latency_error().unwrap_or(1.0) * read.count();
@@ -45,8 +41,8 @@ pub(super) fn hit_share(
     }
     let size = ((bytes / reads).round() as u64).max(1);
     let alone = |locality: Locality| {
-        let class = MixClass { op: OpKind::Read, locality, bytes: size, share: 1.0 };
-        reference.at_depth(&Mix { classes: vec![class] }, 1.0).ok().map(|it| it.latency_ns)
+        let reads = Mix::one(OpKind::Read, locality, size);
+        reference.at_depth(&reads, 1.0).ok().map(|it| it.latency_ns)
     };
     let (Some(disk), Some(hit)) = (alone(Locality::Random), alone(Locality::Hit)) else {
         return Measured::not("the profile measured no re-reads of this size");

@@ -1,10 +1,7 @@
-//! Sums over intervals, and the figures that follow from them.
-//!
-//! An episode's rate is its requests over its time and its response time is all time over all
-//! requests: a mean of the intervals' means would count a quiet second as much as a busy one. What
-//! a source does not tell stays unknown through every sum, and a figure that it gives for both
-//! operations together is used where those for each are missing. Discards and flushes are left out
-//! wherever the source keeps them apart.
+//! Sums over intervals, and the figures that follow from them. A rate is all requests over all time
+//! and a latency all time over all requests. What a source does not tell stays unknown through
+//! every sum; a figure for both operations together stands in for missing ones of each. Discards
+//! and flushes are left out wherever the source keeps them apart.
 
 use record::{Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
 
@@ -16,7 +13,6 @@ const TICK_S: f64 = 0.01;
 pub(crate) struct OpTally {
     /// Requests; `None` where the source does not tell.
     pub(crate) requests: Option<f64>,
-    /// Their bytes.
     pub(crate) bytes: Option<f64>,
     /// Sum of their response times, in nanoseconds.
     pub(crate) time_ns: Option<f64>,
@@ -27,15 +23,11 @@ pub(crate) struct OpTally {
 /// Sums over some intervals of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct IntervalTotals {
-    /// Intervals.
     pub(crate) intervals: u32,
     /// Their length together, in seconds.
     pub(crate) seconds: f64,
-    /// Reads.
     pub(crate) read: OpTally,
-    /// Writes.
     pub(crate) write: OpTally,
-    /// Both.
     pub(crate) all: OpTally,
     /// Time with a request in progress, in seconds.
     pub(crate) busy_s: Option<f64>,
@@ -48,9 +40,7 @@ pub(crate) struct IntervalTotals {
     pub(crate) present_s: Option<f64>,
     /// Requests in progress at its end.
     pub(crate) in_flight: Option<f64>,
-    /// Splits.
     pub(crate) splits: Option<f64>,
-    /// Discards.
     pub(crate) discards: Option<f64>,
     /// Whether response times of both operations together may hold those of discards.
     pub(crate) times_may_hold_discards: bool,
@@ -80,7 +70,6 @@ impl OpTally {
         }
     }
 
-    /// The sums of both.
     fn plus(&self, other: &Self) -> Self {
         Self {
             requests: sum(self.requests, other.requests),
@@ -90,7 +79,6 @@ impl OpTally {
         }
     }
 
-    /// Requests, none where unknown.
     pub(crate) fn count(&self) -> f64 {
         self.requests.unwrap_or(0.0)
     }
@@ -100,7 +88,6 @@ impl OpTally {
         self.time_ns.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(t, n)| t / n)
     }
 
-    /// Mean bytes of a request.
     pub(crate) fn request_bytes(&self) -> Option<f64> {
         self.bytes.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(b, n)| b / n)
     }
@@ -114,7 +101,6 @@ impl IntervalTotals {
         }
     }
 
-    /// Of one interval.
     pub(crate) fn of(interval: &Interval) -> Self {
         let seconds = interval.duration_ns as f64 / 1e9;
         let read = OpTally::of(&interval.read, seconds);
@@ -172,7 +158,6 @@ impl IntervalTotals {
         Self::sum(&series).bounded()
     }
 
-    /// The sums of all of these.
     pub(crate) fn sum(series: &[Self]) -> Self {
         let rest = series.iter().skip(1);
         series
@@ -180,7 +165,6 @@ impl IntervalTotals {
             .map_or_else(Self::default, |first| rest.fold(*first, |total, one| total.plus(one)))
     }
 
-    /// The sums of both.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             intervals: self.intervals + other.intervals,
@@ -199,18 +183,15 @@ impl IntervalTotals {
         }
     }
 
-    /// The sums of some of these.
     pub(crate) fn sum_of(series: &[Self], members: &[usize]) -> Self {
         let chosen: Vec<Self> = members.iter().map(|&at| series[at]).collect();
         Self::sum(&chosen)
     }
 
-    /// Requests per second.
     pub(crate) fn iops(&self) -> f64 {
         if self.seconds > 0.0 { self.all.count() / self.seconds } else { 0.0 }
     }
 
-    /// Bytes per second.
     pub(crate) fn bytes_per_s(&self) -> Option<f64> {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
     }
@@ -234,6 +215,10 @@ impl IntervalTotals {
         (all > 0.0).then(|| reads / all)
     }
 
+    pub(crate) fn split_share(&self) -> Option<f64> {
+        Some(self.splits? / self.all.count().max(1.0))
+    }
+
     /// Mean response time: from the times of requests, else by Little's law from the concurrency
     /// that the source tells.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
@@ -252,7 +237,6 @@ impl IntervalTotals {
         }
     }
 
-    /// The figures for the document.
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {
             requests: self.all.count(),
@@ -292,6 +276,13 @@ impl IntervalTotals {
     }
 }
 
+/// Mean of values, each with its weight; `None` where nothing weighs.
+pub(crate) fn weighted_mean(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
+    let sum = |(sum, all), (value, weight): (f64, f64)| (sum + value * weight, all + weight);
+    let (sum, weight) = parts.into_iter().fold((0.0, 0.0), sum);
+    (weight > 0.0).then(|| sum / weight)
+}
+
 /// Half-width of the 95 % interval of all of the first over all of the second, as a share of it: a
 /// linearised ratio (Cochran 1977, section 6.4). `None` of fewer than three.
 pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
@@ -304,67 +295,4 @@ pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
     let count = parts.len() as f64;
     let se = (squares * count / (count - 1.0)).sqrt() / first;
     Some(stats::student_t_quantile(0.975, count - 1.0) * se)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn interval(reads: f64, latency_ns: f64, busy: f64) -> Interval {
-        Interval {
-            duration_ns: 1_000_000_000,
-            read: OpInterval {
-                per_s: Some(Figure::measured(reads, 0.0)),
-                bytes_per_s: Some(Figure::measured(reads * 4096.0, 0.0)),
-                latency_ns: Some(Figure::measured(latency_ns, 0.0)),
-                ..OpInterval::default()
-            },
-            write: OpInterval { per_s: Some(Figure::measured(0.0, 0.0)), ..OpInterval::default() },
-            busy_share: Some(Figure::measured(busy, 0.0)),
-            ..Interval::default()
-        }
-    }
-
-    #[test]
-    fn a_response_time_over_intervals_weighs_requests_and_not_intervals() {
-        let (quiet, busy) = (interval(10.0, 1e6, 0.01), interval(990.0, 3e6, 0.99));
-        let tally = IntervalTotals::over([&quiet, &busy]);
-        assert_eq!(tally.latency_ns(), Some((10.0 * 1e6 + 990.0 * 3e6) / 1000.0));
-        assert_eq!((tally.iops(), tally.utilization()), (500.0, Some(0.5)));
-        assert!((tally.concurrency().unwrap() - 1.49).abs() < 1e-9);
-        assert_eq!(tally.read_share(), Some(1.0));
-    }
-
-    #[test]
-    fn friedmans_split_is_that_of_his_formulae() {
-        // 100 requests/s, half of the time busy, 15 ms each: S = 5 ms, Q = 10 ms.
-        let split = IntervalTotals::of(&interval(100.0, 15e6, 0.5)).utilization_law().unwrap();
-        assert!((split.service_ns - 5e6).abs() < 1.0 && (split.queue_ns - 10e6).abs() < 1.0);
-        assert_eq!(IntervalTotals::of(&interval(0.0, 0.0, 0.0)).utilization_law(), None);
-    }
-
-    #[test]
-    fn percent_disk_time_is_cut_at_a_hundred_and_the_queue_length_is_not() {
-        let shown = IntervalTotals::of(&interval(1000.0, 4e6, 1.0)).misleading();
-        assert_eq!(shown.disk_time_percent, Some(100.0));
-        assert_eq!(shown.queue_length, Some(4.0));
-        assert_eq!(shown.svctm_ns, Some(1e6));
-    }
-
-    #[test]
-    fn a_device_is_busy_only_while_a_request_is_in_flight() {
-        // 40 us each at 10,000 per second are 0.4 in flight; the counter says 77 % busy.
-        let totals = IntervalTotals::over([&interval(10_000.0, 40e3, 0.77)]);
-        assert_eq!((totals.utilization(), totals.concurrency()), (Some(0.4), Some(0.4)));
-        let split = totals.utilization_law().unwrap();
-        assert!(split.service_ns <= 40e3 * 1.0001 && totals.busy_cut_s > 0.3, "{split:?}");
-    }
-
-    #[test]
-    fn what_one_interval_lacks_is_unknown_of_the_sum() {
-        let blind = Interval { busy_share: None, ..interval(10.0, 1e6, 0.0) };
-        let tally = IntervalTotals::over([&interval(10.0, 1e6, 0.1), &blind]);
-        assert_eq!(tally.utilization(), None);
-        assert_eq!(tally.latency_ns(), Some(1e6));
-    }
 }

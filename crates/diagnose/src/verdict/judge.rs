@@ -1,14 +1,10 @@
 //! The verdict on one segment of time, and what else its evidence allows.
 //!
-//! The questions are asked in one order: is the device held back from above; did it do enough to be
-//! judged; is there a profile that fits; did requests take longer than the profile allows; did they
-//! mostly wait; and if neither, was there a load at all. Each answer names the numbers that it rests
-//! on. What the counters cannot tell apart is said: a verdict with alternatives is never certain, and
-//! where two explanations are equally good the confidence says "possible". Nothing is weighed by
-//! how often it occurs elsewhere.
-//!
-//! Thresholds are shares, never times: a device is slow against its own profile, not against a
-//! number of milliseconds.
+//! In order: is the device held back from above; did it do enough to be judged; is there a profile
+//! that fits; did requests take longer than it allows; did they mostly wait; was there a load at
+//! all. A verdict with alternatives is never certain, and where two explanations are equally good
+//! the confidence says "possible". Thresholds are shares, never times: a device is slow against its
+//! own profile.
 
 use super::busy_time_test::BusyTimeTest;
 use super::constant_rate::{ConstantRate, pinned};
@@ -64,9 +60,7 @@ const PROFILE_VAGUE: f64 = 0.35;
 pub(crate) struct Segment<'a> {
     /// Its place in the device's series.
     pub(crate) range: std::ops::Range<usize>,
-    /// Its sums.
     pub(crate) tally: IntervalTotals,
-    /// Its intervals.
     pub(crate) series: &'a [IntervalTotals],
     /// What was known beside the counters.
     pub(crate) around: SystemContext,
@@ -74,7 +68,6 @@ pub(crate) struct Segment<'a> {
     pub(crate) looks: Result<Vec<Expectation>, String>,
     /// What is known of the requests and the counters.
     pub(crate) known: SegmentFacts,
-    /// Facts of the device.
     pub(crate) facts: Option<&'a DeviceFacts>,
     /// Its queue, where that is deeper than the device can use.
     pub(crate) deep: Option<ExcessQueue>,
@@ -82,7 +75,6 @@ pub(crate) struct Segment<'a> {
     pub(crate) waking_ns: f64,
 }
 
-/// A judged segment.
 #[derive(Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) segment: Segment<'a>,
@@ -104,16 +96,17 @@ pub(crate) struct Judgement {
     pub(crate) pin: Option<ConstantRate>,
 }
 
-pub(crate) fn evidence(what: &str, value: f64, unit: &str) -> Evidence {
-    Evidence { what: what.to_owned(), value, unit: unit.to_owned() }
-}
+/// What a number is, its value and its unit.
+pub(crate) type Number = (&'static str, f64, &'static str);
 
-pub(crate) fn alternative(
-    verdict: Verdict,
-    because: impl Into<String>,
-    decided_by: &str,
-) -> Alternative {
-    Alternative { verdict, because: because.into(), decided_by: decided_by.to_owned() }
+/// Numbers as evidence.
+pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
+    let evidence = |&(what, value, unit): &Number| Evidence {
+        what: what.to_owned(),
+        value,
+        unit: unit.to_owned(),
+    };
+    numbers.iter().map(evidence).collect()
 }
 
 impl Judgement {
@@ -129,20 +122,40 @@ impl Judgement {
         }
     }
 
-    fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
-        self.evidence.push(evidence(what, value, unit));
+    pub(crate) fn with(mut self, what: &'static str, value: f64, unit: &'static str) -> Self {
+        self.evidence.extend(numbers(&[(what, value, unit)]));
         self
     }
 
     /// Adds an alternative; what has one is not certain.
-    pub(crate) fn against(&mut self, alternative: Alternative) {
-        if self.alternatives.iter().any(|known| known.verdict == alternative.verdict) {
+    pub(crate) fn against(
+        &mut self,
+        verdict: Verdict,
+        because: impl Into<String>,
+        decided_by: &str,
+    ) {
+        if self.alternatives.iter().any(|known| known.verdict == verdict) {
             return;
         }
         if self.confidence == Confidence::Certain {
             self.confidence = Confidence::Likely;
         }
-        self.alternatives.push(alternative);
+        let (because, decided_by) = (because.into(), decided_by.to_owned());
+        self.alternatives.push(Alternative { verdict, because, decided_by });
+    }
+
+    /// Another verdict in place of this one, which stays an alternative.
+    pub(crate) fn replaced(
+        &mut self,
+        verdict: Verdict,
+        claim: String,
+        because: &str,
+        decided_by: &str,
+    ) {
+        let before = std::mem::replace(&mut self.verdict, verdict);
+        (self.confidence, self.claim) = (Confidence::Likely, claim);
+        self.alternatives.retain(|alternative| alternative.verdict != verdict);
+        self.against(before, because, decided_by);
     }
 }
 
@@ -265,19 +278,19 @@ impl Segment<'_> {
                 judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
         }
         if beside {
-            judgement.against(alternative(
+            judgement.against(
                 Verdict::NotTheDisk,
                 "Others do requests beside the group; how much of the rate is the group's is not \
                  told.",
                 "The group's own counters (io.stat), or its io.pressure.",
-            ));
+            );
         }
         if !demanded {
-            judgement.against(alternative(
+            judgement.against(
                 Verdict::NotTheDisk,
                 "The program may ask for no more than that by itself.",
                 "Pressure stall information, or the tracer's waits before a request is started.",
-            ));
+            );
         }
         judgement.limit = Some(limit.clone());
         Some(judgement)
@@ -335,11 +348,11 @@ impl Segment<'_> {
         )
         .with("wait before the start", traced.waited.1, "ns")
         .with("requests that waited", traced.waited.0, "");
-        judgement.against(alternative(
+        judgement.against(
             Verdict::Overloaded,
             "The device may have refused more requests at once than the counters show.",
             "The device's tags in use (nr_requests and queue/nr_hw_queues).",
-        ));
+        );
         Some(judgement)
     }
 
@@ -447,18 +460,18 @@ impl Segment<'_> {
             if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
         let unsure = over >= SLOW_FROM && !beyond;
         if !beyond && (unsure || over >= SLOW_DOUBT.0) {
-            judgement.against(alternative(
+            judgement.against(
                 slow_if_overloaded,
                 format!(
                     "Requests take {} what is expected, which is near what counts as slow.",
                     times(over)
                 ),
                 "A longer observation, or a profile with narrower intervals.",
-            ));
+            );
         }
         if !beyond && over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
             judgement = judgement.with("what waking processors add at most", self.waking_ns, "ns");
-            judgement.against(alternative(
+            judgement.against(
                 slow_if_overloaded,
                 format!(
                     "Requests take {} what is expected of processors that are awake; here they sleep \
@@ -467,17 +480,13 @@ impl Segment<'_> {
                     format_nanos(self.waking_ns)
                 ),
                 "The same while a processor is kept awake.",
-            ));
+            );
         }
         if let Some(held) = holds.filter(|_| !beyond) {
-            judgement.against(alternative(
-                slow_if_overloaded,
-                held.sentence(),
-                "A longer observation.",
-            ));
+            judgement.against(slow_if_overloaded, held.sentence(), "A longer observation.");
         }
         if !beyond && vague >= PROFILE_VAGUE {
-            judgement.against(alternative(
+            judgement.against(
                 slow_if_overloaded,
                 format!(
                     "The profile knows this time only to {} to {}.",
@@ -485,26 +494,35 @@ impl Segment<'_> {
                     format_nanos(look.at_concurrency.high)
                 ),
                 "A new profile, made while nothing else runs.",
-            ));
+            );
         }
         if beyond && over < SLOW_DOUBT.1 {
             let as_expected = if overloaded { Verdict::Overloaded } else { Verdict::Healthy };
-            judgement.against(alternative(
+            judgement.against(
                 as_expected,
                 format!("{} what is expected is near what still counts as such.", times(over)),
                 "A longer observation, or a new profile.",
-            ));
+            );
         }
         let spare = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
         if spare && (SPARE_DOUBT.0..SPARE_DOUBT.1).contains(&saturation) {
-            judgement.against(spare_rival(saturation));
+            let less = saturation < MUCH_TO_SPARE;
+            judgement.against(
+                if less { Verdict::Healthy } else { Verdict::NotTheDisk },
+                format!(
+                    "The rate is {} of the largest; below {} the device has much to spare.",
+                    percent(saturation),
+                    percent(MUCH_TO_SPARE)
+                ),
+                "What the device could do for another load.",
+            );
         }
         if !beyond && saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
             let other = match (overloaded, saturation < MUCH_TO_SPARE) {
                 (true, _) => Verdict::Healthy,
                 (false, _) => Verdict::Overloaded,
             };
-            judgement.against(alternative(
+            judgement.against(
                 other,
                 format!(
                     "A request takes {} what a lone one takes; from {WAITS_FROM:.0} times on that \
@@ -512,14 +530,14 @@ impl Segment<'_> {
                     times(waits)
                 ),
                 "What the program can bear.",
-            ));
+            );
         }
         judgement
     }
 
     fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<BusyTimeTest>) -> String {
         let Measure { look, latency, over, saturation, .. } = *measure;
-        let slow = matches!(verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let slow = verdict.is_slow();
         if let Some(held) = holds.filter(|_| slow) {
             return held.sentence();
         }
@@ -557,7 +575,7 @@ impl Segment<'_> {
     /// Whether requests were sequential is not told by counters.
     fn rivals_of_place(&self, judgement: &mut Judgement, measure: &Measure) {
         let spread = measure.most / measure.least.max(1e-9);
-        let slow_already = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
+        let slow_already = judgement.verdict.is_slow();
         // At the slow end the random requests explain the time by themselves: a slower device whose
         // requests were sequential would have to hit that time by chance.
         let between = measure.least < 0.87;
@@ -565,7 +583,7 @@ impl Segment<'_> {
             return;
         }
         if measure.most >= SLOW_FROM {
-            judgement.against(alternative(
+            judgement.against(
                 Verdict::Slow,
                 format!(
                     "The time fits {} sequential requests; were there more of them, it would be up \
@@ -574,7 +592,7 @@ impl Segment<'_> {
                     times(measure.most)
                 ),
                 "The tracer's share of sequential requests (watch as root).",
-            ));
+            );
         }
     }
 
@@ -586,87 +604,65 @@ impl Segment<'_> {
         pin: Option<&ConstantRate>,
     ) {
         let Some(pin) = pin else { return };
-        let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
-        let settle = "A limit of the provider or of a control group at that rate, pressure stall \
-                      information, or a trial of our own at another rate.";
+        let slow = judgement.verdict.is_slow();
+        let means = if slow {
+            ", as behind a cap inside the device: slow or capped."
+        } else if measure.saturation < NEAR_MAXIMUM {
+            ": capped above the counters, or paced by the application."
+        } else {
+            ", and so is the largest of the profile: the device's limit may be a cap."
+        };
         if slow {
             judgement.confidence = Confidence::Possible;
-            judgement.against(alternative(
-                Verdict::Capped,
-                format!(
-                    "The {} is the same in every interval ({}), as behind a cap inside the device: \
-                     slow or capped.",
-                    pin.what(),
-                    pin.text()
-                ),
-                settle,
-            ));
-        } else if measure.saturation < NEAR_MAXIMUM {
-            judgement.against(alternative(
-                Verdict::Capped,
-                format!(
-                    "The {} is the same in every interval ({}): capped above the counters, or paced \
-                     by the application.",
-                    pin.what(),
-                    pin.text()
-                ),
-                settle,
-            ));
-        } else {
-            judgement.against(alternative(
-                Verdict::Capped,
-                format!(
-                    "The {} is the same in every interval ({}), and so is the largest of the \
-                     profile: the device's limit may be a cap.",
-                    pin.what(),
-                    pin.text()
-                ),
-                settle,
-            ));
         }
+        judgement.against(
+            Verdict::Capped,
+            format!("The {} is the same in every interval ({}){means}", pin.what(), pin.text()),
+            "A limit of the provider or of a control group at that rate, pressure stall \
+             information, or a trial of our own at another rate.",
+        );
     }
 
     /// What the counters hide or may hide.
     fn rivals_of_counters(&self, judgement: &mut Judgement, measure: &Measure) {
-        let slow = matches!(judgement.verdict, Verdict::Slow | Verdict::SlowAndOverloaded);
-        if slow && self.by_rate() {
-            judgement.confidence = Confidence::Possible;
-            judgement.against(alternative(
+        let slow = judgement.verdict.is_slow();
+        let discards = self.tally.discards.unwrap_or(0.0) > 0.05 * self.tally.all.count();
+        let doubts = [
+            (
+                self.by_rate(),
                 Verdict::Overloaded,
                 "Without a busy counter to believe, bursts look like slowness.",
                 "A source with busy time, or shorter intervals.",
-            ));
-        }
-        if slow && self.around.steal.is_some_and(|share| share > STEAL_MATTERS) {
-            judgement.confidence = Confidence::Possible;
-            judgement.against(alternative(
+            ),
+            (
+                self.around.steal.is_some_and(|share| share > STEAL_MATTERS),
                 Verdict::NotTheDisk,
                 "The host took processor time from this machine, and requests end only when it \
                  runs.",
                 "The same on a machine without steal.",
-            ));
-        }
-        if slow && self.around.processors_full() {
-            judgement.confidence = Confidence::Possible;
-            judgement.against(alternative(
+            ),
+            (
+                self.around.processors_full(),
                 Verdict::NotTheDisk,
                 "The processors were busy all the time, and requests end only when one attends to \
                  them.",
                 "The same while the processors have time left.",
-            ));
-        }
-        let (discards, count) = (self.tally.discards.unwrap_or(0.0), self.tally.all.count());
-        if slow && self.tally.times_may_hold_discards && discards > 0.05 * count {
-            judgement.confidence = Confidence::Possible;
-            judgement.against(alternative(
+            ),
+            (
+                self.tally.times_may_hold_discards && discards,
                 Verdict::Healthy,
                 "The source's response times hold those of discards.",
                 "A source that keeps them apart (iostat -x, node_exporter).",
-            ));
+            ),
+        ];
+        for (_, verdict, because, decided_by) in doubts.into_iter().filter(|doubt| slow && doubt.0)
+        {
+            judgement.confidence = Confidence::Possible;
+            judgement.against(verdict, because, decided_by);
         }
         let spare = judgement.verdict == Verdict::NotTheDisk || measure.saturation < 0.5;
         if !slow && spare && self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE) {
-            judgement.against(alternative(
+            judgement.against(
                 Verdict::Capped,
                 format!(
                     "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle \
@@ -675,7 +671,7 @@ impl Segment<'_> {
                     percent(self.tally.utilization().unwrap_or(0.0))
                 ),
                 "Limits of the control groups of the processes that wait.",
-            ));
+            );
         }
     }
 
@@ -693,20 +689,6 @@ impl Segment<'_> {
             "ns",
         )
     }
-}
-
-/// The answer next to that on a load around a fifth of the largest rate.
-fn spare_rival(saturation: f64) -> Alternative {
-    let other = if saturation < MUCH_TO_SPARE { Verdict::Healthy } else { Verdict::NotTheDisk };
-    alternative(
-        other,
-        format!(
-            "The rate is {} of the largest; below {} the device has much to spare.",
-            percent(saturation),
-            percent(MUCH_TO_SPARE)
-        ),
-        "What the device could do for another load.",
-    )
 }
 
 /// Requests that are quicker than the profile expects of any place: read-ahead or a cache, as far as
@@ -739,11 +721,11 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
         .with("response time over the least expected", most, "share")
         .with("quickest request of the profile", look.quickest_ns.unwrap_or(0.0), "ns")
         .with("rate over the largest of this mix", saturation, "share");
-    judgement.against(alternative(
+    judgement.against(
         Verdict::NotEnoughEvidence,
         "The profile may be of another, slower device.",
         "A new profile.",
-    ));
+    );
     judgement
 }
 

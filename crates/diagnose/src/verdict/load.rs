@@ -1,9 +1,6 @@
-//! The load of a segment, as what-ifs are asked about it.
-//!
-//! Programs that keep a number of requests in flight are a closed load, everything else arrives at a
-//! rate. Where the counters do not exclude the other one, it is an alternative: the interval of an
-//! effect then includes both. A device that is slower than its profile is the profiled one on a
-//! slower clock.
+//! The load of a segment, as what-ifs are asked about it: a closed one where programs keep a number
+//! in flight, else a rate; the other is an alternative where the counters do not exclude it. A
+//! device that is slower than its profile is the profiled one on a slower clock.
 
 use super::expected::Reference;
 use super::judge::{Judged, SLOW_FROM};

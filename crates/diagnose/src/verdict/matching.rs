@@ -1,8 +1,6 @@
-//! Whether a profile is of the device that was observed.
-//!
-//! A kernel's name moves from disk to disk; model and serial number stay. Where a source tells no
-//! more than a name, the name decides, and the doubt is printed. Facts that contradict each other
-//! exclude a profile, also one that the user chose: its verdicts would be about another device.
+//! Whether a profile is of the device that was observed. A kernel's name moves from disk to disk;
+//! model and serial number stay. Where a source tells no more than a name, the name decides and the
+//! doubt is printed. Facts that contradict each other exclude a profile, also a chosen one.
 
 use super::fitted_profile::FittedProfile;
 use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile, format_bytes};

@@ -1,15 +1,13 @@
-//! What the counters of an observation mean: per device and segment of time a verdict, its alternatives,
-//! its causes, and what to do.
+//! What the counters of an observation mean: per device and segment of time a verdict, its
+//! alternatives, its causes, and what to do.
 //!
-//! A pure function of an observation and of profiles. The way through, per device: the series is cut
-//! where its use changes ([`segment`]); each segment is summed up ([`tally`]), put beside what was
-//! known of the system ([`surroundings`]) and held against the profile ([`expected`]); it gets a
-//! verdict by itself ([`judge`]); then the segments are looked at together ([`settle`]), because what a
-//! device did at another hour can exclude an explanation; causes follow ([`causes`]), and advice from the
-//! causes ([`advice`]). False friends are named beside ([`notes`]).
-//!
-//! Rejected: one verdict per observation (an average over a night), a score over many weak signs
-//! (nobody can argue with it, and it is always sure), and thresholds in milliseconds.
+//! Per device: the series is cut where its use changes ([`segment`]); each segment is summed up
+//! ([`interval_totals`]), put beside what was known of the system ([`system_context`]), held
+//! against the profile ([`expected`]) and judged ([`judge`]); then the segments are looked at
+//! together ([`cross_segment`]); causes follow ([`causes`]), and advice from the causes
+//! ([`advice`]). What looks like trouble and is none is named beside ([`notes`]). Rejected: one
+//! verdict per observation (an average over a night), a score over many weak signs, thresholds in
+//! milliseconds.
 
 mod advice;
 mod alike;
@@ -123,7 +121,6 @@ pub fn diagnose<'p>(
     }
 }
 
-/// One device with all that is needed to judge it.
 struct Subject<'a> {
     device: &'a ObservedDevice,
     intervals: Vec<&'a Interval>,
@@ -190,7 +187,6 @@ impl<'a> Subject<'a> {
         from..to
     }
 
-    /// What is known of a range of intervals.
     fn segment(&self, range: Range<usize>) -> Segment<'_> {
         let body = self.body(&range);
         let intervals = &self.intervals[body.clone()];
@@ -273,7 +269,6 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
-    /// All segments with their verdicts.
     fn judged(&self, others: &[&NamedSpare]) -> Vec<Judged<'_>> {
         let segments: Vec<Segment<'_>> =
             self.ranges().into_iter().map(|range| self.segment(range)).collect();
@@ -395,7 +390,6 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Every interval with both splits.
     fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
         let mut moments = Vec::with_capacity(self.series.len());
         for (episode, one) in judged.iter().enumerate() {
@@ -426,7 +420,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Verdicts by their share of the time.
 fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
     let mut shares: Vec<VerdictShare> = Vec::new();
     for episode in episodes {

@@ -1,18 +1,13 @@
-//! What looks like trouble and is none, and what to beware of.
-//!
-//! A rising `await` is the alarm that most people have, and it rises for reasons that are no fault of
-//! the disk: larger requests, a page cache that writes for nobody, discards that are counted with
-//! the rest, a host that does not let the machine run. Each is named where its evidence is there,
-//! beside the verdict, because who has seen the alarm wants to know why it is silent here.
+//! What looks like trouble and is none, and what to beware of: a rising `await` of larger requests,
+//! of a page cache that writes for nobody, of discards, of a host that does not let the machine
+//! run. Each is named where its evidence is there, because who has seen the alarm wants to know why
+//! it is silent here.
 
 use super::causes::SPLITS_SHARE;
 use super::interval_totals::IntervalTotals;
-use super::judge::Judged;
-use super::judge::{STEAL_MATTERS, evidence};
+use super::judge::{Judged, Number, REQUESTS_MIN, STEAL_MATTERS, numbers};
 use crate::words::{percent, times};
-use record::{
-    Evidence, MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos,
-};
+use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
 
 /// A response time that rose by this much is an alarm.
 const ROSE: f64 = 1.3;
@@ -33,47 +28,44 @@ const BUSY_CUT: f64 = 0.1;
 /// Discards that count, as a share of requests.
 const DISCARDS_SHARE: f64 = 0.05;
 
-fn note(code: NoteCode, claim: String, evidence: Vec<Evidence>) -> Note {
-    Note { code, claim, evidence }
+fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
+    Note { code, claim, evidence: numbers(evidence) }
 }
 
-/// All notes on a device.
 pub(crate) fn notes(
     device: &ObservedDevice,
     profile: Option<&MatchedProfile>,
     judged: &[Judged<'_>],
     whole: &IntervalTotals,
 ) -> Vec<Note> {
-    let mut notes = Vec::new();
-    notes.extend(profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
-        let claim = format!("Whether the profile is of this device is open: {doubt}.");
-        note(NoteCode::ProfileDoubtful, claim, Vec::new())
-    }));
     let pairs = || judged.windows(2).map(|pair| (&pair[0], &pair[1]));
-    notes.extend(pairs().find_map(|(from, to)| sizes_grew(from, to)));
-    notes.extend(pairs().find_map(|(from, to)| pattern_changed(from, to)));
-    notes.extend(judged.iter().find_map(write_back));
-    notes.extend(judged.iter().find_map(busy_not_full));
-    notes.extend(discards(whole));
-    notes.extend(steal(judged));
-    notes.extend(splits(whole));
-    notes.extend(device.busy_doubt.as_ref().map(|doubt| {
+    let doubt = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
+        let claim = format!("Whether the profile is of this device is open: {doubt}.");
+        note(NoteCode::ProfileDoubtful, claim, &[])
+    });
+    let busy_doubt = device.busy_doubt.as_ref().map(|doubt| {
         let claim = format!("The busy counter is not believed: {doubt}.");
-        note(NoteCode::BusyDoubtful, claim, Vec::new())
-    }));
-    notes.extend(busy_cut(whole).filter(|_| device.busy_doubt.is_none()));
-    notes.extend(missing(whole));
-    notes
-}
-
-fn fine(judged: &Judged<'_>) -> bool {
-    matches!(judged.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk)
+        note(NoteCode::BusyDoubtful, claim, &[])
+    });
+    let notes = [
+        doubt,
+        pairs().find_map(|(from, to)| sizes_grew(from, to)),
+        pairs().find_map(|(from, to)| pattern_changed(from, to)),
+        judged.iter().find_map(write_back),
+        judged.iter().find_map(busy_not_full),
+        discards(whole),
+        steal(judged),
+        splits(whole),
+        busy_doubt.or_else(|| busy_cut(whole)),
+        missing(whole),
+    ];
+    notes.into_iter().flatten().collect()
 }
 
 /// Both with enough requests, and the second slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
     let (before, after) = (from.segment.tally.latency_ns()?, to.segment.tally.latency_ns()?);
-    let enough = |judged: &Judged<'_>| judged.segment.tally.all.count() >= 50.0;
+    let enough = |judged: &Judged<'_>| judged.segment.tally.all.count() >= REQUESTS_MIN;
     (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
 }
 
@@ -81,22 +73,16 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
     let size = |judged: &Judged<'_>| judged.segment.tally.all.request_bytes();
     let (small, large) = (size(from)?, size(to)?);
-    (large >= GREW * small && fine(to)).then(|| {
-        note(
-            NoteCode::SizesGrew,
-            format!(
-                "Response times rose {} because requests grew from {} to {}: what is expected of \
-                 them rose as much. await alone would be an alarm; it is none.",
-                times(after / before),
-                format_bytes(small as u64),
-                format_bytes(large as u64)
-            ),
-            vec![
-                evidence("response time before", before, "ns"),
-                evidence("response time after", after, "ns"),
-            ],
-        )
-    })
+    let fine = matches!(to.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+    let claim = format!(
+        "Response times rose {} because requests grew from {} to {}: what is expected of them rose \
+         as much. await alone would be an alarm; it is none.",
+        times(after / before),
+        format_bytes(small as u64),
+        format_bytes(large as u64)
+    );
+    let numbers = [("response time before", before, "ns"), ("response time after", after, "ns")];
+    (large >= GREW * small && fine).then(|| note(NoteCode::SizesGrew, claim, &numbers))
 }
 
 fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
@@ -104,28 +90,21 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (first, second) = (from.segment.best_look()?.0, to.segment.best_look()?.0);
     let traced = from.segment.known.sequential.is_some() && to.segment.known.sequential.is_some();
     let fell = first.sequential_share - second.sequential_share;
-    (fell >= PLACE_CHANGED).then(|| {
-        let shares = format!(
-            "from {} to {}",
-            percent(first.sequential_share),
-            percent(second.sequential_share)
-        );
-        let claim = if traced {
-            format!(
-                "Response times rose {} because fewer requests are sequential ({shares}).",
-                times(after / before)
-            )
-        } else {
-            format!(
-                "Response times rose {} (from {} to {}): fewer sequential requests would explain it \
-                 ({shares}); so would a slower device. The tracer would tell.",
-                times(after / before),
-                format_nanos(before),
-                format_nanos(after)
-            )
-        };
-        note(NoteCode::PatternChanged, claim, vec![evidence("fall of the share", fell, "share")])
-    })
+    let shares =
+        format!("from {} to {}", percent(first.sequential_share), percent(second.sequential_share));
+    let rose = times(after / before);
+    let claim = if traced {
+        format!("Response times rose {rose} because fewer requests are sequential ({shares}).")
+    } else {
+        format!(
+            "Response times rose {rose} (from {} to {}): fewer sequential requests would explain it \
+             ({shares}); so would a slower device. The tracer would tell.",
+            format_nanos(before),
+            format_nanos(after)
+        )
+    };
+    let numbers = [("fall of the share", fell, "share")];
+    (fell >= PLACE_CHANGED).then(|| note(NoteCode::PatternChanged, claim, &numbers))
 }
 
 /// Whether a segment is the page cache's own writing: what the system has under write-back covers
@@ -141,95 +120,76 @@ pub(crate) fn is_write_back(judged: &Judged<'_>) -> bool {
 
 fn write_back(judged: &Judged<'_>) -> Option<Note> {
     let look = judged.segment.best_look()?.0;
-    (is_write_back(judged) && look.wait_ratio() >= 2.0).then(|| {
-        let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
-        note(
-            NoteCode::WriteBackBursts,
-            format!(
-                "The page cache wrote back {} at a time: its requests wait for each other, and as \
-                 far as is known nobody waits for them.",
-                format_bytes(bytes as u64)
-            ),
-            vec![evidence("under write-back on average", bytes, "B")],
-        )
-    })
+    let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
+    let claim = format!(
+        "The page cache wrote back {} at a time: its requests wait for each other, and as far as is \
+         known nobody waits for them.",
+        format_bytes(bytes as u64)
+    );
+    let numbers = [("under write-back on average", bytes, "B")];
+    let waits = is_write_back(judged) && look.wait_ratio() >= 2.0;
+    waits.then(|| note(NoteCode::WriteBackBursts, claim, &numbers))
 }
 
 fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let busy = judged.segment.tally.utilization().filter(|_| judged.segment.known.busy)?;
     let (look, _) = judged.segment.best_look()?;
-    let saturation = judged.segment.tally.iops() / look.max_iops;
-    (busy >= BUSY && saturation <= FAR_FROM_FULL && look.side_by_side() >= 2.0).then(|| {
-        note(
-            NoteCode::BusyNotSaturated,
-            format!(
-                "%util says {}, yet the rate is {} of the largest: this device serves about {:.0} \
-                 requests side by side, and is busy as soon as there is one.",
-                percent(busy),
-                percent(saturation),
-                look.side_by_side()
-            ),
-            vec![evidence("busy", busy, "share"), evidence("saturation", saturation, "share")],
-        )
-    })
+    let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
+    let claim = format!(
+        "%util says {}, yet the rate is {} of the largest: this device serves about {side:.0} \
+         requests side by side, and is busy as soon as there is one.",
+        percent(busy),
+        percent(saturation)
+    );
+    let numbers = [("busy", busy, "share"), ("saturation", saturation, "share")];
+    let far = busy >= BUSY && saturation <= FAR_FROM_FULL && side >= 2.0;
+    far.then(|| note(NoteCode::BusyNotSaturated, claim, &numbers))
 }
 
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
-    (whole.times_may_hold_discards && share >= DISCARDS_SHARE).then(|| {
-        note(
-            NoteCode::DiscardsIncluded,
-            format!(
-                "There are {} discards per request, and the latency times of this source hold \
-                 theirs: a file system that trims looks slow.",
-                percent(share)
-            ),
-            vec![evidence("discards per request", share, "share")],
-        )
-    })
+    let claim = format!(
+        "There are {} discards per request, and the latency times of this source hold theirs: a file \
+         system that trims looks slow.",
+        percent(share)
+    );
+    let numbers = [("discards per request", share, "share")];
+    let held = whole.times_may_hold_discards && share >= DISCARDS_SHARE;
+    held.then(|| note(NoteCode::DiscardsIncluded, claim, &numbers))
 }
 
 fn steal(judged: &[Judged<'_>]) -> Option<Note> {
     let most = judged.iter().filter_map(|judged| judged.segment.around.steal).fold(0.0, f64::max);
-    (most > STEAL_MATTERS).then(|| {
-        note(
-            NoteCode::Steal,
-            format!(
-                "The host took up to {} of the processors' time. A request that is done counts as \
-                 in progress until the machine runs again.",
-                percent(most)
-            ),
-            vec![evidence("steal", most, "share")],
-        )
-    })
+    let claim = format!(
+        "The host took up to {} of the processors' time. A request that is done counts as in \
+         progress until the machine runs again.",
+        percent(most)
+    );
+    (most > STEAL_MATTERS).then(|| note(NoteCode::Steal, claim, &[("steal", most, "share")]))
 }
 
 fn splits(whole: &IntervalTotals) -> Option<Note> {
-    let share = whole.splits? / whole.all.count().max(1.0);
-    (share >= SPLITS_SHARE).then(|| {
-        note(
-            NoteCode::SplitRequests,
-            format!(
-                "{} of the requests were split in two or more, which usually means fragmented files.",
-                percent(share)
-            ),
-            vec![evidence("splits per request", share, "share")],
-        )
-    })
+    let share = whole.split_share()?;
+    let claim = format!(
+        "{} of the requests were split in two or more, which usually means fragmented files.",
+        percent(share)
+    );
+    let numbers = [("splits per request", share, "share")];
+    (share >= SPLITS_SHARE).then(|| note(NoteCode::SplitRequests, claim, &numbers))
 }
 
 fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
     let told_s = whole.busy_s? + whole.busy_cut_s;
-    (whole.busy_cut_s > BUSY_CUT * told_s).then(|| {
-        let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
-        let claim = format!(
-            "The busy counter is not believed: it says {}, but requests were in flight for at most {}. \
-             That is used in its place.",
-            share(told_s),
-            share(whole.busy_s.unwrap_or(0.0))
-        );
-        note(NoteCode::BusyDoubtful, claim, vec![evidence("busy as counted", told_s, "s")])
-    })
+    let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
+    let claim = format!(
+        "The busy counter is not believed: it says {}, but requests were in flight for at most {}. \
+         That is used in its place.",
+        share(told_s),
+        share(whole.busy_s.unwrap_or(0.0))
+    );
+    let numbers = [("busy as counted", told_s, "s")];
+    let cut = whole.busy_cut_s > BUSY_CUT * told_s;
+    cut.then(|| note(NoteCode::BusyDoubtful, claim, &numbers))
 }
 
 fn missing(whole: &IntervalTotals) -> Option<Note> {
@@ -243,6 +203,6 @@ fn missing(whole: &IntervalTotals) -> Option<Note> {
         lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, name)| *name).collect();
     (!names.is_empty() && whole.all.count() > 0.0).then(|| {
         let claim = format!("The source does not tell {}.", names.join("; "));
-        note(NoteCode::FiguresMissing, claim, Vec::new())
+        note(NoteCode::FiguresMissing, claim, &[])
     })
 }

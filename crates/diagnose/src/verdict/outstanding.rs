@@ -1,26 +1,20 @@
-//! Who keeps requests outstanding: programs that wait for their answers, or work that comes by itself.
+//! Who keeps requests outstanding: programs that wait for their answers (cure: fewer), or work that
+//! comes by itself (cure: a larger device). What tells them apart is how the number in progress
+//! moves.
 //!
-//! A queue that is too deep has two cures. Where a program keeps it up, the program keeps fewer; where
-//! work comes by itself, only a larger device helps. Counters show both as many requests in progress,
-//! and what tells them apart is how that number moves.
+//! - Work by chance makes it move: by the chance of arrivals, and in a queue behind a busy device
+//!   by as much as the queue is long, over the time that it takes to drain (the diffusion of M/M/1
+//!   near saturation, e.g. Kleinrock 1976, chapter 2). A number that moves far less is kept up.
+//!   Where its moments lie further apart than theory says, they are believed.
+//! - Seen at single moments a queue is anywhere between empty and several times its mean; a loop is
+//!   at its ceiling, again and again at exactly that number.
+//! - A device whose rate moves changes a queue by at least as much; a loop asks less where the
+//!   device does less. This needs no model.
 //!
-//! - Work by chance makes the number move: on a device with room by the chance of arrivals alone, and
-//!   in a queue behind a busy device by as much as the queue is long, over the time that it takes to
-//!   drain (the diffusion of M/M/1 near saturation, e.g. Kleinrock 1976, chapter 2). A number that
-//!   moves far less is kept up.
-//!   How long it takes follows from how far its moments lie apart: where these say more than theory, as
-//!   on a device whose rate is said to grow with the queue, they are believed.
-//! - Seen at single moments the same queue is anywhere between empty and several times its mean; a
-//!   loop is at its ceiling, and again and again at exactly that number.
-//! - A device whose rate moves, as one does whose work is a processor's, changes a queue by at least as
-//!   much as its rate: the work that comes goes on coming. A loop asks less where the device does less.
-//!   This needs no model, and stands where the machine is too busy for the other two.
-//!
-//! A queue whose number moves by what chance would make of it came by itself; where none of these holds
-//! it is not told, and both explanations stand. All compare numbers while the device was busy: a
-//! program that gets its processor late leaves the device idle between, and its loop is a loop still.
-//! Rejected: a fixed share of variation alone. Thirty outstanding on a fast device hardly move within a
-//! second, whoever asks for them, and a loop on a busy machine moves by a tenth.
+//! A number that moves as chance would make it came by itself; else both explanations stand. All
+//! compare numbers while the device was busy, since a program that gets its processor late leaves
+//! it idle between. Rejected: a fixed share of variation. Thirty outstanding on a fast device
+//! hardly move within a second, whoever asks.
 
 use super::constant_rate::moves;
 use super::expected::SufficientDepth;

@@ -207,7 +207,7 @@ pub(super) const ROWS: [Row; 19] = [
         ],
         ..row(Strategy::Defragmentation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
             let totals = &case.judged.segment.tally;
-            let splits = totals.splits? / totals.all.count().max(1.0);
+            let splits = totals.split_share()?;
             let whole = (totals.all.request_bytes()? * (1.0 + splits)).round() as u64;
             let action = "Defragment the files that are read in order (filefrag and e4defrag, \
                           xfs_fsr); `halfpower run FILE` counts a file's extents.";
@@ -234,16 +234,14 @@ pub(super) const ROWS: [Row; 19] = [
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
-        let processes = &case.judged.segment.around.traced.as_ref()?.processes;
-        let total: f64 = processes.iter().map(|(_, _, count)| count).sum();
-        let (id, name, count) = processes.first()?;
-        let share = count / total.max(1.0);
+        let traced = case.judged.segment.around.traced.as_ref()?;
+        let (id, name, share) = traced.most_active()?;
         let action = format!(
             "Move process {id} ({name}) to another disk, or limit it (io.max, io.weight): it issues {} \
              of the requests.",
             percent(share)
         );
-        Some((action, Some(Change::Without { share, process: Some(*id) })))
+        Some((action, Some(Change::Without { share, process: Some(id) })))
     }),
     Row {
         words: [

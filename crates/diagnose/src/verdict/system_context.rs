@@ -1,9 +1,8 @@
 //! What was known beside a device's counters: the system, limits of control groups, the tracer.
-//!
-//! Contexts have intervals of their own, which need not be those of the devices; a segment of time
-//! takes from each as much as it overlaps. The busy counter of a disk ends at the disk: whatever
-//! holds requests back above it shows here or nowhere.
+//! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
+//! holds requests back above the disk shows here or nowhere.
 
+use super::interval_totals::weighted_mean;
 use record::{CgroupLimit, Context, Interval, TracedOp, bucket_mid};
 
 /// Share of the processors' time below which nothing of it is left.
@@ -24,18 +23,15 @@ pub(crate) struct SystemContext {
     pub(crate) memory_bytes: Option<f64>,
     /// Limits that held at any time of it, each once.
     pub(crate) limits: Vec<CgroupLimit>,
-    /// What the tracer saw.
     pub(crate) traced: Option<TracedSums>,
 }
 
-/// Sums of what a tracer saw.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TracedSums {
     /// Share of requests that were sequential.
     pub(crate) sequential: Option<f64>,
     /// Requests that waited before they were started, and how long on average.
     pub(crate) waited: (f64, f64),
-    /// Requests that were started.
     pub(crate) requests: f64,
     /// Requests per process, the most first.
     pub(crate) processes: Vec<(u32, String, f64)>,
@@ -57,11 +53,8 @@ impl SystemContext {
             .filter(|(_, overlap)| *overlap > 0.0)
             .collect();
         let mean = |value: &dyn Fn(&Context) -> Option<f64>| {
-            let known =
-                overlaps.iter().filter_map(|(context, time)| Some((value(context)?, *time)));
-            let (sum, time) = known
-                .fold((0.0, 0.0), |(sum, all), (value, time)| (sum + value * time, all + time));
-            (time > 0.0).then(|| sum / time)
+            let known = overlaps.iter().filter_map(|(one, time)| Some((value(one)?, *time)));
+            weighted_mean(known)
         };
         let mut limits: Vec<CgroupLimit> = Vec::new();
         for limit in overlaps.iter().flat_map(|(context, _)| &context.cgroup_limits) {
@@ -92,6 +85,13 @@ impl SystemContext {
 }
 
 impl TracedSums {
+    /// The process with the most requests: its id, its name, its share of them.
+    pub(crate) fn most_active(&self) -> Option<(u32, &str, f64)> {
+        let total: f64 = self.processes.iter().map(|(_, _, count)| count).sum();
+        let (id, name, count) = self.processes.first()?;
+        Some((*id, name, count / total.max(1.0)))
+    }
+
     fn of(intervals: &[&Interval]) -> Option<Self> {
         let traced = || intervals.iter().filter_map(|interval| interval.traced.as_ref());
         traced().next()?;

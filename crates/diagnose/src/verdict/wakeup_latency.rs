@@ -1,10 +1,7 @@
-//! What sleeping processors add to response times.
-//!
-//! A request that ends while its processor sleeps ends later by what that takes to wake. How long it
-//! sleeps follows from how long nothing is in progress: between requests that come by chance that
-//! is exponential, and the wake-ups that were measured after sleeps of several lengths are averaged
-//! over it. What a thread takes to run again after the shortest of them is no sleep of the processor
-//! and is taken off. Requests one behind the other, of which profiles are made, find it awake.
+//! What sleeping processors add to latencies: wake-ups that were measured after sleeps of several
+//! lengths, averaged over idle times, which are exponential between requests that come by chance.
+//! What a thread takes after the shortest sleep is no sleep of the processor and is taken off.
+//! Requests one behind the other, of which profiles are made, find it awake.
 
 use super::interval_totals::IntervalTotals;
 use record::WakeUp;

@@ -7,8 +7,10 @@ extern crate halfpower_diagnose as diagnose;
 mod advice;
 mod busy_machine;
 mod comes_and_goes;
+mod counters;
 mod findings;
 mod rules;
+mod settings;
 mod staged;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;

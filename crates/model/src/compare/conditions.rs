@@ -1,8 +1,5 @@
-//! Under which conditions a side was measured, and which of them differ.
-//!
-//! Everything that a document states and that may explain a difference by itself: the program, the
-//! machine, the device, the file and where it lies, how requests were made. A condition of several
-//! documents is the list of its values.
+//! Under which conditions a side was measured, and which of them differ: everything that a document
+//! states and that may explain a difference by itself.
 
 use record::{
     Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured, Target,
@@ -39,14 +36,12 @@ impl Conditions {
         Some(values.join(", "))
     }
 
-    /// How the side came about.
     pub(super) fn program(&mut self, version: &str, simulated: bool) {
         let time = if simulated { "virtual: simulated" } else { "real" };
         self.add("time", Some(time.to_owned()));
         self.add("halfpower", Some(version.to_owned()));
     }
 
-    /// A trial's own.
     pub(super) fn trial(&mut self, trial: &Trial) {
         self.program(&trial.halfpower_version, trial.simulated);
         self.environment(trial.environment.as_ref());
@@ -61,7 +56,6 @@ impl Conditions {
         self.workload(&trial.workload);
     }
 
-    /// How requests were made.
     pub(super) fn workload(&mut self, workload: &Workload) {
         let engine = workload.engine.name();
         let polled = if workload.polled { " polled" } else { "" };
@@ -73,7 +67,6 @@ impl Conditions {
         }
     }
 
-    /// The machine's.
     pub(super) fn environment(&mut self, environment: Option<&Environment>) {
         let Some(environment) = environment else { return };
         let some = |text: &Option<String>| text.clone();

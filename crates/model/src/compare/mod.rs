@@ -1,31 +1,21 @@
 //! Two measurements against each other: cell by cell, with one false-alarm rate for the table.
 //!
-//! A side is made of trials, experiments, profiles or lines of a trace ([`Side`]). Whatever it is
-//! made of, what is compared are observations that lie apart in time: the blocks of an experiment,
-//! the visits of a profile's cell, whole runs where there are three or more of them. Batch means
-//! within a trial are not used: on a shared disk they say how well one moment is known, and the
-//! next one differs by more. Fewer than three observations on a side are therefore "cannot tell",
-//! however long they took.
+//! Observations are what lies apart in time: blocks of an experiment, visits of a profile's cell,
+//! or whole runs where there are three or more. Batch means within a trial say how well one moment
+//! is known, and on a shared disk the next one differs by more. Fewer than three observations on a
+//! side are "cannot tell".
 //!
-//! Cells belong together if they ask the same of the device. First by the identity of the workload;
-//! then, for what one side alone holds, by what is asked with engine, area and the split of the
-//! depth set aside, because two machines rarely have the same area. Where that is ambiguous, the
-//! cell has no partner.
+//! Cells belong together by the identity of the workload, else by what is asked with engine, area
+//! and the split of the depth set aside; where that is ambiguous, a cell has no partner.
 //!
-//! A table asks up to five questions, and each gets a share of the false-alarm rate of 5 %, fixed
-//! before any data is seen: the rates of the cells a third, because that is what most come for; the
-//! rate of all cells together (a device that became slower as a whole shows there first), those of
-//! cells of one kind together (many cells that each cannot tell may tell together), response time and
-//! processor cost a sixth each. A share whose question is not asked goes to the others. The statistics
-//! are [`stats::LogRatio`]'s: Welch or paired, verdicts by Holm, intervals by Bonferroni.
-//! A verdict that Holm can establish and Bonferroni cannot has an interval that ends at one.
+//! A table asks up to five questions, and each has a share of the false-alarm rate fixed before any
+//! data is seen ([`rows`]). The statistics are [`stats::LogRatio`]'s: Welch or paired, verdicts by
+//! Holm, intervals by Bonferroni; a verdict that only Holm establishes has an interval that ends at
+//! one. "Same" is an interval that ends within ±10 %.
 //!
-//! "Same" needs data, too: an interval that ends within ±10 %. Anything wider is "cannot tell".
-//!
-//! What a run's cells have in common, its level, wanders on a shared device, and differs between two
-//! runs by more than blocks within one show. Profiles state its standard error; of an experiment it
-//! is estimated from its blocks ([`stats::common_level`]). It is added to the error of every row.
-//! Rejected: dividing the level out, which would hide a device that became slower as a whole.
+//! What a run's cells have in common wanders between runs. Its standard error, stated by profiles
+//! and estimated from the blocks of an experiment ([`stats::common_level`]), is added to every row.
+//! Rejected: dividing the level out, which hides a device that became slower as a whole.
 
 mod conditions;
 mod observed;
@@ -177,7 +167,6 @@ fn without_partner(pair: &Pair, reason: &str) -> ComparedRow {
     }
 }
 
-/// Which cells belong together.
 fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
     let arms = !a.about.arm.is_empty() || !b.about.arm.is_empty();
     let one_design = a.design.is_some() && a.design == b.design;

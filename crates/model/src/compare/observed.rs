@@ -1,9 +1,6 @@
-//! The cells of a side: what tells one from another, and its quantities as observations.
-//!
-//! A quantity is a list of observations where there is one, so that they can be paired by block and
-//! tested by their own variance; a profile and a table of results keep only a mean with its error. A
-//! quantity that one trial of a cell lacks is missing, with that trial's reason: a mean over some of
-//! them would stand beside rates of all.
+//! The cells of a side, and their quantities: lists of observations, so that they can be paired by
+//! block, or means with their errors. A quantity that one trial of a cell lacks is missing with
+//! that trial's reason.
 
 use super::sides::TraceObservation;
 use record::{
@@ -12,7 +9,6 @@ use record::{
 };
 use std::collections::BTreeMap;
 
-/// A cell of a side.
 #[derive(Clone, Debug)]
 pub(super) struct SideCell {
     pub label: String,
@@ -29,18 +25,14 @@ pub(super) struct SideCell {
     pub numbers: BTreeMap<ComparedMetric, Numbers>,
 }
 
-/// A quantity of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
     /// One by one, each with its block.
     Observed(Vec<(u32, f64)>),
     /// A mean over `n` with its standard error.
     Mean {
-        /// The mean.
         value: f64,
-        /// Its standard error.
         se: f64,
-        /// Observations behind it.
         n: u32,
         /// Whether they were made until the mean was known well.
         stopped: bool,
@@ -49,7 +41,31 @@ pub(super) enum Numbers {
     Missing(String),
 }
 
+impl Numbers {
+    fn of(estimate: &Estimate, stopped: bool) -> Self {
+        let se = stats::visits_se(estimate);
+        Self::Mean { value: estimate.value, se, n: estimate.n, stopped }
+    }
+}
+
 impl SideCell {
+    fn of(
+        workload: &Workload,
+        levels: BTreeMap<String, String>,
+        requests: f64,
+        numbers: BTreeMap<ComparedMetric, Numbers>,
+    ) -> Self {
+        Self {
+            label: label(workload),
+            cell: workload.cell(),
+            levels,
+            asked: asked(workload),
+            workload: Some(workload.clone()),
+            requests,
+            numbers,
+        }
+    }
+
     /// The value, a geometric mean where there are several.
     pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
         match self.numbers.get(&metric)? {
@@ -64,7 +80,6 @@ impl SideCell {
         }
     }
 
-    /// Observations.
     pub(super) fn count(&self, metric: ComparedMetric) -> u32 {
         match self.numbers.get(&metric) {
             Some(Numbers::Observed(values)) => values.len() as u32,
@@ -86,7 +101,6 @@ impl SideCell {
     }
 }
 
-/// A trial with its place.
 pub(super) struct Placed<'a> {
     pub trial: &'a Trial,
     pub block: u32,
@@ -105,14 +119,8 @@ pub(super) fn join(cell: &mut SideCell, other: SideCell) {
     }
 }
 
-/// A cell of a profile.
 pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
-    let mean = |estimate: &Estimate| Numbers::Mean {
-        value: estimate.value,
-        se: stats::visits_se(estimate),
-        n: estimate.n,
-        stopped: true,
-    };
+    let mean = |estimate: &Estimate| Numbers::of(estimate, true);
     let (cpu, clocks) = match &cell.cpu_us_per_io {
         Measured::Value(cost) => {
             let clocks = clock_hz.map_or_else(no_clock, |hz| mean(&cost.scaled(hz * 1e-6)));
@@ -129,52 +137,33 @@ pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
         (ComparedMetric::CpuUsPerIo, cpu),
         (ComparedMetric::CpuClocksPerIo, clocks),
     ]);
-    SideCell {
-        label: label(&cell.workload),
-        cell: cell.cell.clone(),
-        levels: BTreeMap::new(),
-        asked: asked(&cell.workload),
-        workload: Some(cell.workload.clone()),
-        requests: cell.ios as f64 / cell.trial_ids.len().max(1) as f64,
-        numbers,
-    }
+    let requests = cell.ios as f64 / cell.trial_ids.len().max(1) as f64;
+    let side = SideCell::of(&cell.workload, BTreeMap::new(), requests, numbers);
+    SideCell { cell: cell.cell.clone(), ..side }
 }
 
-/// A result of an experiment.
 pub(super) fn of_result(
     cell: &ExperimentCell,
     workload: &Workload,
     levels: BTreeMap<String, String>,
 ) -> SideCell {
-    let mean = |estimate: &Estimate| Numbers::Mean {
-        value: estimate.value,
-        se: stats::visits_se(estimate),
-        n: estimate.n,
-        stopped: false,
-    };
+    let mean = |estimate: &Estimate| Numbers::of(estimate, false);
     let cpu = cell.cpu_us_per_io.as_ref();
     let cpu = cpu.map_or_else(|| Numbers::Missing("it was not measured".to_owned()), mean);
-    SideCell {
-        label: label(workload),
-        cell: workload.cell(),
-        levels,
-        asked: asked(workload),
-        requests: cell.iops.value * workload.runtime_ns.as_secs_f64(),
-        workload: Some(workload.clone()),
-        numbers: BTreeMap::from([
-            (ComparedMetric::RatePerS, mean(&cell.iops)),
-            (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
-            (ComparedMetric::CpuUsPerIo, cpu),
-            (ComparedMetric::CpuClocksPerIo, no_clock()),
-        ]),
-    }
+    let numbers = BTreeMap::from([
+        (ComparedMetric::RatePerS, mean(&cell.iops)),
+        (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
+        (ComparedMetric::CpuUsPerIo, cpu),
+        (ComparedMetric::CpuClocksPerIo, no_clock()),
+    ]);
+    let requests = cell.iops.value * workload.runtime_ns.as_secs_f64();
+    SideCell::of(workload, levels, requests, numbers)
 }
 
 fn no_clock() -> Numbers {
     Numbers::Missing("the processors differ, and a clock is not known".to_owned())
 }
 
-/// Repeated lines of a trace.
 pub(super) fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
     let blocks = || 0..lines.len() as u32;
     let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
@@ -195,7 +184,6 @@ pub(super) fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) ->
     }
 }
 
-/// The trials of one cell.
 pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     let trial = group[0].trial;
     let observed = |value: &dyn Fn(&Trial) -> Result<f64, String>| {
@@ -214,15 +202,9 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
         (ComparedMetric::CpuUsPerIo, observed(&cpu)),
         (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
     ]);
-    SideCell {
-        label: label(&trial.workload),
-        cell: trial.cell.clone(),
-        levels: group[0].levels.clone(),
-        asked: asked(&trial.workload),
-        workload: Some(trial.workload.clone()),
-        requests: requests as f64 / group.len() as f64,
-        numbers,
-    }
+    let requests = requests as f64 / group.len() as f64;
+    let side = SideCell::of(&trial.workload, group[0].levels.clone(), requests, numbers);
+    SideCell { cell: trial.cell.clone(), ..side }
 }
 
 fn response_p99(trial: &Trial) -> Result<f64, String> {

@@ -28,7 +28,6 @@ pub(super) struct Context<'a> {
     pub paired: bool,
 }
 
-/// A row before its verdict.
 pub(super) struct Draft {
     question: Question,
     metric: ComparedMetric,
@@ -50,7 +49,6 @@ enum Outcome {
     Untested(ComparedVerdict, String),
 }
 
-/// All rows of a pair of cells.
 pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
     let mut metrics = if closed(a) && closed(b) {
         vec![ComparedMetric::RatePerS]
@@ -164,7 +162,6 @@ pub(super) fn joined(
     Some(Draft { question, metric, a: None, b: None, n_a, n_b, paired: context.paired, outcome })
 }
 
-/// The cells of a side together.
 enum Together {
     /// Geometric means over the cells, by block.
     Blocks(Vec<(u32, f64)>),
@@ -298,15 +295,10 @@ fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
 /// The questions that a table asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
-    /// Whether the rates of all cells together differ.
     Overall,
-    /// Whether those of cells of one kind do.
     Group,
-    /// Whether the rate of a cell does.
     Rate,
-    /// Whether its response time does.
     Response,
-    /// Whether its processor cost does.
     Cost,
 }
 

@@ -221,41 +221,27 @@ impl Side {
             levels.retain(|axis, _| !about.arm.contains_key(axis));
             Some(of_result(cell, &planned.workload, levels))
         };
-        let cells: Vec<SideCell> = experiment
-            .cells
-            .iter()
-            .filter(|cell| picked(&cell.levels))
-            .filter_map(of_result)
-            .collect();
-        if cells.is_empty() {
-            return Err(SideError::Empty);
-        }
+        let picked = experiment.cells.iter().filter(|cell| picked(&cell.levels));
+        let cells = picked.filter_map(of_result).collect();
         let mut conditions = Conditions::default();
         conditions.program(&experiment.halfpower_version, experiment.simulated);
         conditions.environment(experiment.environment.as_ref());
         for target in &experiment.targets {
             conditions.target(target);
         }
-        let environment = experiment.environment.as_ref();
-        let mut side = Self {
-            about: ComparedSide {
-                simulated: experiment.simulated,
-                target: paths(&experiment.targets),
-                ..about
-            },
-            conditions,
-            cells,
-            processor: environment.map(|environment| environment.cpu.clone()),
-            clock_hz: None,
-            level_df: 1.0,
-            design: Some(experiment.design_text.clone()),
-            notes: vec![
-                "The trials of an experiment are not at hand: its results stand for them, and \
-                 blocks cannot be paired."
-                    .to_owned(),
-            ],
+        let about = ComparedSide {
+            simulated: experiment.simulated,
+            target: paths(&experiment.targets),
+            ..about
         };
-        side.distinguish();
+        let mut side = Self::of(about, conditions, cells)?;
+        side.processor = experiment.environment.as_ref().map(|machine| machine.cpu.clone());
+        side.design = Some(experiment.design_text.clone());
+        side.notes.push(
+            "The trials of an experiment are not at hand: its results stand for them, and blocks \
+             cannot be paired."
+                .to_owned(),
+        );
         Ok(side)
     }
 
@@ -265,9 +251,6 @@ impl Side {
     /// # Errors
     /// If it has no cell.
     pub fn of_profile(given: &str, profile: &Profile, trials: &[Trial]) -> Result<Self, SideError> {
-        if profile.cells.is_empty() {
-            return Err(SideError::Empty);
-        }
         let mut conditions = Conditions::default();
         conditions.program(&profile.halfpower_version, profile.simulated);
         conditions.environment(profile.environment.as_ref());
@@ -280,24 +263,17 @@ impl Side {
         for cell in &profile.cells {
             conditions.workload(&cell.workload);
         }
-        let mut side = Self {
-            about: ComparedSide {
-                ids: vec![profile.id.clone()],
-                time: profile.time.clone(),
-                simulated: profile.simulated,
-                target: profile.target.path.clone(),
-                level_se_rel: profile.level_se_rel,
-                ..about(given, ComparedKind::Profile, ComparedUnit::Visit)
-            },
-            conditions,
-            cells,
-            processor: profile.environment.as_ref().map(|environment| environment.cpu.clone()),
-            clock_hz,
-            level_df: LEVEL_DF_OF_A_PROFILE,
-            design: None,
-            notes: Vec::new(),
+        let about = ComparedSide {
+            ids: vec![profile.id.clone()],
+            time: profile.time.clone(),
+            simulated: profile.simulated,
+            target: profile.target.path.clone(),
+            level_se_rel: profile.level_se_rel,
+            ..about(given, ComparedKind::Profile, ComparedUnit::Visit)
         };
-        side.distinguish();
+        let mut side = Self::of(about, conditions, cells)?;
+        side.processor = profile.environment.as_ref().map(|machine| machine.cpu.clone());
+        (side.clock_hz, side.level_df) = (clock_hz, LEVEL_DF_OF_A_PROFILE);
         Ok(side)
     }
 
@@ -317,29 +293,18 @@ impl Side {
                 None => cells.push((line, vec![line])),
             }
         }
-        if cells.is_empty() {
-            return Err(SideError::Empty);
-        }
         let cells = cells.iter().map(|(first, lines)| of_lines(first, lines)).collect();
-        let mut side = Self {
-            about: ComparedSide {
-                ids: vec![id],
-                target: given.to_owned(),
-                ..about(given, ComparedKind::Trace, ComparedUnit::Trial)
-            },
-            conditions: Conditions::default(),
-            cells,
-            processor: None,
-            clock_hz: None,
-            level_df: 1.0,
-            design: None,
-            notes: vec![
-                "A trace tells neither latency times nor conditions: machines and files may \
-                 differ in anything."
-                    .to_owned(),
-            ],
+        let about = ComparedSide {
+            ids: vec![id],
+            target: given.to_owned(),
+            ..about(given, ComparedKind::Trace, ComparedUnit::Trial)
         };
-        side.distinguish();
+        let mut side = Self::of(about, Conditions::default(), cells)?;
+        side.notes.push(
+            "A trace tells neither latency times nor conditions: machines and files may differ in \
+             anything."
+                .to_owned(),
+        );
         Ok(side)
     }
 
@@ -376,7 +341,6 @@ impl Side {
         Ok(whole)
     }
 
-    /// Takes in the cells of one more document.
     fn absorb(&mut self, side: &Self, run: u32, by_run: bool) {
         if run > 0 {
             self.about.ids.extend(side.about.ids.iter().cloned());
@@ -417,7 +381,6 @@ impl Side {
         }
     }
 
-    /// Of trials that have a place.
     fn of_placed(
         mut about: ComparedSide,
         placed: &[Placed],
@@ -441,13 +404,29 @@ impl Side {
                 None => groups.push(vec![placed]),
             }
         }
+        let cells = groups.iter().map(|group| of_group(group)).collect();
         let environment = first.trial.environment.as_ref();
+        let mut side = Self::of(about, conditions, cells)?;
+        side.processor = environment.map(|environment| environment.cpu.clone());
+        side.clock_hz = clock(valid.iter().map(|placed| placed.trial));
+        Ok(side)
+    }
+
+    /// Of cells, with nothing known beside.
+    fn of(
+        about: ComparedSide,
+        conditions: Conditions,
+        cells: Vec<SideCell>,
+    ) -> Result<Self, SideError> {
+        if cells.is_empty() {
+            return Err(SideError::Empty);
+        }
         let mut side = Self {
             about,
             conditions,
-            cells: groups.iter().map(|group| of_group(group)).collect(),
-            processor: environment.map(|environment| environment.cpu.clone()),
-            clock_hz: clock(valid.iter().map(|placed| placed.trial)),
+            cells,
+            processor: None,
+            clock_hz: None,
             level_df: 1.0,
             design: None,
             notes: Vec::new(),

@@ -1,20 +1,15 @@
-//! The answer of each model to a load.
+//! The answer of each model to a load. All share the capacity of the mix. The simple ones take it
+//! as one server's (U = X S, M/M/1, M/G/1); the load-dependent one is the birth-death chain without
+//! interference; the mix capacity has interference, and its queue time is multiplied by (Ca² +
+//! Cs²)/2 (Allen, Cunneen), Cs² being the squared variation of lone requests; the calibrated one is
+//! [`super::open`]. Arrivals at equal distances have Ca² = 0, in the calibrated model too; no trial
+//! stands behind that, and it is said.
 //!
-//! All models share the capacity of the mix. The simple ones take it as one server's: U = X S, and
-//! one exponential server, and one with the measured variance. The load-dependent one is the
-//! birth-death chain with rates mu(n) of the mix without interference. The mix capacity has the
-//! interference, and its queue time is multiplied by (Ca² + Cs²)/2 (Allen, Cunneen), Cs² being the
-//! squared variation of lone requests over the classes of the mix. The calibrated one is
-//! [`super::open`].
-//!
-//! Arrivals at equal distances have Ca² = 0: queue times are multiplied by Cs²/(1 + Cs²) in place
-//! of (1 + Cs²)/2, also in the calibrated model. No trial stands behind that; it is said.
-//!
-//! *The interval* is that of errors on held-out trials: 1.96 times the root mean square of the
-//! logarithmic errors of this model below 70 % of saturation, or above, on a scale of ratios.
-//! Without open-loop trials it is that of the measured rates alone, which is said too.
+//! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out
+//! trials below 70 % of saturation, or above; without open-loop trials that of the measured rates
+//! alone, which is said too.
 
-use super::capacity::{known, share};
+use super::capacity::known;
 use super::errors::rms_near;
 use super::open::{OpenCell, OpenTable};
 use super::{PredictError, Predictor, describe, errors};
@@ -23,7 +18,6 @@ use record::{Cell, Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, Predict
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
-
 /// Rates above this share of the largest are the largest, but for rounding: no mean exists there.
 const FULL: f64 = 0.999_999;
 
@@ -225,7 +219,7 @@ impl Predictor {
             open.latency(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
         // The light end of the same curve, with what mixes see of each other there.
         let alone = open.latency(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
-        let mixed = (0.01..0.99).contains(&share(mix, |class| class.op == OpKind::Read));
+        let mixed = (0.01..0.99).contains(&mix.reads());
         let of =
             |op| open.latency_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
@@ -247,12 +241,7 @@ impl Predictor {
 
     /// The same without interference.
     fn plain_rates(&self, mix: &Mix) -> Option<Vec<f64>> {
-        let time = |depth: usize| {
-            let of =
-                |class: &record::MixClass| Some(class.share * self.table.time_ns(class, depth)?);
-            mix.classes.iter().map(of).sum()
-        };
-        rising((1..=self.table.deepest().max(1)).map(time).collect::<Option<_>>()?)
+        self.table.rates(&mix.classes)
     }
 
     /// Squared variation of lone requests over the classes of a mix.
@@ -272,17 +261,17 @@ impl Predictor {
         let mut weights: Vec<(f64, f64)> = Vec::new();
         for class in &mix.classes {
             let (histogram, mean) = self.open.shape(class, rho)?;
-            let own = Mix { classes: vec![record::MixClass { share: 1.0, ..*class }] };
+            let own = Mix::one(class.op, class.locality, class.bytes);
             let own_ns = self.open.latency(&self.table, &self.capacity, &own, rho, 1.0)?;
             let of_op =
                 self.open.latency_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
-            let ops = share(mix, |other| other.op == class.op);
+            let ops = mix.share(|other| other.op == class.op);
             let plain: f64 = mix
                 .classes
                 .iter()
                 .filter(|other| other.op == class.op)
                 .map(|other| {
-                    let alone = Mix { classes: vec![record::MixClass { share: 1.0, ..*other }] };
+                    let alone = Mix::one(other.op, other.locality, other.bytes);
                     Some(
                         other.share / ops
                             * self.open.latency(&self.table, &self.capacity, &alone, rho, 1.0)?,
@@ -305,14 +294,4 @@ impl Predictor {
             })
             .map(|&(time, _)| time)
     }
-}
-
-/// Rates of times per request at depths 1, 2, …: more requests make no device slower.
-fn rising(times_ns: Vec<f64>) -> Option<Vec<f64>> {
-    let mut least = f64::INFINITY;
-    let rate = |time: f64| {
-        least = least.min(time);
-        1e9 / least
-    };
-    (!times_ns.is_empty()).then(|| times_ns.into_iter().map(rate).collect())
 }

@@ -1,25 +1,21 @@
-//! Rates of mixes: from the classes' own times, what they share, and how they disturb each other.
-//!
-//! A mix takes the weighted mean of its classes' times per request (design: rho is the sum of
-//! lambda_i / Xmax_i), but for two things.
+//! Rates of mixes: the weighted mean of the classes' times per request (rho is the sum of lambda_i
+//! / Xmax_i), but for two things.
 //!
 //! *Limits in common.* A volume that is capped at a rate of requests and one of bytes does not add
-//! the two up: each request takes a share of both, and the fuller one binds. Sizes that reach the
-//! same rate, or the same throughput, within 1.5 % show such a limit. Whether it is one is asked of
-//! the mixed trials: without them, or where they deny it, times add up.
+//! the two up: the fuller one binds. Sizes that reach the same rate or throughput within 1.5 % show
+//! such a limit; whether it is one is asked of the mixed trials.
 //!
-//! *Interference.* A sequential stream broken by random requests loses its order, writes wait for
-//! a head that reads moved, a link carries both ways at once. For each depth at which mixes were
-//! measured, four coefficients are fitted: of reads against writes, sequential against the rest,
-//! hits against the rest, and sizes against each other, each times the product of the shares and
-//! the largest time involved, which is what a random request costs that breaks a stream. Ridge
-//! regression with the price of least error on trials left out; no trials, no interference. What
-//! the trials show beyond that goes the way of [`super::kriging`].
+//! *Interference.* Random requests break a stream, writes wait for a head that reads moved, a link
+//! carries both ways at once. For each depth with mixed trials four coefficients are fitted (reads
+//! against writes, sequential against the rest, hits against the rest, sizes against each other),
+//! each times the product of the shares and the largest time involved: ridge regression with the
+//! price of least error on trials left out. What the trials show beyond goes to [`super::kriging`].
 
 use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
-use super::table::{Table, estimate, mix_of, straight};
+use super::table::{Table, mix_of};
 use super::{Part, PredictError, checked};
+use crate::curve::{rising, straight};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 
 /// Rates that differ by less are one limit.
@@ -139,14 +135,6 @@ impl Capacity {
         Some(sum - (saturated - bound).max(0.0) * reached)
     }
 
-    /// Nanoseconds per request of a mix at depths 1, 2, …, up to a depth.
-    pub(crate) fn times_ns(&self, table: &Table, mix: &Mix, deepest: usize) -> Option<Vec<f64>> {
-        let ratios = self.ratios(table, mix)?;
-        (1..=deepest)
-            .map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth)))
-            .collect()
-    }
-
     /// Nanoseconds per request of a mix at a depth.
     fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
         Some(self.plain_ns(table, mix, depth)? * ratio(&self.ratios(table, mix)?, depth))
@@ -170,13 +158,11 @@ impl Capacity {
 
     /// Rates of a mix, requests per second at depths 1, 2, …, never falling.
     pub(crate) fn rates(&self, table: &Table, mix: &Mix) -> Option<Vec<f64>> {
-        let times = self.times_ns(table, mix, table.deepest().max(1))?;
-        let mut least = f64::INFINITY;
-        let rate = |time: f64| {
-            least = least.min(time);
-            1e9 / least
-        };
-        Some(times.into_iter().map(rate).collect())
+        let ratios = self.ratios(table, mix)?;
+        rising(
+            (1..=table.deepest().max(1))
+                .map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth))),
+        )
     }
 
     /// Root mean square of the relative errors of mixes that were left out, at the deepest fit.
@@ -196,7 +182,8 @@ impl Capacity {
         let time = time.ok_or_else(|| PredictError::NotMeasured("request at all".to_owned()))?;
         let own: f64 = mix.classes.iter().map(|class| class.share * table.rel(class)).sum();
         let of_mix = if mix.classes.len() > 1 { NORMAL_95 * self.rms() } else { 0.0 };
-        Ok(estimate(1e9 / time, own.hypot(of_mix)))
+        let rate = 1e9 / time;
+        Ok(Estimate::symmetric(rate, own.hypot(of_mix) * rate, 0))
     }
 
     /// The fit at a depth; `None` with too few trials.
@@ -269,20 +256,20 @@ fn ratio(ratios: &[(usize, f64)], depth: usize) -> f64 {
 /// multiples of their size: a power of two never crosses the border of a larger page or chunk, the
 /// others do, and cost the next one too.
 pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
-    let mean: f64 = mix.classes.iter().map(|class| class.share * class.bytes as f64).sum();
+    let mean = mix.mean_bytes();
     let spread: f64 = mix
         .classes
         .iter()
         .map(|class| class.share * (class.bytes as f64 / mean - 1.0).powi(2))
         .sum();
     let at: [f64; PLACES] = [
-        share(mix, |class| class.op == OpKind::Read),
+        mix.reads(),
         libm::log2(mean.max(1.0) / 4096.0) / 5.0,
-        1.5 * share(mix, |class| class.locality == Locality::Sequential),
-        1.5 * share(mix, |class| class.locality == Locality::Hit),
+        1.5 * mix.share(|class| class.locality == Locality::Sequential),
+        1.5 * mix.share(|class| class.locality == Locality::Hit),
         1.5 * rho,
         libm::sqrt(spread) / 2.0,
-        share(mix, |class| !class.bytes.is_power_of_two()),
+        mix.share(|class| !class.bytes.is_power_of_two()),
     ];
     at
 }
@@ -313,7 +300,7 @@ const RARE_SHARE: f64 = 0.01;
 pub(crate) fn known(table: &Table, mix: &Mix) -> Result<(), PredictError> {
     checked(mix)?;
     for class in &mix.classes {
-        let rare = share(mix, |other| other.op == class.op) <= RARE_SHARE + 1e-9;
+        let rare = mix.share(|other| other.op == class.op) <= RARE_SHARE + 1e-9;
         let any = table.rows_for(class.op, class.locality).is_some();
         if !any || !(rare || table.knows(class.op)) {
             return Err(PredictError::NotMeasured(format!("random {}s", class.op.name())));
@@ -333,24 +320,19 @@ fn mixed(cell: &Cell) -> Option<Mixed> {
     })
 }
 
-/// Share of the requests of a mix for which something holds.
-pub(crate) fn share(mix: &Mix, of: impl Fn(&MixClass) -> bool) -> f64 {
-    mix.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
-}
-
 /// What interference is proportional to: products of shares, times the largest time involved.
 fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
     let times = mix.classes.iter().map(|class| table.time_ns(class, depth));
     let largest = times.collect::<Option<Vec<f64>>>()?.into_iter().fold(0.0, f64::max);
     let against = |of: &dyn Fn(&MixClass) -> bool| {
-        let part = share(mix, of);
+        let part = mix.share(of);
         4.0 * part * (1.0 - part) * largest
     };
     let mut sizes: Vec<u64> = mix.classes.iter().map(|class| class.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let alike: f64 =
-        sizes.iter().map(|&bytes| share(mix, |class| class.bytes == bytes).powi(2)).sum();
+        sizes.iter().map(|&bytes| mix.share(|class| class.bytes == bytes).powi(2)).sum();
     Some([
         against(&|class| class.op == OpKind::Read),
         against(&|class| class.locality == Locality::Sequential),

@@ -1,8 +1,7 @@
 //! What a prediction rests on that was not measured, a clause each.
 
 use super::Predictor;
-use super::capacity::share;
-use record::{Locality, Mix, ModelName, Offered, OpKind, format_bytes};
+use record::{Locality, Mix, ModelName, Offered, format_bytes};
 
 /// The clauses.
 pub(super) fn extrapolated(
@@ -21,7 +20,7 @@ pub(super) fn extrapolated(
     for class in &mix.classes {
         let Some(kind) = predictor.table.rows_for(class.op, class.locality) else { continue };
         if kind.op != class.op {
-            let part = share(mix, |other| other.op == class.op) * 100.0;
+            let part = mix.share(|other| other.op == class.op) * 100.0;
             let (op, measured) = (class.op.name(), kind.op.name());
             say(format!(
                 "{part:.2} % are {op}s, which were not measured; {measured}s stand for them"
@@ -30,7 +29,7 @@ pub(super) fn extrapolated(
         }
         let op = class.op.name();
         if kind.locality != class.locality {
-            let place = place(class.locality);
+            let place = class.locality.word();
             say(format!("no {place} {op}s were measured; random ones stand for them"));
         }
         let sizes = kind.rows.iter().map(|row| row.bytes);
@@ -46,14 +45,14 @@ pub(super) fn extrapolated(
         {
             say(format!(
                 "{} {op}s of {} were measured up to depth {}; deeper ones follow the shape of others",
-                place(kind.locality),
+                kind.locality.word(),
                 format_bytes(row.bytes),
                 row.measured_depth
             ));
         }
     }
-    let reads = share(mix, |class| class.op == OpKind::Read);
-    let sequential = share(mix, |class| class.locality == Locality::Sequential);
+    let reads = mix.reads();
+    let sequential = mix.share(|class| class.locality == Locality::Sequential);
     let mixed = |part: f64| (0.001..0.999).contains(&part);
     if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
         say("no mix was measured; the classes are taken not to disturb each other".to_owned());
@@ -65,7 +64,7 @@ pub(super) fn extrapolated(
             .to_owned());
     } else if open && model == ModelName::Calibrated {
         for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {
-            let place = place(class.locality);
+            let place = class.locality.word();
             say(format!("no open load of {place} {}s was measured", class.op.name()));
         }
     }
@@ -78,12 +77,4 @@ pub(super) fn extrapolated(
         say("loads were measured with Poisson arrivals; equal distances are theory".to_owned());
     }
     clauses
-}
-
-fn place(locality: Locality) -> &'static str {
-    match locality {
-        Locality::Sequential => "sequential",
-        Locality::Random => "random",
-        Locality::Hit => "cached",
-    }
 }

@@ -1,25 +1,18 @@
-//! What the device's own counters see of a load that a program measured.
+//! What the device's own counters see of a load that a program measured. A program's latency holds
+//! the system call, the way to the device's queue, and the time until it has a processor again: 15
+//! to 60 % of it on a loop device over memory and on a virtual disk. Held against that, counters
+//! would call a device fine that is a third slower.
 //!
-//! A program's response time holds the way to the device and back: the system call, what lies between
-//! it and the device's queue, and the time until the program has a processor again. Counters begin
-//! and end at the device. On a quick device half of the program's time lies outside; on a loop device
-//! over memory and on a virtual disk 15 to 60 % do. Held against a program's times, counters would call
-//! a device fine that is a third slower, and a queue of 200 requests, of which 100 are still on their
-//! way, would seem to be one of 100.
-//!
-//! So a profile's trials keep both, and what is expected of counters is the program's time times the
-//! share that lies inside. Closed loops have one by operation, size and depth; between sizes and depths
-//! it is a straight line over their logarithms. How many requests the counters show while the device
-//! is busy follows from the same two: depth times share over the time busy. Open loads have a share
-//! each; for another load it is the mean of those near it. Where a profile knows of none, all of the
-//! time lies inside, as on a simulated device.
-//!
-//! Sequential loads are taken as random ones: merged on their way, they are other requests to the
-//! counters than to the program.
+//! A profile's trials keep both, and what is expected of counters is the program's time times the
+//! share inside: of closed loops by operation, size and depth, on straight lines over their
+//! logarithms; of open loads the mean of those near. The number in progress while busy follows from
+//! the same. Without such trials all of the time lies inside, as on a simulated device. Sequential
+//! loads are taken as random ones, because they are merged on their way.
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
-use super::table::{DEEPEST, Table, mix_of, straight};
+use super::table::{DEEPEST, Table, mix_of};
+use crate::curve::straight;
 use crate::size::only_size;
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 
@@ -211,87 +204,9 @@ impl Predictor {
         let of_op = self.table.kinds.iter().filter(|kind| kind.op == op);
         let alone = of_op.flat_map(|kind| &kind.rows).filter_map(|row| {
             let rate = row.rates.first()?;
-            let class = MixClass { op, locality: Locality::Random, bytes: row.bytes, share: 1.0 };
-            Some(self.inside.share_at(&Mix { classes: vec![class] }, 1.0) * 1e9 / rate)
+            let alone = Mix::one(op, Locality::Random, row.bytes);
+            Some(self.inside.share_at(&alone, 1.0) * 1e9 / rate)
         });
         alone.reduce(f64::min)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::predict::tests::{cell, reads};
-    use record::Measured;
-
-    /// Four servers of 1 ms, and half a millisecond of way to them and back.
-    fn far_servers() -> Vec<Cell> {
-        let closed = [1_u32, 2, 4, 8, 16, 32, 64, 128, 256].into_iter().map(|depth| {
-            let program = f64::from(depth);
-            let rate = (program / 1.5e-3).min(4_000.0);
-            let inside = program - 0.5e-3 * rate;
-            Cell {
-                device_share: Measured::Value(inside / program),
-                utilization: Measured::Value(inside.min(1.0)),
-                ..cell(4096, depth, None, rate, program / rate * 1e9)
-            }
-        });
-        let open = [(400, 1.6e6), (2_000, 1.7e6)].into_iter().map(|(rate, latency)| Cell {
-            device_share: Measured::Value(1.0 - 0.5e6 / latency),
-            ..cell(4096, 256, Some(rate), rate as f64, latency)
-        });
-        closed.chain(open).collect()
-    }
-
-    fn counted(predictor: &Predictor, offered: Offered) -> Prediction {
-        let model = record::ModelName::MixCapacity;
-        predictor.counted(predictor.predict_by(model, &reads(4096), offered).unwrap())
-    }
-
-    #[test]
-    fn the_way_to_the_device_is_no_time_of_the_device() {
-        let predictor = Predictor::of_cells(&far_servers());
-        let lone = counted(&predictor, Offered::Depth(1.0));
-        assert!((lone.latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
-        assert!((lone.unloaded_latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
-        let quickest = predictor.quickest_counted_ns(OpKind::Read).unwrap();
-        assert!((quickest / 1e6 - 1.0).abs() < 1e-6, "{quickest}");
-        // Of 16 that the program waits for, two are on their way.
-        let depth = predictor.outstanding(&reads(4096), 14.0);
-        assert!((depth / 16.0 - 1.0).abs() < 1e-6, "{depth}");
-        let deep = counted(&predictor, Offered::Depth(depth));
-        assert!((deep.latency_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
-        assert!((deep.iops.value / 4_000.0 - 1.0).abs() < 1e-6, "{deep:?}");
-        assert!((deep.concurrency / 14.0 - 1.0).abs() < 1e-6, "{deep:?}");
-        // Beyond the deepest loop in proportion.
-        let deeper = predictor.outstanding(&reads(4096), 508.0);
-        assert!((deeper / 512.0 - 1.0).abs() < 1e-6, "{deeper}");
-    }
-
-    #[test]
-    fn an_open_load_has_the_share_of_those_that_are_like_it() {
-        let predictor = Predictor::of_cells(&far_servers());
-        for (rate, whole_ms) in [(400.0, 1.6), (2_000.0, 1.7)] {
-            let offered = Offered::PoissonPerS(rate);
-            let model = record::ModelName::MixCapacity;
-            let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
-            let share = counted(&predictor, offered).latency_ns.value / plain.latency_ns.value;
-            assert!((share / (1.0 - 0.5 / whole_ms) - 1.0).abs() < 0.02, "{rate}: {share}");
-        }
-    }
-
-    #[test]
-    fn where_counters_told_nothing_all_of_the_time_is_the_devices() {
-        let cells: Vec<Cell> = far_servers()
-            .into_iter()
-            .map(|cell| Cell { device_share: Measured::not("simulated"), ..cell })
-            .collect();
-        let predictor = Predictor::of_cells(&cells);
-        assert_eq!(predictor.outstanding(&reads(4096), 7.3).to_bits(), 7.3_f64.to_bits());
-        let model = record::ModelName::MixCapacity;
-        for offered in [Offered::Depth(16.0), Offered::PoissonPerS(400.0)] {
-            let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
-            assert_eq!(predictor.counted(plain.clone()), plain);
-        }
     }
 }

@@ -1,18 +1,12 @@
 //! A device that is slower or faster now than when it was profiled.
 //!
-//! The level of a shared device wanders: on a virtual disk the rates of deep loops moved by 20 % in
-//! two minutes, those of lone requests by a third of that, and once deep writes gained a tenth while
-//! deep reads stayed. What stalls add to an open load moved on its own again: by 18 % between a
-//! profile and loads right after it, while lone requests in a loop stayed, which lose but the time of
-//! the stall where an open load loses that times all who arrive in it. Loops that both read and write
-//! are measured together in a profile, so what the device did in those seconds is in all of them.
-//! So five numbers tell the level: lone requests and open loads run on clocks of their own, and what
-//! the device does at most is another matter, of reads, of writes and of both together. Where all
-//! moved alike, the device is the same queueing system on another clock, and what is predicted is
-//! exact; where only the largest rate moved (a cap, a neighbour), a load sees the queue that it would
-//! have seen as the same share of the old one.
+//! On a shared virtual disk deep loops moved by 20 % in two minutes, lone requests by a third of
+//! that, deep writes apart from deep reads, and what stalls add to open loads on its own again. So
+//! five numbers tell the level: lone requests, open loads, and what the device does at most with
+//! reads, writes and both. Where all moved alike it is the same queueing system on another clock,
+//! exactly; where only the largest rate moved (a cap, a neighbour), a load sees the queue of the
+//! same share of the old one.
 
-use super::capacity::share;
 use super::{PredictError, Predictor};
 use record::{Estimate, Mix, MixClass, ModelName, Offered, OpKind, Prediction};
 
@@ -160,7 +154,7 @@ impl Predictor {
     /// turns, each for as long as the device needs for its part; what mixes do beyond that counts
     /// in whole where each takes a tenth of the time, and less where one takes less.
     pub(super) fn deep_at(&self, level: DriftFactors, mix: &Mix) -> f64 {
-        let reads = share(mix, |class| class.op == OpKind::Read);
+        let reads = mix.reads();
         let alike = level.reads.to_bits() == level.writes.to_bits()
             && level.mixes.to_bits() == 1f64.to_bits();
         if alike || reads >= 1.0 {

@@ -1,16 +1,12 @@
-//! How far each model lies from open-loop trials that it was not fitted to.
+//! How far each model lies from open-loop trials that it was not fitted to: the calibrated one is
+//! fitted ten times, each time without every tenth trial. The order of trials is the profile's, in
+//! which classes and loads take turns.
 //!
-//! Models that were fitted to none of the open-loop trials are held against all. The calibrated one
-//! is fitted again ten times, each time without every tenth trial, and held against those. The
-//! order of trials is the profile's, in which classes and loads take turns, so each part holds some
-//! of all. The best is the one whose errors are the least where they say something of the model
-//! (see [`ModelError`]); the models that a profile cannot feed have none.
-//!
-//! Another goes before the calibrated one only if it is nearer to so many of the trials that this is
-//! no chance (sign test). The calibrated model is the others and what trials show beyond them, so it
-//! cannot be far worse; a trial of a fraction of a second misses most stalls, and a median of them
-//! favours the models that know of none. Over 23 validations of profiles of a shared disk the least
-//! median reached the goal 13 times, the calibrated model 15 times.
+//! Another model goes before the calibrated one only if it is nearer to more trials than chance
+//! would have it (sign test): the calibrated one is the others and what trials show beyond them,
+//! and a median of short trials, which miss most stalls, favours models that know of none. Over 23
+//! validations of profiles of a shared disk the least median reached the goal 13 times, the
+//! calibrated model 15 times.
 
 use super::Predictor;
 use super::open::OpenCell;

@@ -1,20 +1,14 @@
-//! What trials show beyond a model, as a smooth function of the load: a Gaussian process.
-//!
-//! A model says most of a response time; what it leaves is a smooth function of the mix, of which a
-//! few dozen trials show values. Between them it is interpolated with a kernel exp(-d²/2), far from
-//! them it falls back to nothing, which is the model (kriging; Rasmussen, Williams 2006, chapters 2
-//! and 5.4.2). Length and noise are those of a small grid with the least squared error on trials
-//! left out one by one, which has a closed form; then the noise and each coordinate's length are
-//! doubled or halved as long as that lessens the error, since a response may hang on the reads and
-//! not on the sizes. A value that is uncertain, as near saturation, counts by its spread. Where
-//! nothing beats the model alone, the model stands alone. Rejected: polynomials in the shares, which
-//! grow without bounds where nothing was measured.
+//! What trials show beyond a model, as a smooth function of the load: a Gaussian process with the
+//! kernel exp(-d²/2), which falls back to the model far from trials (Rasmussen, Williams 2006,
+//! chapters 2 and 5.4.2). Length and noise are those with the least squared error on trials left
+//! out one by one, which has a closed form: from a small grid, then each coordinate's length and
+//! the noise doubled or halved as long as that helps. Where nothing beats the model alone, it
+//! stands alone. Rejected: polynomials in the shares, which grow without bounds.
 
 /// Coordinates of a load, each over a range of about 1.
 pub(crate) type Place = [f64; PLACES];
 /// Their number.
 pub(crate) const PLACES: usize = 7;
-
 /// Lengths over which a load's response changes, and noise as a share of what is there to be shown.
 const LENGTHS: [f64; 4] = [0.35, 0.6, 1.0, 1.7];
 const NOISES: [f64; 3] = [0.02, 0.1, MOST_NOISE];

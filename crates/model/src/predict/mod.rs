@@ -1,16 +1,13 @@
 //! What a mix of requests would see of a device, at a rate or at a depth.
 //!
-//! A [`Predictor`] is made of a profile's cells once and then asked as often as needed. It holds all
-//! models of [`ModelName`], from the utilization law to the one that was calibrated with open
-//! loads, and knows how far each of them lies from the profile's own open-loop trials, each of
-//! which is left out where a model was fitted to it ([`Predictor::errors`]). The best
-//! of them is the one that [`Predictor::predict`] answers by; a profile without such trials is
+//! A [`Predictor`] is made of a profile's cells once. It holds all models of [`ModelName`] and
+//! knows how far each lies from the profile's own open-loop trials, left out where a model was
+//! fitted to them ([`Predictor::errors`]); the best answers. A profile without such trials is
 //! answered by the load-dependent model and says so.
 //!
-//! The way through: [`table`] has times per request by operation, place, size and depth, and what
-//! lies between the measured ones; [`capacity`] makes mixes of them; [`open`] has what open loads
-//! saw beyond theory; [`answer`] puts them together; [`inside`] has what of a time the device's own
-//! counters see.
+//! [`table`] has times per request by operation, place, size and depth; [`capacity`] makes mixes of
+//! them; [`open`] has what open loads saw beyond theory; [`answer`] puts them together;
+//! [`device_time_share`] has what of a time the device's own counters see.
 
 mod answer;
 mod capacity;
@@ -276,6 +273,3 @@ fn checked(mix: &Mix) -> Result<(), PredictError> {
     let positive = mix.classes.iter().all(|class| class.share > 0.0 && class.share.is_finite());
     if positive && (sum - 1.0).abs() < 1e-6 { Ok(()) } else { Err(PredictError::Shares(sum)) }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,32 +1,25 @@
-//! What open loads saw that closed loops do not show.
+//! What open loads saw that closed loops do not show: a write alone is done when the drive's buffer
+//! has it, a volume behind a token bucket queues nothing below its rate, service times vary less
+//! than exponential ones. The profile's open-loop trials of single classes are read as two numbers
+//! at each share of saturation: the time alone, A, of the lightest load less its theoretical wait,
+//! and kappa(rho), the rest of the latency over the queue time by the birth-death chain (1 for
+//! exponential service, 1/2 for constant, near 0 behind a bucket).
 //!
-//! In a closed loop at depth 1 a write waits until the one before it has left the drive's buffer;
-//! alone in an open load it is done when the buffer has it. A volume behind a token bucket queues
-//! nothing below its rate, though its depth curve looks like that of one server. Arms that choose
-//! the nearest request, service times that vary less than exponential ones: theory can be told of
-//! each, but not which of them a device has. So the profile's open-loop trials of single classes
-//! are read as two numbers at each share of saturation:
+//! In a mix all wait in one queue: the wait is the mean of the classes' waits at the same
+//! saturation, weighted by the time that each takes of the device, which is exact for M/G/1
+//! (Pollaczek and Khinchine). Where the chain with the capacities of the mix lies nearer to the
+//! mixed trials, it gives the wait instead. What they saw beyond that is taken for reads and writes
+//! apart, as a smooth function of the load ([`super::kriging`]).
 //!
-//! - the time alone, A: that of the lightest load, less what theory says that it waited;
-//! - kappa(rho): the rest of the response time over the queue time by the birth-death chain.
-//!
-//! kappa is 1 for exponential service, 1/2 for constant, near 0 behind a bucket and between for
-//! drives; between measured loads and sizes it is a straight line. In a mix all requests wait in
-//! one queue: the wait is the mean of the classes' waits at the same saturation, weighted by the
-//! time that each class takes of the device, which is exact for M/G/1 (the residual service time of
-//! Pollaczek and Khinchine's formula is that mean). Where the chain with the capacities of the mix
-//! lies nearer to the mixed open-loop trials, it gives the wait instead. What they saw beyond that
-//! is taken for reads and writes apart, as a smooth function of the load ([`super::kriging`]).
-//!
-//! Rejected: fitting a queueing model with a variance per device to all open-loop trials (one
-//! number cannot be 1 for reads and 0 for writes); a table of response times by rate alone, which
-//! says nothing of any other mix.
+//! Rejected: a queueing model with one variance per device (it cannot be 1 for reads and 0 for
+//! writes); a table of latencies by rate, which says nothing of other mixes.
 
 use super::Part;
-use super::capacity::{Capacity, place, share};
+use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
 use super::stall_smoothing::{Means, StallSmoothing};
-use super::table::{Table, mix_of, straight};
+use super::table::{Table, mix_of};
+use crate::curve::straight;
 use crate::queueing::birth_death_latency;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 
@@ -297,7 +290,7 @@ impl OpenTable {
         op: OpKind,
         wait_factor: f64,
     ) -> Option<f64> {
-        let of_op = share(mix, |class| class.op == op);
+        let of_op = mix.share(|class| class.op == op);
         if of_op <= 0.0 {
             return None;
         }
@@ -329,7 +322,7 @@ impl OpenTable {
     ) -> Option<f64> {
         let mut sum = 0.0;
         for op in [OpKind::Read, OpKind::Write] {
-            let of_op = share(mix, |class| class.op == op);
+            let of_op = mix.share(|class| class.op == op);
             if of_op > 0.0 {
                 sum += of_op * self.latency_of(table, capacity, mix, rho, op, wait_factor)?;
             }
@@ -428,7 +421,7 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow
 
 /// Queue time of a class's own load by the birth-death chain on its depth curve.
 pub(crate) fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
-    let rates = class_rates(table, class)?;
+    let rates = table.rates(&[MixClass { share: 1.0, ..*class }])?;
     let latency = birth_death_latency(&rates, rho * rates.last()?)?;
     Some(((latency - 1.0 / rates.first()?) * 1e9).max(0.0))
 }
@@ -441,14 +434,4 @@ fn yardstick_ns(table: &Table, class: &MixClass, rho: f64, alone_ns: f64) -> Opt
 /// kappa where nothing was measured: Allen and Cunneen's factor.
 pub(crate) fn prior(table: &Table, class: &MixClass) -> f64 {
     f64::midpoint(1.0, table.scv(class).unwrap_or(1.0))
-}
-
-/// Service rates of a class, requests per second at depths 1, 2, ….
-fn class_rates(table: &Table, class: &MixClass) -> Option<Vec<f64>> {
-    let mut least = f64::INFINITY;
-    let rate = |depth: usize| {
-        least = least.min(table.time_ns(class, depth)?);
-        Some(1e9 / least)
-    };
-    (1..=table.deepest()).map(rate).collect()
 }

@@ -1,10 +1,7 @@
-//! The traditional way: a response time from a data sheet.
-//!
-//! Seek, half a revolution, transfer, and what controller and bus add make the service time of a
-//! random request; sequential ones save seek and rotation. One server with exponential times then
-//! gives the response (M/M/1). Friedman's Table 1 does so: a 10,000 rpm drive of his day needs 8.0
-//! to 8.1 ms for a random read of 4 KB. Nothing of it was measured: what a real drive does beside
-//! it is what the rest of this program is for.
+//! The traditional way: a latency from a data sheet. Seek, half a revolution, transfer and overhead
+//! make the service time of a random request, sequential ones save seek and rotation, and M/M/1
+//! gives the latency (Friedman, Table 1: 8.0 to 8.1 ms for a random read of 4 KB from a 10,000 rpm
+//! drive).
 
 use super::PredictError;
 use super::checked;

@@ -1,22 +1,14 @@
-//! What open loads see of a device that stalls now and then, with the stalls spread evenly.
+//! What open loads see of a device that stalls now and then, with the stalls spread evenly. On a
+//! virtual disk one visit in ten or twenty takes twice as long, and which load it hits says nothing
+//! of that load. So of a load that was visited several times the median visit is taken, plus what
+//! stalls add to the profile's loads on average: reads and writes apart, because a drive that
+//! collects its garbage keeps them waiting for different times.
 //!
-//! A shared device stands still at moments that no load chose. A mean response time over a few
-//! short visits is then mostly one of luck: on a virtual disk one visit in ten or twenty takes
-//! twice as long as its neighbours, and which load it hits says nothing of that load. Fitted to
-//! such means, a model gives the unlucky loads slow kinds of requests. All visits of a profile
-//! together, though, tell well how much the stalls add. So of a load that was visited several times
-//! its median visit is taken, which no single stall moves, and to it is added what stalls add to
-//! the profile's loads on average: reads and writes apart, because a drive that collects its garbage
-//! keeps them waiting for different times.
-//!
-//! Rejected: medians alone, which predict a quiet device that nobody has; weights by the inverse
-//! variance of each mean, which favour the loads that met no stall and are too fast by as much; a
-//! share of each load's own excess by how far the loads differ in it (empirical Bayes), because the
-//! mean of a few visits hardly ever lies further from their median than its own standard error, so
-//! that nothing is left to be the load's own; medians of three visits, which on a simulated device
-//! with stalls of its own made errors of 8 % to 9 %.
+//! Rejected: medians alone, which predict a quiet device; weights by the inverse variance of each
+//! mean, which favour the loads that met no stall; a share of each load's own excess (empirical
+//! Bayes), which is hardly ever more than its standard error; medians of three visits, which made
+//! errors of 8 % to 9 % on a simulated device with stalls of its own.
 
-use super::capacity::share;
 use record::{Cell, Mix, OpKind};
 
 /// Loads without which a common share is not known.
@@ -69,7 +61,7 @@ impl StallSmoothing {
             _ => measured,
         };
         let all = cell.latency_ns.value;
-        let reads = share(mix, |class| class.op == OpKind::Read);
+        let reads = mix.reads();
         if reads >= 1.0 || reads <= 0.0 {
             let op = if reads >= 1.0 { OpKind::Read } else { OpKind::Write };
             let latency_ns = of(op, None).unwrap_or(all);
@@ -87,7 +79,7 @@ impl StallSmoothing {
 /// too seldom.
 fn pair(cell: &Cell, mix: &Mix, op: OpKind) -> Option<(f64, f64)> {
     let middle = cell.median_visit.as_ref()?;
-    let of_op = share(mix, |class| class.op == op);
+    let of_op = mix.share(|class| class.op == op);
     let (middle, mean) = match op {
         _ if of_op >= 1.0 => (middle.latency_ns, cell.latency_ns.value),
         _ if of_op <= 0.0 => return None,
@@ -100,8 +92,7 @@ fn pair(cell: &Cell, mix: &Mix, op: OpKind) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predict::tests::cell;
-    use record::{Estimate, Locality, MedianVisit, MixClass};
+    use record::{Estimate, Locality, Measured, MedianVisit, MixClass, Workload};
 
     /// Mean and median over visits.
     fn of_visits(visits: &[f64]) -> (f64, f64) {
@@ -122,7 +113,19 @@ mod tests {
                 read_latency_ns: Some(middle_read),
                 write_latency_ns: Some(middle_write),
             }),
-            ..cell(4096, 1, Some(100 + at as u64), 100.0, all)
+            cell: at.to_string(),
+            workload: Workload::default(),
+            trial_ids: Vec::new(),
+            ios: 10_000,
+            iops: Estimate::symmetric(100.0, 0.1, 6),
+            rerun_iops: Estimate::symmetric(100.0, 0.1, 6),
+            bytes_per_s: Estimate::symmetric(4e5, 4e2, 6),
+            histogram: Default::default(),
+            utilization: Measured::not("synthetic"),
+            service_ns: Measured::not("synthetic"),
+            device_share: Measured::not("synthetic"),
+            cpu_us_per_io: Measured::not("synthetic"),
+            precise: true,
         };
         let class = |op| MixClass { op, locality: Locality::Random, bytes: 4096, share: 0.5 };
         (cell, Mix { classes: vec![class(OpKind::Read), class(OpKind::Write)] })

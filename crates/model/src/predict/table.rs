@@ -1,21 +1,14 @@
-//! Times per request of one kind alone: by operation, place, size and depth.
-//!
-//! A row is one request size at the depths that were measured, smoothed as in [`crate::monotone`].
-//! Rows with fewer depths than others are prolonged by the shape of the nearest one that goes
-//! deeper, which is said ([`super::describe`]).
-//!
-//! *Between sizes* a time per request is a straight line, unless the lines through the neighbours on
-//! both sides meet below it: then another limit takes over between (a cap on throughput, a link),
-//! and the larger of the two lines holds. It is exact for both kinds of devices, where a plain
-//! straight line is 18 % off at the kink of a capped volume. *Beyond the sizes* it is the line of
-//! the last two.
+//! Times per request of one kind alone: by operation, place, size and depth. A row is one request
+//! size at the depths that were measured, smoothed as in [`crate::curve`]; rows with fewer depths
+//! are prolonged by the shape of the nearest one that goes deeper, which is said
+//! ([`super::describe`]).
 
-use crate::monotone::{isotonic, rates, up_to_the_best};
+use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
 use crate::queueing::service_rates;
 use crate::size::only_size;
 use record::{
-    Arrival, CacheMode, Cell, DepthPoint, Estimate, HistogramSnapshot, Locality, Mix, MixClass,
-    NORMAL_95, OpKind, Pattern, Workload, bucket_mid,
+    Arrival, CacheMode, Cell, DepthPoint, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95,
+    OpKind, Pattern, Workload, bucket_mid,
 };
 
 /// The largest depth of a row.
@@ -255,6 +248,13 @@ impl Table {
         between(&points, class.bytes as f64)
     }
 
+    /// Rates of classes by their shares, requests per second at depths 1, 2, …, never falling.
+    pub(crate) fn rates(&self, classes: &[MixClass]) -> Option<Vec<f64>> {
+        let of = |class: &MixClass, depth| Some(class.share * self.time_ns(class, depth)?);
+        let time = |depth| classes.iter().map(|class| of(class, depth)).sum();
+        rising((1..=self.deepest().max(1)).map(time))
+    }
+
     /// Squared coefficient of variation of the time of a lone request of a class.
     pub(crate) fn scv(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
@@ -331,83 +331,4 @@ pub(crate) fn variation(histogram: &HistogramSnapshot) -> Option<f64> {
     let square = sum(|value| value * value) / count;
     // What is within a bucket is spread evenly at most: 1/128² / 3, which is nothing.
     (count > 1.0 && mean > 0.0).then(|| (square / (mean * mean) - 1.0).max(0.0))
-}
-
-/// The value at `x` of what these points (x rising) describe; see the module.
-pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
-    let (first, last) = (points.first()?, points.last()?);
-    if points.len() == 1 {
-        return Some(first.1);
-    }
-    let line = |a: (f64, f64), b: (f64, f64)| a.1 + (b.1 - a.1) / (b.0 - a.0) * (x - a.0);
-    let right = points.partition_point(|point| point.0 < x);
-    if right == 0 {
-        // Never below half of the smallest that was measured: there is a cost per request.
-        return Some(line(points[0], points[1]).clamp(first.1 / 2.0, first.1));
-    }
-    if right == points.len() {
-        return Some(line(points[right - 2], points[right - 1]).max(last.1));
-    }
-    let (low, high) = (points[right - 1], points[right]);
-    if high.0 == x {
-        return Some(high.1);
-    }
-    let straight = line(low, high);
-    let from_left = (right >= 2).then(|| line(points[right - 2], low));
-    let from_right = points.get(right + 1).map(|next| line(high, *next));
-    let bent = match (from_left, from_right) {
-        (Some(left), Some(right)) => left.max(right),
-        _ => straight,
-    };
-    let floor = low.1.min(high.1);
-    Some(bent.max(floor).min(straight.max(floor)))
-}
-
-/// The value at `x` on straight lines between these points, whose places rise; beyond them that of the
-/// nearest; `None` of none.
-pub(crate) fn straight<T>(
-    points: &[T],
-    x: f64,
-    place: impl Fn(&T) -> f64,
-    value: impl Fn(&T) -> f64,
-) -> Option<f64> {
-    let after = points.partition_point(|point| place(point) < x);
-    Some(match (points.get(after.wrapping_sub(1)), points.get(after)) {
-        (Some(low), Some(high)) => {
-            let share = (x - place(low)) / (place(high) - place(low));
-            value(low) + share * (value(high) - value(low))
-        }
-        (Some(one), None) | (None, Some(one)) => value(one),
-        (None, None) => return None,
-    })
-}
-
-/// The largest rate as an estimate.
-pub(crate) fn estimate(value: f64, rel: f64) -> Estimate {
-    Estimate::symmetric(value, rel * value, 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn between_sizes_lines_and_kinks_are_exact() {
-        let sizes = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
-        let line = |x: f64| 100.0 + 3.0 * x;
-        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, line(x))).collect();
-        for x in [4.0, 5.0, 24.0, 100.0, 200.0] {
-            let found = between(&points, x).unwrap();
-            assert!((found - line(x)).abs() < 1e-9, "{x}: {found}");
-        }
-        // A cap on requests up to 43.7, on bytes beyond.
-        let capped = |x: f64| f64::max(333.0, 7.62 * x);
-        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, capped(x))).collect();
-        for x in [6.0, 24.0, 40.0, 43.7, 50.0, 60.0, 96.0] {
-            let found = between(&points, x).unwrap();
-            assert!((found / capped(x) - 1.0).abs() < 1e-9, "{x}: {found}");
-        }
-        assert_eq!(between(&[(4.0, 7.0)], 9.0), Some(7.0));
-        assert_eq!(between(&[], 9.0), None);
-    }
 }

@@ -1,20 +1,16 @@
 //! An array of such disks: what becomes of a request, and what it waits for.
 //!
-//! A request touches (b + c - gcd(b, c))/c chunks on average, b its size and the distance of its
-//! possible places, c the chunk; pieces on one disk are one. A small write with parity reads the old
-//! data and the old parity and writes both anew: four requests with one parity, six with two. A
-//! write of a whole stripe reads nothing. Copies take a write each and share the reads.
+//! A request of b bytes, the distance of its possible places, touches (b + c - gcd(b, c))/c chunks
+//! of c on average; pieces on one disk are one. A small write with parity reads old data and parity
+//! and writes both anew: four requests with one parity, six with two. A whole stripe reads nothing.
+//! Copies take a write each and share the reads.
 //!
-//! *Open loads.* Requests that are spread at random leave each disk a Poisson stream of its share,
-//! so one disk is asked about that. A stage of k pieces ends with the last: with a coefficient of
-//! variation v of the response time, 1 + v (H_k - 1) times the mean, which is exact for exponential
-//! times and for constant ones.
-//!
-//! *Closed loads.* n disks with service rates mu(1), mu(2), … and N pieces among them are a closed
-//! queueing network (Buzen's convolution), exact for exponential times. Shorter tails wait less for
-//! the request in service: the wait is lessened by U (1 - c²)/2 mean spacings per piece, as in
-//! approximate mean value analysis. (Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only
-//! where all requests begin together.)
+//! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the
+//! last: 1 + v (H_k - 1) times the mean, v the coefficient of variation; exact for exponential and
+//! for constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network
+//! (Buzen's convolution), exact for exponential times; shorter tails lessen the wait by U (1 -
+//! c²)/2 mean spacings per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only
+//! where all requests begin together.
 
 use super::disk::{Answer, Disk};
 use super::{Array, WhatIfError, joined};
@@ -44,15 +40,11 @@ pub(super) fn check(disks: u32, raid: RaidLevel) -> Result<(), WhatIfError> {
 /// Pieces that go out together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stage {
-    /// What they do.
     pub(super) op: OpKind,
-    /// Bytes of each.
     pub(super) bytes: u64,
-    /// How many, on average.
     pub(super) pieces: f64,
 }
 
-/// The stages of a request.
 pub(super) fn stages(array: &Array, op: OpKind, bytes: u64) -> Vec<Stage> {
     let (chunk, disks) = (array.chunk_bytes.max(1), f64::from(array.disks));
     let chunks = (bytes + chunk - gcd(bytes, chunk)) as f64 / chunk as f64;
@@ -92,7 +84,6 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a.max(1) } else { gcd(b, a % b) }
 }
 
-/// What the disks of an array see of a load.
 struct Parts {
     /// What one disk is asked for.
     mix: Mix,
@@ -137,7 +128,6 @@ fn harmonic(pieces: f64) -> f64 {
     sum + (pieces.max(1.0) - whole) / (whole + 1.0)
 }
 
-/// What a load sees of an array.
 pub(super) fn ask(
     disk: &Disk<'_>,
     array: &Array,
@@ -154,7 +144,7 @@ pub(super) fn ask(
             let one = disk.ask(&parts.mix, Offered::PoissonPerS(rate * parts.per_disk))?;
             let of = |op: OpKind| class_mean(array, mix, op, &one);
             let (read, write) = (of(OpKind::Read), of(OpKind::Write));
-            let share = super::reads(mix);
+            let share = mix.reads();
             let mean = share * read.unwrap_or(0.0) + (1.0 - share) * write.unwrap_or(0.0);
             let (read, write) = (read.unwrap_or(mean), write.unwrap_or(mean));
             Ok(Answer { mean, read, write, rate, rate_rel: 0.0, ..one }.wider(rel))
@@ -180,7 +170,6 @@ fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64>
     (shares > 0.0).then(|| sum / shares)
 }
 
-/// The largest rate of an array, and its error.
 pub(super) fn max(disk: &Disk<'_>, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
     let parts = parts(array, mix);
     let (one, rel) = disk.max(&parts.mix)?;
@@ -262,7 +251,6 @@ fn convolved(rates: &[f64], disks: usize, most: usize) -> Vec<f64> {
     all
 }
 
-/// Throughput with so many pieces.
 fn by_weights(rates: &[f64], disks: usize, weights: &[f64], count: usize, scv: f64) -> f64 {
     let top = rates.last().copied().unwrap_or(0.0);
     // Each disk is visited alike and weighed by `top`: the ratio is the rate of all of them over it.

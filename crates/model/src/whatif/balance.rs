@@ -1,12 +1,7 @@
-//! Load moved from full devices to those with room: greedy, and never to anybody's worse.
-//!
-//! How full a device is with parts of several loads is the sum of what each part takes of it: rate
-//! over the largest rate of that mix there. In each step the fullest device gives a hundredth of its
-//! own load to the one that is the least full after taking it, as long as that one stays below what
-//! the giver was. So the fullness of the fullest device never rises, whatever the devices are.
-//!
-//! Rejected: the best division by linear programming. It moves data everywhere for the last per
-//! cent, and moving data is the price.
+//! Load moved from full devices to those with room: in each step the fullest device gives a
+//! hundredth of its own load to the one that is the least full after taking it, as long as that one
+//! stays below what the giver was. So the fullest never becomes fuller. Rejected: linear
+//! programming, which moves data everywhere for the last per cent.
 
 use super::WhatIfError;
 use crate::predict::{PredictError, Predictor};
@@ -61,7 +56,6 @@ impl Table {
         true
     }
 
-    /// The next step, if there is one.
     fn step(&mut self) -> bool {
         let count = self.parts.len();
         let full: Vec<f64> = (0..count).map(|at| self.full(at)).collect();
@@ -166,7 +160,6 @@ fn latency(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
     found.ok().map(|prediction| prediction.latency_ns)
 }
 
-/// What a device is asked for.
 fn mixed(sides: &[BalanceSide<'_>], table: &Table, at: usize) -> (Mix, f64) {
     let (mut classes, mut rate): (Vec<MixClass>, f64) = (Vec::new(), 0.0);
     for (of, side) in sides.iter().enumerate() {

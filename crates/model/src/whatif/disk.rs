@@ -1,12 +1,7 @@
-//! One disk under a part of the load, faster or slower by a factor.
-//!
-//! A disk whose every request takes f times as long is the same queueing system on a clock that runs
-//! f times as slow: at rate X it shows f times the response time of the measured disk at rate f X.
-//! That is exact, for any model and any mix.
-//!
-//! An observed load is answered in the times that the device's counters show, a stated one in those
-//! that programs see. No prediction is believed more than the model's own error: 10 %, and 20 % at a
-//! rate of a device whose profile holds no open loads.
+//! One disk under a part of the load. If every request takes f times as long, it is the same
+//! queueing system on a slower clock: at rate X it shows f times the latency of the measured disk
+//! at rate f X, exact for any model and mix. An observed load is answered in the times of the
+//! device's counters, a stated one in those of programs.
 
 use super::WhatIfError;
 use crate::predict::{DriftFactors, Predictor};
@@ -15,7 +10,6 @@ use record::{Estimate, Mix, NORMAL_95, Offered, Prediction};
 /// Mean response times of a load, in nanoseconds, and how far they can be off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
-    /// Of all requests.
     pub(super) mean: f64,
     /// Of the reads, where the model tells; else of all.
     pub(super) read: f64,
@@ -23,7 +17,6 @@ pub(super) struct Answer {
     pub(super) write: f64,
     /// Squared coefficient of variation of the response time.
     pub(super) scv: f64,
-    /// Requests per second.
     pub(super) rate: f64,
     /// Half-width of the interval of the times, as a logarithm.
     pub(super) rel: f64,
@@ -40,7 +33,6 @@ impl Answer {
     }
 }
 
-/// A disk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disk<'a> {
     pub(super) predictor: &'a Predictor,
@@ -62,7 +54,6 @@ impl Disk<'_> {
         DriftFactors::clock(1.0 / self.factor)
     }
 
-    /// What a load sees.
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let mut found = self.predictor.predict_at(self.level(), model, mix, offered)?;
@@ -99,7 +90,7 @@ impl Disk<'_> {
         }
         if self.predictor.errors().is_empty() {
             let rel = rel.max(OPEN_ERROR);
-            let writes = 1.0 - super::reads(&found.mix);
+            let writes = 1.0 - found.mix.reads();
             return (rel, 0.0, (1.0 - LONE_WRITE * writes * libm::exp(rel)).max(MODEL_ERROR));
         }
         // However far its open loads were off: no request takes less than one alone.
@@ -108,7 +99,6 @@ impl Disk<'_> {
         (rel, 0.0, (least * libm::exp(rel)).max(1.0))
     }
 
-    /// The largest rate, and its error.
     pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
         let max = self.predictor.max_rate_at(self.level(), mix)?;
         Ok((max.value, spread(&max)))

@@ -1,16 +1,10 @@
 //! What a load would see if something about its device were different.
 //!
 //! A [`Setup`] is a load and what stands between the program and the disk: memory of the host, a
-//! limit, a cache of the device, an array, and the disk itself, faster by a factor. Each change
-//! alters one of these, so that several together are no special case. [`Setup::state`] asks through
-//! the layers: each says what it does with the load and hands the rest to the one below; at the
-//! bottom the [`Predictor`] answers for one disk.
-//!
-//! What a layer assumes widens the interval by what its formula was found to be off in simulation
-//! (the modules `array` and `path`); it is no measurement and is said in words beside the figure.
-//!
-//! Rejected: a formula per change from the load before to the load after. Two changes would then be
-//! two answers that cannot be put together.
+//! limit, a cache, an array, and the disk itself, faster by a factor. A change alters one of these,
+//! and [`Setup::state`] asks through the layers down to the [`Predictor`]. What a layer assumes
+//! widens the interval by what its formula was off in simulation. Rejected: a formula per change,
+//! because two of those cannot be put together.
 
 mod array;
 mod balance;
@@ -24,7 +18,9 @@ pub use document::document;
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
-use record::{Change, EpisodeLoad, Estimate, LoadState, Locality, Mix, Offered, OpKind, RaidLevel};
+use record::{
+    Change, EpisodeLoad, Estimate, LoadState, Locality, Mix, MixClass, Offered, OpKind, RaidLevel,
+};
 
 /// Shares below this are none.
 const NONE: f64 = 1e-9;
@@ -138,7 +134,7 @@ impl Setup {
                 next.mix = moved(&self.mix, Locality::Hit, share, Some(OpKind::Read));
             }
             Change::HostCache(share) => {
-                if reads(&self.mix) < NONE {
+                if self.mix.reads() < NONE {
                     return Err(WhatIfError::NoMatter(
                         "the load has no reads that memory could serve".to_owned(),
                     ));
@@ -197,7 +193,7 @@ impl Setup {
     /// The same bytes per second in requests of another size.
     fn resized(&self, bytes: u64) -> Self {
         let mut next = self.clone();
-        let mean: f64 = self.mix.classes.iter().map(|class| class.share * class.bytes as f64).sum();
+        let mean = self.mix.mean_bytes();
         for class in &mut next.mix.classes {
             class.bytes = bytes;
         }
@@ -245,18 +241,9 @@ fn including(one: &Estimate, other: &Estimate) -> Estimate {
     Estimate::spanning(one.value, one.low.min(other.low), one.high.max(other.high), one.n)
 }
 
-/// Share of reads.
-fn reads(mix: &Mix) -> f64 {
-    mix.classes.iter().filter(|class| class.op == OpKind::Read).map(|class| class.share).sum()
-}
-
-/// An error unless there are random reads.
 fn random_reads(mix: &Mix) -> Result<(), WhatIfError> {
-    let any = mix
-        .classes
-        .iter()
-        .any(|class| class.op == OpKind::Read && class.locality == Locality::Random);
-    if any {
+    let random = |class: &MixClass| (class.op, class.locality) == (OpKind::Read, Locality::Random);
+    if mix.classes.iter().any(random) {
         return Ok(());
     }
     Err(WhatIfError::NoMatter("the load has no random reads that a cache could serve".to_owned()))
@@ -278,12 +265,7 @@ fn moved(mix: &Mix, to: Locality, share: f64, op: Option<OpKind>) -> Mix {
 
 /// A mix in which a further share of all requests is sequential.
 fn more_sequential(mix: &Mix, share: f64, predictor: &Predictor) -> Result<Mix, WhatIfError> {
-    let random: f64 = mix
-        .classes
-        .iter()
-        .filter(|class| class.locality == Locality::Random)
-        .map(|class| class.share)
-        .sum();
+    let random = mix.share(|class| class.locality == Locality::Random);
     if random + NONE < share {
         return Err(WhatIfError::NoMatter(format!(
             "only {:.0} % of the requests are random and could become sequential",
@@ -303,7 +285,7 @@ fn more_sequential(mix: &Mix, share: f64, predictor: &Predictor) -> Result<Mix, 
 
 /// Classes of one kind as one, those of no share left out.
 fn joined(mix: &Mix) -> Mix {
-    let mut classes: Vec<record::MixClass> = Vec::new();
+    let mut classes: Vec<MixClass> = Vec::new();
     for class in mix.classes.iter().filter(|class| class.share > NONE) {
         let same = classes.iter_mut().find(|known| {
             (known.op, known.locality, known.bytes) == (class.op, class.locality, class.bytes)
@@ -319,6 +301,3 @@ fn joined(mix: &Mix) -> Mix {
     }
     Mix { classes }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,18 +1,14 @@
-//! What stands ahead of the device: memory of the host, a limit, a cache.
+//! What stands ahead of the device.
 //!
-//! *The host's cache* serves a share of the reads in no time that a disk would notice. What is left
-//! has more writes in it, which come from the cache in bursts: with Poisson arrivals the queue time
-//! is one of Ca² = 1; bursts as of four writes at once have Ca² = 4. Nobody knows before which it
-//! will be, so the upper end of the interval holds it.
-//!
-//! *A limit* is a server of constant time ahead of the device (M/D/1) where it saves no credit, and
-//! nothing at all where it saves enough: the interval reaches from one to the other.
-//!
-//! *A cache* with a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
-//! A closed loop shares its requests between both, as Little's law has it.
+//! - *Memory of the host* serves a share of the reads in no time. What is left has more writes,
+//!   which may come in bursts as of four (Ca² = 4): the upper end of the interval holds that.
+//! - *A limit* is a server of constant time (M/D/1) where it saves no credit and nothing where it
+//!   saves enough: the interval reaches from one to the other.
+//! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
+//!   A closed loop shares its requests between both by Little's law.
 
 use super::disk::{Answer, Disk};
-use super::{NONE, Setup, WhatIfError, array, joined, reads};
+use super::{NONE, Setup, WhatIfError, array, joined};
 use crate::predict::{PredictError, Predictor};
 use record::{Estimate, LoadState, Locality, Mix, Offered, OpKind};
 
@@ -21,7 +17,6 @@ const BURST_SCV: f64 = 4.0;
 /// Halvings of the requests that miss a cache.
 const HALVINGS: usize = 50;
 
-/// What the load sees.
 pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
     let path = Path {
         setup,
@@ -42,7 +37,6 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
     })
 }
 
-/// An estimate from its ends as factors.
 fn between(value: f64, low: f64, high: f64) -> Estimate {
     let (low, high) = (value * low, value * high);
     Estimate::spanning(value, low, high, 0)
@@ -65,7 +59,6 @@ pub(super) fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
     (joined(&rest), left)
 }
 
-/// A load at another rate.
 pub(super) fn thinned(offered: Offered, factor: f64) -> Offered {
     match offered {
         Offered::PoissonPerS(rate) => Offered::PoissonPerS(rate * factor),
@@ -103,7 +96,7 @@ impl Path<'_> {
         let mut answer = Answer { mean: found.mean * left, rate: found.rate / left, ..found };
         let open = !matches!(offered, Offered::Depth(_));
         if left < 1.0 && open {
-            let writes = 1.0 - reads(&rest);
+            let writes = 1.0 - rest.reads();
             let service = self.disk.predictor.scv_of(&rest).unwrap_or(1.0);
             let bursts = 1.0 + writes * (BURST_SCV - 1.0);
             let alone = self.device(&rest, Offered::Depth(1.0))?.mean;
@@ -171,7 +164,7 @@ impl Path<'_> {
         }
         let Offered::Depth(depth) = offered else {
             let found = self.device(&misses, thinned(offered, left))?;
-            let of_reads = hits / reads(mix).max(NONE);
+            let of_reads = hits / mix.reads().max(NONE);
             let mean = hits * hit_ns + left * found.mean;
             let read = of_reads * hit_ns + (1.0 - of_reads) * found.read;
             return Ok(Answer { mean, read, rate: found.rate / left, ..found });

@@ -1,7 +1,6 @@
-//! Service-time lines on known devices and on Friedman's Table 4.
+//! Service-time lines on known devices. Friedman's Table 4 is a claim of `papers`.
 
 use crate::synthetic::{Noise, rounds, sizes, workload};
-use model::ExactLine;
 use record::{OpKind, Pattern, ServiceTimeFit, Workload};
 
 const FIXED_NS: f64 = 80_000.0;
@@ -87,42 +86,14 @@ fn other_depths_patterns_and_cache_modes_do_not_enter_a_line() {
     assert_eq!(fits[0].sizes_bytes.len(), 9);
 }
 
-/// Rows of Friedman's Table 4: KB, milliseconds, by operation and pattern.
-fn table_4(op: &str, pattern: &str) -> Vec<(f64, f64)> {
-    include_str!("../data/friedman_table4.csv")
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').collect::<Vec<_>>())
-        .filter(|row| row[1] == op && row[2] == pattern)
-        .map(|row| [0, 3].map(|column| row[column].parse().expect("a number in the table")))
-        .map(|[kb, milliseconds]| (kb, milliseconds))
-        .collect()
-}
-
-fn near(left: f64, right: f64, tolerance: f64) {
-    assert!((left - right).abs() <= tolerance, "{left} against {right}");
-}
-
 #[test]
-fn friedmans_lines_through_4_and_16_kb_come_out_and_64_kb_lies_below_them() {
-    // Slope, intercept, projection at 64 KB: half of the last printed digit is allowed.
-    for (op, slope, intercept, projected, measured) in
-        [("read", 0.025_83, 0.0967, 1.75, 1.38), ("write", 0.0300, 0.1500, 2.07, 1.39)]
-    {
-        let points = table_4(op, "sequential");
-        let line = ExactLine::through(points[0], points[1]).unwrap();
-        near(line.slope, slope, 5e-6);
-        near(line.intercept, intercept, 5e-5);
-        near(line.at(64.0), projected, 5e-3);
-        near(points[2].1, measured, 1e-9);
-        assert!(line.residual(points[2]) < 0.0, "{op}");
-        near(line.residual(points[2]), measured - projected, 5e-3);
+fn the_chi_square_limit_matches_the_tables() {
+    // Abramowitz and Stegun 1964, table 26.8, upper 1 % points.
+    for (degrees, exact) in [(1, 6.635), (2, 9.210), (3, 11.345), (5, 15.086), (10, 23.209)] {
+        let limit = model::chi_square_limit(degrees) * degrees as f64;
+        let allowed = if degrees == 1 { 0.04 } else { 0.01 };
+        assert!((limit / exact - 1.0).abs() < allowed, "{degrees}: {limit} against {exact}");
     }
-}
-
-#[test]
-fn two_points_of_one_size_make_no_line() {
-    assert_eq!(ExactLine::through((4.0, 0.2), (4.0, 0.3)), None);
 }
 
 #[test]

@@ -6,9 +6,9 @@
 //! it is about.
 
 use record::{
-    Bytes, CacheMode, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult, DropCache,
-    HistogramSnapshot, Measured, Nanos, OpKind, Pattern, SizeShare, TRIAL_SCHEMA, Target,
-    TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
+    Bytes, CacheMode, Cell, CpuCost, CpuSplit, DeviceCounters, DeviceFacts, DirectionResult,
+    DropCache, Estimate, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, SizeShare,
+    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
 };
 
 /// Measured window of every synthetic trial.
@@ -33,6 +33,37 @@ pub fn workload(op: OpKind, pattern: Pattern, bs_bytes: u64, depth: u32) -> Work
 pub fn cached(workload: Workload, cache: CacheMode) -> Workload {
     let drop_cache = if cache.direct() { DropCache::None } else { DropCache::Dontneed };
     Workload { cache, drop_cache, ..workload }
+}
+
+/// A cell of six visits that is known to a thousandth; all of its requests take the same time.
+pub fn cell(workload: Workload, iops: f64, latency_ns: f64) -> Cell {
+    let exact = |value: f64| Estimate::symmetric(value, 0.001 * value, 6);
+    let bucket = bucket_index(latency_ns as u64) as u32;
+    Cell {
+        cell: workload.cell(),
+        trial_ids: Vec::new(),
+        ios: 10_000,
+        iops: exact(iops),
+        rerun_iops: exact(iops),
+        bytes_per_s: exact(iops * workload.max_bs().0 as f64),
+        latency_ns: exact(latency_ns),
+        read_latency_ns: None,
+        write_latency_ns: None,
+        median_visit: None,
+        histogram: HistogramSnapshot { buckets: vec![(bucket, 10_000)] },
+        utilization: Measured::not("synthetic"),
+        service_ns: Measured::not("synthetic"),
+        device_share: Measured::not("synthetic"),
+        cpu_us_per_io: Measured::not("synthetic"),
+        precise: true,
+        workload,
+    }
+}
+
+/// The same of a closed loop, whose latency follows from Little's law.
+pub fn closed_cell(workload: Workload, iops: f64) -> Cell {
+    let latency_ns = f64::from(workload.depth) / iops * 1e9;
+    cell(workload, iops, latency_ns)
 }
 
 /// A trial that counts: `iops` requests per second, response time by Little's law, the device busy

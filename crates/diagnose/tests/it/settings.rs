@@ -1,9 +1,10 @@
 //! Each setting's derivation on a profile with known numbers.
 
-use super::*;
+use crate::synthetic::{closed_cell, workload};
+use diagnose::{Program, settings};
 use record::{
-    Arrival, Bytes, CacheMode, Cell, DepthCurve, DepthPoint, DeviceFacts, Estimate,
-    HistogramSnapshot, Limits, Nanos, OpKind, Pattern, SizeShare, Target, TargetKind, Workload,
+    Bytes, Cell, DepthCurve, DepthPoint, DeviceFacts, Estimate, Limits, Measured, Nanos, OpKind,
+    Pattern, Profile, Target, TargetKind,
 };
 
 fn exact(value: f64) -> Estimate {
@@ -11,37 +12,7 @@ fn exact(value: f64) -> Estimate {
 }
 
 fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell {
-    let workload = Workload {
-        read_percent: if op == OpKind::Read { 100 } else { 0 },
-        pattern,
-        bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
-        iodepth: depth,
-        depth,
-        cache: CacheMode::Device,
-        arrival: Arrival::Closed,
-        size_bytes: Bytes(1 << 30),
-        runtime_ns: Nanos(1_000_000_000),
-        ..Workload::default()
-    };
-    Cell {
-        cell: workload.cell(),
-        workload,
-        trial_ids: Vec::new(),
-        ios: 10_000,
-        iops: exact(iops),
-        rerun_iops: exact(iops),
-        bytes_per_s: exact(iops * bytes as f64),
-        latency_ns: exact(f64::from(depth) / iops * 1e9),
-        read_latency_ns: None,
-        write_latency_ns: None,
-        median_visit: None,
-        histogram: HistogramSnapshot::default(),
-        utilization: Measured::not("synthetic"),
-        service_ns: Measured::not("synthetic"),
-        device_share: Measured::not("synthetic"),
-        cpu_us_per_io: Measured::not("synthetic"),
-        precise: true,
-    }
+    closed_cell(workload(op, pattern, bytes, depth), iops)
 }
 
 /// A disk with an arm: a random request takes 8 ms whatever its size and depth, in sequence it

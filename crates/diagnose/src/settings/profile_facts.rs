@@ -1,16 +1,16 @@
 //! What settings ask of a profile.
 
+use super::Derived;
 use model::Predictor;
 use record::{
-    Arrival, CacheMode, Cell, DepthCurve, Locality, Mix, MixClass, Offered, OpKind, Pattern,
+    Arrival, CacheMode, Cell, DepthCurve, DeviceFacts, Locality, Mix, Offered, OpKind, Pattern,
     Profile, format_bytes,
 };
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
 const NEARLY: f64 = 0.9;
 
-/// A profile, ready to be asked.
-pub(super) struct Seen<'a> {
+pub(super) struct ProfileFacts<'a> {
     pub(super) profile: &'a Profile,
     predictor: Predictor,
 }
@@ -23,7 +23,7 @@ pub(super) struct Flow {
     pub(super) depth: u32,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ProfileFacts<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
         Self { profile, predictor: Predictor::new(profile) }
     }
@@ -43,21 +43,13 @@ impl<'a> Seen<'a> {
         })
     }
 
-    fn mix(op: OpKind, locality: Locality, bytes: u64) -> Mix {
-        Mix { classes: vec![MixClass { op, locality, bytes, share: 1.0 }] }
-    }
-
     /// An error unless requests of a kind were measured.
     fn known(&self, op: OpKind, locality: Locality) -> Result<(), String> {
         if self.predictor.knows(op, locality) {
             return Ok(());
         }
-        let place = match locality {
-            Locality::Random => "random",
-            Locality::Sequential => "sequential",
-            Locality::Hit => "cached",
-        };
-        Err(format!("the profile has no {place} {}s past the page cache", op.name()))
+        let (place, op) = (locality.word(), op.name());
+        Err(format!("the profile has no {place} {op}s past the page cache"))
     }
 
     /// The largest rate of requests of a kind and size, and whether that size was measured.
@@ -68,7 +60,7 @@ impl<'a> Seen<'a> {
         bytes: u64,
     ) -> Result<(f64, &'static str), String> {
         self.known(op, locality)?;
-        let max = self.predictor.max_rate(&Self::mix(op, locality, bytes));
+        let max = self.predictor.max_rate(&Mix::one(op, locality, bytes));
         let max = max.map_err(|error| error.to_string())?;
         let pattern = match locality {
             Locality::Random => Pattern::Random,
@@ -87,7 +79,7 @@ impl<'a> Seen<'a> {
         bytes: u64,
     ) -> Result<f64, String> {
         self.known(op, locality)?;
-        let found = self.predictor.predict(&Self::mix(op, locality, bytes), Offered::Depth(1.0));
+        let found = self.predictor.predict(&Mix::one(op, locality, bytes), Offered::Depth(1.0));
         Ok(found.map_err(|error| error.to_string())?.latency_ns.value)
     }
 
@@ -100,6 +92,22 @@ impl<'a> Seen<'a> {
             best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))?;
         let depth = cell.workload.depth;
         Ok(Flow { bytes_per_s: cell.bytes_per_s.value, bytes, depth })
+    }
+
+    /// The same in words.
+    pub(super) fn largest_flow(&self, op: OpKind) -> Derived {
+        let Flow { bytes_per_s, bytes, depth } = self.flow(op)?;
+        let (op, size) = (op.name(), format_bytes(bytes));
+        let words =
+            format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
+        Ok((format!("{bytes_per_s:.0}"), words))
+    }
+
+    /// The largest rate of requests of 4 KiB, in words.
+    pub(super) fn largest_rate(&self, op: OpKind, locality: Locality) -> Derived {
+        let (rate, how) = self.rate(op, locality, 4 << 10)?;
+        let (place, op) = (locality.word(), op.name());
+        Ok((format!("{rate:.0}"), format!("the largest rate of {place} {op}s of 4 KiB{how}")))
     }
 
     /// The smallest measured size of sequential requests, one at a time, that gives nearly the
@@ -191,9 +199,14 @@ impl<'a> Seen<'a> {
         Ok((random / sequential, words))
     }
 
-    /// The disk's name, or a word in its place.
+    pub(super) fn device(&self) -> Option<&'a DeviceFacts> {
+        self.profile.target.device.as_ref()
+    }
+
     pub(super) fn disk(&self) -> &str {
-        let facts = self.profile.target.device.as_ref();
-        facts.map(|facts| facts.disk.as_str()).filter(|name| !name.is_empty()).unwrap_or("DISK")
+        self.device()
+            .map(|facts| facts.disk.as_str())
+            .filter(|name| !name.is_empty())
+            .unwrap_or("DISK")
     }
 }

@@ -1,24 +1,16 @@
-//! A depth curve without its noise: rates that do not fall while more requests are in progress.
+//! Curves: a depth curve without its noise, whose rates do not fall while more requests are in
+//! progress, and what lies between measured points.
 //!
-//! More requests never make a device slower but for two reasons: noise, and a device that truly
-//! loses rate at great depth. They are told apart first. Depths beyond the best one whose rate
-//! lies below it by more than three standard errors of the difference are left out, since whoever
-//! runs the device can stop at the best depth. The others are fitted by the non-decreasing curve
-//! with the least weighted squares (isotonic regression; Barlow, Bartholomew, Bremner, Brunk
-//! 1972), by pooling adjacent violators: neighbours that are out of order become their weighted
-//! mean. On a plateau that takes the mean of what was measured there, where a running maximum would
-//! climb from one lucky point to the next, the higher the noisier, and put the end of the climb at
-//! the depth that happened to be luckiest.
+//! Depths beyond the best whose rate lies below it by more than three standard errors are a true
+//! loss and are left out, since whoever runs the device can stop at the best. The others are fitted
+//! by isotonic regression (pooling adjacent violators; Barlow and others 1972): the mean of a
+//! plateau, where a running maximum would climb from one lucky point to the next.
 //!
-//! Weights come from the standard errors, and those from three visits are hardly known: the
-//! quietest point by luck would outvote all others. So the relative variances of the curve's points
-//! share what they know, each weighing with its own degrees of freedom and the pooled one with
-//! four (a moderated variance; Smyth 2004). That is right here and wrong for cells at large (see
-//! `stats::visits`): the points of one curve are the same requests to the same device.
-//!
-//! Rejected: joining neighbours that do not differ significantly (reduced isotonic regression;
-//! Schell and Singh 1997), which reads a curve that rises slowly as flat; concave regression, which
-//! denies devices that gain by batching.
+//! Standard errors from three visits are hardly known, so the relative variances of a curve's
+//! points share what they know (a moderated variance; Smyth 2004). That is right here and wrong for
+//! cells at large (`stats::visits`): the points are the same requests to the same device. Rejected:
+//! reduced isotonic regression (Schell and Singh 1997), which flattens a slow rise; concave
+//! regression, which denies devices that gain by batching.
 
 use libm::sqrt;
 use record::DepthPoint;
@@ -109,6 +101,69 @@ pub(crate) fn isotonic(points: &[Rate], values: &[f64]) -> Vec<f64> {
     blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
 }
 
+/// Rates of times per request at depths 1, 2, …, in nanoseconds: more requests make no device slower.
+/// `None` where a time is not known, and of none.
+pub(crate) fn rising(times_ns: impl Iterator<Item = Option<f64>>) -> Option<Vec<f64>> {
+    let mut least = f64::INFINITY;
+    let rate = |time: Option<f64>| {
+        least = least.min(time?);
+        Some(1e9 / least)
+    };
+    times_ns.map(rate).collect::<Option<Vec<f64>>>().filter(|rates| !rates.is_empty())
+}
+
+/// The value at `x` of what these points (x rising) describe; a straight line, unless the
+/// lines through the neighbours on both sides meet below it: then another limit takes over between (a
+/// cap on throughput, a link), and the larger of the two holds. A plain line is 18 % off at the kink of
+/// a capped volume. Beyond the points it is the line of the last two.
+pub(crate) fn between(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let (first, last) = (points.first()?, points.last()?);
+    if points.len() == 1 {
+        return Some(first.1);
+    }
+    let line = |a: (f64, f64), b: (f64, f64)| a.1 + (b.1 - a.1) / (b.0 - a.0) * (x - a.0);
+    let right = points.partition_point(|point| point.0 < x);
+    if right == 0 {
+        // Never below half of the smallest that was measured: there is a cost per request.
+        return Some(line(points[0], points[1]).clamp(first.1 / 2.0, first.1));
+    }
+    if right == points.len() {
+        return Some(line(points[right - 2], points[right - 1]).max(last.1));
+    }
+    let (low, high) = (points[right - 1], points[right]);
+    if high.0 == x {
+        return Some(high.1);
+    }
+    let straight = line(low, high);
+    let from_left = (right >= 2).then(|| line(points[right - 2], low));
+    let from_right = points.get(right + 1).map(|next| line(high, *next));
+    let bent = match (from_left, from_right) {
+        (Some(left), Some(right)) => left.max(right),
+        _ => straight,
+    };
+    let floor = low.1.min(high.1);
+    Some(bent.max(floor).min(straight.max(floor)))
+}
+
+/// The value at `x` on straight lines between these points, whose places rise; beyond them that of the
+/// nearest; `None` of none.
+pub(crate) fn straight<T>(
+    points: &[T],
+    x: f64,
+    place: impl Fn(&T) -> f64,
+    value: impl Fn(&T) -> f64,
+) -> Option<f64> {
+    let after = points.partition_point(|point| place(point) < x);
+    Some(match (points.get(after.wrapping_sub(1)), points.get(after)) {
+        (Some(low), Some(high)) => {
+            let share = (x - place(low)) / (place(high) - place(low));
+            value(low) + share * (value(high) - value(low))
+        }
+        (Some(one), None) | (None, Some(one)) => value(one),
+        (None, None) => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +205,25 @@ mod tests {
         assert_eq!(depths(&[10.0, 20.0, 19.9], 0.0), [1, 2]);
         // A dent before the best depth is no loss: who goes deeper gets over it.
         assert_eq!(depths(&[10.0, 5.0, 20.0], 0.0), [1, 2, 4]);
+    }
+
+    #[test]
+    fn between_sizes_lines_and_kinks_are_exact() {
+        let sizes = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+        let line = |x: f64| 100.0 + 3.0 * x;
+        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, line(x))).collect();
+        for x in [4.0, 5.0, 24.0, 100.0, 200.0] {
+            let found = between(&points, x).unwrap();
+            assert!((found - line(x)).abs() < 1e-9, "{x}: {found}");
+        }
+        // A cap on requests up to 43.7, on bytes beyond.
+        let capped = |x: f64| f64::max(333.0, 7.62 * x);
+        let points: Vec<(f64, f64)> = sizes.iter().map(|&x| (x, capped(x))).collect();
+        for x in [6.0, 24.0, 40.0, 43.7, 50.0, 60.0, 96.0] {
+            let found = between(&points, x).unwrap();
+            assert!((found / capped(x) - 1.0).abs() < 1e-9, "{x}: {found}");
+        }
+        assert_eq!(between(&[(4.0, 7.0)], 9.0), Some(7.0));
+        assert_eq!(between(&[], 9.0), None);
     }
 }

@@ -1,48 +1,17 @@
 //! Predictions against theory, on cells that are made of it.
 
-use super::*;
+use crate::synthetic;
+use model::{DriftFactors, PredictError, Predictor};
 use record::{
-    Arrival, Bytes, CacheMode, HistogramSnapshot, Locality, Measured, MixClass, Nanos, OpKind,
-    Pattern, SizeShare, Workload, bucket_index,
+    Arrival, Cell, Estimate, Locality, Measured, Mix, MixClass, ModelName, Objective, Offered,
+    OpKind, Pattern, Prediction, Workload,
 };
 
 /// A cell of reads at a depth or, where there is a rate, in an open loop.
-pub(super) fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, latency_ns: f64) -> Cell {
-    let workload = Workload {
-        pattern: Pattern::Random,
-        bs: vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
-        iodepth: depth,
-        depth,
-        cache: CacheMode::Device,
-        arrival: if rate.is_some() { Arrival::Poisson } else { Arrival::Closed },
-        rate_iops: rate,
-        size_bytes: Bytes(1 << 30),
-        runtime_ns: Nanos(1_000_000_000),
-        ..Workload::default()
-    };
-    let exact = |value: f64| Estimate::symmetric(value, 0.001 * value, 6);
-    Cell {
-        cell: workload.cell(),
-        workload,
-        trial_ids: Vec::new(),
-        ios: 10_000,
-        iops: exact(iops),
-        rerun_iops: exact(iops),
-        bytes_per_s: exact(iops * bytes as f64),
-        latency_ns: exact(latency_ns),
-        read_latency_ns: None,
-        write_latency_ns: None,
-        median_visit: None,
-        // Constant times: no variance.
-        histogram: HistogramSnapshot {
-            buckets: vec![(bucket_index(latency_ns as u64) as u32, 10_000)],
-        },
-        utilization: Measured::not("synthetic"),
-        service_ns: Measured::not("synthetic"),
-        device_share: Measured::not("synthetic"),
-        cpu_us_per_io: Measured::not("synthetic"),
-        precise: true,
-    }
+fn cell(bytes: u64, depth: u32, rate: Option<u64>, iops: f64, latency_ns: f64) -> Cell {
+    let closed = synthetic::workload(OpKind::Read, Pattern::Random, bytes, depth);
+    let arrival = if rate.is_some() { Arrival::Poisson } else { Arrival::Closed };
+    synthetic::cell(Workload { arrival, rate_iops: rate, ..closed }, iops, latency_ns)
 }
 
 /// Closed loops of `servers` servers of 1 ms.
@@ -56,7 +25,7 @@ fn servers(servers: u32) -> Vec<Cell> {
         .collect()
 }
 
-pub(super) fn reads(bytes: u64) -> Mix {
+fn reads(bytes: u64) -> Mix {
     Mix {
         classes: vec![MixClass { op: OpKind::Read, locality: Locality::Random, bytes, share: 1.0 }],
     }
@@ -171,13 +140,13 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
         .map(|op| Mix { classes: vec![MixClass { op, ..reads(4096).classes[0] }] });
     let half = |mix: &Mix| MixClass { share: 0.5, ..mix.classes[0] };
     let both = Mix { classes: vec![half(&read), half(&write)] };
+    let slower = |level, mix: &Mix| {
+        predictor.max_rate_at(level, mix).unwrap().value / predictor.max_rate(mix).unwrap().value
+    };
     // A read and a write took 1 + 2 ms, and take 2 + 2 ms.
     for (mix, expected) in [(&read, 0.5), (&write, 1.0), (&both, 0.75)] {
-        let found = predictor.deep_at(level, mix);
+        let found = slower(level, mix);
         assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
-        let max = predictor.max_rate_at(level, mix).unwrap().value;
-        let then = predictor.max_rate(mix).unwrap().value;
-        assert!((max / then - expected).abs() < 0.01);
     }
     // What mixes do beyond that is no matter of reads alone, and a small one of few writes.
     let level = DriftFactors { mixes: 1.2, ..level };
@@ -189,7 +158,7 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
     };
     // Writes take 2 of 101 parts of the time: a fifth of the tenth.
     for (mix, expected) in [(&read, 0.5), (&both, 0.75 * 1.2), (&few, 0.505 * 1.04)] {
-        let found = predictor.deep_at(level, mix);
+        let found = slower(level, mix);
         assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
     }
 }
@@ -279,4 +248,75 @@ fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
         predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e9)),
         Err(PredictError::NoPercentile)
     );
+}
+
+/// Four servers of 1 ms, and half a millisecond of way to them and back.
+fn far_servers() -> Vec<Cell> {
+    let closed = [1_u32, 2, 4, 8, 16, 32, 64, 128, 256].into_iter().map(|depth| {
+        let program = f64::from(depth);
+        let rate = (program / 1.5e-3).min(4_000.0);
+        let inside = program - 0.5e-3 * rate;
+        Cell {
+            device_share: Measured::Value(inside / program),
+            utilization: Measured::Value(inside.min(1.0)),
+            ..cell(4096, depth, None, rate, program / rate * 1e9)
+        }
+    });
+    let open = [(400, 1.6e6), (2_000, 1.7e6)].into_iter().map(|(rate, latency)| Cell {
+        device_share: Measured::Value(1.0 - 0.5e6 / latency),
+        ..cell(4096, 256, Some(rate), rate as f64, latency)
+    });
+    closed.chain(open).collect()
+}
+
+fn counted(predictor: &Predictor, offered: Offered) -> Prediction {
+    let model = ModelName::MixCapacity;
+    predictor.counted(predictor.predict_by(model, &reads(4096), offered).unwrap())
+}
+
+#[test]
+fn the_way_to_the_device_is_no_time_of_the_device() {
+    let predictor = Predictor::of_cells(&far_servers());
+    let lone = counted(&predictor, Offered::Depth(1.0));
+    assert!((lone.latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+    assert!((lone.unloaded_latency_ns.value / 1e6 - 1.0).abs() < 1e-6, "{lone:?}");
+    let quickest = predictor.quickest_counted_ns(OpKind::Read).unwrap();
+    assert!((quickest / 1e6 - 1.0).abs() < 1e-6, "{quickest}");
+    // Of 16 that the program waits for, two are on their way.
+    let depth = predictor.outstanding(&reads(4096), 14.0);
+    assert!((depth / 16.0 - 1.0).abs() < 1e-6, "{depth}");
+    let deep = counted(&predictor, Offered::Depth(depth));
+    assert!((deep.latency_ns.value / 3.5e6 - 1.0).abs() < 1e-6, "{deep:?}");
+    assert!((deep.iops.value / 4_000.0 - 1.0).abs() < 1e-6, "{deep:?}");
+    assert!((deep.concurrency / 14.0 - 1.0).abs() < 1e-6, "{deep:?}");
+    // Beyond the deepest loop in proportion.
+    let deeper = predictor.outstanding(&reads(4096), 508.0);
+    assert!((deeper / 512.0 - 1.0).abs() < 1e-6, "{deeper}");
+}
+
+#[test]
+fn an_open_load_has_the_share_of_those_that_are_like_it() {
+    let predictor = Predictor::of_cells(&far_servers());
+    for (rate, whole_ms) in [(400.0, 1.6), (2_000.0, 1.7)] {
+        let offered = Offered::PoissonPerS(rate);
+        let model = ModelName::MixCapacity;
+        let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
+        let share = counted(&predictor, offered).latency_ns.value / plain.latency_ns.value;
+        assert!((share / (1.0 - 0.5 / whole_ms) - 1.0).abs() < 0.02, "{rate}: {share}");
+    }
+}
+
+#[test]
+fn where_counters_told_nothing_all_of_the_time_is_the_devices() {
+    let cells: Vec<Cell> = far_servers()
+        .into_iter()
+        .map(|cell| Cell { device_share: Measured::not("simulated"), ..cell })
+        .collect();
+    let predictor = Predictor::of_cells(&cells);
+    assert_eq!(predictor.outstanding(&reads(4096), 7.3).to_bits(), 7.3_f64.to_bits());
+    let model = ModelName::MixCapacity;
+    for offered in [Offered::Depth(16.0), Offered::PoissonPerS(400.0)] {
+        let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
+        assert_eq!(predictor.counted(plain.clone()), plain);
+    }
 }

@@ -1,29 +1,19 @@
 //! What-ifs against theory, on cells that are made of it, and the balance on drawn devices.
 
-use super::*;
+use crate::synthetic::{closed_cell, workload};
+use model::Predictor;
+use model::whatif::{BalanceSide, Setup, balance};
 use record::{
-    Arrival, Bytes, CacheMode, Cell, Estimate, HistogramSnapshot, Measured, MixClass, Nanos,
-    Pattern, SizeShare, Workload, bucket_index,
+    Cell, Change, Estimate, HistogramSnapshot, LoadState, Locality, Mix, MixClass, Offered, OpKind,
+    Pattern, RaidLevel, bucket_index,
 };
 
 /// A closed loop of random requests with exponential times, whose histogram says so.
 fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
-    let latency_ns = f64::from(depth) / iops * 1e9;
-    let workload = Workload {
-        read_percent: if op == OpKind::Read { 100 } else { 0 },
-        pattern,
-        bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
-        iodepth: depth,
-        depth,
-        cache: CacheMode::Device,
-        arrival: Arrival::Closed,
-        size_bytes: Bytes(1 << 30),
-        runtime_ns: Nanos(1_000_000_000),
-        ..Workload::default()
-    };
-    let exact = |value: f64| Estimate::symmetric(value, 0.001 * value, 6);
+    let constant = closed_cell(workload(op, pattern, 4096, depth), iops);
+    let mean_ns = constant.latency_ns.value;
     // Quantiles of an exponential distribution.
-    let quantile = |at: u32| -libm::log(1.0 - (f64::from(at) + 0.5) / 1000.0) * latency_ns;
+    let quantile = |at: u32| -libm::log(1.0 - (f64::from(at) + 0.5) / 1000.0) * mean_ns;
     let mut buckets: Vec<(u32, u64)> = Vec::new();
     for at in 0..1000 {
         let bucket = bucket_index(quantile(at) as u64) as u32;
@@ -32,25 +22,7 @@ fn cell(op: OpKind, pattern: Pattern, depth: u32, iops: f64) -> Cell {
             _ => buckets.push((bucket, 1)),
         }
     }
-    Cell {
-        cell: workload.cell(),
-        workload,
-        trial_ids: Vec::new(),
-        ios: 10_000,
-        iops: exact(iops),
-        rerun_iops: exact(iops),
-        bytes_per_s: exact(iops * 4096.0),
-        latency_ns: exact(latency_ns),
-        read_latency_ns: None,
-        write_latency_ns: None,
-        median_visit: None,
-        histogram: HistogramSnapshot { buckets },
-        utilization: Measured::not("synthetic"),
-        service_ns: Measured::not("synthetic"),
-        device_share: Measured::not("synthetic"),
-        cpu_us_per_io: Measured::not("synthetic"),
-        precise: true,
-    }
+    Cell { histogram: HistogramSnapshot { buckets }, ..constant }
 }
 
 /// `servers` exponential servers of so many requests per second each, for reads and writes;
