@@ -141,12 +141,13 @@ impl Predictor {
         let rates = match model {
             ModelName::UtilizationLaw | ModelName::Mm1 | ModelName::Mg1 => {
                 vec![
-                    self.plain_rates(mix)
+                    self.table
+                        .rates(&mix.classes)
                         .and_then(|rates| rates.last().copied())
                         .ok_or_else(nothing)?,
                 ]
             }
-            ModelName::LoadDependent => self.plain_rates(mix).ok_or_else(nothing)?,
+            ModelName::LoadDependent => self.table.rates(&mix.classes).ok_or_else(nothing)?,
             ModelName::MixCapacity | ModelName::Calibrated => {
                 self.rates(mix).ok_or_else(nothing)?
             }
@@ -169,7 +170,7 @@ impl Predictor {
         let nothing = || PredictError::NotMeasured("request at all".to_owned());
         let rates = match model {
             ModelName::MixCapacity | ModelName::Calibrated => self.rates(mix),
-            _ => self.plain_rates(mix),
+            _ => self.table.rates(&mix.classes),
         }
         .ok_or_else(nothing)?;
         let max_per_s = *rates.last().ok_or_else(nothing)?;
@@ -237,11 +238,6 @@ impl Predictor {
     /// Service rates of the mix at depths 1, 2, …, never falling.
     pub(super) fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
         self.capacity.rates(&self.table, mix)
-    }
-
-    /// The same without interference.
-    fn plain_rates(&self, mix: &Mix) -> Option<Vec<f64>> {
-        self.table.rates(&mix.classes)
     }
 
     /// Squared variation of lone requests over the classes of a mix.

@@ -1,15 +1,13 @@
 //! Rates of mixes: the weighted mean of the classes' times per request (rho is the sum of lambda_i
-//! / Xmax_i), but for two things.
+//! / Xmax_i), and what classes take from each other: random requests break a stream, writes wait for
+//! a head that reads moved, a link carries both ways at once.
 //!
-//! *Limits in common.* A volume that is capped at a rate of requests and one of bytes does not add
-//! the two up: the fuller one binds. Sizes that reach the same rate or throughput within 1.5 % show
-//! such a limit; whether it is one is asked of the mixed trials.
-//!
-//! *Interference.* Random requests break a stream, writes wait for a head that reads moved, a link
-//! carries both ways at once. For each depth with mixed trials four coefficients are fitted (reads
-//! against writes, sequential against the rest, hits against the rest, sizes against each other),
-//! each times the product of the shares and the largest time involved: ridge regression with the
-//! price of least error on trials left out. What the trials show beyond goes to [`super::kriging`].
+//! For each depth with mixed trials four coefficients are fitted (reads against writes, sequential
+//! against the rest, hits against the rest, sizes against each other), each times the product of the
+//! shares and the largest time involved: ridge regression with the price of least error on trials
+//! left out. What the trials show beyond goes to [`super::kriging`]. Rejected: limits that sizes of
+//! a capped volume have in common; without them held-out errors are the same, because the trials of
+//! mixes show what such limits do.
 
 use super::kriging::{Kriging, PLACES, Place, Sample};
 use super::regress::ridge;
@@ -18,26 +16,12 @@ use super::{Part, PredictError, checked};
 use crate::curve::{rising, straight};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 
-/// Rates that differ by less are one limit.
-const SAME_LIMIT: f64 = 0.985;
-/// Sizes that are this far apart and reach the same rate share a limit.
-const APART: u64 = 4;
 /// Coefficients of interference.
 pub(crate) const KINDS: usize = 4;
 /// Prices of coefficients that are tried, besides none at all.
 const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 /// Fewest mixed trials at a depth that are fitted.
 const MIN_TRIALS: usize = 4;
-
-/// A limit of an operation that its classes share.
-#[derive(Clone, Copy, Debug)]
-struct Limit {
-    op: OpKind,
-    /// Requests per second.
-    per_s: Option<f64>,
-    /// Bytes per second.
-    bytes_per_s: Option<f64>,
-}
 
 /// A mixed trial in a closed loop.
 #[derive(Clone, Debug)]
@@ -62,7 +46,6 @@ struct Fitted {
 /// Rates of mixes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Capacity {
-    limits: Vec<Limit>,
     fits: Vec<Fitted>,
 }
 
@@ -70,74 +53,19 @@ impl Capacity {
     /// Fits what the mixed cells show.
     pub(crate) fn new(table: &Table, cells: &[Cell], without: Option<Part>) -> Self {
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
-        let limits = limits(table);
-        let shared = Self { limits, fits: Vec::new() };
-        let apart = Self::default();
-        let deepest = mixed.iter().map(|one| one.depth).max().unwrap_or(0);
-        let off = |model: &Self| -> f64 {
-            let of_depth = mixed.iter().filter(|one| one.depth == deepest);
-            let errors = of_depth.filter_map(|one| {
-                Some((model.plain_ns(table, &one.mix, one.depth)? / one.time_ns - 1.0).powi(2))
-            });
-            errors.sum()
-        };
-        let shown =
-            !mixed.is_empty() && without != Some(Part::SharedLimits) && off(&shared) <= off(&apart);
-        let mut chosen = if shown { shared } else { apart };
         let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
         depths.sort_unstable();
         depths.dedup();
-        chosen.fits = depths
-            .into_iter()
-            .filter_map(|depth| {
-                let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
-                chosen.fitted(table, &of_depth, depth, without)
-            })
-            .collect();
-        chosen
-    }
-
-    /// Nanoseconds per request of a mix at a depth, without interference.
-    pub(crate) fn plain_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
-        let deepest = table.deepest();
-        let (mut apart, mut per_request, mut per_byte, mut sum) = (0.0, 0.0, 0.0, 0.0);
-        for class in &mix.classes {
-            let time = class.share * table.time_ns(class, depth)?;
-            sum += time;
-            let limit = self.limits.iter().find(|limit| limit.op == class.op);
-            let least = table.time_ns(class, deepest)?;
-            let bytes = class.bytes as f64;
-            let slot = limit.and_then(|limit| limit.per_s).map_or(0.0, |rate| 1e9 / rate);
-            let wire =
-                limit.and_then(|limit| limit.bytes_per_s).map_or(0.0, |rate| bytes * 1e9 / rate);
-            per_request += class.share * slot;
-            per_byte += class.share * wire;
-            if slot.max(wire) < SAME_LIMIT * least || limit.is_none() {
-                apart += time;
-            }
-        }
-        let limited =
-            self.limits.iter().any(|limit| limit.per_s.is_some() || limit.bytes_per_s.is_some());
-        // At small depth nothing is shared yet: a mix is as fast as the mean of its parts.
-        let at_limit = limited && apart.max(per_request).max(per_byte) < sum;
-        if !at_limit {
-            return Some(sum);
-        }
-        let saturated: f64 = mix
-            .classes
-            .iter()
-            .filter_map(|class| Some(class.share * table.time_ns(class, deepest)?))
-            .sum();
-        let bound = apart.max(per_request).max(per_byte);
-        // What the parts lose by being apart, taken off only as far as the depth has come. A class
-        // alone loses nothing at any depth.
-        let reached = (saturated / sum).min(1.0);
-        Some(sum - (saturated - bound).max(0.0) * reached)
+        let fits = depths.into_iter().filter_map(|depth| {
+            let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
+            fitted(table, &of_depth, depth, without)
+        });
+        Self { fits: fits.collect() }
     }
 
     /// Nanoseconds per request of a mix at a depth.
     fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
-        Some(self.plain_ns(table, mix, depth)? * ratio(&self.ratios(table, mix)?, depth))
+        Some(table.mean_ns(&mix.classes, depth)? * ratio(&self.ratios(table, mix)?, depth))
     }
 
     /// Time of a mix over that without interference, at the depths at which mixes were measured.
@@ -147,7 +75,7 @@ impl Capacity {
             return Some(Vec::new());
         }
         let of = |fit: &Fitted| {
-            let plain = self.plain_ns(table, mix, fit.depth)?;
+            let plain = table.mean_ns(&mix.classes, fit.depth)?;
             let features = features(table, mix, fit.depth)?;
             let linear = (1.0 + dot(&fit.coefficients, &features) / plain).max(1.0 / 3.0);
             let beyond = fit.beyond.as_ref().map_or(0.0, |beyond| beyond.at(&place(mix, 0.0)));
@@ -161,7 +89,7 @@ impl Capacity {
         let ratios = self.ratios(table, mix)?;
         rising(
             (1..=table.deepest().max(1))
-                .map(|depth| Some(self.plain_ns(table, mix, depth)? * ratio(&ratios, depth))),
+                .map(|depth| Some(table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth))),
         )
     }
 
@@ -185,64 +113,59 @@ impl Capacity {
         let rate = 1e9 / time;
         Ok(Estimate::symmetric(rate, own.hypot(of_mix) * rate, 0))
     }
+}
 
-    /// The fit at a depth; `None` with too few trials.
-    fn fitted(
-        &self,
-        table: &Table,
-        trials: &[&Mixed],
-        depth: usize,
-        without_part: Option<Part>,
-    ) -> Option<Fitted> {
-        if trials.len() < MIN_TRIALS {
-            return None;
-        }
-        // Divided by the measured time, errors are relative and alike.
-        let rows: Vec<(Vec<f64>, f64)> = trials
-            .iter()
-            .filter_map(|one| {
-                let plain = self.plain_ns(table, &one.mix, depth)?;
-                let features = features(table, &one.mix, depth)?;
-                let features = features.iter().map(|value| value / one.time_ns).collect();
-                Some((features, 1.0 - plain / one.time_ns))
-            })
-            .collect();
-        let none = rms(&rows, |_| vec![0.0; KINDS]);
-        let mut best = (None, none);
-        let prices = if without_part == Some(Part::Ridge) { &[][..] } else { &PRICES };
-        for &price in prices {
-            let off = rms(&rows, |left_out| ridge(&without(&rows, left_out), KINDS, price));
-            if off < best.1 {
-                best = (Some(price), off);
-            }
-        }
-        let coefficients =
-            best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
-        let mut fit = Fitted { depth, coefficients, beyond: None, rms: best.1 };
-        // Pure classes are what they are: places where nothing is left.
-        let sample = |mix: &Mix, value| Sample { place: place(mix, 0.0), value, spread: 1.0 };
-        let mut left: Vec<Sample> =
-            table.classes().map(|class| sample(&Mix { classes: vec![class] }, 0.0)).collect();
-        let alone = Self { limits: self.limits.clone(), fits: vec![fit.clone()] };
-        for one in trials {
-            let modelled = alone.time_ns(table, &one.mix, depth)?;
-            left.push(sample(&one.mix, libm::log(one.time_ns / modelled)));
-        }
-        let known = left.len() - trials.len();
-        let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
-        let off = libm::sqrt(errors / trials.len() as f64);
-        fit.beyond = if without_part == Some(Part::MixKriging) {
-            None
-        } else {
-            Kriging::fit(&left, None, 0.0)
-        };
-        if let Some(beyond) = &fit.beyond {
-            // Of all places, most of which are pure: the error is that of the mixes.
-            let share = left.len() as f64 / trials.len() as f64;
-            fit.rms = fit.rms.min(beyond.rms * libm::sqrt(share)).min(fit.rms.max(off));
-        }
-        Some(fit)
+/// The fit at a depth; `None` with too few trials.
+fn fitted(
+    table: &Table,
+    trials: &[&Mixed],
+    depth: usize,
+    without_part: Option<Part>,
+) -> Option<Fitted> {
+    if trials.len() < MIN_TRIALS {
+        return None;
     }
+    // Divided by the measured time, errors are relative and alike.
+    let rows: Vec<(Vec<f64>, f64)> = trials
+        .iter()
+        .filter_map(|one| {
+            let plain = table.mean_ns(&one.mix.classes, depth)?;
+            let features = features(table, &one.mix, depth)?;
+            let features = features.iter().map(|value| value / one.time_ns).collect();
+            Some((features, 1.0 - plain / one.time_ns))
+        })
+        .collect();
+    let none = rms(&rows, |_| vec![0.0; KINDS]);
+    let mut best = (None, none);
+    let prices = if without_part == Some(Part::Ridge) { &[][..] } else { &PRICES };
+    for &price in prices {
+        let off = rms(&rows, |left_out| ridge(&without(&rows, left_out), KINDS, price));
+        if off < best.1 {
+            best = (Some(price), off);
+        }
+    }
+    let coefficients = best.0.map_or_else(|| vec![0.0; KINDS], |price| ridge(&rows, KINDS, price));
+    let mut fit = Fitted { depth, coefficients, beyond: None, rms: best.1 };
+    // Pure classes are what they are: places where nothing is left.
+    let sample = |mix: &Mix, value| Sample { place: place(mix, 0.0), value, spread: 1.0 };
+    let mut left: Vec<Sample> =
+        table.classes().map(|class| sample(&Mix { classes: vec![class] }, 0.0)).collect();
+    let alone = Capacity { fits: vec![fit.clone()] };
+    for one in trials {
+        let modelled = alone.time_ns(table, &one.mix, depth)?;
+        left.push(sample(&one.mix, libm::log(one.time_ns / modelled)));
+    }
+    let known = left.len() - trials.len();
+    let errors: f64 = left[known..].iter().map(|sample| sample.value * sample.value).sum();
+    let off = libm::sqrt(errors / trials.len() as f64);
+    fit.beyond =
+        if without_part == Some(Part::MixKriging) { None } else { Kriging::fit(&left, None, 0.0) };
+    if let Some(beyond) = &fit.beyond {
+        // Of all places, most of which are pure: the error is that of the mixes.
+        let share = left.len() as f64 / trials.len() as f64;
+        fit.rms = fit.rms.min(beyond.rms * libm::sqrt(share)).min(fit.rms.max(off));
+    }
+    Some(fit)
 }
 
 /// A ratio at a depth: between those that were measured by the logarithm of the depth.
@@ -339,28 +262,4 @@ fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
         against(&|class| class.locality == Locality::Hit),
         2.0 * (1.0 - alike) * largest,
     ])
-}
-
-/// Limits that sizes show to have in common.
-fn limits(table: &Table) -> Vec<Limit> {
-    let mut found = Vec::new();
-    for op in [OpKind::Read, OpKind::Write] {
-        let of_op = table.kinds.iter().filter(|kind| kind.op == op);
-        let rows: Vec<(u64, f64)> = of_op
-            .filter(|kind| kind.locality != Locality::Hit)
-            .flat_map(|kind| kind.rows.iter().map(|row| (row.bytes, row.max())))
-            .collect();
-        let common = |values: &dyn Fn(&(u64, f64)) -> f64| {
-            let most = rows.iter().map(values).fold(0.0, f64::max);
-            let at = || rows.iter().filter(|row| values(row) >= SAME_LIMIT * most).map(|row| row.0);
-            let (least, largest) = (at().min()?, at().max()?);
-            (largest >= APART * least).then_some(most)
-        };
-        found.push(Limit {
-            op,
-            per_s: common(&|&(_, rate)| rate),
-            bytes_per_s: common(&|&(bytes, rate)| bytes as f64 * rate),
-        });
-    }
-    found
 }

@@ -76,8 +76,6 @@ pub enum PredictError {
 /// (`cargo xtask validate --without PART`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Limits that sizes have in common, in mixes.
-    SharedLimits,
     /// Interference between the classes of a mix, by ridge regression.
     Ridge,
     /// What mixes in closed loops show beyond that, by kriging.
@@ -92,20 +90,13 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::SharedLimits,
-        Self::Ridge,
-        Self::MixKriging,
-        Self::LoadKriging,
-        Self::StallSmoothing,
-        Self::Calibrated,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Ridge, Self::MixKriging, Self::LoadKriging, Self::StallSmoothing, Self::Calibrated];
 
     /// The name as the command line has it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::SharedLimits => "shared-limits",
             Self::Ridge => "ridge",
             Self::MixKriging => "mix-kriging",
             Self::LoadKriging => "load-kriging",

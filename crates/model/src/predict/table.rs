@@ -248,11 +248,14 @@ impl Table {
         between(&points, class.bytes as f64)
     }
 
-    /// Rates of classes by their shares, requests per second at depths 1, 2, …, never falling.
+    /// Nanoseconds per request of classes that take turns by their shares at a depth.
+    pub(crate) fn mean_ns(&self, classes: &[MixClass], depth: usize) -> Option<f64> {
+        classes.iter().map(|class| Some(class.share * self.time_ns(class, depth)?)).sum()
+    }
+
+    /// The rates that follow, requests per second at depths 1, 2, …, never falling.
     pub(crate) fn rates(&self, classes: &[MixClass]) -> Option<Vec<f64>> {
-        let of = |class: &MixClass, depth| Some(class.share * self.time_ns(class, depth)?);
-        let time = |depth| classes.iter().map(|class| of(class, depth)).sum();
-        rising((1..=self.deepest().max(1)).map(time))
+        rising((1..=self.deepest().max(1)).map(|depth| self.mean_ns(classes, depth)))
     }
 
     /// Squared coefficient of variation of the time of a lone request of a class.
