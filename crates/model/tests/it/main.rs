@@ -10,6 +10,7 @@ mod expect;
 mod fits;
 mod predict;
 mod queueing;
+mod stalls;
 mod synthetic;
 mod validation;
 mod wander;
