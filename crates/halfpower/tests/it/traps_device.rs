@@ -66,7 +66,7 @@ fn requests_larger_than_the_queue_takes_are_told_to_be_split() {
     requires!(Root, Loop);
     let device = LoopDevice::new(DEVICE).unwrap();
     let run = |bs: &str| {
-        let words = format!("{} --bs {bs} --runtime 500ms", device.path().display());
+        let words = format!("{} --bs {bs} --io-size 64m --runtime 30s", device.path().display());
         trial(0, &words)
     };
     let _setting = QueueSetting::new(&device, "max_sectors_kb", "64");

@@ -63,7 +63,10 @@ fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
         // Below the depth: between an account and the next hand-over nothing is in flight.
         let held = trial.result.concurrency / depth;
         assert!(engine == EngineName::Null || (0.5..1.05).contains(&held), "{engine:?}: {held}");
-        let capped = trial.findings.iter().any(|f| f.code == FindingCode::DepthNotReached);
+        // A busy machine may hold the loop up as well; that has another claim.
+        let capped = trial.findings.iter().any(|finding| {
+            finding.code == FindingCode::DepthNotReached && finding.claim.contains("per job")
+        });
         assert_eq!(capped, engine == EngineName::Sync);
     }
     let trial = simulated("mm1,service=100us", two_jobs);
