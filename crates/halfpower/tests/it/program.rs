@@ -143,6 +143,22 @@ impl Running {
         }
     }
 
+    /// Waits until it has read something more from disks.
+    #[track_caller]
+    pub(crate) fn wait_for_reads(&self) {
+        // proc(5), /proc/pid/io.
+        let read = || -> u64 {
+            let text = std::fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap();
+            let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+            line.unwrap().parse().unwrap()
+        };
+        let (start, before) = (Instant::now(), read());
+        while read() < before + 65_536 {
+            assert!(start.elapsed() < PATIENCE, "it reads nothing");
+            std::thread::sleep(POLL);
+        }
+    }
+
     /// Sends a signal, by its name without `SIG`.
     pub(crate) fn signal(&self, name: &str) {
         let command = format!("kill -s {name} {}", self.child.id());

@@ -84,7 +84,7 @@ fn small_sequential_reads_that_the_page_cache_makes_large_are_explained() {
     // One pass at most: what was read is not read again.
     let run = |cache: &str| {
         let drop_cache = if cache == "all" { "--drop-cache dontneed" } else { "" };
-        let words = format!("--rw read --runtime 10s --io-size 256m --cache {cache} {drop_cache}");
+        let words = format!("--rw read --runtime 60s --io-size 32m --cache {cache} {drop_cache}");
         trial(0, &format!("{} {words}", device.path().display()))
     };
     let merged = run("all");
@@ -101,6 +101,7 @@ fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("measure ...");
+    running.wait_for_reads();
     std::thread::sleep(Duration::from_millis(200));
     if let Some(file) = file {
         File::options().write(true).open(file).unwrap().set_len(0).unwrap();
