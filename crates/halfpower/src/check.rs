@@ -8,12 +8,8 @@ use crate::store_args::ResultArgs;
 use crate::values::{nanos, some_bytes};
 use clap::Args;
 use diagnose::Omitted;
-use model::Characterise;
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, MIN_BUDGET, Plan};
-use record::{
-    Bytes, CacheMode, EngineName, Finding, FindingCode, Nanos, Profile, Severity, TargetKind,
-    Trial, format_nanos, format_rate,
-};
+use record::{Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, format_nanos};
 use session::{Driver, End, RealTargets, Session, Targets};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,14 +20,10 @@ const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
 const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
 /// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
 const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
-/// Earlier profiles of the same disk that are looked at.
-const EARLIER_PROFILES: usize = 8;
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
 const TARGET_REL: f64 = 0.05;
 /// Largest request of the plan: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
-/// Share of time with others' requests in progress above which that is said.
-const BUSY_SHARE: f64 = 0.02;
 
 /// `halfpower check`.
 #[derive(Debug, Args)]
@@ -97,7 +89,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         seed,
     };
     let asked = format!("profile {} {settings:?}", arguments.for_diagnosis);
-    let (id, time) = session.identity(&asked);
+    let identity = session.identity(&asked);
     let plan: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
         true => DiagnosisPlan::new(settings).map(|plan| Box::new(plan) as _),
         false => CheckPlan::new(settings).map(|plan| Box::new(plan) as _),
@@ -120,7 +112,8 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         points: u32::try_from(plan.skipped()).unwrap_or(u32::MAX),
         interrupted: finished.end != End::Completed,
     };
-    let profile = profile(&mut driver, id, time, budget, &finished.trials, omitted)?;
+    let precision = (budget, TARGET_REL);
+    let profile = session::profile(&mut driver, identity, precision, &finished.trials, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
     let page = |driver: &Driver<'_>| {
@@ -158,7 +151,7 @@ fn open(
     let style = report::Style::default();
     let about = report::target_text(target.facts(), Some(target.environment()), &style);
     output::say(about.trim_end());
-    let busy = busy_finding(&target);
+    let busy = target.busy_finding();
     if let Some(finding) = &busy {
         let finding = std::slice::from_ref(finding);
         output::say(report::findings_text(finding, &style).trim_end());
@@ -166,65 +159,6 @@ fn open(
     let mut session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
     session.findings.extend(busy);
     Ok(session)
-}
-
-/// What others do on the disk right now, if it is worth saying.
-fn busy_finding(target: &RealTargets) -> Option<Finding> {
-    let activity = target.activity()?;
-    (activity.busy_share > BUSY_SHARE).then(|| {
-        Finding::new(
-            FindingCode::ForeignIo,
-            Severity::Info,
-            format!(
-                "Before the measurement others used the disk {:.0} % of the time ({:.0} reads/s, \
-                 {:.0} writes/s, {}).",
-                activity.busy_share * 100.0,
-                activity.reads_per_s,
-                activity.writes_per_s,
-                format_rate(activity.bytes_per_s)
-            ),
-            "If that is not usual, run again when the disk is quiet.",
-        )
-        .with("busy", activity.busy_share, "")
-    })
-}
-
-/// The profile of the trials that ended.
-fn profile(
-    driver: &mut Driver<'_>,
-    id: String,
-    time: Option<String>,
-    budget_ns: Nanos,
-    trials: &[Trial],
-    omitted: Omitted,
-) -> anyhow::Result<Profile> {
-    let device = driver.targets.main()?.target().device.clone();
-    let earlier = match (driver.store(), device) {
-        (Some(store), Some(device)) => store.profiles_of(&device, EARLIER_PROFILES)?,
-        _ => Vec::new(),
-    };
-    let session = driver.targets.main()?;
-    let mut profile = model::characterise(Characterise {
-        halfpower_version: session::VERSION.to_owned(),
-        id,
-        time,
-        seed: session.seed,
-        simulated: session.is_simulated(),
-        target: session.target().clone(),
-        environment: session.environment.clone(),
-        budget_ns,
-        target_rel: TARGET_REL,
-        trials,
-        earlier: &earlier,
-    });
-    profile.advice = diagnose::advise(&profile);
-    let mut findings = session.findings.clone();
-    findings.extend(diagnose::profile_findings(&profile, trials, omitted));
-    let of_trials = diagnose::trial_findings(trials, &findings);
-    findings.extend(of_trials);
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    profile.findings = findings;
-    Ok(profile)
 }
 
 /// Commands that go on from here.

@@ -8,14 +8,14 @@ use crate::store_args::{NOT_SAVED, open_store};
 use crate::trace::TraceFile;
 use anyhow::Context;
 use plan::{PlannedTrial, Saved, TrialList};
-use record::{CacheMode, Data, EngineName, Target, TargetKind, Trial, Workload};
-use session::{CacheState, Driver, End, RealTargets, Session, Targets};
+use record::{EngineName, Trial, Workload};
+use session::{Beside, CacheState, Driver, End, Session, Targets};
 use simdisk::SimSpec;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
-use target::{Access, InUse, OutputFile};
+use target::{InUse, OutputFile};
 use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
@@ -37,11 +37,17 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
             (session, workload, store, files)
         }
         None => {
-            let (targets, workload) = open(arguments)?;
+            let (spec, access) = (arguments.spec(), arguments.access());
+            let beside = Beside {
+                cost_fit: arguments.cpu.cost_fit,
+                precondition: arguments.place.precondition,
+            };
+            let (targets, workload) =
+                session::open_for_run(&spec, &arguments.targets, &access, beside)?;
             let store = open_store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
-            let workload = for_engine(arguments, &session, workload)?;
+            let workload = session::workload_here(&spec, &session, workload)?;
             (session, workload, store, files)
         }
     };
@@ -164,82 +170,4 @@ impl Files {
         intervals.transpose()?;
         trace.transpose().map(drop)
     }
-}
-
-/// Opens the targets and checks that the workload fits them.
-fn open(arguments: &RunArgs) -> anyhow::Result<(RealTargets, Workload)> {
-    let spec = arguments.spec();
-    // The numbers themselves, before a target is touched.
-    spec.check()?;
-    if (spec.polled || spec.sqpoll)
-        && let Err(error) = engine::probe_uring()
-    {
-        let flag = if spec.polled { "--hipri" } else { "--sqthread-poll" };
-        return Err(error).context(format!("{flag} needs io_uring, no other engine has it"));
-    }
-    kernel::allow_descriptors(descriptors(&spec))?;
-    let access = arguments.access();
-    let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
-    let mut targets = RealTargets::open(&paths, &access, spec.size, spec.max_bs())?;
-    let workload = build(&spec, &targets.all_facts().collect::<Vec<_>>())?;
-    workload::check_alignment(&workload, targets.alignment())?;
-    let fresh = || targets.all_facts().any(|target| target.kind == TargetKind::Directory);
-    if workload.data == Data::Tagged && !workload.writes() && fresh() {
-        let text = "--verify with reads alone needs what an earlier run with --verify wrote, and \
-                    the test file of a directory is new; name a file or a device";
-        return Err(UsageError(text.to_owned()).into());
-    }
-    targets.look_at_area(&workload)?;
-    let write = access != Access::ReadOnly;
-    targets.open_mode(workload.cache, write)?;
-    if arguments.cpu.cost_fit {
-        targets.open_mode(CacheMode::All, write)?;
-        targets.open_mode(CacheMode::Device, write)?;
-    }
-    if arguments.place.precondition && plan::goes_past_cache(&workload, targets.alignment()) {
-        // Without it the device is written through the page cache, as the run will.
-        let _ = targets.open_mode(CacheMode::Device, write);
-    }
-    Ok((targets, workload))
-}
-
-/// The most files that a run has open: each target by itself and for up to three cache modes, what
-/// an engine opens for each job, and the rest of the program.
-fn descriptors(spec: &Spec) -> u64 {
-    u64::from(spec.targets) * 4 + u64::from(spec.numjobs) * 4 + 64
-}
-
-/// The workload on these targets.
-fn build(spec: &Spec, targets: &[&Target]) -> anyhow::Result<Workload> {
-    let by_size = |target: &&&Target| target.size_bytes;
-    let (Some(smallest), Some(largest)) =
-        (targets.iter().min_by_key(by_size), targets.iter().max_by_key(by_size))
-    else {
-        return Err(UsageError("name at least one target".to_owned()).into());
-    };
-    if smallest.size_bytes != largest.size_bytes && spec.size.is_none() && spec.stripe.is_none() {
-        let text = format!(
-            "the targets differ in size ({:?} has {} bytes, {:?} {}); say with --size how much of \
-             each is meant",
-            smallest.path, smallest.size_bytes.0, largest.path, largest.size_bytes.0
-        );
-        return Err(UsageError(text).into());
-    }
-    // A directory's --size is that of its test file, of which the area is what --offset leaves.
-    let made = targets.iter().any(|target| target.kind == TargetKind::Directory);
-    let size = if made { None } else { spec.size };
-    Ok(Spec { size, ..spec.clone() }.build(smallest.size_bytes)?)
-}
-
-/// The workload for the engine that can be used here.
-fn for_engine(
-    arguments: &RunArgs,
-    session: &Session,
-    workload: Workload,
-) -> anyhow::Result<Workload> {
-    if session.engine == workload.engine {
-        return Ok(workload);
-    }
-    let spec = session::with_engine(arguments.spec(), session.engine);
-    build(&spec, &session.targets.iter().collect::<Vec<_>>())
 }

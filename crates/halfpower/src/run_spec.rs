@@ -164,7 +164,7 @@ impl RunArgs {
             ),
             (
                 results.comment.is_some() && results.sqlio_csv.is_none(),
-                "--comment belongs to the line of --trace; add --trace FILE, or leave it out"
+                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or leave it out"
                     .to_owned(),
             ),
             (

@@ -1,4 +1,4 @@
-//! The file of `--trace`, to which each run adds a line.
+//! The file of `--sqlio-csv`, to which each run adds a line.
 //!
 //! Everything that can be wrong with it is found before anything is measured: a comment or a
 //! workload that no line can carry, and a file that is something else, which is refused rather than

@@ -4,6 +4,7 @@ use engine::EngineError;
 use record::Trial;
 use simdisk::SpecError;
 use std::collections::BTreeSet;
+use store::StoreError;
 use target::TargetError;
 use trial::TrialError;
 use workload::BuildError;
@@ -27,9 +28,20 @@ pub enum SessionError {
     /// An engine cannot be used here.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// An option of one engine where that engine cannot be used.
+    #[error("{flag} needs io_uring, no other engine has it: {cause}")]
+    NeedsUring {
+        /// The option.
+        flag: &'static str,
+        /// Why it cannot be used.
+        cause: EngineError,
+    },
     /// A simulated device that does not exist.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// The database cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A workload that does not fit its target.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -80,6 +92,8 @@ impl SessionError {
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,
             Self::Trial(_)
             | Self::Engine(_)
+            | Self::Store(_)
+            | Self::NeedsUring { .. }
             | Self::Io { .. }
             | Self::Silent(_)
             | Self::Treatment(_)

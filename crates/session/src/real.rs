@@ -5,7 +5,7 @@ use crate::{Display, Result, Session, SessionError};
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Severity, Target,
-    TargetKind, Workload,
+    TargetKind, Workload, format_rate,
 };
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -15,6 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target::{Access, TargetHandle};
 use trial::RealBackend;
+
+/// Share of time with others' requests in progress above which that is said.
+const BUSY_SHARE: f64 = 0.02;
 
 /// Real targets on their way to a session: opened, but not yet written.
 #[derive(Debug)]
@@ -85,11 +88,27 @@ impl RealTargets {
         self.handles.iter().all(|handle| handle.writable)
     }
 
-    /// What others do on the disk right now; `None` where that cannot be seen.
+    /// What others do on the disk right now, if it is worth saying and can be seen.
     #[must_use]
-    pub fn activity(&self) -> Option<kernel::Activity> {
+    pub fn busy_finding(&self) -> Option<Finding> {
         let disk = self.facts().device.as_ref()?;
-        kernel::device_in_flight_activity(&self.roots, disk, 300).ok()
+        let activity = kernel::device_in_flight_activity(&self.roots, disk, 300).ok()?;
+        (activity.busy_share > BUSY_SHARE).then(|| {
+            Finding::new(
+                FindingCode::ForeignIo,
+                Severity::Info,
+                format!(
+                    "Before the measurement others used the disk {:.0} % of the time ({:.0} reads/s, \
+                     {:.0} writes/s, {}).",
+                    activity.busy_share * 100.0,
+                    activity.reads_per_s,
+                    activity.writes_per_s,
+                    format_rate(activity.bytes_per_s)
+                ),
+                "If that is not usual, run again when the disk is quiet.",
+            )
+            .with("busy", activity.busy_share, "")
+        })
     }
 
     /// Learns how existing files lie on their devices where the workload uses them.
