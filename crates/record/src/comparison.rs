@@ -194,11 +194,9 @@ pub struct Comparison {
     pub conditions: Vec<ComparedCondition>,
     /// The cells, in the order of the first; then those of the second alone.
     pub cells: Vec<ComparedCell>,
-    /// The rates of all cells together, by their geometric mean: what all cells have in common. Null
-    /// with fewer than three cells, or where they have no blocks in common.
+    /// Geometric mean over the rates of all cells; null below three cells or without common blocks.
     pub overall: Option<ComparedRow>,
-    /// The same of cells of one kind (direction, pattern and cache mode), three at least, where there
-    /// are several kinds.
+    /// The same of each kind of cells (direction, pattern, cache mode) that has three at least.
     pub groups: Vec<ComparedGroup>,
     /// Probability that any row of the table is called better or worse by chance alone.
     pub false_alarm_rate: f64,

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of a cost fit.
 pub const COST_FIT_SCHEMA: &str = "halfpower/cost-fit/1";
 
-/// Fixed and marginal processor cost of a request, buffered and past the page cache, and the size
-/// at which both cost the same.
+/// Fixed and marginal processor cost of a request, buffered and direct, and their break-even.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostFit {
     /// [`COST_FIT_SCHEMA`].
@@ -35,8 +34,7 @@ pub struct CostFit {
     pub area_bytes: Bytes,
     /// One line per cache mode.
     pub modes: Vec<CostLine>,
-    /// Request size at which buffered and direct requests cost the same; its interval holds every
-    /// size at which the two lines cannot be told apart.
+    /// Request size at which buffered and direct requests cost the same, with an interval.
     pub break_even_bytes: Measured<Estimate>,
     /// Conclusions on whether the numbers mean what they say.
     pub findings: Vec<Finding>,

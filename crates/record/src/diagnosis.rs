@@ -7,20 +7,13 @@
 //! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
 //! carries its alternatives; there is no score that would pick one of them in silence.
 
+use crate::schema::word;
 use crate::{Change, Confidence, Estimate, Evidence, Finding, Measured, Mix, Offered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `schema` value of a diagnosis.
 pub const DIAGNOSIS_SCHEMA: &str = "halfpower/diagnosis/1";
-
-/// The text form of an enum as in JSON.
-fn word<T: Serialize>(value: T) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
 
 /// What is the matter with a device, in the order in which it is asked.
 #[derive(
@@ -189,8 +182,7 @@ pub struct Moment {
 pub enum Activity {
     /// Next to nothing.
     Idle,
-    /// Less than half of what the device can do, or of what it did at its busiest where no profile
-    /// tells what it can do.
+    /// Less than half of what the device can do; without a profile, of what it did at its busiest.
     Quiet,
     /// More than that.
     Busy,
@@ -219,8 +211,7 @@ pub enum CauseCode {
     WritesSlower,
     /// Reads do, writes do not.
     ReadsSlower,
-    /// A constant number of requests is outstanding, beyond the depth from which on the rate hardly
-    /// grows.
+    /// A constant queue depth beyond the one from which on the rate hardly grows.
     DepthBeyondKnee,
     /// The rate is near the largest of its mix.
     RateNearMaximum,

@@ -30,8 +30,7 @@ pub struct Figure {
     pub value: f64,
     /// Where it comes from.
     pub quality: Quality,
-    /// The smallest step in which the source can tell it, in the same unit; 0 where it is finer
-    /// than anybody asks.
+    /// The smallest step that the source can tell, in the same unit; 0 where it is exact.
     pub resolution: f64,
 }
 
@@ -106,8 +105,7 @@ pub struct Interval {
     pub read: OpInterval,
     /// Writes.
     pub write: OpInterval,
-    /// Reads and writes together; for sources that do not tell them apart the only one. Discards
-    /// and flushes are in neither.
+    /// Reads and writes together, without discards and flushes; of some sources the only one.
     pub all: OpInterval,
     /// Discards per second.
     pub discards_per_s: Option<Figure>,

@@ -83,11 +83,7 @@ pub use profile::{
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use saved::{DocumentKind, SavedDocument};
-pub use schema::{
-    comparison_schema, cost_fit_schema, diagnosis_schema, experiment_schema, limits_schema,
-    observation_schema, prediction_schema, price_schema, profile_schema, settings_schema,
-    trial_schema, validation_schema, whatif_schema, zones_schema,
-};
+pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
@@ -96,8 +92,10 @@ pub use trial::{
     TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
 };
 pub use units::{
-    Bytes, Nanos, UnitError, counted, format_bytes, format_change, format_count, format_iops,
-    format_nanos, format_rate, format_share,
+    Bytes, NO_NUMBER, Nanos, UnitError, counted, format_both_rates, format_bytes, format_change,
+    format_count, format_digits, format_duration, format_interval, format_iops, format_kib,
+    format_moment, format_nanos, format_rate, format_share, with_half_width, with_interval,
+    with_range,
 };
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,

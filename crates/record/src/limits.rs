@@ -331,8 +331,7 @@ pub struct BusTest {
     pub evidence: CacheEvidence,
     /// Whether the sum stopped growing.
     pub growth: Growth,
-    /// The limit of bus or controller, claimed only where a cache served and the sum stopped
-    /// growing.
+    /// Limit of bus or controller: only where a cache served and the sum stopped growing.
     pub limit_bytes_per_s: Measured<Estimate>,
 }
 

@@ -6,6 +6,7 @@
 use crate::{Estimate, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Where the requests of a class go, as far as models tell them apart.
 #[derive(
@@ -76,6 +77,12 @@ impl Mix {
     pub fn mean_bytes(&self) -> f64 {
         self.classes.iter().map(|class| class.share * class.bytes as f64).sum()
     }
+
+    /// The request sizes, by rising size.
+    #[must_use]
+    pub fn sizes(&self) -> BTreeSet<u64> {
+        self.classes.iter().map(|class| class.bytes).collect()
+    }
 }
 
 /// How much of a mix is offered.
@@ -104,8 +111,7 @@ pub enum ModelName {
     Mg1,
     /// Service rate by depth from the measured curves, weighted by the mix.
     LoadDependent,
-    /// The same with the interference that mixed trials showed, and with the variance of service
-    /// times.
+    /// The same with the interference in mixed trials and the variance of service times.
     MixCapacity,
     /// The same with what open-loop trials of the profile saw beyond it.
     Calibrated,

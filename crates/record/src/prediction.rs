@@ -117,14 +117,12 @@ pub struct SinceProfile {
     pub reads_ratio: Option<Estimate>,
     /// Of deep loops of random writes, by their rates.
     pub writes_ratio: Option<Estimate>,
-    /// Of deep loops that read and write, by their rates, beyond what `reads_ratio` and
-    /// `writes_ratio` say of them.
+    /// Of deep mixed loops, by their rates, beyond `reads_ratio` and `writes_ratio`.
     pub mixes_ratio: Option<Estimate>,
     /// Of open loads that leave the device room, by their response times (then over now), beyond
     /// what the same rate is another share of now.
     pub open_ratio: Option<Estimate>,
-    /// The least that deep loops of a kind did at a moment, and the most; null where none was
-    /// looked at.
+    /// Least ratio that deep loops of a kind showed at a moment; null where none was looked at.
     pub least_deep_ratio: Option<f64>,
     /// See above.
     pub most_deep_ratio: Option<f64>,
@@ -152,8 +150,7 @@ pub struct ValidationTrial {
     pub prediction: Option<Prediction>,
     /// What all models said of that.
     pub foretold: Vec<ModelPrediction>,
-    /// What all models said of the device as it was right before each visit that counts, the mean
-    /// over these; empty where that was not measured.
+    /// Mean over visits of what all models said right before each; empty where not measured.
     pub foretold_now: Vec<ModelPrediction>,
     /// Mean response times measured, one per visit.
     pub measured_ns: Vec<f64>,
@@ -163,8 +160,7 @@ pub struct ValidationTrial {
     pub repeat_rel: Option<f64>,
     /// Largest rate predicted of the device as profiled.
     pub max_iops: Estimate,
-    /// The same of the device as it was right before each visit that counts, the mean over these;
-    /// null where that was not measured.
+    /// Mean over visits of the same right before each; null where that was not measured.
     pub max_iops_now: Option<f64>,
     /// Largest rates measured in a closed loop, one per visit.
     pub measured_max_iops: Vec<f64>,
@@ -216,8 +212,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 pub struct ValidationSummary {
     /// The model that the profile advises.
     pub advised: ModelName,
-    /// Errors of all models, each told of the device as it was right before a load where that was
-    /// measured, else of the device as profiled.
+    /// Errors of all models, of the device right before a load where measured, else as profiled.
     pub accuracy: Vec<ModelAccuracy>,
     /// Median of what visits to one load differ by, below 70 % of the largest rate.
     pub repeat_rel: Option<f64>,

@@ -43,8 +43,7 @@ pub struct Profile {
     pub earlier_levels: Vec<f64>,
     /// The cells, in the order of the design.
     pub cells: Vec<Cell>,
-    /// Cells of mixes and of open loops, which predictions are fitted to and held against; absent
-    /// without any.
+    /// Cells of mixes and of open loops, for predictions; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Cell>,
     /// Straight lines through service time against request size.
@@ -91,8 +90,7 @@ pub struct Cell {
     pub rerun_iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
-    /// Mean response time of all requests of all visits, so that rate times response time is the
-    /// depth of a closed loop; warm-up as above.
+    /// Mean latency of all requests of all visits: times rate it is a closed loop's depth.
     pub latency_ns: Estimate,
     /// That of the reads alone; absent where there are only reads or only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,8 +98,7 @@ pub struct Cell {
     /// That of the writes alone, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_latency_ns: Option<f64>,
-    /// Medians over the visits of an open loop, which what one of them met by chance does not move;
-    /// absent in closed loops and of fewer than five visits.
+    /// Medians over the visits of an open loop; absent in closed loops and below five visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_visit: Option<MedianVisit>,
     /// Response times of all visits, warm-up included.
@@ -191,8 +188,7 @@ pub struct DepthCurve {
     pub bs_bytes: u64,
     /// The points, by rising depth.
     pub points: Vec<DepthPoint>,
-    /// The knee: the smallest depth beyond which the rate grows less than `knee_gain` per
-    /// doubling; null where the curve still grew at its end.
+    /// Smallest depth beyond which a doubling gains less than `knee_gain`; null if none.
     pub knee: Option<u32>,
     /// The gain per doubling of depth that the knee asks for, as a share.
     pub knee_gain: f64,

@@ -3,7 +3,10 @@
 //! Every rendering takes titles and formats from here, so that a number is called the same in a
 //! terminal, a document and the documentation, and can be looked up in one place.
 
-use crate::{format_bytes, format_count, format_iops, format_nanos, format_rate, format_share};
+use crate::{
+    NO_NUMBER, format_bytes, format_count, format_digits, format_iops, format_nanos, format_rate,
+    format_share,
+};
 
 /// How a number is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +32,43 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The value as a reader sees it.
+    /// The value as a reader sees it; a dash for what is no number.
     #[must_use]
     pub fn format(self, value: f64) -> String {
         match self {
+            _ if !value.is_finite() => NO_NUMBER.to_owned(),
             Self::Nanos => format_nanos(value),
-            Self::Bytes => format_bytes(value.max(0.0) as u64),
+            Self::Bytes => format_bytes(value.round().max(0.0) as u64),
             Self::BytesPerSecond => format_rate(value),
             Self::PerSecond => format_iops(value),
             Self::Count => format_count(value),
             Self::Share => format_share(value),
-            Self::Ratio => format!("{value:.3}"),
+            Self::Ratio => format_digits(value),
             Self::Micros => format_nanos(value * 1e3),
             Self::Millis => format_nanos(value * 1e6),
+        }
+    }
+
+    /// The same below a title that says the unit of a rate.
+    #[must_use]
+    pub fn format_titled(self, value: f64) -> String {
+        if self == Self::PerSecond { format_count(value) } else { self.format(value) }
+    }
+
+    /// The unit of the stored value in words, as a suffix in CSV and as a letter of the page's
+    /// script.
+    #[must_use]
+    pub fn stored(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Nanos => ("nanoseconds", " [ns]", "ns"),
+            Self::Bytes => ("bytes", " [bytes]", "B"),
+            Self::BytesPerSecond => ("bytes per second", " [bytes/s]", "B/s"),
+            Self::PerSecond => ("requests per second", " [1/s]", "/s"),
+            Self::Count => ("count", "", "n"),
+            Self::Share => ("share, 0 to 1", " [share]", "%"),
+            Self::Ratio => ("ratio", "", "n"),
+            Self::Micros => ("microseconds", " [us]", "us"),
+            Self::Millis => ("milliseconds", " [ms]", "ms"),
         }
     }
 }
@@ -172,22 +199,5 @@ pub fn quantity(id: &str) -> &'static Quantity {
     match QUANTITIES.iter().find(|quantity| quantity.id == id) {
         Some(quantity) => quantity,
         None => panic!("no quantity is called {id}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn identifiers_are_unique_and_every_help_is_a_sentence() {
-        for (position, quantity) in QUANTITIES.iter().enumerate() {
-            assert!(quantity.help.ends_with('.'), "{}", quantity.id);
-            assert!(
-                QUANTITIES[..position].iter().all(|other| other.id != quantity.id),
-                "{} twice",
-                quantity.id
-            );
-        }
     }
 }

@@ -60,16 +60,14 @@ pub struct CacheDropped {
     pub resident_after_bytes: Option<Bytes>,
 }
 
-/// Writing until the device is in its steady state (SNIA SSS PTS): twice the area first, then
-/// rounds until five of them agree.
+/// Writing to a steady state (SNIA SSS PTS): twice the area, then rounds until five agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Preconditioning {
     /// Bytes written before the rounds.
     pub filled_bytes: Bytes,
     /// Rate of each round, requests per second.
     pub round_iops: Vec<f64>,
-    /// Whether the last five rounds agree: a range of at most 20 % and a slope of at most 10 % of
-    /// their mean.
+    /// Whether the last five rounds agree: range at most 20 %, slope at most 10 % of their mean.
     pub steady: bool,
 }
 
@@ -133,8 +131,7 @@ pub struct TrialResult {
     pub duration_ns: Nanos,
     /// Whether the rate held still over the window; null where it is too short to tell.
     pub steady: Option<bool>,
-    /// The start that was cut off the window because it differs from the rest; null where none
-    /// was.
+    /// The start that was cut off because it differs from the rest; null where none was.
     pub warm_up: Option<WarmUp>,
     /// Why the run ended before its run time was over; null where it did not.
     pub ended_by: Option<EndedBy>,
@@ -324,8 +321,7 @@ pub struct DirectionResult {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Half-width of the 95 % confidence interval of the rate as a share of it (batch means);
-    /// null where there are too few requests.
+    /// Relative half-width of the rate's 95 % interval (batch means); null with too few requests.
     pub iops_ci95_rel: Option<f64>,
     /// Requests that failed.
     pub errors: u64,
@@ -401,8 +397,7 @@ pub enum CpuSplit {
     Sampled,
     /// Both are measured at each kernel entry.
     Exact,
-    /// Nothing is measured: the time that a model of the host's processors was busy, all of it
-    /// counted as the system's.
+    /// Not measured: busy time of a model of the host's processors, all as system time.
     Modelled,
 }
 
@@ -423,8 +418,7 @@ pub struct CpuCost {
     pub upper_method: Option<String>,
     /// The pass behind it.
     pub upper: Option<CpuUpper>,
-    /// Processor clocks per byte transferred, at the frequency of `clock`; null where that is not
-    /// known.
+    /// Processor clocks per byte, at the frequency of `clock`; null where that is unknown.
     pub clocks_per_byte: Option<f64>,
     /// The clock frequency behind it; null where the kernel tells none.
     pub clock: Option<CpuClock>,
@@ -447,8 +441,7 @@ pub struct CpuCost {
 pub struct CpuClock {
     /// Clocks per second.
     pub hz: f64,
-    /// Where it was read: cpufreq (in use at the end of the run) or cpuinfo (nominal in a virtual
-    /// machine).
+    /// Where it was read: cpufreq (in use at the end) or cpuinfo (nominal in a virtual machine).
     pub source: String,
 }
 
@@ -502,14 +495,12 @@ pub struct DeviceCounters {
     pub bytes: u64,
     /// `bytes / ios`; null without requests.
     pub mean_request_bytes: Option<f64>,
-    /// Bytes transferred in the direction that was not asked for, which are others'; null where
-    /// both were.
+    /// Bytes of others, in the direction that was not requested; null where both were.
     #[serde(default)]
     pub other_bytes: Option<u64>,
     /// Requests that were merged into another before they reached the device.
     pub merges: u64,
-    /// Additional device requests that splitting ours explains; null where other traffic or
-    /// caching makes that unknowable.
+    /// Additional device requests that splitting explains; null where other traffic blurs it.
     pub splits: Option<u64>,
     /// Time during which at least one request was in progress.
     pub busy_ms: f64,
@@ -547,8 +538,7 @@ pub struct Batching {
     pub error_mean_ns: f64,
     /// The longest such time.
     pub error_max_ns: u64,
-    /// Completions that a job waited for at once: 1, or the smallest number with which a fast
-    /// target was as fast as with any.
+    /// Completions waited for at once: 1, or the smallest number that is as fast as any.
     pub complete_batch: u32,
     /// How long the first completion of such a wait was held back for the others, on average over
     /// one wait in some hundred; null where each was waited for alone.

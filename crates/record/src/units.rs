@@ -1,8 +1,11 @@
-//! Bytes and nanoseconds: newtypes, reading and printing.
+//! Bytes and nanoseconds: newtypes and reading; and the one home of how numbers are printed.
 //!
 //! Sizes follow fio for bare letters (`4k` is 4096) and the standards for full units: `4kB` is
-//! 4000 bytes, `4KiB` is 4096. Printing never leaves the base open: it always says KiB or MB.
+//! 4000 bytes, `4KiB` is 4096. Printing keeps three digits, always says KiB or MB, and turns NaN,
+//! infinities and magnitudes without meaning into short text that breaks no table. Rejected:
+//! absolute intervals in tables, which cannot be compared between rows; `±2 %` can.
 
+use crate::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
@@ -64,62 +67,77 @@ pub enum UnitError {
     Range(String, &'static str),
 }
 
-const SIZE_UNITS: &str = "k m g t (powers of 1024), kB MB GB TB (1000), KiB MiB GiB TiB (1024)";
-const TIME_UNITS: &str = "ns us ms s m h";
-
-/// Splits "1.5GiB" into mantissa digits, decimal places and suffix.
-fn split(text: &str, example: &'static str) -> Result<(u64, u32, String), UnitError> {
-    let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.contains('.') {
-        return Err(UnitError::NoNumber(text.to_owned(), example));
-    }
-    let digits: String = [whole, fraction].concat();
-    let mantissa = digits.parse().map_err(|_| UnitError::Range(text.to_owned(), "units"))?;
-    let places = u32::try_from(fraction.len()).unwrap_or(u32::MAX);
-    Ok((mantissa, places, suffix.trim().to_owned()))
+/// A kind of quantity that flags name with a unit.
+struct Reader {
+    example: &'static str,
+    /// The smallest unit.
+    whole: &'static str,
+    known: &'static str,
+    /// Each unit with its spellings.
+    units: &'static [(u64, &'static [&'static str])],
 }
 
-/// `mantissa * factor / 10^places`, if that is a whole number that fits.
-fn scale(
-    text: &str,
-    mantissa: u64,
-    places: u32,
-    factor: u64,
-    unit: &'static str,
-) -> Result<u64, UnitError> {
-    let range = || UnitError::Range(text.to_owned(), unit);
-    let divisor = 10u128.checked_pow(places).ok_or_else(range)?;
-    let product = u128::from(mantissa) * u128::from(factor);
-    if product % divisor != 0 {
-        return Err(range());
+const SIZES: Reader = Reader {
+    example: "4k, 64KiB or 1.5GB",
+    whole: "bytes",
+    known: "k m g t (powers of 1024), kB MB GB TB (1000), KiB MiB GiB TiB (1024)",
+    units: &[
+        (1, &["", "B", "b"]),
+        (1 << 10, &["k", "K", "KiB", "kib"]),
+        (1 << 20, &["m", "M", "MiB", "mib"]),
+        (1 << 30, &["g", "G", "GiB", "gib"]),
+        (1 << 40, &["t", "T", "TiB", "tib"]),
+        (1_000, &["kB", "KB"]),
+        (1_000_000, &["MB"]),
+        (1_000_000_000, &["GB"]),
+        (1_000_000_000_000, &["TB"]),
+    ],
+};
+const TIMES: Reader = Reader {
+    example: "10s, 500ms or 2m",
+    whole: "nanoseconds",
+    known: "ns us ms s m h",
+    units: &[
+        (1, &["ns"]),
+        (1_000, &["us", "µs"]),
+        (1_000_000, &["ms"]),
+        (1_000_000_000, &["", "s"]),
+        (60_000_000_000, &["m", "min"]),
+        (3_600_000_000_000, &["h"]),
+    ],
+};
+
+impl Reader {
+    fn read(&self, text: &str) -> Result<u64, UnitError> {
+        let trimmed = text.trim();
+        let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+        let (number, suffix) = trimmed.split_at(end.unwrap_or(trimmed.len()));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() || fraction.contains('.') {
+            return Err(UnitError::NoNumber(trimmed.to_owned(), self.example));
+        }
+        let suffix = suffix.trim();
+        let (factor, _) =
+            self.units.iter().find(|(_, names)| names.contains(&suffix)).ok_or_else(|| {
+                let (text, suffix) = (text.to_owned(), suffix.to_owned());
+                UnitError::Suffix { text, suffix, known: self.known }
+            })?;
+        let scaled = || {
+            let mantissa: u64 = [whole, fraction].concat().parse().ok()?;
+            let divisor = 10u128.checked_pow(fraction.len().try_into().ok()?)?;
+            let product = u128::from(mantissa) * u128::from(*factor);
+            i64::try_from(product.checked_div(divisor).filter(|_| product % divisor == 0)?).ok()
+        };
+        let value = scaled().ok_or_else(|| UnitError::Range(text.to_owned(), self.whole))?;
+        Ok(value.unsigned_abs())
     }
-    let value = u64::try_from(product / divisor).map_err(|_| range())?;
-    if value > i64::MAX as u64 { Err(range()) } else { Ok(value) }
 }
 
 impl FromStr for Bytes {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (mantissa, places, suffix) = split(text, "4k, 64KiB or 1.5GB")?;
-        let factor = match suffix.as_str() {
-            "" | "B" | "b" => 1,
-            "k" | "K" | "KiB" | "kib" => 1 << 10,
-            "m" | "M" | "MiB" | "mib" => 1 << 20,
-            "g" | "G" | "GiB" | "gib" => 1 << 30,
-            "t" | "T" | "TiB" | "tib" => 1 << 40,
-            "kB" | "KB" => 1_000,
-            "MB" => 1_000_000,
-            "GB" => 1_000_000_000,
-            "TB" => 1_000_000_000_000,
-            _ => {
-                return Err(UnitError::Suffix { text: text.to_owned(), suffix, known: SIZE_UNITS });
-            }
-        };
-        scale(text, mantissa, places, factor, "bytes").map(Bytes)
+        SIZES.read(text).map(Bytes)
     }
 }
 
@@ -127,19 +145,7 @@ impl FromStr for Nanos {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (mantissa, places, suffix) = split(text, "10s, 500ms or 2m")?;
-        let factor = match suffix.as_str() {
-            "ns" => 1,
-            "us" | "µs" => 1_000,
-            "ms" => 1_000_000,
-            "" | "s" => 1_000_000_000,
-            "m" | "min" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => {
-                return Err(UnitError::Suffix { text: text.to_owned(), suffix, known: TIME_UNITS });
-            }
-        };
-        scale(text, mantissa, places, factor, "nanoseconds").map(Nanos)
+        TIMES.read(text).map(Nanos)
     }
 }
 
@@ -165,162 +171,185 @@ impl Nanos {
     }
 }
 
-/// Three significant digits, without an exponent.
-fn significant(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 99.95 || magnitude == 0.0 {
-        format!("{value:.0}")
-    } else if magnitude >= 9.995 {
-        format!("{value:.1}")
-    } else if magnitude >= 0.9995 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.3}")
-    }
+/// What stands where there is no number.
+pub const NO_NUMBER: &str = "–";
+
+/// `format` of a number; a dash for what is none.
+fn finite(value: f64, format: impl Fn(f64) -> String) -> String {
+    if value.is_finite() { format(value) } else { NO_NUMBER.to_owned() }
 }
 
-/// A time for a reader: `33.2 µs`, three significant digits.
+/// Three significant digits without a unit: `33.2`.
+#[must_use]
+pub fn format_digits(value: f64) -> String {
+    finite(value, |value| match value.abs() {
+        // The rounding error of a zero.
+        magnitude if magnitude < 1e-9 => "0".to_owned(),
+        magnitude if magnitude >= 1e15 => format!("{value:.0e}"),
+        magnitude if magnitude >= 1e7 => format!("{value:.1e}"),
+        magnitude if magnitude >= 99.95 => format!("{value:.0}"),
+        magnitude if magnitude >= 9.995 => format!("{value:.1}"),
+        magnitude if magnitude >= 0.9995 => format!("{value:.2}"),
+        magnitude if magnitude >= 0.000_5 => format!("{value:.3}"),
+        _ => format!("{value:.0e}"),
+    })
+}
+
+/// A value in the largest unit of which there is one, else in the last; the largest come first.
+fn in_largest(value: f64, units: &[(f64, &str)]) -> String {
+    finite(value, |value| {
+        let one = units.iter().find(|(factor, _)| value.abs() >= 0.9995 * factor);
+        let (factor, unit) = one.or(units.last()).copied().unwrap_or((1.0, ""));
+        format!("{} {unit}", format_digits(value / factor))
+    })
+}
+
+/// A time: `33.2 µs`.
 #[must_use]
 pub fn format_nanos(nanos: f64) -> String {
-    let magnitude = nanos.abs();
-    if magnitude < 999.5 {
-        format!("{} ns", significant(nanos))
-    } else if magnitude < 999.5e3 {
-        format!("{} µs", significant(nanos / 1e3))
-    } else if magnitude < 999.5e6 {
-        format!("{} ms", significant(nanos / 1e6))
-    } else {
-        format!("{} s", significant(nanos / 1e9))
+    in_largest(nanos, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+}
+
+/// A length of time, from two minutes on in the largest unit of which there are two: `88.2 min`.
+#[must_use]
+pub fn format_duration(nanos: u64) -> String {
+    let seconds = nanos as f64 / 1e9;
+    match seconds {
+        ..120.0 => format_nanos(nanos as f64),
+        ..7_200.0 => format!("{} min", format_digits(seconds / 60.0)),
+        ..172_800.0 => format!("{} h", format_digits(seconds / 3_600.0)),
+        _ => format!("{} days", format_digits(seconds / 86_400.0)),
     }
 }
 
-/// A size for a reader: exact where it is a whole number of a binary unit (`64 KiB`).
+/// A point in time of a document (RFC 3339, UTC) to the minute; other text as it is.
+#[must_use]
+pub fn format_moment(time: &str) -> String {
+    match (time.get(..10), time.get(10..11), time.get(11..16)) {
+        (Some(date), Some("T"), Some(minute)) if time.ends_with('Z') => {
+            format!("{date} {minute} UTC")
+        }
+        _ => time.to_owned(),
+    }
+}
+
+/// A size: exact where it is a whole number of a binary unit (`64 KiB`).
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =
         [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    for (factor, unit) in UNITS {
-        if bytes >= factor {
-            return if bytes.is_multiple_of(factor) {
-                format!("{} {unit}", bytes / factor)
-            } else {
-                format!("{} {unit}", significant(bytes as f64 / factor as f64))
-            };
+    match UNITS.iter().find(|(factor, _)| bytes >= *factor) {
+        Some((factor, unit)) if bytes.is_multiple_of(*factor) => {
+            format!("{} {unit}", bytes / factor)
         }
+        Some((factor, unit)) => {
+            format!("{} {unit}", format_digits(bytes as f64 / *factor as f64))
+        }
+        None => format!("{bytes} B"),
     }
-    format!("{bytes} B")
 }
 
-/// A throughput for a reader, in powers of 1000: `1.23 GB/s`.
+/// A size in KiB without the unit: `4`, `0.5`.
+#[must_use]
+pub fn format_kib(bytes: u64) -> String {
+    let kib = bytes as f64 / 1024.0;
+    if kib.fract() == 0.0 && kib < 1e7 { format!("{kib:.0}") } else { format_digits(kib) }
+}
+
+/// A throughput, in powers of 1000: `1.23 GB/s`.
 #[must_use]
 pub fn format_rate(bytes_per_s: f64) -> String {
-    let magnitude = bytes_per_s.abs();
-    if magnitude >= 999.5e6 {
-        format!("{} GB/s", significant(bytes_per_s / 1e9))
-    } else if magnitude >= 999.5e3 {
-        format!("{} MB/s", significant(bytes_per_s / 1e6))
-    } else {
-        format!("{} kB/s", significant(bytes_per_s / 1e3))
+    in_largest(bytes_per_s, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")])
+}
+
+/// The same with the binary unit behind it: `812 MB/s (775 MiB/s)`.
+#[must_use]
+pub fn format_both_rates(bytes_per_s: f64) -> String {
+    let decimal = format_rate(bytes_per_s);
+    match bytes_per_s {
+        1e6..1e15 => format!("{decimal} ({}/s)", format_bytes(bytes_per_s as u64)),
+        _ => decimal,
     }
 }
 
-/// A count for a reader: `31.1 k`, `1.20 M`; whole numbers below 1000.
+/// A count: `31.1 k`, `1.20 M`; whole numbers below 1000.
 #[must_use]
 pub fn format_count(count: f64) -> String {
-    let magnitude = count.abs();
-    if magnitude >= 999.5e6 {
-        format!("{} G", significant(count / 1e9))
-    } else if magnitude >= 999.5e3 {
-        format!("{} M", significant(count / 1e6))
-    } else if magnitude >= 999.5 {
-        format!("{} k", significant(count / 1e3))
-    } else if magnitude >= 99.95 || count.fract() == 0.0 {
-        format!("{count:.0}")
-    } else {
-        significant(count)
-    }
+    finite(count, |count| match count.abs() {
+        magnitude if magnitude >= 1e15 => format!("{count:.0e}"),
+        magnitude if magnitude >= 999.5 => in_largest(count, &[(1e9, "G"), (1e6, "M"), (1e3, "k")]),
+        _ if count.fract() == 0.0 => format!("{count:.0}"),
+        _ => format_digits(count),
+    })
 }
 
-/// An I/O rate for a reader: `198k IOPS`.
+/// An I/O rate: `198k IOPS`.
 #[must_use]
 pub fn format_iops(per_s: f64) -> String {
-    format!("{} IOPS", format_count(per_s).replace(' ', ""))
+    finite(per_s, |per_s| format!("{} IOPS", format_count(per_s).replace(' ', "")))
 }
 
-/// A number of things for a reader: `1 request`, `31.1 k requests`.
+/// A number of things: `1 request`, `31.1 k requests`.
 #[must_use]
 pub fn counted(count: f64, what: &str) -> String {
     format!("{} {what}{}", format_count(count), if count == 1.0 { "" } else { "s" })
 }
 
-/// A share of 0 to 1 for a reader: `98 %`, one decimal below 10 % where it is not whole.
+/// A share of 0 to 1: `98 %`, one decimal below 10 % where it is not whole.
 #[must_use]
 pub fn format_share(share: f64) -> String {
     let percent = share * 100.0;
     let tenths = (percent * 10.0).round() / 10.0;
-    if tenths.abs() >= 9.95 || tenths.fract() == 0.0 {
+    finite(percent, |percent| match tenths.abs() {
+        absurd if absurd >= 1e5 => format!("{percent:.0e} %"),
         // Not `-0 %`.
-        format!("{:.0} %", percent.round() + 0.0)
-    } else {
-        format!("{tenths:.1} %")
-    }
+        _ if tenths.abs() >= 9.95 || tenths.fract() == 0.0 => {
+            format!("{:.0} %", percent.round() + 0.0)
+        }
+        _ => format!("{tenths:.1} %"),
+    })
 }
 
-/// A ratio for a reader as a change: `-12 %`, `+0.4 %`, and `x 4.20` where a factor is easier to
-/// read.
+/// A ratio as a change: `-12 %`, `+0.4 %`, and `x 4.20` where a factor is easier to read.
 #[must_use]
 pub fn format_change(ratio: f64) -> String {
-    if ratio >= 3.0 {
-        return format!("x {}", significant(ratio));
+    if ratio.is_finite() && ratio >= 3.0 {
+        return format!("x {}", format_digits(ratio));
     }
     let text = format_share(ratio - 1.0);
-    if ratio > 1.0 && text != "0 %" { format!("+{text}") } else { text }
+    if ratio > 1.0 && text.ends_with('%') && text != "0 %" { format!("+{text}") } else { text }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bare_letters_are_binary_and_full_units_say_their_base() {
-        let bytes = |text: &str| text.parse::<Bytes>().map(|b| b.0);
-        assert_eq!(bytes("4k"), Ok(4096));
-        assert_eq!(bytes("4kB"), Ok(4000));
-        assert_eq!(bytes("4KiB"), Ok(4096));
-        assert_eq!(bytes("1.5g"), Ok(3 << 29));
-        assert_eq!(bytes("512"), Ok(512));
-        assert!(matches!(bytes("k"), Err(UnitError::NoNumber(..))));
-        assert!(matches!(bytes("4q"), Err(UnitError::Suffix { .. })));
-        assert!(matches!(bytes("0.3"), Err(UnitError::Range(..))));
-        assert!(matches!(bytes("99999999999t"), Err(UnitError::Range(..))));
-        assert!(matches!(bytes("-4k"), Err(UnitError::NoNumber(..))));
+/// Relative half-width of an interval: `±2 %`, one decimal below 1 %; `±?` where none is known.
+#[must_use]
+pub fn format_interval(relative: f64) -> String {
+    match relative {
+        relative if !relative.is_finite() => "±?".to_owned(),
+        relative if relative > 9.995 => "±>999 %".to_owned(),
+        relative if relative >= 0.00995 || relative <= 0.0 => format!("±{:.0} %", relative * 100.0),
+        // Rounded up: an interval is not made to look smaller than it is.
+        relative => format!("±{:.1} %", (relative * 1000.0).ceil() / 10.0),
     }
+}
 
-    #[test]
-    fn a_bare_duration_is_in_seconds() {
-        assert_eq!("10".parse(), Ok(Nanos(10_000_000_000)));
-        assert_eq!("500ms".parse(), Ok(Nanos(500_000_000)));
-        assert_eq!("1.5s".parse(), Ok(Nanos(1_500_000_000)));
-        assert!("5 parsecs".parse::<Nanos>().is_err());
+/// A value in running text, with its interval where one is known: `118k IOPS ±2 %`.
+#[must_use]
+pub fn with_half_width(value: String, relative: Option<f64>) -> String {
+    match relative.filter(|relative| relative.is_finite()) {
+        Some(relative) => format!("{value} {}", format_interval(relative)),
+        None => value,
     }
+}
 
-    #[test]
-    fn printing_keeps_three_digits_and_never_says_1000_of_a_unit() {
-        assert_eq!(format_nanos(33_240.0), "33.2 µs");
-        assert_eq!(format_nanos(999_600.0), "1.00 ms");
-        assert_eq!(format_bytes(65_536), "64 KiB");
-        assert_eq!(format_bytes(1_000), "1000 B");
-        assert_eq!(format_rate(1_234_000_000.0), "1.23 GB/s");
-        assert_eq!(format_count(31_100.0), "31.1 k");
-        assert_eq!(format_count(0.0), "0");
-        assert_eq!([198e3, 30.0].map(format_iops), ["198k IOPS", "30 IOPS"]);
-        assert_eq!(
-            [0.0, 1.0, 2.0].map(|count| counted(count, "row")),
-            ["0 rows", "1 row", "2 rows"]
-        );
-        let shares = [0.98, 0.123, 0.0123, 0.1, 0.0, -0.0001, 1.0].map(format_share);
-        assert_eq!(shares, ["98 %", "12 %", "1.2 %", "10 %", "0 %", "0 %", "100 %"]);
-        let changes = [0.9, 1.004, 0.99999, 1.12, 2.999, 4.2].map(format_change);
-        assert_eq!(changes, ["-10 %", "+0.4 %", "0 %", "+12 %", "+200 %", "x 4.20"]);
-    }
+/// An estimate in running text: `118k IOPS ±2 %`.
+#[must_use]
+pub fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
+    with_half_width(format(estimate.value), Some(estimate.relative_half_width()))
+}
+
+/// An estimate with the ends of its interval: `118k IOPS (116k IOPS to 120k IOPS)`.
+#[must_use]
+pub fn with_range(estimate: &Estimate, format: fn(f64) -> String) -> String {
+    let Estimate { value, low, high, .. } = *estimate;
+    format!("{} ({} to {})", format(value), format(low), format(high))
 }

@@ -133,8 +133,7 @@ pub struct WhatIfCase {
     pub changes: Vec<Change>,
     /// The load after them, or why nothing can be said.
     pub after: Measured<LoadState>,
-    /// Response time after over that before; the model's error, which is in both, is not in its
-    /// interval.
+    /// Latency after over before; its interval leaves out the model's error, which is in both.
     pub latency_ratio: Option<Estimate>,
     /// What the figures take for granted.
     pub assumes: Vec<String>,

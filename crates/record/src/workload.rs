@@ -22,12 +22,24 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// Reads first.
+    pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
+
     /// The word in print.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
+        }
+    }
+
+    /// The word for several of them.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
         }
     }
 }
@@ -211,11 +223,9 @@ pub enum Arrival {
 pub enum Discipline {
     /// Whichever completes: its slot is used again at once.
     Any,
-    /// The oldest, as with an event per request waited for in order: a slow request stalls those
-    /// behind it.
+    /// The oldest: a slow request stalls those behind it.
     OldestFirst,
-    /// A call per completion that issues the next request itself; on an engine that completes at
-    /// once such calls nest.
+    /// A call per completion that issues the next request itself; such calls may nest.
     Callback,
     /// The same, with completions posted to the job's loop, which bounds the nesting.
     CallbackPosted,

@@ -49,8 +49,7 @@ pub struct ZoneMap {
     pub false_alarm_share: f64,
     /// Probability of a first step as clear as this one where the position has no effect.
     pub p_value: f64,
-    /// How much slower the last band is than the first, as a share; where there is one band, the
-    /// last tenth of the positions than the first.
+    /// How much slower the last band is than the first, as a share; of one band, its last tenth.
     pub inner_loss: Measured<Estimate>,
     /// The slowest position: what a stream over all of the target can count on.
     pub lowest: Measured<ZonePosition>,
@@ -65,8 +64,7 @@ pub struct ZoneMap {
 pub struct ZonePosition {
     /// Where it begins in the target.
     pub offset_bytes: Bytes,
-    /// Where that lies on the device, where the file system tells and the file is in one piece;
-    /// null elsewhere.
+    /// Where that lies on the device; null where unknown or the file is not in one piece.
     pub device_offset_bytes: Option<Bytes>,
     /// Rate over the passes.
     pub bytes_per_s: Estimate,

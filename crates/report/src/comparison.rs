@@ -9,62 +9,35 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
-use crate::story::{Badge, Cell, Column, Section, Story, Table, Tone};
+use crate::page::Tone;
+use crate::story::{Badge, Cell, Field, Section, Story, joined};
 use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
 };
 
-/// Conditions that are listed; the document has all.
 const CONDITIONS: usize = 24;
-/// Rows that are named in the result.
 const NAMED: usize = 4;
 /// A ratio from which a factor is easier to read than a percentage.
 const FACTOR: f64 = 3.0;
 /// An interval that reaches so many times to either side is not written out.
 const UNBOUNDED: f64 = 1_000.0;
-/// Rows of a plot of ratios.
 const ROWS: usize = 40;
 
-/// A compared quantity: title, word within a sentence, unit, factor to that unit.
-struct Metric {
-    metric: ComparedMetric,
-    title: &'static str,
-    word: &'static str,
-    unit: Unit,
-}
+/// A compared quantity: title, word within a sentence, unit.
+type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
 /// The quantities, in the order of their tables.
 const METRICS: [Metric; 5] = [
-    Metric { metric: ComparedMetric::RatePerS, title: "IOPS", word: "IOPS", unit: Unit::PerSecond },
-    Metric {
-        metric: ComparedMetric::ResponseMeanNs,
-        title: "Mean latency",
-        word: "mean latency",
-        unit: Unit::Nanos,
-    },
-    Metric {
-        metric: ComparedMetric::ResponseP99Ns,
-        title: "99th percentile of the latency",
-        word: "p99",
-        unit: Unit::Nanos,
-    },
-    Metric {
-        metric: ComparedMetric::CpuUsPerIo,
-        title: "CPU time per request, at least",
-        word: "CPU time",
-        unit: Unit::Micros,
-    },
-    Metric {
-        metric: ComparedMetric::CpuClocksPerIo,
-        title: "CPU clocks per request, at least",
-        word: "CPU clocks",
-        unit: Unit::Count,
-    },
+    (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
+    (ComparedMetric::ResponseMeanNs, "Mean latency", "mean latency", Unit::Nanos),
+    (ComparedMetric::ResponseP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
+    (ComparedMetric::CpuUsPerIo, "CPU time per request, at least", "CPU time", Unit::Micros),
+    (ComparedMetric::CpuClocksPerIo, "CPU clocks per request, at least", "CPU clocks", Unit::Count),
 ];
 
 fn word(metric: ComparedMetric) -> &'static str {
-    METRICS.iter().find(|one| one.metric == metric).map_or("", |one| one.word)
+    METRICS.iter().find(|one| one.0 == metric).map_or("", |one| one.2)
 }
 
 fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
@@ -80,14 +53,10 @@ fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
 /// The story of a comparison.
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> Story {
-    let mut story = Story {
-        kind: "Comparison".to_owned(),
-        subject: format!("{} (A) with {} (B)", comparison.a.given, comparison.b.given),
-        id: comparison.id.clone(),
-        simulated: comparison.a.simulated && comparison.b.simulated,
-        badges: vec![result(comparison)],
-        ..Story::default()
-    };
+    let subject = format!("{} (A) with {} (B)", comparison.a.given, comparison.b.given);
+    let simulated = comparison.a.simulated && comparison.b.simulated;
+    let mut story = Story::new("Comparison", subject, simulated).saved(&comparison.id, &[]);
+    story.badges.push(result(comparison));
     limit(&mut story, comparison);
     named(&mut story, comparison);
     differences(&mut story, comparison);
@@ -96,14 +65,10 @@ pub fn comparison(comparison: &Comparison) -> Story {
         story.charts.extend(ratios(comparison, metric));
     }
     without_partner(&mut story, comparison);
-    if !comparison.notes.is_empty() {
-        let section = story.section("Notes", "");
-        comparison.notes.iter().for_each(|note| section.item(note));
-    }
+    story.list("Notes", "", &comparison.notes);
     story.condition("A", side_line(&comparison.a));
     story.condition("B", side_line(&comparison.b));
-    story.condition("version", format!("halfpower {}", comparison.halfpower_version));
-    story.condition("id", &comparison.id);
+    story.written_by(&comparison.halfpower_version);
     story
 }
 
@@ -120,10 +85,10 @@ fn side_line(side: &ComparedSide) -> String {
         [_] => kind.to_owned(),
         ids => counted(ids.len() as f64, kind),
     };
-    let arm: Vec<String> = side.arm.iter().map(|(axis, level)| format!("{axis}={level}")).collect();
+    let arm = joined(&side.arm, " and ", |(axis, level)| format!("{axis}={level}"));
     let mut text = format!("{documents} of {}", side.target);
     if !arm.is_empty() {
-        text.push_str(&format!(", where {}", arm.join(" and ")));
+        text.push_str(&format!(", where {arm}"));
     }
     if side.simulated {
         text.push_str(", SIMULATED");
@@ -144,7 +109,6 @@ fn rows(count: usize) -> String {
     counted(count as f64, "row")
 }
 
-/// What it comes to.
 fn result(comparison: &Comparison) -> Badge {
     let [better, worse, same, open] = [
         ComparedVerdict::Better,
@@ -161,13 +125,9 @@ fn result(comparison: &Comparison) -> Badge {
     } else {
         let parts =
             [(worse, "worse"), (better, "better"), (same, "the same"), (open, "inconclusive")];
-        let parts: Vec<String> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{word} in {}", rows(*count)))
-            .collect();
-        let tone = if worse > 0 { Tone::Bad } else { Tone::Good };
-        (format!("B is {}", parts.join(", ")), tone)
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts = joined(parts, ", ", |(count, word)| format!("{word} in {}", rows(*count)));
+        (format!("B is {parts}"), if worse > 0 { Tone::Bad } else { Tone::Good })
     };
     let because = match comparison.tests {
         0 => String::new(),
@@ -178,7 +138,7 @@ fn result(comparison: &Comparison) -> Badge {
             number::percent(comparison.false_alarm_rate),
         ),
     };
-    Badge { words, tone, because, ..Badge::default() }
+    Badge::new(words, tone, because)
 }
 
 /// Whether B passes the limit that was asked for.
@@ -191,20 +151,24 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     } else {
         (format!("Passes: no row is worse by more than {limit} for certain"), Tone::Good)
     };
-    story.badges.push(Badge { words, tone, ..Badge::default() });
+    story.badges.push(Badge::new(words, tone, ""));
+}
+
+/// All rows of cells, each with the label of its cell.
+fn rows_of_cells(comparison: &Comparison) -> impl Iterator<Item = (&str, &ComparedRow)> {
+    let cells = comparison.cells.iter();
+    cells.flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
 }
 
 /// The rows that changed most, all cells together, and groups of cells.
 fn named(story: &mut Story, comparison: &Comparison) {
     for kind in [ComparedVerdict::Worse, ComparedVerdict::Better] {
-        let all =
-            comparison.cells.iter().flat_map(|cell| cell.rows.iter().map(move |row| (cell, row)));
+        let all = rows_of_cells(comparison);
         let mut found: Vec<_> = all.filter(|(_, row)| row.verdict == kind).collect();
         let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
         found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
-        for (cell, row) in found.iter().take(NAMED) {
-            let name = format!("{} of {}", word(row.metric), short(&cell.label));
-            story.fact(name, summary(row));
+        for (label, row) in found.iter().take(NAMED) {
+            story.fact(format!("{} of {}", word(row.metric), short(label)), summary(row));
         }
         if found.len() > NAMED {
             let name = format!("and {} more {}", found.len() - NAMED, verdict(kind).0);
@@ -219,9 +183,8 @@ fn named(story: &mut Story, comparison: &Comparison) {
     }
 }
 
-/// A row in a few words.
 fn summary(row: &ComparedRow) -> String {
-    let ratio = row.ratio.map_or(number::NONE.to_owned(), change);
+    let ratio = number::or_none(row.ratio, change);
     format!("{ratio} ({}): {}", interval(row), verdict(row.verdict).0)
 }
 
@@ -243,58 +206,45 @@ fn differences(story: &mut Story, comparison: &Comparison) {
     }
 }
 
-/// All rows of one quantity.
-fn table(story: &mut Story, comparison: &Comparison, metric: &Metric) {
+fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): &Metric) {
     let pairs =
         comparison.cells.iter().filter(|cell| cell.cell_a.is_some() && cell.cell_b.is_some());
     let found: Vec<(&str, &ComparedRow)> = pairs
         .flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
-        .filter(|(_, row)| row.metric == metric.metric)
+        .filter(|(_, row)| row.metric == metric)
         .collect();
     if found.is_empty() {
         return;
     }
-    let mut table = Table::new(vec![
-        Column::left("size x QD, cache"),
-        Column::right("A").expendable(1),
-        Column::right("B").expendable(1),
-        Column::right("change"),
-        Column::left("interval"),
-        Column::left("verdict"),
-    ]);
-    let value = |value: f64| number::in_unit(metric.unit, value);
-    for (label, row) in &found {
-        let (words, tone) = verdict(row.verdict);
-        table.row(vec![
-            short(label).into(),
-            Cell::or_none(row.a, value),
-            Cell::or_none(row.b, value),
-            Cell::or_none(row.ratio, change),
-            interval(row).into(),
-            Cell::toned(words, tone),
-        ]);
-    }
-    let section = story
-        .section(metric.title, "B compared with A; intervals hold for all rows together (95 %)");
-    section.table(table);
+    let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
+    type F<'a> = Field<'a, &'a (&'a str, &'a ComparedRow)>;
+    let fields = vec![
+        F::left("size x QD, cache", |(label, _)| short(label)),
+        F::right("A", move |(_, row)| value(row.a)).expendable(1),
+        F::right("B", move |(_, row)| value(row.b)).expendable(1),
+        F::right("change", |(_, row)| Cell::or_none(row.ratio, change)),
+        F::left("interval", |(_, row)| interval(row)),
+        F::left("verdict", |(_, row)| {
+            let (words, tone) = verdict(row.verdict);
+            Cell::toned(words, tone)
+        }),
+    ];
+    let remark = "B compared with A; intervals hold for all rows together (95 %)";
+    let section = story.section(title, remark);
+    section.table(&found, fields);
     reasons(section, found.iter().map(|(_, row)| *row));
 }
 
 /// Cells that one side alone has.
 fn without_partner(story: &mut Story, comparison: &Comparison) {
-    let lone: Vec<_> = comparison
-        .cells
-        .iter()
-        .filter(|cell| cell.cell_a.is_none() || cell.cell_b.is_none())
-        .collect();
-    if lone.is_empty() {
-        return;
-    }
-    let section = story.section("Not comparable", "cells without a partner");
-    for cell in lone {
+    let lone =
+        comparison.cells.iter().filter(|cell| cell.cell_a.is_none() || cell.cell_b.is_none());
+    let lone = lone.map(|cell| {
         let reason = cell.rows.iter().find_map(|row| row.reason.clone()).unwrap_or_default();
-        section.item(format!("{}: {reason}", cell.label));
-    }
+        format!("{}: {reason}", cell.label)
+    });
+    let lone: Vec<String> = lone.collect();
+    story.list("Not comparable", "cells without a partner", &lone);
 }
 
 /// Why rows are inconclusive, each reason once.
@@ -315,47 +265,39 @@ fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow
     }
 }
 
-fn ratios(comparison: &Comparison, metric: &Metric) -> Option<Chart> {
-    let of_cells = comparison
-        .cells
-        .iter()
-        .flat_map(|cell| cell.rows.iter().map(move |row| (cell.label.as_str(), row)));
+fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Chart> {
     let all = comparison.overall.iter().map(|row| ("all cells together", row));
-    let found: Vec<(&str, Point)> = all
-        .chain(of_cells)
-        .filter(|(_, row)| row.metric == metric.metric)
+    let rows = all.chain(rows_of_cells(comparison)).filter(|(_, row)| row.metric == metric);
+    let found: Vec<(&str, Point)> = rows
         .filter_map(|(label, row)| {
-            let point =
-                Point { low: row.ratio_low, high: row.ratio_high, ..Point::bare(row.ratio?, 0.0) };
-            Some((label, point.remark(verdict(row.verdict).0)))
+            let bare = Point::bare(row.ratio?, 0.0).remark(verdict(row.verdict).0);
+            Some((label, Point { low: row.ratio_low, high: row.ratio_high, ..bare }))
         })
         .take(ROWS)
         .collect();
     let farthest = found.iter().max_by(|a, b| a.1.x.ln().abs().total_cmp(&b.1.x.ln().abs()))?;
     let finding = format!(
-        "The largest change of the {} is to {} of it: {} ({}).",
-        metric.word,
+        "The largest change of the {word} is to {} of it: {} ({}).",
         number::percent(farthest.1.x),
         farthest.0,
         farthest.1.remark
     );
-    let names = found.iter().map(|(label, _)| (*label).to_owned()).collect();
-    let ends: Vec<f64> =
-        found.iter().flat_map(|(_, p)| [Some(p.x), p.low, p.high, Some(1.0)]).flatten().collect();
     let points = found.iter().enumerate().map(|(row, (_, p))| Point { y: row as f64, ..p.clone() });
+    let values = found.iter().flat_map(|(_, p)| [Some(p.x), p.low, p.high, Some(1.0)]).flatten();
+    let mut rules = vec![Rule::upright(1.0, "no change")];
+    if found.iter().any(|(_, point)| point.x < 0.6) {
+        rules.push(Rule::upright(0.5, "half"));
+    }
     Some(Chart {
-        title: format!("B over A: {}", metric.word),
+        title: format!("B over A: {word}"),
         finding,
         errors:
             "Error bars hold for all rows of the comparison together in 95 % of comparisons; rows \
                  without one are inconclusive."
                 .to_owned(),
-        x: Axis::over("B over A", None, ends.into_iter()),
-        y: Axis::named(names),
-        rules: vec![Rule::upright(1.0, "no change"), Rule::upright(0.5, "half")]
-            .into_iter()
-            .filter(|rule| rule.at >= 1.0 || found.iter().any(|(_, p)| p.x < 0.6))
-            .collect(),
+        x: Axis::over("B over A", None, values),
+        y: Axis::named(found.iter().map(|(label, _)| (*label).to_owned()).collect()),
+        rules,
         series: vec![Series::new("", Form::Marks, points.collect())],
     })
 }

@@ -6,22 +6,21 @@
 //! each with the reason not to use it. Where nothing is wrong the page says so: "leave it alone" is an
 //! answer. What happened second by second is in the CSV and in the document.
 
-use crate::chart::{Axis, Chart, Form, Point, Series};
+use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
 use crate::number;
-use crate::story::{Action, Alternative, Badge, Cell, Column, Story, Table, Tone};
+use crate::page::Tone;
+use crate::story::{Action, Alternative, Badge, Cell, Field, Story, bracketed, confidence, prefix};
 use record::{
-    Activity, Calibrated, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy,
-    Measured, Moment, Remedy, Strategy, Unit, Verdict,
+    Activity, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy, Moment, Strategy,
+    Unit, Verdict,
 };
 
 /// Advice with all its details; of the rest what it is and what it gives.
 const IN_FULL: usize = 3;
 /// Episodes that are listed; of more the worst and the longest.
 const EPISODES_MAX: usize = 16;
-/// A second, in nanoseconds.
 const SECOND_NS: f64 = 1e9;
 
-/// The words of a verdict.
 pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Healthy => "healthy",
@@ -59,14 +58,9 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         }
         many => format!("{} devices", many.len()),
     };
-    let mut story = Story {
-        kind: "Diagnosis".to_owned(),
-        subject: format!("{what}{host}, {} observed{source}", number::time(observed as f64)),
-        id: diagnosis.id.clone(),
-        simulated,
-        findings: diagnosis.findings.clone(),
-        ..Story::default()
-    };
+    let subject = format!("{what}{host}, {} observed{source}", number::time(observed as f64));
+    let mut story =
+        Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
     let several = diagnosis.devices.len() > 1;
     for device in &diagnosis.devices {
         tell_device(&mut story, device, several);
@@ -74,13 +68,9 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     // The worst first; devices that are equally bad stay in their order.
     let rank = |tone| [Tone::Bad, Tone::Warn, Tone::Faint].iter().position(|it| *it == tone);
     story.badges.sort_by_key(|badge| rank(badge.tone).unwrap_or(usize::MAX));
-    if !diagnosis.left_out.is_empty() {
-        let section = story.section("Left out", "");
-        diagnosis.left_out.iter().for_each(|line| section.item(line));
-    }
+    story.list("Left out", "", &diagnosis.left_out);
     story.condition("observation", &diagnosis.observation_id);
-    story.condition("version", format!("halfpower {}", diagnosis.halfpower_version));
-    story.condition("id", &diagnosis.id);
+    story.written_by(&diagnosis.halfpower_version);
     story
 }
 
@@ -89,20 +79,17 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
     let place = shown(device).and_then(|index| Some((index, device.episodes.get(index)?)));
     story.condition(if several { &device.device } else { "profile" }, profile(device));
     let Some((index, main)) = place else {
-        let words = "not one interval".to_owned();
-        story.badges.push(Badge { subject, words, tone: Tone::Faint, ..Badge::default() });
-        return;
+        let badge = Badge::new("not one interval", Tone::Faint, "");
+        return story.badges.push(Badge { subject, ..badge });
     };
     story.badges.push(badge(device, main, subject.clone()));
     figures(story, main, &subject);
     advice(story, device, main, &subject);
-    let title = |text: &str| match several {
-        true => format!("{}: {text}", device.device),
-        false => text.to_owned(),
-    };
+    let title = |text: &str| prefix(&subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
-    let told = |split: &&Calibrated| split.sequential_traced || split.sequential_share > 0.0;
-    if let Some(split) = main.calibrated.as_ref().filter(told) {
+    if let Some(split) = &main.calibrated
+        && (split.sequential_traced || split.sequential_share > 0.0)
+    {
         let share = number::percent(split.sequential_share);
         let how = if split.sequential_traced { "traced" } else { "fits best; not traced" };
         section.row("sequential", format!("{share} of the requests ({how})"));
@@ -118,18 +105,15 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
     }
     splits(story, device, main, title("Where the latency goes"));
     misleading(story, main, title("Counters that mislead, and why not to use them"));
-    if !device.notes.is_empty() {
-        let section = story.section(title("Beware"), "");
-        for note in &device.notes {
-            section.item(format!("{} [{}]", note.claim.trim(), note.code.name()));
-        }
-    }
+    let notes = device.notes.iter();
+    let notes = notes.map(|note| format!("{} [{}]", note.claim.trim(), note.code.name()));
+    story.list(&title("Beware"), "", &notes.collect::<Vec<String>>());
     story.charts.extend(over_time(device));
 }
 
 /// The verdict with what it shares its place with: where the confidence is "possible", its
 /// alternatives are as good.
-fn title(episode: &Episode) -> String {
+fn verdict_text(episode: &Episode) -> String {
     let mut words = verdict_words(episode.verdict).to_owned();
     if episode.confidence == Confidence::Possible {
         for alternative in &episode.alternatives {
@@ -141,22 +125,14 @@ fn title(episode: &Episode) -> String {
 }
 
 fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
-    let sure = match main.confidence {
-        // To be certain that one does not know is no information.
-        _ if main.verdict == Verdict::NotEnoughEvidence => None,
-        Confidence::Certain => Some("certain".to_owned()),
-        Confidence::Likely => Some("likely".to_owned()),
-        Confidence::Possible => Some("possible".to_owned()),
-    };
+    // To be certain that one does not know is no information.
+    let sure = (main.verdict != Verdict::NotEnoughEvidence)
+        .then(|| confidence(main.confidence).to_owned());
     let share = device.shares.iter().find(|share| share.verdict == main.verdict);
     let time = share
         .filter(|_| device.episodes.len() > 1)
         .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
-    let support: Vec<String> = sure.into_iter().chain(time).collect();
-    let support = match support.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", support.join(", ")),
-    };
+    let support = bracketed(sure.into_iter().chain(time), ", ");
     let alternatives = main.alternatives.iter().map(|other| Alternative {
         what: verdict_words(other.verdict).to_owned(),
         because: other.because.clone(),
@@ -164,7 +140,7 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
     });
     Badge {
         subject,
-        words: format!("{}{support}", title(main).to_uppercase()),
+        words: format!("{}{support}", verdict_text(main).to_uppercase()),
         tone: verdict_tone(main.verdict),
         because: main.claim.trim().to_owned(),
         alternatives: alternatives.collect(),
@@ -212,9 +188,9 @@ fn figures(story: &mut Story, episode: &Episode, of: &str) {
 
 /// The profile that a device is compared with, or why there is none.
 fn profile(device: &DeviceDiagnosis) -> String {
-    let profile = match &device.profile {
-        Measured::NotMeasured { not_measured } => return format!("no profile: {not_measured}"),
-        Measured::Value(profile) => profile,
+    let profile = match device.profile.known() {
+        Ok(profile) => profile,
+        Err(reason) => return format!("no profile: {reason}"),
     };
     let by = match profile.by {
         MatchedBy::Serial => "model and serial number agree",
@@ -261,91 +237,81 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     let remark =
         "expected: latency at that queue depth; of max: share of the largest rate of this mix";
     let section = story.section(title, remark);
-    let mut table = Table::new(vec![
-        Column::right("#").gap(1),
-        Column::right("from").gap(1),
-        Column::right("for").gap(1),
-        Column::left("verdict"),
-        Column::of("iops").gap(1),
-        Column::right("KiB").expendable(2),
-        Column::of("latency_mean_ns"),
-        Column::right("expected"),
-        Column::of("concurrency"),
-        Column::of("utilization").expendable(3),
-        Column::right("of max").expendable(1),
-    ]);
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
     listed.sort_by_key(|&index| {
         std::cmp::Reverse((is_worst(device, index), device.episodes[index].duration_ns))
     });
     listed.truncate(EPISODES_MAX);
     listed.sort_unstable();
-    for &index in &listed {
-        table.row(episode_row(device, index, &device.episodes[index]));
-    }
-    section.table(table);
     let more = device.episodes.len() - listed.len();
+    let rows = listed.into_iter().map(|index| (index, &device.episodes[index]));
+    type F<'a> = Field<'a, (usize, &'a Episode)>;
+    let fields = vec![
+        F::right("#", |&(index, _)| {
+            format!("{}{}", index + 1, if is_worst(device, index) { "*" } else { "" })
+        })
+        .gap(1),
+        F::right("from", |(_, episode)| clock(since_start(device, episode))).gap(1),
+        F::right("for", |(_, episode)| number::time(episode.duration_ns as f64)).gap(1),
+        F::left("verdict", |(_, episode)| {
+            let words = match episode.activity {
+                Activity::Idle => "idle".to_owned(),
+                Activity::Quiet | Activity::Busy => verdict_text(episode),
+            };
+            Cell::toned(words, verdict_tone(episode.verdict))
+        }),
+        F::of("iops", |(_, episode)| episode.numbers.iops).gap(1),
+        F::right("KiB", |(_, episode)| {
+            Cell::or_none(episode.numbers.request_bytes, |bytes| number::kib(bytes as u64))
+        })
+        .expendable(2),
+        F::of("latency_mean_ns", |(_, episode)| episode.numbers.latency_ns),
+        F::right("expected", |(_, episode)| {
+            let split = episode.calibrated.as_ref();
+            Cell::or_none(split, |split| number::time(split.expected_ns.value))
+        }),
+        F::of("concurrency", |(_, episode)| episode.numbers.concurrency),
+        F::of("utilization", |(_, episode)| episode.numbers.utilization).expendable(3),
+        F::right("of max", |(_, episode)| {
+            let split = episode.calibrated.as_ref();
+            Cell::or_none(split, |split| number::percent(split.saturation))
+        })
+        .expendable(1),
+    ];
+    section.table(rows, fields);
     if more > 0 {
         section.note(format!("{more} shorter ones are in the document (--json)."));
     }
 }
 
-fn episode_row(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> Vec<Cell> {
-    let numbers = &episode.numbers;
-    let calibrated = episode.calibrated.as_ref();
-    let mark = if is_worst(device, index) { "*" } else { "" };
-    let words = match episode.activity {
-        Activity::Idle => "idle".to_owned(),
-        _ => title(episode),
-    };
-    vec![
-        format!("{}{mark}", index + 1).into(),
-        clock(since_start(device, episode)).into(),
-        number::time(episode.duration_ns as f64).into(),
-        Cell::toned(words, verdict_tone(episode.verdict)),
-        number::count(numbers.iops).into(),
-        Cell::or_none(numbers.request_bytes, |bytes| number::kib(bytes as u64)),
-        Cell::or_none(numbers.latency_ns, number::time),
-        Cell::or_none(calibrated, |split| number::time(split.expected_ns.value)),
-        Cell::or_none(numbers.concurrency, number::digits),
-        Cell::or_none(numbers.utilization, number::percent),
-        Cell::or_none(calibrated, |split| number::percent(split.saturation)),
-    ]
-}
-
 fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title: String) {
     let Some(latency) = episode.numbers.latency_ns else { return };
-    let section = story.section(title, "");
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::of("latency_mean_ns"),
-        Column::of("service_ns"),
-        Column::right("queue"),
-        Column::right("").gap(3),
-    ]);
-    let mut row = |name: &str, service: f64, queue: f64, share: String| {
-        let times = [latency, service, queue].map(|time| Cell::from(number::time(time)));
-        table.row([vec![name.into()], times.to_vec(), vec![share.into()]].concat());
-    };
-    if let Some(split) = &episode.utilization_law {
+    let by_law = episode.utilization_law.as_ref().map(|split| {
         let share = format!("U = {}", number::percent(split.utilization));
-        row("utilization law: S = U/X", split.service_ns, split.queue_ns, share);
-    }
-    if let Some(split) = &episode.calibrated {
+        ("utilization law: S = U/X", split.service_ns, split.queue_ns, share)
+    });
+    let by_profile = episode.calibrated.as_ref().map(|split| {
         let share = format!("X/max = {}", number::percent(split.saturation));
-        row("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share);
-    }
-    section.table(table);
+        ("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share)
+    });
+    let section = story.section(title, "");
+    type F<'a> = Field<'a, (&'a str, f64, f64, String)>;
+    let fields = vec![
+        F::left("", |row| row.0),
+        F::of("latency_mean_ns", |_| latency),
+        F::of("service_ns", |row| row.1),
+        F::right("queue", |row| number::time(row.2)),
+        F::right("", |row| row.3.clone()).gap(3),
+    ];
+    section.table(by_law.into_iter().chain(by_profile), fields);
     section.note(&device.splits_compared);
-    section.note(match &device.hit_share {
-        Measured::Value(share) => format!(
-            "Share of reads as quick as hits of the device's cache: {} ({} to {}).",
-            number::percent(share.value),
-            number::percent(share.low),
-            number::percent(share.high)
+    section.note(match device.hit_share.known() {
+        Ok(share) => format!(
+            "Share of reads as quick as hits of the device's cache: {}.",
+            number::with_range(share, number::percent)
         ),
-        Measured::NotMeasured { not_measured } => {
-            format!("Share of reads served by a cache of the device: unknown: {not_measured}.")
+        Err(reason) => {
+            format!("Share of reads served by a cache of the device: unknown: {reason}.")
         }
     });
 }
@@ -353,7 +319,7 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
 fn misleading(story: &mut Story, episode: &Episode, title: String) {
     let shown = &episode.misleading;
     let whole = |value: f64| format!("{value:.0}");
-    let rows = [
+    let rows: [(&str, Option<String>, &str); 4] = [
         (
             "% Disk Time",
             shown.disk_time_percent.map(whole),
@@ -378,15 +344,13 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
     }
-    let mut table = Table::new(vec![Column::left(""), Column::right(""), Column::left("").gap(3)]);
-    for (name, value, reason) in rows {
-        table.row(vec![
-            name.into(),
-            Cell::or_none(value, |value| value),
-            Cell::toned(reason, Tone::Faint),
-        ]);
-    }
-    story.section(title, "").table(table);
+    type F<'a> = Field<'a, (&'a str, Option<String>, &'a str)>;
+    let fields = vec![
+        F::left("", |row| row.0),
+        F::right("", |row| Cell::or_none(row.1.as_ref(), String::clone)),
+        F::left("", |row| Cell::toned(row.2, Tone::Faint)).gap(3),
+    ];
+    story.section(title, "").table(rows, fields);
 }
 
 fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
@@ -410,9 +374,13 @@ fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: 
     }
     for (index, remedy) in device.advice.iter().enumerate() {
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
-        let effect = match &remedy.effect {
-            Measured::Value(effect) => format!("{}; {}", predicted(effect), gained(remedy)),
-            Measured::NotMeasured { not_measured } => format!("unknown: {not_measured}"),
+        let gained = match remedy.gain {
+            Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
+            None => "gain not predicted".to_owned(),
+        };
+        let effect = match remedy.effect.known() {
+            Ok(effect) => format!("{}; {gained}", predicted(effect)),
+            Err(reason) => format!("unknown: {reason}"),
         };
         let mut action = Action::new(subject, what).with("predicted", effect);
         if index < IN_FULL {
@@ -430,7 +398,6 @@ fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: 
     }
 }
 
-/// The name of a strategy for a reader.
 fn strategy_words(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::FasterDisks => "faster disk",
@@ -454,13 +421,6 @@ fn strategy_words(strategy: Strategy) -> &'static str {
     }
 }
 
-fn gained(remedy: &Remedy) -> String {
-    match remedy.gain {
-        Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
-        None => "gain not predicted".to_owned(),
-    }
-}
-
 fn predicted(effect: &Effect) -> String {
     let rate = &effect.iops_after;
     let before = number::per_second(effect.iops_before);
@@ -476,7 +436,6 @@ fn predicted(effect: &Effect) -> String {
     )
 }
 
-/// Latency as seen and as expected.
 fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
     let begin = device.series.first()?.begin_ns;
     let at = |moment: &Moment| (moment.begin_ns - begin) as f64 + moment.duration_ns as f64 / 2.0;
@@ -499,20 +458,18 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
             number::digits(stats::median(ratios))
         ),
     };
-    let ends: Vec<f64> =
-        seen.iter().chain(&expected).flat_map(|p| [Some(p.y), p.low, p.high]).flatten().collect();
-    let times: Vec<f64> = seen.iter().chain(&expected).map(|point| point.x).chain([0.0]).collect();
+    let series = vec![
+        Series::new("seen", Form::Trace, seen),
+        Series::new("expected at this load", Form::Trace, expected),
+    ];
     Some(Chart {
         title: format!("{}: latency as seen and as expected", device.device),
         finding,
         errors: "Band: 95 % interval of what the profile expects. What is seen is counted."
             .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), times.into_iter()),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ends.into_iter()),
+        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
+        y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),
         rules: Vec::new(),
-        series: vec![
-            Series::new("seen", Form::Trace, seen),
-            Series::new("expected at this load", Form::Trace, expected),
-        ],
+        series,
     })
 }

@@ -5,8 +5,8 @@
 //! same and are explained in `docs/diagnosis.md`; what is not known is an empty field. Numbers are in
 //! the shortest form that reads back the same.
 
-use record::{DeviceDiagnosis, Diagnosis, Moment};
-use std::fmt::Write;
+use crate::page::csv_field;
+use record::{Diagnosis, Moment};
 
 /// The names of the columns.
 pub const DIAGNOSIS_CSV_HEADER: &str = "device,begin_ns,duration_ns,episode,verdict,iops,read_share,\
@@ -18,28 +18,32 @@ disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 /// All intervals of all devices below their head line.
 #[must_use]
 pub fn diagnosis_csv(diagnosis: &Diagnosis) -> String {
-    let mut text = format!("{DIAGNOSIS_CSV_HEADER}\n");
+    let mut csv = format!("{DIAGNOSIS_CSV_HEADER}\n");
     for device in &diagnosis.devices {
         for moment in &device.series {
-            row(&mut text, device, moment);
+            let verdict = device.episodes.get(moment.episode as usize).map(|it| it.verdict.name());
+            csv.push_str(&format!(
+                "{},{},{},{},{}",
+                csv_field(&device.device),
+                moment.begin_ns,
+                moment.duration_ns,
+                moment.episode + 1,
+                verdict.unwrap_or_default()
+            ));
+            for field in numbers(moment) {
+                let known = field.filter(|value| value.is_finite());
+                csv.push_str(&known.map_or(",".to_owned(), |value| format!(",{value}")));
+            }
+            csv.push('\n');
         }
     }
-    text
+    csv
 }
 
-/// Quoted where it has to be (RFC 4180).
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
-    }
-    text.to_owned()
-}
-
-fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
-    let numbers = &moment.numbers;
-    let verdict = device.episodes.get(moment.episode as usize).map(|it| it.verdict.name());
+fn numbers(moment: &Moment) -> [Option<f64>; 24] {
+    let (numbers, law, misleading) = (&moment.numbers, moment.utilization_law, &moment.misleading);
     let calibrated = moment.calibrated.as_ref();
-    let fields = [
+    [
         Some(numbers.iops),
         numbers.read_share,
         numbers.request_bytes,
@@ -48,9 +52,9 @@ fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
         numbers.read_latency_ns,
         numbers.write_latency_ns,
         numbers.concurrency,
-        moment.utilization_law.map(|split| split.utilization),
-        moment.utilization_law.map(|split| split.service_ns),
-        moment.utilization_law.map(|split| split.queue_ns),
+        law.map(|split| split.utilization),
+        law.map(|split| split.service_ns),
+        law.map(|split| split.queue_ns),
         calibrated.map(|split| split.unloaded_ns),
         calibrated.map(|split| split.expected_ns.value),
         calibrated.map(|split| split.expected_ns.low),
@@ -60,26 +64,9 @@ fn row(text: &mut String, device: &DeviceDiagnosis, moment: &Moment) {
         calibrated.map(|split| split.latency_ratio),
         calibrated.map(|split| split.saturation),
         calibrated.map(|split| split.sequential_share),
-        moment.misleading.disk_time_percent,
-        moment.misleading.queue_length,
-        moment.misleading.svctm_ns,
-        moment.misleading.iostat_busy_percent,
-    ];
-    // Writing to a String cannot fail.
-    let _ = write!(
-        text,
-        "{},{},{},{},{}",
-        quoted(&device.device),
-        moment.begin_ns,
-        moment.duration_ns,
-        moment.episode + 1,
-        verdict.unwrap_or_default()
-    );
-    for field in fields {
-        let _ = match field.filter(|value| value.is_finite()) {
-            Some(value) => write!(text, ",{value}"),
-            None => write!(text, ","),
-        };
-    }
-    text.push('\n');
+        misleading.disk_time_percent,
+        misleading.queue_length,
+        misleading.svctm_ns,
+        misleading.iostat_busy_percent,
+    ]
 }

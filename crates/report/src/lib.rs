@@ -60,7 +60,7 @@ pub use list::{
     preset_list_text, profile_list_text,
 };
 pub use observation::observation;
-pub use page::escape;
+pub use page::{Tone, escape};
 pub use plot_files::{PLOT_MARK, plot_files};
 pub use png::{PngError, Rasteriser};
 pub use prediction::prediction;
@@ -71,8 +71,7 @@ pub use saved::stories;
 pub use set::experiment;
 pub use settings::settings_text;
 pub use story::{
-    Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, Tone,
-    severity,
+    Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
 pub use target::target_text;

@@ -1,6 +1,7 @@
 //! Short lists: saved profiles, what this machine can measure, what to do next.
 
 use crate::page::{Page, Span, Tone};
+use crate::story::joined;
 use crate::{Style, number, set, target};
 use record::{Capability, Experiment, Profile};
 
@@ -41,6 +42,19 @@ impl From<&Profile> for ProfileListRow {
     }
 }
 
+/// A name with a few words behind it.
+fn entry(page: &mut Page, name: &str, words: &str) {
+    page.line(vec![Span::new(name, Tone::Strong), Span::plain(format!("  {words}"))]);
+}
+
+fn when(time: Option<&str>, simulated: bool) -> String {
+    match time {
+        _ if simulated => "SIMULATED".to_owned(),
+        Some(time) => number::when(time),
+        None => "time unknown".to_owned(),
+    }
+}
+
 /// The saved profiles, in the given order: identifier, time and target, then the largest rates.
 #[must_use]
 pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
@@ -49,18 +63,12 @@ pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
         page.paragraph(0, "No profiles are saved here. `halfpower check` makes one.", Tone::Plain);
     }
     for row in rows {
-        let time = match (&row.time, row.simulated) {
-            (Some(time), false) => number::when(time),
-            (_, true) => "SIMULATED".to_owned(),
-            (None, false) => "time unknown".to_owned(),
-        };
-        page.line(vec![Span::new(&row.id, Tone::Strong), Span::plain(format!("  {time}"))]);
+        entry(&mut page, &row.id, &when(row.time.as_deref(), row.simulated));
         page.paragraph(4, &row.target, Tone::Plain);
         let direction = |word, iops: Option<f64>, bytes_per_s: Option<f64>| {
             let rates = [iops.map(number::per_second), bytes_per_s.map(number::rate)];
-            let rates: Vec<String> = rates.into_iter().flatten().collect();
-            let rates = if rates.is_empty() { "not measured".into() } else { rates.join(", ") };
-            format!("{word} {rates}")
+            let rates = joined(rates.into_iter().flatten(), ", ", |rate| rate);
+            format!("{word} {}", if rates.is_empty() { "not measured" } else { &rates })
         };
         let reads = direction("reads", row.read_iops, row.read_bytes_per_s);
         let writes = direction("writes", row.write_iops, row.write_bytes_per_s);
@@ -91,15 +99,10 @@ pub struct PresetRow {
 pub fn preset_list_text(rows: &[PresetRow], style: &Style) -> String {
     let mut page = Page::new(style);
     for row in rows {
-        let size = match row.blocks {
-            1 => format!("{} in 1 block", row.combinations),
-            blocks => format!("{} in {blocks} blocks", row.combinations),
-        };
-        let head = vec![Span::new(&row.name, Tone::Strong), Span::plain(format!("  {size}"))];
-        page.line(head);
+        let blocks = number::counted(f64::from(row.blocks), "block");
+        entry(&mut page, &row.name, &format!("{} in {blocks}", row.combinations));
         page.paragraph(4, &format!("{}.", row.title), Tone::Plain);
-        let about = row.about.split_whitespace().collect::<Vec<_>>().join(" ");
-        page.paragraph(4, &about, Tone::Faint);
+        page.paragraph(4, &row.about.replace('\n', " "), Tone::Faint);
         if !row.protocols.is_empty() {
             let protocols = row.protocols.join(", ");
             page.paragraph(4, &format!("Protocols: {protocols}."), Tone::Faint);
@@ -117,23 +120,13 @@ pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String
         page.paragraph(0, text, Tone::Plain);
     }
     for experiment in experiments {
-        let time = match (&experiment.time, experiment.simulated) {
-            (Some(time), false) => number::when(time),
-            (_, true) => "SIMULATED".to_owned(),
-            (None, false) => "time unknown".to_owned(),
-        };
-        page.line(vec![Span::new(&experiment.id, Tone::Strong), Span::plain(format!("  {time}"))]);
-        let names: Vec<String> = experiment.targets.iter().map(target::summary).collect();
-        let text = format!(
-            "{} on {}: trials {}",
-            experiment.design,
-            names.join("; "),
-            set::done(experiment)
-        );
+        let time = when(experiment.time.as_deref(), experiment.simulated);
+        entry(&mut page, &experiment.id, &time);
+        let targets = joined(&experiment.targets, "; ", target::summary);
+        let done = set::done(experiment);
+        let text = format!("{} on {targets}: trials {done}", experiment.design);
         page.paragraph(4, &text, Tone::Plain);
-        if !experiment.note.is_empty() {
-            page.paragraph(4, &experiment.note, Tone::Faint);
-        }
+        page.paragraph(4, &experiment.note, Tone::Faint);
     }
     page.finish()
 }

@@ -6,15 +6,16 @@
 //! counters, so that each is drawn with its resolution as the band. Whether the device is slow is the
 //! matter of a diagnosis, which is a document of its own.
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::number::{self, counted, duration};
-use crate::story::{Cell, Column, Story, Table, Tone, capital};
+use crate::page::Tone;
+use crate::plots::thinned;
+use crate::story::{Cell, Field, Story, capital, joined};
 use crate::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
 
 /// Devices in one plot: the busiest.
 const DEVICES: usize = 6;
-/// Points of a curve, at most.
 const POINTS: usize = 400;
 /// Devices that are listed; the document has all.
 const MOST_DEVICES: usize = 40;
@@ -25,17 +26,10 @@ const MOST_IDLE: usize = 12;
 #[must_use]
 pub fn observation(observation: &Observation) -> Story {
     let begin = observation.intervals.iter().map(|i| i.begin_ns).min().unwrap_or(0);
-    let mut story = Story {
-        kind: "Observation".to_owned(),
-        subject: match &observation.host {
-            Some(host) => format!("{} of {host}", observation.source),
-            None => observation.source.clone(),
-        },
-        id: observation.id.clone(),
-        simulated: observation.source == "simulated",
-        findings: observation.findings.clone(),
-        ..Story::default()
-    };
+    let host = observation.host.as_ref().map(|host| format!(" of {host}"));
+    let subject = format!("{}{}", observation.source, host.unwrap_or_default());
+    let mut story = Story::new("Observation", subject, observation.source == "simulated")
+        .saved(&observation.id, &observation.findings);
     let mut by_requests: Vec<(f64, &str)> = observation
         .devices
         .iter()
@@ -62,33 +56,29 @@ pub fn observation(observation: &Observation) -> Story {
     for quantity in &QUANTITIES {
         match over_time(observation, &names, quantity, begin) {
             Some(chart) => story.charts.push(chart),
-            None => story.left_out.push(format!("Unknown to the source: {}.", quantity.title)),
+            None => story.left_out.push(format!("Unknown to the source: {}.", quantity.0)),
         }
     }
     story.charts.extend(latency_against_rate(observation, &names));
     let time = observation.time.as_deref().map(number::when);
     story.condition("recorded", time.unwrap_or_default());
-    story.condition("version", format!("halfpower {}", observation.halfpower_version));
-    story.condition("id", &observation.id);
+    story.written_by(&observation.halfpower_version);
     story
 }
 
-/// The span of time and its intervals.
 fn span(observation: &Observation) -> String {
     let intervals = &observation.intervals;
     let begin = intervals.iter().map(|it| it.begin_ns).min().unwrap_or(0);
     let end = intervals.iter().map(|it| it.begin_ns.saturating_add(it.duration_ns)).max();
     let end = end.unwrap_or(begin);
-    let mut lengths: Vec<u64> = intervals.iter().map(|it| it.duration_ns).collect();
-    lengths.sort_unstable();
-    let (Some(shortest), Some(longest)) = (lengths.first(), lengths.last()) else {
+    let lengths = || intervals.iter().map(|it| it.duration_ns);
+    let (Some(shortest), Some(longest)) = (lengths().min(), lengths().max()) else {
         return "no intervals".to_owned();
     };
-    let of = if shortest == longest {
-        format!("of {}", duration(*shortest))
-    } else {
-        format!("of {} to {}", duration(*shortest), duration(*longest))
-    };
+    let mut of = format!("of {}", duration(shortest));
+    if shortest < longest {
+        of.push_str(&format!(" to {}", duration(longest)));
+    }
     format!(
         "{} to {} UTC: {}, {} {of} over {}",
         moment(begin),
@@ -116,36 +106,70 @@ fn mean<'a>(
     (weight > 0.0).then(|| sum / weight)
 }
 
-/// A table of devices, the busiest first.
+struct Row<'a> {
+    device: &'a ObservedDevice,
+    own: Vec<&'a Interval>,
+    /// Requests per second over its time.
+    rate: Option<f64>,
+}
+
+impl Row<'_> {
+    fn over_time(&self, figure: fn(&Interval) -> Option<Figure>) -> Option<f64> {
+        mean(self.own.iter().copied(), |it| Some((figure(it)?.value, it.duration_ns as f64)))
+    }
+
+    fn latency(&self) -> Cell {
+        let of =
+            |it: &Interval| Some((latency(it)?.value, rate(it)?.value * it.duration_ns as f64));
+        let steps = self.own.iter().filter_map(|it| latency(it)).map(|it| it.resolution);
+        let finest = steps.fold(f64::INFINITY, f64::min);
+        Cell::or_none(mean(self.own.iter().copied(), of), |mean| match mean < finest {
+            // A mean of 0 is one that the source could not distinguish from 0.
+            true => format!("<{}", number::time(finest)),
+            false => number::time(mean),
+        })
+    }
+}
+
 fn devices(story: &mut Story, observation: &Observation) {
-    let is_idle = |device: &&ObservedDevice| {
-        let mut own = observation.intervals.iter().filter(|it| it.device == device.name);
-        own.all(|it| rate(it).map(|rate| rate.value) == Some(0.0))
-    };
-    let (idle, active): (Vec<&ObservedDevice>, Vec<&ObservedDevice>) =
-        observation.devices.iter().partition(is_idle);
-    let mut rows: Vec<(f64, Vec<Cell>)> =
-        active.into_iter().map(|device| row(device, &observation.intervals)).collect();
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let means = ["iops", "bytes_per_s", "latency_mean_ns", "utilization", "concurrency"];
-    let mut columns = vec![
-        Column::left("device").flexible(),
-        Column::right("intervals"),
-        Column::right("with I/O"),
-    ];
-    columns.extend(means.map(|id| Column::of(id).group("means over time")));
-    let mut table = Table::new(columns);
+    let rows = observation.devices.iter().map(|device| {
+        let own = observation.intervals.iter().filter(|it| it.device == device.name).collect();
+        let row = Row { device, own, rate: None };
+        Row { rate: row.over_time(rate), ..row }
+    });
+    let is_idle =
+        |row: &Row<'_>| row.own.iter().all(|it| rate(it).map(|rate| rate.value) == Some(0.0));
+    let (idle, mut rows): (Vec<Row<'_>>, Vec<Row<'_>>) = rows.partition(is_idle);
+    rows.sort_by(|a, b| b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0)));
     let left_out = rows.len().saturating_sub(MOST_DEVICES);
-    rows.into_iter().take(MOST_DEVICES).for_each(|(_, row)| table.row(row));
+    rows.truncate(MOST_DEVICES);
+    let with_io = |row: &Row<'_>| {
+        let rates: Vec<Figure> = row.own.iter().filter_map(|it| rate(it)).collect();
+        let active = rates.iter().filter(|rate| rate.value > 0.0).count();
+        (!rates.is_empty()).then_some(active as f64)
+    };
+    type F<'a> = Field<'a, Row<'a>>;
+    let mut fields = vec![
+        F::left("device", |row| Cell::toned(&row.device.name, Tone::Strong)).flexible(),
+        F::right("intervals", |row| number::count(row.own.len() as f64)),
+        F::right("with I/O", |row| Cell::or_none(with_io(row), number::count)),
+    ];
+    let means = [
+        F::of("iops", |row| row.rate),
+        F::of("bytes_per_s", |row| row.over_time(throughput)),
+        F::titled("latency_mean_ns", Row::latency),
+        F::of("utilization", |row| row.over_time(|it| it.busy_share)),
+        F::of("concurrency", |row| row.over_time(|it| it.concurrency)),
+    ];
+    fields.extend(means.map(|field| field.group("means over time")));
     let section = story.section("Devices", "");
-    section.table(table);
+    section.table(rows, fields);
     if !idle.is_empty() {
-        let mut names: Vec<String> =
-            idle.iter().take(MOST_IDLE).map(|device| device.name.clone()).collect();
+        let mut names = joined(idle.iter().take(MOST_IDLE), ", ", |row| row.device.name.clone());
         if idle.len() > MOST_IDLE {
-            names.push(format!("{} more", idle.len() - MOST_IDLE));
+            names.push_str(&format!(", {} more", idle.len() - MOST_IDLE));
         }
-        section.text(format!("Without any request: {}.", names.join(", ")));
+        section.text(format!("Without any request: {names}."));
     }
     if left_out > 0 {
         section.note(format!("{left_out} more devices with fewer requests"));
@@ -156,56 +180,15 @@ fn devices(story: &mut Story, observation: &Observation) {
     );
 }
 
-/// Requests per second, and the row of a device.
-fn row(device: &ObservedDevice, intervals: &[Interval]) -> (f64, Vec<Cell>) {
-    let own = || intervals.iter().filter(|it| it.device == device.name);
-    let over_time = |figure: fn(&Interval) -> Option<Figure>| {
-        mean(own(), |it| Some((figure(it)?.value, it.duration_ns as f64)))
-    };
-    let active = own().filter(|it| rate(it).is_some_and(|rate| rate.value > 0.0)).count();
-    let knows_rate = own().any(|it| rate(it).is_some());
-    let requests = over_time(rate);
-    let mean_latency =
-        mean(own(), |it| Some((latency(it)?.value, rate(it)?.value * it.duration_ns as f64)));
-    let steps = own().filter_map(latency).map(|it| it.resolution);
-    let finest = steps.fold(f64::INFINITY, f64::min);
-    let row = vec![
-        Cell::toned(&device.name, Tone::Strong),
-        number::count(own().count() as f64).into(),
-        Cell::or_none(knows_rate.then_some(active as f64), number::count),
-        Cell::or_none(requests, number::count),
-        Cell::or_none(over_time(throughput), number::rate),
-        Cell::or_none(mean_latency, |mean| match finest {
-            // A mean of 0 is one that the source could not distinguish from 0.
-            step if mean < step => format!("<{}", number::time(step)),
-            _ => number::time(mean),
-        }),
-        Cell::or_none(over_time(|it| it.busy_share), number::percent),
-        Cell::or_none(over_time(|it| it.concurrency), number::digits),
-    ];
-    (requests.unwrap_or(0.0), row)
-}
-
-/// A figure that is drawn over time.
-struct Quantity {
-    title: &'static str,
-    unit: Option<Unit>,
-    /// Whether the ordinate is logarithmic.
-    log: bool,
-    of: fn(&Interval) -> Option<Figure>,
-}
+/// A figure that is drawn over time: title, unit, and whether the ordinate is logarithmic.
+type Quantity = (&'static str, Option<Unit>, bool, fn(&Interval) -> Option<Figure>);
 
 const QUANTITIES: [Quantity; 5] = [
-    Quantity { title: "IOPS", unit: Some(Unit::PerSecond), log: false, of: rate },
-    Quantity { title: "throughput", unit: Some(Unit::BytesPerSecond), log: false, of: throughput },
-    Quantity { title: "mean latency", unit: Some(Unit::Nanos), log: true, of: latency },
-    Quantity { title: "queue depth", unit: None, log: false, of: |i| i.concurrency },
-    Quantity {
-        title: "share of time busy",
-        unit: Some(Unit::Share),
-        log: false,
-        of: |i| i.busy_share,
-    },
+    ("IOPS", Some(Unit::PerSecond), false, rate),
+    ("throughput", Some(Unit::BytesPerSecond), false, throughput),
+    ("mean latency", Some(Unit::Nanos), true, latency),
+    ("queue depth", None, false, |interval| interval.concurrency),
+    ("share of time busy", Some(Unit::Share), false, |interval| interval.busy_share),
 ];
 
 fn sum(all: Option<Figure>, read: Option<Figure>, write: Option<Figure>) -> Option<Figure> {
@@ -239,40 +222,47 @@ fn latency(interval: &Interval) -> Option<Figure> {
     })
 }
 
-/// Requests of a device over all intervals.
 fn requests(observation: &Observation, device: &str) -> f64 {
     let own = observation.intervals.iter().filter(|interval| interval.device == device);
     own.filter_map(|i| Some(rate(i)?.value * i.duration_ns as f64 / 1e9)).sum()
 }
 
+/// The intervals of each device as points.
+fn series(
+    observation: &Observation,
+    devices: &[&str],
+    form: Form,
+    point: impl Fn(&Interval) -> Option<Point>,
+) -> Vec<Series> {
+    let of_device = |device: &&str| {
+        let own = observation.intervals.iter().filter(|interval| interval.device == *device);
+        Series::new(*device, form, own.filter_map(&point).collect())
+    };
+    devices.iter().map(of_device).collect()
+}
+
+/// A figure with its resolution as the interval.
+fn resolved(x: f64, figure: &Figure) -> Point {
+    let half = figure.resolution / 2.0;
+    Point::within(x, figure.value, (figure.value - half).max(0.0), figure.value + half)
+}
+
 fn over_time(
     observation: &Observation,
     devices: &[&str],
-    quantity: &Quantity,
+    &(title, unit, log, of): &Quantity,
     begin: u64,
 ) -> Option<Chart> {
-    let of_device = |device: &&str| {
-        let own = observation.intervals.iter().filter(|interval| interval.device == *device);
-        let points: Vec<Point> = own
-            .filter_map(|interval| {
-                let figure = (quantity.of)(interval)?;
-                let middle = (interval.begin_ns - begin) as f64 + interval.duration_ns as f64 / 2.0;
-                let half = figure.resolution / 2.0;
-                let low = (figure.value - half).max(0.0);
-                Some(Point::within(middle, figure.value, low, figure.value + half))
-            })
-            .collect();
-        Series::new(*device, Form::Trace, thinned(points))
-    };
-    let series: Vec<Series> =
-        devices.iter().map(of_device).filter(|series| series.points.len() > 1).collect();
+    let mut series = series(observation, devices, Form::Trace, |interval| {
+        let middle = (interval.begin_ns - begin) as f64 + interval.duration_ns as f64 / 2.0;
+        Some(resolved(middle, &of(interval)?))
+    });
+    series.iter_mut().for_each(|it| it.points = thinned(std::mem::take(&mut it.points), POINTS));
+    series.retain(|series| series.points.len() > 1);
     let first = series.first()?;
     let most = first.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
     let usual = stats::median(first.points.iter().map(|point| point.y).collect());
-    let write = |value: f64| match quantity.unit {
-        Some(unit) => number::in_unit(unit, value),
-        None => number::digits(value),
-    };
+    let write = |value: f64| unit.map_or_else(|| number::digits(value), |unit| unit.format(value));
     let finding = format!(
         "{}: {} at most, {} after the beginning; the median of its intervals is {}.",
         first.name,
@@ -280,16 +270,11 @@ fn over_time(
         number::time(most.x),
         write(usual)
     );
-    let points = || series.iter().flat_map(|series| &series.points);
-    let title = quantity.title;
-    let y = match quantity.log {
-        true => Axis::decades(title, quantity.unit, points().map(|point| point.y)),
-        false => Axis::from_zero(title, quantity.unit, points().filter_map(|point| point.high)),
+    let y = match log {
+        true => Axis::decades(title, unit, ys(&series)),
+        false => Axis::from_zero(title, unit, points(&series).filter_map(|point| point.high)),
     };
-    let rules = match quantity.log || series.len() > 1 {
-        true => Vec::new(),
-        false => vec![Rule::level(most.y / 2.0, "half of the most seen")],
-    };
+    let half = Rule::level(most.y / 2.0, "half of the most seen");
     Some(Chart {
         title: format!("{} over time", capital(title)),
         finding,
@@ -297,46 +282,24 @@ fn over_time(
             "Bands: the smallest step that the source can tell, or the range of intervals that a \
                  point stands for; a counter has no other error."
                 .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
+        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
         y,
-        rules,
+        rules: (!log && series.len() == 1).then_some(half).into_iter().collect(),
         series,
     })
 }
 
-/// Neighbours taken together where there are many: mean, least and largest.
-fn thinned(points: Vec<Point>) -> Vec<Point> {
-    let together = points.len().div_ceil(POINTS).max(1);
-    if together == 1 {
-        return points;
-    }
-    let chunk = |chunk: &[Point]| {
-        let count = chunk.len() as f64;
-        let mean = |of: fn(&Point) -> f64| chunk.iter().map(of).sum::<f64>() / count;
-        let low = chunk.iter().filter_map(|p| p.low).fold(f64::INFINITY, f64::min);
-        let high = chunk.iter().filter_map(|p| p.high).fold(f64::NEG_INFINITY, f64::max);
-        Point::within(mean(|p| p.x), mean(|p| p.y), low, high)
-    };
-    points.chunks(together).map(chunk).collect()
-}
-
 /// Latency of each interval against its rate: what load does to a device.
 fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<Chart> {
-    let of_device = |device: &&str| {
-        let own = observation.intervals.iter().filter(|interval| interval.device == *device);
-        let points = own.filter_map(|interval| {
-            let (rate, latency) = (rate(interval)?, latency(interval)?);
-            let half = latency.resolution / 2.0;
-            let (low, high) = (latency.value - half, latency.value + half);
-            Some(Point::within(rate.value, latency.value, low.max(0.0), high))
-        });
-        let mut points: Vec<Point> = points.collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let every = points.len().div_ceil(POINTS).max(1);
-        Series::new(*device, Form::Marks, points.into_iter().step_by(every).collect())
-    };
-    let series: Vec<Series> =
-        devices.iter().map(of_device).filter(|series| series.points.len() > 3).collect();
+    let mut series = series(observation, devices, Form::Marks, |interval| {
+        Some(resolved(rate(interval)?.value, &latency(interval)?))
+    });
+    for each in &mut series {
+        each.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let every = each.points.len().div_ceil(POINTS).max(1);
+        each.points = each.points.drain(..).step_by(every).collect();
+    }
+    series.retain(|series| series.points.len() > 3);
     let first = series.first()?;
     let (quiet, busy) = first.points.split_at(first.points.len() / 2);
     let middle = |part: &[Point]| stats::median(part.iter().map(|point| point.y).collect());
@@ -346,54 +309,13 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
         number::time(middle(quiet)),
         number::time(middle(busy))
     );
-    let points = || series.iter().flat_map(|series| &series.points);
     Some(Chart {
         title: "Latency against IOPS, an interval each".to_owned(),
         finding,
         errors: "Error bars: the smallest step that the source can tell.".to_owned(),
-        x: Axis::from_zero("IOPS", Some(Unit::PerSecond), points().map(|point| point.x)),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), points().map(|point| point.y)),
+        x: Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series)),
+        y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
         rules: Vec::new(),
         series,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Style, terminal};
-
-    const SECOND_NS: u64 = 1_000_000_000;
-
-    #[test]
-    fn moments_are_dates_of_the_calendar() {
-        assert_eq!(moment(0), "1970-01-01 00:00:00");
-        assert_eq!(moment(951_782_400 * SECOND_NS), "2000-02-29 00:00:00");
-        assert_eq!(moment(1_591_012_801 * SECOND_NS), "2020-06-01 12:00:01");
-        assert_eq!(moment(4_107_542_399 * SECOND_NS), "2100-02-28 23:59:59");
-    }
-
-    #[test]
-    fn the_page_says_what_was_read_and_shows_no_zero_for_what_is_unknown() {
-        let mut interval = Interval {
-            device: "sd\u{1b}[31ma".into(),
-            begin_ns: 1_591_012_801 * SECOND_NS,
-            duration_ns: SECOND_NS,
-            ..Interval::default()
-        };
-        interval.all.per_s = Some(Figure::measured(100.0, 0.01));
-        let device = ObservedDevice { name: interval.device.clone(), ..ObservedDevice::default() };
-        let observed = Observation {
-            source: "test".into(),
-            devices: vec![device],
-            intervals: vec![interval],
-            ..Observation::default()
-        };
-        let text = terminal(&observation(&observed), &Style::default());
-        assert!(text.contains("2020-06-01 12:00:01 to 2020-06-01 12:00:02 UTC"), "{text}");
-        let row = text.lines().find(|line| line.starts_with("  sd")).unwrap();
-        assert!(row.ends_with('–') && row.contains(" 100 ") && !row.contains(" 0"), "{text}");
-        assert!(!text.contains('\u{1b}'), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    }
 }

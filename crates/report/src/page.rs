@@ -8,13 +8,32 @@
 //! styled strings (widths would depend on the styling).
 
 use crate::Style;
-pub(crate) use crate::story::Tone;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Narrowest and widest page: below 60 no table fits, above 160 the eye loses the row.
 const WIDTHS: (usize, usize) = (60, 160);
 /// Columns of the widest paragraph: longer lines are hard to read.
 const PROSE_MAX: usize = 100;
+
+/// What a piece of text is, which decides its colour in every view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    #[default]
+    Plain,
+    /// Headings and answers.
+    Strong,
+    /// Explanations beside the numbers.
+    Faint,
+    /// Needs attention.
+    Warn,
+    /// Wrong, or not what was asked for.
+    Bad,
+    /// Fine.
+    Good,
+    /// The one that the reader picked.
+    Picked,
+}
 
 impl Tone {
     /// The "select graphic rendition" parameters (ECMA-48, 8.3.117); empty for plain text.
@@ -34,22 +53,19 @@ impl Tone {
 /// Escaped text in one tone.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
-    text: String,
-    tone: Tone,
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
 }
 
 impl Span {
-    /// Escapes `text`.
     pub(crate) fn new(text: impl AsRef<str>, tone: Tone) -> Self {
         Self { text: escape(text.as_ref()), tone }
     }
 
-    /// Plain text.
     pub(crate) fn plain(text: impl AsRef<str>) -> Self {
         Self::new(text, Tone::Plain)
     }
 
-    /// Columns that it takes.
     pub(crate) fn width(&self) -> usize {
         columns(&self.text)
     }
@@ -88,6 +104,18 @@ pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
+/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula is led by an apostrophe.
+pub(crate) fn csv_field(text: &str) -> String {
+    let text = escape(text);
+    let formula = text.starts_with(['=', '+', '@', '-', '\t']) && text.parse::<f64>().is_err();
+    let text = if formula { format!("'{text}") } else { text };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
 /// The beginning of a text that takes at most so many columns.
 fn beginning(text: &str, columns: usize) -> &str {
     let mut used = 0;
@@ -111,7 +139,6 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// Columns that a text takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
@@ -185,12 +212,10 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// An empty page.
     pub(crate) fn new(style: &Style) -> Self {
         Self { width: style.width.clamp(WIDTHS.0, WIDTHS.1), color: style.color, lines: Vec::new() }
     }
 
-    /// Columns of the page.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -239,12 +264,6 @@ impl Page {
     /// Wrapped text, indented.
     pub(crate) fn paragraph(&mut self, indent: usize, text: &str, tone: Tone) {
         self.hanging(vec![Span::plain(" ".repeat(indent))], text, tone);
-    }
-
-    /// Wrapped text after a label that is padded to `column`.
-    pub(crate) fn labelled(&mut self, label: &str, column: usize, text: &str) {
-        let label = Span::plain(format!("  {label:<0$}", column.saturating_sub(2)));
-        self.hanging(vec![label], text, Tone::Plain);
     }
 
     /// A command; one that is too long goes on after a backslash, so that it can still be pasted into
@@ -353,6 +372,12 @@ mod tests {
         assert_eq!(escape("a\x1b[31mb\n\u{9b}c"), "a\\x1b[31mb\\x0a\\x9bc");
         assert_eq!(escape("x\u{202e}y\u{200b}"), "x\\u{202e}y\\u{200b}");
         assert_eq!(escape("Größe 4 KiB ± µs \\ ok"), "Größe 4 KiB ± µs \\ ok");
+    }
+
+    #[test]
+    fn a_field_of_csv_is_quoted_where_it_needs_it_and_is_no_formula() {
+        let fields = ["/data", "a,b", "say \"x\"", "=cmd()", "-1.5"].map(csv_field);
+        assert_eq!(fields, ["/data", "\"a,b\"", "\"say \"\"x\"\"\"", "'=cmd()", "-1.5"]);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! textbook would have said; then what the answer rests on that was not measured.
 
 use crate::number;
-use crate::story::{Cell, Column, Fact, Story, Table, Tone};
+use crate::page::Tone;
+use crate::story::{Cell, Fact, Field, Story, joined};
 use crate::validation::{error, level_text};
 use record::{
     Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered, OpKind, Prediction,
@@ -16,16 +17,12 @@ use record::{
 #[must_use]
 pub fn prediction(document: &PredictionDocument) -> Story {
     let mix = mix_text(&document.mix);
-    let mut story = Story {
-        kind: "Prediction".to_owned(),
-        subject: match (&document.target, &document.sheet) {
-            (Some(target), _) => format!("{} {mix}, on {target}", offered_text(document.offered)),
-            (None, Some(sheet)) => format!("UNMEASURED, from a data sheet: {}; {mix}", sheet.name),
-            (None, None) => mix,
-        },
-        simulated: document.simulated,
-        ..Story::default()
+    let subject = match (&document.target, &document.sheet) {
+        (Some(target), _) => format!("{} {mix}, on {target}", offered_text(document.offered)),
+        (None, Some(sheet)) => format!("UNMEASURED, from a data sheet: {}; {mix}", sheet.name),
+        (None, None) => mix,
     };
+    let mut story = Story::new("Prediction", subject, document.simulated);
     if let Some(sheet) = &document.sheet {
         of_sheet(&mut story, sheet);
         return story;
@@ -42,10 +39,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         models(&mut story, document);
     }
     let extrapolated = advised.map(|one| one.extrapolated.as_slice()).unwrap_or_default();
-    if !extrapolated.is_empty() {
-        let section = story.section("Not measured", "what the model had to assume");
-        extrapolated.iter().for_each(|clause| section.item(clause));
-    }
+    story.list("Not measured", "what the model had to assume", extrapolated);
     if let Some(since) = &document.since_profile {
         let text = format!("{}; the prediction follows that", level_text(since));
         story.condition("since the profile", text);
@@ -75,44 +69,31 @@ pub(crate) fn plain(value: f64) -> String {
 
 /// A mix in words: `70 % reads of 8 KiB, 20 % sequential`.
 pub(crate) fn mix_text(mix: &Mix) -> String {
-    let share = |of: &dyn Fn(&record::MixClass) -> bool| -> f64 {
-        mix.classes.iter().filter(|class| of(class)).map(|class| class.share).sum()
-    };
-    let reads = share(&|class| class.op == OpKind::Read);
-    let ops = match reads {
+    let ops = match mix.share(|class| class.op == OpKind::Read) {
         reads if reads > 0.999 => "reads".to_owned(),
         reads if reads < 0.001 => "writes".to_owned(),
         reads => format!("{} reads, rest writes,", number::percent(reads)),
     };
-    let mut sizes: Vec<u64> = mix.classes.iter().map(|class| class.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let of_size = |&bytes: &u64| match sizes.len() {
+    let sizes = mix.sizes();
+    let sizes_text = joined(&sizes, " and ", |&bytes| match sizes.len() {
         1 => format_bytes(bytes),
-        _ => format!(
-            "{} ({})",
-            format_bytes(bytes),
-            number::percent(share(&|class| class.bytes == bytes))
-        ),
-    };
-    let sizes_text: Vec<String> = sizes.iter().map(of_size).collect();
-    let place = |locality: Locality| share(&|class| class.locality == locality);
-    let mut text = format!("{ops} of {}", sizes_text.join(" and "));
-    let places = [(Locality::Sequential, "sequential"), (Locality::Hit, "cached")];
-    let parts: Vec<String> = places
-        .into_iter()
-        .filter(|(locality, _)| place(*locality) > 0.001)
-        .map(|(locality, word)| format!("{} {word}", number::percent(place(locality))))
-        .collect();
-    if parts.is_empty() {
-        text.push_str(", random");
-    } else {
-        text.push_str(&format!(", {}", parts.join(", ")));
-        if place(Locality::Random) > 0.001 {
-            text.push_str(", rest random");
+        _ => {
+            let share = mix.share(|class| class.bytes == bytes);
+            format!("{} ({})", format_bytes(bytes), number::percent(share))
         }
-    }
-    text
+    });
+    let place = |locality: Locality| mix.share(|class| class.locality == locality);
+    let places = [(Locality::Sequential, "sequential"), (Locality::Hit, "cached")];
+    let places = places.into_iter().filter(|(locality, _)| place(*locality) > 0.001);
+    let parts = joined(places, ", ", |(locality, word)| {
+        format!("{} {word}", number::percent(place(locality)))
+    });
+    let random = match (parts.is_empty(), place(Locality::Random) > 0.001) {
+        (true, _) => "random",
+        (false, true) => ", rest random",
+        (false, false) => "",
+    };
+    format!("{ops} of {sizes_text}, {parts}{random}")
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
@@ -165,33 +146,26 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
     (format!("SLO {label} up to {}", number::time(most)), text)
 }
 
-/// All models beside each other.
 fn models(story: &mut Story, document: &PredictionDocument) {
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::of("latency_mean_ns"),
-        Column::right("queue"),
-        Column::right("err <70 %"),
-        Column::right("err ≥70 %"),
-        Column::left(""),
-    ]);
-    for prediction in &document.predictions {
-        let accuracy = document.accuracy.iter().find(|one| one.model == prediction.model);
-        let error =
-            |of: fn(&ModelAccuracy) -> Option<f64>| Cell::or_none(accuracy.and_then(of), error);
-        let advised = Some(prediction.model) == document.advised;
-        let tone = if advised { Tone::Strong } else { Tone::Plain };
-        table.row(vec![
-            Cell::toned(prediction.model.name(), tone),
-            Cell::toned(number::time(prediction.latency_ns.value), tone),
-            number::time(prediction.queue_ns).into(),
-            error(|one| one.median_rel),
-            error(|one| one.loaded_median_rel),
-            if advised { "← used".into() } else { Cell::default() },
-        ]);
-    }
+    let advised = |one: &Prediction| Some(one.model) == document.advised;
+    let toned = |one: &Prediction, text: String| {
+        Cell::toned(text, if advised(one) { Tone::Strong } else { Tone::Plain })
+    };
+    let error = |one: &Prediction, of: fn(&ModelAccuracy) -> Option<f64>| {
+        let accuracy = document.accuracy.iter().find(|it| it.model == one.model);
+        Cell::or_none(accuracy.and_then(of), error)
+    };
+    type F<'a> = Field<'a, &'a Prediction>;
+    let fields = vec![
+        F::left("", |one| toned(one, one.model.name().to_owned())),
+        F::titled("latency_mean_ns", |one| toned(one, number::time(one.latency_ns.value))),
+        F::right("queue", |one| number::time(one.queue_ns)),
+        F::right("err <70 %", |one| error(one, |it| it.median_rel)),
+        F::right("err ≥70 %", |one| error(one, |it| it.loaded_median_rel)),
+        F::left("", |one| if advised(one) { "← used" } else { "" }),
+    ];
     let remark = "err: median error on the profile's open loads, none of them fitted to";
-    story.section("Models", remark).table(table);
+    story.section("Models", remark).table(&document.predictions, fields);
 }
 
 fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {

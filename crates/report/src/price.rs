@@ -2,36 +2,27 @@
 //! something.
 
 use crate::number;
-use crate::story::{Cell, Column, Story, Table, Tone};
+use crate::page::Tone;
+use crate::story::{Cell, Field, Story};
 use record::{PriceDocument, PriceRow, Sizing, format_bytes};
 
 /// The story of cost and performance.
 #[must_use]
 pub fn price(document: &PriceDocument) -> Story {
-    let price = document.price.map_or(String::new(), |price| {
-        format!(", {} {}", number::digits(price), document.currency)
-    });
-    let mut story = Story {
-        kind: "Cost".to_owned(),
-        subject: format!("{}{price}", document.target),
-        simulated: document.simulated,
-        findings: document.findings.clone(),
-        ..Story::default()
-    };
-    story.fact("sequential", number::with_interval(&document.sequential_bytes_per_s, number::rate));
+    let money = &document.currency;
+    let price = document.price.map(|price| format!(", {} {money}", number::digits(price)));
+    let subject = format!("{}{}", document.target, price.unwrap_or_default());
+    let mut story = Story::new("Cost", subject, document.simulated).saved("", &document.findings);
+    story.fact("sequential", number::rate_with_interval(&document.sequential_bytes_per_s));
     if let Some(bytes) = document.bytes_per_price {
-        let text = format!(
-            "{} MB per {}, for {}",
-            number::digits(bytes / 1e6),
-            document.currency,
-            format_bytes(document.capacity_bytes.0)
-        );
-        story.fact("capacity", text);
+        let capacity = format_bytes(document.capacity_bytes.0);
+        let megabytes = number::digits(bytes / 1e6);
+        story.fact("capacity", format!("{megabytes} MB per {money}, for {capacity}"));
     }
     accesses(&mut story, document);
     fills(&mut story, document);
     story.condition("profile", &document.profile_id);
-    story.condition("version", format!("halfpower {}", document.halfpower_version));
+    story.written_by(&document.halfpower_version);
     story
 }
 
@@ -41,32 +32,20 @@ fn accesses(story: &mut Story, document: &PriceDocument) {
          transfer one after the other, or where requests overlap the transfer alone",
         format_bytes(document.access_bytes.0)
     );
-    let mut columns =
-        vec![Column::left(""), Column::right("KAPS"), Column::interval(), Column::right("MAPS")];
     let money = &document.currency;
-    if document.price.is_some() {
-        columns.extend([
-            Column::right(format!("KAPS/{money}")),
-            Column::right(format!("MAPS/{money}")),
-            Column::right(format!("{money}/KAPS")),
-            Column::right(format!("{money}/MAPS")),
-        ]);
-    }
-    let mut table = Table::new(columns);
-    document.rows.iter().for_each(|row| table.row(cells(row)));
-    story.section("Accesses", &remark).table(table);
-}
-
-fn cells(row: &PriceRow) -> Vec<Cell> {
-    let mut cells = vec![
-        format!("QD {}", row.depth).into(),
-        Cell::toned(number::count(row.kaps.value), Tone::Strong),
-        Cell::interval(&row.kaps),
-        Cell::toned(number::digits(row.maps), Tone::Strong),
+    let digits = |value: Option<f64>| Cell::or_empty(value, number::digits);
+    type F<'a> = Field<'a, &'a PriceRow>;
+    let fields = vec![
+        F::left("", |row| format!("QD {}", row.depth)),
+        F::right("KAPS", |row| Cell::toned(number::count(row.kaps.value), Tone::Strong)),
+        F::interval(|row| row.kaps),
+        F::right("MAPS", |row| Cell::toned(number::digits(row.maps), Tone::Strong)),
+        F::right(format!("KAPS/{money}"), |row| digits(row.kaps_per_price)),
+        F::right(format!("MAPS/{money}"), |row| digits(row.maps_per_price)),
+        F::right(format!("{money}/KAPS"), |row| digits(row.price_per_kaps)),
+        F::right(format!("{money}/MAPS"), |row| digits(row.price_per_maps)),
     ];
-    let by_price = [row.kaps_per_price, row.maps_per_price, row.price_per_kaps, row.price_per_maps];
-    cells.extend(by_price.into_iter().flatten().map(|value| Cell::from(number::digits(value))));
-    cells
+    story.section("Accesses", &remark).table(&document.rows, fields);
 }
 
 fn fills(story: &mut Story, document: &PriceDocument) {
@@ -81,12 +60,8 @@ fn fills(story: &mut Story, document: &PriceDocument) {
         carried => format!("{carried} at full speed, {} fill it", sizing.saturating),
     };
     for fill in &document.fills {
-        let text = format!(
-            "{}: {} in sequence; {} at random",
-            number::rate(fill.bytes_per_s),
-            words(&fill.sequential),
-            words(&fill.random)
-        );
-        section.row(&fill.name, text);
+        let (sequential, random) = (words(&fill.sequential), words(&fill.random));
+        let rate = number::rate(fill.bytes_per_s);
+        section.row(&fill.name, format!("{rate}: {sequential} in sequence; {random} at random"));
     }
 }

@@ -1,6 +1,6 @@
 //! The page of the documentation that explains every reported quantity, from their one table.
 
-use record::{QUANTITIES, Unit};
+use record::QUANTITIES;
 
 /// `docs/quantities.md`: identifier, title, unit and meaning of each quantity.
 #[must_use]
@@ -13,33 +13,11 @@ pub fn quantities_markdown() -> String {
          MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % confidence interval.\n\n\
          | identifier | in tables | stored as | meaning |\n|---|---|---|---|\n",
     );
+    let cell = |text: &str| text.replace('|', "\\|");
     for quantity in QUANTITIES {
-        text.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            quantity.id,
-            cell(quantity.title),
-            stored_as(quantity.unit),
-            cell(quantity.help)
-        ));
+        let (title, help) = (cell(quantity.title), cell(quantity.help));
+        let (stored, ..) = quantity.unit.stored();
+        text.push_str(&format!("| `{}` | {title} | {stored} | {help} |\n", quantity.id));
     }
     text
-}
-
-/// Text that may stand in a cell of a Markdown table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
-fn stored_as(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanos => "nanoseconds",
-        Unit::Bytes => "bytes",
-        Unit::BytesPerSecond => "bytes per second",
-        Unit::PerSecond => "requests per second",
-        Unit::Count => "count",
-        Unit::Share => "share, 0 to 1",
-        Unit::Ratio => "ratio",
-        Unit::Micros => "microseconds",
-        Unit::Millis => "milliseconds",
-    }
 }

@@ -5,7 +5,7 @@
 
 use crate::number;
 use crate::page::{escape, wrap};
-use record::{Measured, Setting, Settings};
+use record::{Setting, Settings};
 
 /// Columns of a comment.
 const COLUMNS: usize = 80;
@@ -39,21 +39,16 @@ pub fn settings_text(settings: &Settings) -> String {
 }
 
 fn one(text: &mut String, setting: &Setting) {
-    match &setting.value {
-        Measured::Value(value) => {
-            let about = if setting.lines.is_empty() {
-                format!("{} = {}: {}", setting.name, escape(value), setting.derivation)
-            } else {
-                setting.derivation.clone()
-            };
-            if !about.is_empty() {
-                comment(text, &about);
-            }
-            setting.lines.iter().for_each(|line| push(text, &escape(line)));
+    let about = match setting.value.known() {
+        Ok(value) if setting.lines.is_empty() => {
+            format!("{} = {value}: {}", setting.name, setting.derivation)
         }
-        Measured::NotMeasured { not_measured } => {
-            comment(text, &format!("{}: not measured: {not_measured}", setting.name));
-        }
+        Ok(_) => setting.derivation.clone(),
+        Err(reason) => format!("{}: not measured: {reason}", setting.name),
+    };
+    comment(text, &about);
+    if setting.value.value().is_some() {
+        setting.lines.iter().for_each(|line| push(text, &escape(line)));
     }
 }
 

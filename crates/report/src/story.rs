@@ -9,27 +9,8 @@
 
 use crate::chart::Chart;
 use crate::number;
-use record::{Estimate, Finding, Severity, quantity};
-
-/// What a piece of text is, which decides its colour in every view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// As it is.
-    #[default]
-    Plain,
-    /// Headings and answers.
-    Strong,
-    /// Explanations beside the numbers.
-    Faint,
-    /// Needs attention.
-    Warn,
-    /// Wrong, or not what was asked for.
-    Bad,
-    /// Fine.
-    Good,
-    /// The one that the reader picked.
-    Picked,
-}
+use crate::page::Tone;
+use record::{Confidence, Estimate, Finding, Measured, Severity, quantity};
 
 /// The label and the tone of a severity, the same in every view.
 #[must_use]
@@ -38,6 +19,15 @@ pub fn severity(severity: Severity) -> (&'static str, Tone) {
         Severity::Invalid => ("INVALID", Tone::Bad),
         Severity::Warning => ("warning", Tone::Warn),
         Severity::Info => ("note", Tone::Strong),
+    }
+}
+
+/// The word of a confidence.
+pub(crate) fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Certain => "certain",
+        Confidence::Likely => "likely",
+        Confidence::Possible => "possible",
     }
 }
 
@@ -67,6 +57,12 @@ pub struct Badge {
     pub alternatives: Vec<Alternative>,
 }
 
+impl Badge {
+    pub(crate) fn new(words: impl Into<String>, tone: Tone, because: impl Into<String>) -> Self {
+        Self { words: words.into(), tone, because: because.into(), ..Self::default() }
+    }
+}
+
 /// A figure that answers a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fact {
@@ -92,7 +88,6 @@ pub struct Action {
 }
 
 impl Action {
-    /// An action without details.
     pub(crate) fn new(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), details: Vec::new() }
     }
@@ -108,9 +103,10 @@ impl Action {
 }
 
 /// How a column is aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     /// Text from the left.
+    #[default]
     Left,
     /// Numbers from the right.
     Right,
@@ -119,7 +115,7 @@ pub enum Side {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
     /// Its title; may be empty.
     pub title: String,
@@ -130,66 +126,92 @@ pub struct Column {
     /// A title over this column and its neighbours of the same group; may be empty.
     pub group: String,
     /// Spaces before it on a terminal.
-    pub(crate) gap: usize,
+    pub gap: usize,
     /// Whether its texts may be cut where a terminal is too narrow.
-    pub(crate) flexible: bool,
+    pub flexible: bool,
     /// Columns with the largest rank go first where a terminal is too narrow; zero stays.
-    pub(crate) expendable: u8,
+    pub expendable: u8,
 }
 
-impl Column {
-    fn new(side: Side, title: impl Into<String>) -> Self {
-        let (help, group) = ("", String::new());
-        Self { title: title.into(), help, side, group, gap: 2, flexible: false, expendable: 0 }
+/// A column with what stands in it for a row.
+pub(crate) struct Field<'a, R> {
+    column: Column,
+    cell: Box<dyn Fn(&R) -> Cell + 'a>,
+}
+
+impl<'a, R> Field<'a, R> {
+    fn new<C: Into<Cell>>(
+        side: Side,
+        title: impl Into<String>,
+        cell: impl Fn(&R) -> C + 'a,
+    ) -> Self {
+        let column = Column { title: title.into(), side, gap: 2, ..Column::default() };
+        Self { column, cell: Box::new(move |row| cell(row).into()) }
     }
 
-    /// A column of text.
-    pub(crate) fn left(title: impl Into<String>) -> Self {
-        Self::new(Side::Left, title)
+    pub(crate) fn left<C: Into<Cell>>(
+        title: impl Into<String>,
+        cell: impl Fn(&R) -> C + 'a,
+    ) -> Self {
+        Self::new(Side::Left, title, cell)
     }
 
-    /// A column of numbers.
-    pub(crate) fn right(title: impl Into<String>) -> Self {
-        Self::new(Side::Right, title)
+    pub(crate) fn right<C: Into<Cell>>(
+        title: impl Into<String>,
+        cell: impl Fn(&R) -> C + 'a,
+    ) -> Self {
+        Self::new(Side::Right, title, cell)
     }
 
-    /// A column of values of a reported quantity, with its title and its help.
-    pub(crate) fn of(id: &str) -> Self {
-        let quantity = quantity(id);
-        Self { help: quantity.help, ..Self::new(Side::Right, quantity.title) }
+    /// Cells below the title of a reported quantity, with its help.
+    pub(crate) fn titled<C: Into<Cell>>(id: &str, cell: impl Fn(&R) -> C + 'a) -> Self {
+        let mut field = Self::right(quantity(id).title, cell);
+        field.column.help = quantity(id).help;
+        field
     }
 
-    /// A column of bars.
-    pub(crate) fn bar() -> Self {
-        Self::new(Side::Bar, "")
+    /// Values of a reported quantity in its unit; a dash where there is none.
+    pub(crate) fn of<V: Into<Option<f64>>>(id: &str, value: impl Fn(&R) -> V + 'a) -> Self {
+        let unit = quantity(id).unit;
+        Self::titled(id, move |row| {
+            Cell::or_none(value(row).into(), |value| unit.format_titled(value))
+        })
     }
 
-    /// The interval of the value in the column before.
-    pub(crate) fn interval() -> Self {
-        Self { gap: 1, ..Self::new(Side::Left, "") }
+    /// The intervals of the values in the column before; empty where there is none.
+    pub(crate) fn interval<V: Into<Option<Estimate>>>(value: impl Fn(&R) -> V + 'a) -> Self {
+        Self::left("", move |row| {
+            let interval = |it: Estimate| number::interval(it.relative_half_width()).into();
+            value(row).into().map_or_else(Cell::default, interval)
+        })
+        .gap(1)
+    }
+
+    pub(crate) fn bar(cell: impl Fn(&R) -> Cell + 'a) -> Self {
+        Self::new(Side::Bar, "", cell)
     }
 
     /// The same column in a group.
     pub(crate) fn group(mut self, group: impl Into<String>) -> Self {
-        self.group = group.into();
+        self.column.group = group.into();
         self
     }
 
     /// The same column with other spaces before it.
     pub(crate) fn gap(mut self, gap: usize) -> Self {
-        self.gap = gap;
+        self.column.gap = gap;
         self
     }
 
     /// The same column, whose texts may be cut on a narrow terminal.
     pub(crate) fn flexible(mut self) -> Self {
-        self.flexible = true;
+        self.column.flexible = true;
         self
     }
 
     /// The same column, to be dropped on a narrow terminal; larger ranks go first.
     pub(crate) fn expendable(mut self, rank: u8) -> Self {
-        self.expendable = rank;
+        self.column.expendable = rank;
         self
     }
 }
@@ -206,7 +228,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text in a tone.
     pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Self {
         Self { text: text.into(), tone, bar: None }
     }
@@ -221,9 +242,9 @@ impl Cell {
         number::or_none(value, format).into()
     }
 
-    /// The interval of an estimate, for [`Column::interval`].
-    pub(crate) fn interval(estimate: &Estimate) -> Self {
-        number::interval(number::relative(estimate)).into()
+    /// A value where there is one, nothing otherwise.
+    pub(crate) fn or_empty<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> Self {
+        value.map(format).unwrap_or_default().into()
     }
 }
 
@@ -243,15 +264,18 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows.
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
-        Self { columns, rows: Vec::new() }
-    }
-
-    /// One more row; missing cells are empty.
-    pub(crate) fn row(&mut self, mut cells: Vec<Cell>) {
-        cells.resize(self.columns.len(), Cell::default());
-        self.rows.push(cells);
+    /// A row for each of these; columns in which nothing stands are left out.
+    pub(crate) fn of<R>(rows: impl IntoIterator<Item = R>, fields: Vec<Field<'_, R>>) -> Self {
+        let rows: Vec<R> = rows.into_iter().collect();
+        let mut table = Self { columns: Vec::new(), rows: vec![Vec::new(); rows.len()] };
+        for field in fields {
+            let cells: Vec<Cell> = rows.iter().map(|row| (field.cell)(row)).collect();
+            if cells.iter().any(|cell| !cell.text.is_empty() || cell.bar.is_some()) {
+                table.columns.push(field.column);
+                table.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+            }
+        }
+        table
     }
 }
 
@@ -282,8 +306,13 @@ pub struct Section {
 }
 
 impl Section {
-    /// A table.
-    pub(crate) fn table(&mut self, table: Table) {
+    /// A table, unless it is empty.
+    pub(crate) fn table<R>(
+        &mut self,
+        rows: impl IntoIterator<Item = R>,
+        fields: Vec<Field<'_, R>>,
+    ) {
+        let table = Table::of(rows, fields);
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
         }
@@ -297,7 +326,13 @@ impl Section {
         }
     }
 
-    /// A paragraph.
+    /// Texts below one name.
+    pub(crate) fn rows<T: Into<String>>(&mut self, name: &str, texts: impl IntoIterator<Item = T>) {
+        for (at, text) in texts.into_iter().enumerate() {
+            self.row(if at == 0 { name } else { "" }, text);
+        }
+    }
+
     pub(crate) fn text(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Text(text.into(), Tone::Plain));
     }
@@ -349,6 +384,17 @@ pub struct Story {
 }
 
 impl Story {
+    pub(crate) fn new(kind: &str, subject: impl Into<String>, simulated: bool) -> Self {
+        Self { kind: kind.to_owned(), subject: subject.into(), simulated, ..Self::default() }
+    }
+
+    /// The same of a document with an id and findings.
+    pub(crate) fn saved(mut self, id: &str, findings: &[Finding]) -> Self {
+        self.id = id.to_owned();
+        self.findings = findings.to_vec();
+        self
+    }
+
     /// Whether no finding says that the numbers are not what was asked for.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -390,6 +436,22 @@ impl Story {
         &mut self.sections[place]
     }
 
+    /// A new section of a part that may be missing: the part, or the section with the reason.
+    pub(crate) fn part<'p, T>(&mut self, title: &str, part: &'p Measured<T>) -> Option<&'p T> {
+        if let Err(reason) = part.known() {
+            self.section(title, "").text(format!("not measured: {reason}"));
+        }
+        part.value()
+    }
+
+    /// A list, unless it is empty.
+    pub(crate) fn list(&mut self, title: &str, remark: &str, items: &[String]) {
+        if !items.is_empty() {
+            let section = self.section(title, remark);
+            items.iter().for_each(|item| section.item(item));
+        }
+    }
+
     /// A new section of details.
     pub(crate) fn fold(&mut self, title: impl Into<String>) -> &mut Section {
         let section = self.section(title, "");
@@ -404,6 +466,40 @@ impl Story {
             self.conditions.push((name.to_owned(), text));
         }
     }
+
+    /// The program that wrote a document, and its id.
+    pub(crate) fn written_by(&mut self, version: &str) {
+        self.condition("version", format!("halfpower {version}"));
+        self.condition("id", self.id.clone());
+    }
+}
+
+/// A text about what was measured, or the reason why it was not.
+pub(crate) fn told<T>(part: &Measured<T>, text: impl FnOnce(&T) -> String) -> String {
+    match part.known() {
+        Ok(value) => text(value),
+        Err(reason) => format!("not measured: {reason}"),
+    }
+}
+
+/// A name before its text; nothing for an empty one.
+pub(crate) fn prefix(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{name}: ") }
+}
+
+/// Words behind a text in brackets; nothing where there are none.
+pub(crate) fn bracketed(words: impl IntoIterator<Item = String>, between: &str) -> String {
+    let words: Vec<String> = words.into_iter().collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(between)) }
+}
+
+/// The words of each, joined.
+pub(crate) fn joined<T>(
+    all: impl IntoIterator<Item = T>,
+    between: &str,
+    words: impl FnMut(T) -> String,
+) -> String {
+    all.into_iter().map(words).collect::<Vec<String>>().join(between)
 }
 
 /// A word as a shell takes it.
@@ -433,9 +529,9 @@ mod tests {
 
     #[test]
     fn a_word_of_a_command_survives_the_shell() {
-        assert_eq!(quoted("/mnt/data"), "/mnt/data");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
+        let words = ["/mnt/data", "a b", "it's $HOME `x`", "$(reboot)", "sim:a,b=2", ""];
+        let shell =
+            ["/mnt/data", "'a b'", "'it'\\''s $HOME `x`'", "'$(reboot)'", "sim:a,b=2", "''"];
+        assert_eq!(words.map(quoted), shell);
     }
 }

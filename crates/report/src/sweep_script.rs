@@ -6,17 +6,9 @@
 //! that lacks something says so.
 
 use crate::escape;
+use crate::story::quoted;
 use record::{Experiment, PlannedTrial};
 use std::collections::BTreeMap;
-
-/// A word as a POSIX shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
 
 /// A text that cannot end a comment.
 fn comment(text: &str) -> String {
@@ -98,11 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_reach_the_program_as_they_are() {
-        assert_eq!(quoted("sim:st34371w,disks=2"), "sim:st34371w,disks=2");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's $HOME `x`"), "'it'\\''s $HOME `x`'");
-        assert_eq!(quoted(""), "''");
+    fn a_comment_ends_with_its_line() {
         assert_eq!(comment("a\nrm -rf b"), "a rm -rf b");
     }
 }

@@ -5,10 +5,11 @@
 //! left out; a list of question marks helps nobody.
 
 use crate::page::{Page, Span, Tone};
-use crate::story::Story;
+use crate::story::{Story, joined};
 use crate::{Style, number};
 use record::{
-    DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, Unit, format_bytes, format_count,
+    CgroupLimit, DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, counted,
+    format_bytes,
 };
 
 /// Column at which the facts begin.
@@ -21,7 +22,8 @@ pub fn target_text(target: &Target, environment: Option<&Environment>, style: &S
     let lead = vec![Span::new("Target: ", Tone::Strong)];
     page.hanging(lead, &format!("{}, {}", target.path, what_it_is(target)), Tone::Plain);
     for (label, text) in facts(target, environment) {
-        page.labelled(label, FACTS, &text);
+        let label = Span::plain(format!("  {label:<0$}", FACTS - 2));
+        page.hanging(vec![label], &text, Tone::Plain);
     }
     page.finish()
 }
@@ -56,6 +58,11 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
     facts
 }
 
+/// The targets of a document in a few words.
+pub(crate) fn summaries(targets: &[Target]) -> String {
+    joined(targets, " and ", summary)
+}
+
 /// A target in a few words: `/data on vda (virtual disk, 64 GiB), ext4`.
 pub(crate) fn summary(target: &Target) -> String {
     let mut text = target.path.clone();
@@ -63,12 +70,8 @@ pub(crate) fn summary(target: &Target) -> String {
         return format!("{text} (simulated, {})", format_bytes(target.size_bytes.0));
     }
     if let Some(device) = &target.device {
-        let kind = device_kind(device);
-        text.push_str(&format!(
-            " on {} ({kind}, {})",
-            device.disk,
-            format_bytes(device.size_bytes.0)
-        ));
+        let (kind, size) = (device_kind(device), format_bytes(device.size_bytes.0));
+        text.push_str(&format!(" on {} ({kind}, {size})", device.disk));
     }
     if let Some(filesystem) = &target.filesystem {
         text.push_str(&format!(", {}", filesystem.kind));
@@ -85,10 +88,7 @@ fn what_it_is(target: &Target) -> String {
         TargetKind::Simulated => format!("a SIMULATED device of {size} in virtual time"),
     };
     match &target.extents {
-        Some(extents) if extents.count != 1 => {
-            format!("{kind} in {} extents", format_count(extents.count as f64))
-        }
-        Some(_) => format!("{kind} in 1 extent"),
+        Some(extents) => format!("{kind} in {}", counted(extents.count as f64, "extent")),
         None => kind,
     }
 }
@@ -169,7 +169,7 @@ fn rotational_line(device: &DeviceFacts) -> String {
 }
 
 fn queue_line(device: &DeviceFacts) -> String {
-    let bytes = |bytes: u64| number::in_unit(Unit::Bytes, bytes as f64);
+    let bytes = format_bytes;
     let mut parts = Vec::new();
     parts.extend(device.scheduler.as_ref().map(|name| format!("scheduler {name}")));
     parts.extend(device.write_cache.as_ref().map(|mode| format!("write cache {mode}")));
@@ -211,17 +211,18 @@ fn layers_line(device: &DeviceFacts) -> String {
 }
 
 fn limits_line(environment: &Environment) -> String {
-    let limits = environment.cgroup_limits.iter().map(|limit| {
-        let rate = limit.limit_per_s as f64;
-        let bytes = limit.limited.is_bytes();
-        let rate = if bytes { number::rate(rate) } else { number::per_second(rate) };
-        let op = limit.limited.op().name();
-        format!("{op}s {rate} on {} by control group {}", limit.major_minor, limit.group)
-    });
-    limits.collect::<Vec<_>>().join("; ")
+    joined(&environment.cgroup_limits, "; ", |limit| {
+        let (op, rate) = (limit.limited.op().plural(), limit_rate(limit));
+        format!("{op} {rate} on {} by control group {}", limit.major_minor, limit.group)
+    })
 }
 
-/// The machine in a few words.
+/// The rate of a limit, in its unit.
+pub(crate) fn limit_rate(limit: &CgroupLimit) -> String {
+    let format = if limit.limited.is_bytes() { number::rate } else { number::per_second };
+    format(limit.limit_per_s as f64)
+}
+
 fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
     let Some(environment) = environment else { return Vec::new() };
     let mut parts = Vec::new();
@@ -236,7 +237,7 @@ fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
     parts
 }
 
-/// Target, machine, version, time and seed of a story.
+/// Targets, machine, version, time and seed of a story.
 pub(crate) fn conditions(
     story: &mut Story,
     targets: &[Target],

@@ -97,23 +97,8 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     if line == TRACE_HEADER {
         return Ok(());
     }
-    let not = |why: String| Err(TraceError::NotATrace { why });
-    let fields: Vec<&str> = line.split(',').collect();
-    if fields.len() != FIELDS {
-        return not(format!("its first line has {} fields, not {FIELDS}", fields.len()));
-    }
-    for (place, name) in [(0, "MB/s"), (1, "IO/s"), (3, "BlockSize"), (9, "Clock(s)")] {
-        if fields[place].trim().parse::<f64>().is_err() {
-            return not(format!("field {} of its first line is no {name}", place + 1));
-        }
-    }
-    if !["read", "write"].contains(&fields[2].trim().to_ascii_lowercase().as_str()) {
-        return not("field 3 of its first line is neither read nor write".to_owned());
-    }
-    if !["0", "Y", "S", "H", "N"].contains(&fields[5].trim().to_ascii_uppercase().as_str()) {
-        return not("field 6 of its first line is no buffering of 0, Y, S, H, N".to_owned());
-    }
-    Ok(())
+    let not = |why| TraceError::NotATrace { why: format!("of its first line, {why}") };
+    read_line(line).map(drop).map_err(not)
 }
 
 /// One line of a trace.
@@ -205,7 +190,7 @@ fn is_head(line: &str) -> bool {
 fn read_line(line: &str) -> Result<TraceLine, String> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     if fields.len() != FIELDS {
-        return Err(format!("it has {} fields, not {FIELDS}", fields.len()));
+        return Err(format!("there are {} fields, not {FIELDS}", fields.len()));
     }
     let names: Vec<&str> = TRACE_HEADER.split(',').collect();
     let wrong =
@@ -284,51 +269,4 @@ pub fn trace_line(trial: &Trial, comment: &str) -> Result<String, TraceError> {
         comment.to_owned(),
     ];
     Ok(fields.join(",") + "\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LINE: &str = "10.5,2688.00,read,4,8,H,1,60,2097152,60.000000,1000.0,2000.0,Nov 3,first";
-
-    #[test]
-    fn a_line_is_read_with_and_without_a_head_line_and_as_spreadsheets_save_it() {
-        let bare = read_trace(LINE).unwrap();
-        assert_eq!(bare.len(), 1);
-        let line = &bare[0];
-        assert_eq!((line.op, line.block_kib, line.outstanding), (OpKind::Read, 4.0, 8));
-        assert_eq!((line.buffering, line.threads, line.clock_s), ('H', 1, 60.0));
-        assert_eq!((line.time.as_str(), line.comment.as_str()), ("Nov 3", "first"));
-        // 3 s for 161,280 requests.
-        assert!((line.cpu_us_per_io().unwrap() - 18.601).abs() < 0.001);
-        assert_eq!(read_trace(&format!("{TRACE_HEADER}\n{LINE}\n")).unwrap(), bare);
-        let spaced = LINE.replace(',', " , ");
-        assert_eq!(
-            read_trace(&format!("\u{feff}{TRACE_HEADER}\r\n{spaced}\r\n\r\n")).unwrap(),
-            bare
-        );
-        let papers = "MB/s, IO/s, Operation, BlockSize, OutstandingIOs, Buffering, NumThreads, Time, \
-                      FileSize, Clock(s), User(ms), Kernel(ms), Time Stamp, Comment";
-        assert_eq!(read_trace(&format!("{papers}\n{LINE}")).unwrap(), bare);
-    }
-
-    #[test]
-    fn the_papers_zero_is_the_letter_y_and_empty_fields_are_not_measured() {
-        let line = LINE.replace(",H,", ",0,").replace("1000.0,2000.0", ",").replace("2097152", "");
-        let line = &read_trace(&line).unwrap()[0];
-        assert_eq!((line.buffering, line.cpu_us_per_io(), line.file_kib), ('Y', None, None));
-    }
-
-    #[test]
-    fn what_is_none_of_a_trace_is_named_with_its_line_and_field() {
-        let error = |text: &str| read_trace(text).unwrap_err().to_string();
-        assert!(error("a,b").contains("line 1") && error("a,b").contains("2 fields, not 14"));
-        let second = format!("{LINE}\n{}", LINE.replace("read", "wipe"));
-        assert!(error(&second).contains("line 2") && error(&second).contains("\"wipe\""));
-        assert!(error(&LINE.replace("2688.00", "-1")).contains("field 2"));
-        assert!(error(&LINE.replace(",H,", ",Q,")).contains("Buffering"));
-        // A head line is one at the head only.
-        assert!(error(&format!("{LINE}\n{TRACE_HEADER}")).contains("line 2"));
-    }
 }

@@ -4,7 +4,8 @@
 //! because no prediction can be nearer to a measurement than the next measurement is.
 
 use crate::number;
-use crate::story::{Badge, Cell, Column, Story, Table, Tone};
+use crate::page::Tone;
+use crate::story::{Badge, Cell, Field, Story, joined};
 use record::{
     Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Validation, ValidationSummary,
     ValidationTrial,
@@ -16,44 +17,35 @@ const LOAD_COLUMNS: usize = 34;
 /// The predictions of a validation, before any of it is measured.
 #[must_use]
 pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> Story {
-    let mut story = Story {
-        kind: "Predicted".to_owned(),
-        subject: "before any of it is measured; mean latency".to_owned(),
-        ..Story::default()
-    };
+    let subject = "before any of it is measured; mean latency";
+    let mut story = Story::new("Predicted", subject, false);
     if let Some(since) = since {
         story.condition(
             "device now, over when it was profiled",
             format!("{}; the predictions follow that before each visit", level_text(since)),
         );
     }
-    let mut table = Table::new(vec![
-        Column::left("load"),
-        Column::of("iops"),
-        Column::right("of max"),
-        Column::of("latency_mean_ns").gap(1),
-        Column::right("95 % interval"),
-    ]);
-    for trial in trials {
-        let one = trial.prediction.as_ref();
-        let predicted = one.zip(one.and_then(|one| trial.foretold_ns(one.model)));
-        let (latency, interval) = match predicted {
-            Some((one, latency_ns)) => {
-                let now = one.latency_ns.scaled(latency_ns / one.latency_ns.value);
-                let [low, high] = [now.low, now.high].map(number::time);
-                (number::time(latency_ns), format!("{low}–{high}"))
-            }
-            None => ("too much".to_owned(), String::new()),
-        };
-        table.row(vec![
-            load_text(&trial.mix).into(),
-            number::count(trial.rate_per_s).into(),
-            number::percent(trial.rate_per_s / trial.foretold_per_s()).into(),
-            latency.into(),
-            Cell::toned(interval, Tone::Faint),
-        ]);
-    }
-    story.section("", "").table(table);
+    let latency = |trial: &ValidationTrial| -> Option<Estimate> {
+        let one = trial.prediction.as_ref()?;
+        Some(one.latency_ns.scaled(trial.foretold_ns(one.model)? / one.latency_ns.value))
+    };
+    type F<'a> = Field<'a, &'a ValidationTrial>;
+    let fields = vec![
+        F::left("load", |trial| load_text(&trial.mix)),
+        F::of("iops", |trial| trial.rate_per_s),
+        F::right("of max", |trial| number::percent(trial.rate_per_s / trial.foretold_per_s())),
+        F::titled("latency_mean_ns", |trial| match latency(trial) {
+            Some(latency) => number::time(latency.value),
+            None => "too much".to_owned(),
+        })
+        .gap(1),
+        F::right("95 % interval", |trial| {
+            let ends = latency(trial);
+            let ends = ends.map(|it| format!("{}–{}", number::time(it.low), number::time(it.high)));
+            Cell::toned(ends.unwrap_or_default(), Tone::Faint)
+        }),
+    ];
+    story.section("", "").table(trials, fields);
     story
 }
 
@@ -61,15 +53,10 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
 #[must_use]
 pub fn validation(validation: &Validation) -> Story {
     let summary = &validation.summary;
-    let mut story = Story {
-        kind: "Validation".to_owned(),
-        subject: format!("profile {} of {}", validation.profile_id, validation.target.path),
-        id: validation.id.clone(),
-        simulated: validation.simulated,
-        badges: vec![goal(summary)],
-        findings: validation.findings.clone(),
-        ..Story::default()
-    };
+    let subject = format!("profile {} of {}", validation.profile_id, validation.target.path);
+    let mut story = Story::new("Validation", subject, validation.simulated)
+        .saved(&validation.id, &validation.findings);
+    story.badges.push(goal(summary));
     let advised = summary.accuracy.iter().find(|one| one.model == summary.advised);
     let latency = format!(
         "median error {} below 70 % of the max IOPS, goal {}; the same loads repeat to {}",
@@ -101,12 +88,10 @@ pub fn validation(validation: &Validation) -> Story {
     accuracy(&mut story, summary);
     measured(&mut story, validation);
     story.condition("seed", validation.seed.to_string());
-    story.condition("version", format!("halfpower {}", validation.halfpower_version));
-    story.condition("id", &validation.id);
+    story.written_by(&validation.halfpower_version);
     story
 }
 
-/// Whether the goal was reached.
 fn goal(summary: &ValidationSummary) -> Badge {
     let (words, tone) = match (summary.reached, summary.as_profiled.as_ref().map(|one| one.reached))
     {
@@ -118,10 +103,9 @@ fn goal(summary: &ValidationSummary) -> Badge {
         (Some(false), _) => ("Goal NOT reached", Tone::Bad),
         (None, _) => ("Goal: inconclusive, too few loads were measured", Tone::Faint),
     };
-    Badge { words: words.to_owned(), tone, ..Badge::default() }
+    Badge::new(words, tone, "")
 }
 
-/// A share, where there is one.
 fn known(share: Option<f64>) -> String {
     share.map_or_else(|| "not measured".to_owned(), error)
 }
@@ -164,11 +148,9 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
         ("of deep mixes beyond these", &since.mixes_ratio),
         ("of reads at QD 1", &since.qd1_ratio),
     ];
-    let rates: Vec<String> = kinds
-        .into_iter()
-        .filter_map(|(name, estimate)| Some(format!("{name} {}", rate(estimate.as_ref()?))))
-        .collect();
-    let rates = (!rates.is_empty()).then(|| format!("rates {}", rates.join(", ")));
+    let known = kinds.into_iter().filter_map(|(name, one)| Some((name, one.as_ref()?)));
+    let rates = joined(known, ", ", |(name, one)| format!("{name} {}", rate(one)));
+    let rates = (!rates.is_empty()).then(|| format!("rates {rates}"));
     let times = since.open_ratio.as_ref().map(|one| {
         let times = ratio(1.0 / one.value, 1.0 / one.high, 1.0 / one.low);
         format!("latencies of light open loads {times}")
@@ -180,36 +162,26 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
     }
 }
 
-/// Errors of all models.
 fn accuracy(story: &mut Story, summary: &ValidationSummary) {
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::right("below 70 %").gap(3),
-        Column::right("70 % and above").gap(3),
-        Column::left(""),
-    ]);
-    let text = |share: Option<f64>| number::or_none(share, error);
-    for model in ModelName::ALL {
-        let Some(one) = summary.accuracy.iter().find(|one| one.model == model) else { continue };
-        let advised = model == summary.advised;
-        let tone = if advised { Tone::Strong } else { Tone::Plain };
-        table.row(vec![
-            Cell::toned(model.name(), tone),
-            Cell::toned(text(one.median_rel), tone),
-            Cell::toned(text(one.loaded_median_rel), tone),
-            if advised { "← advised".into() } else { Cell::default() },
-        ]);
-    }
-    table.row(vec![
-        Cell::toned("repeatability", Tone::Faint),
-        Cell::toned(text(summary.repeat_rel), Tone::Faint),
-        Cell::toned(text(summary.loaded_repeat_rel), Tone::Faint),
-    ]);
+    type Row = (&'static str, Option<f64>, Option<f64>, Tone);
+    let known = ModelName::ALL.into_iter().filter_map(|model| {
+        let one = summary.accuracy.iter().find(|one| one.model == model)?;
+        let tone = if model == summary.advised { Tone::Strong } else { Tone::Plain };
+        Some((model.name(), one.median_rel, one.loaded_median_rel, tone))
+    });
+    let repeats = ("repeatability", summary.repeat_rel, summary.loaded_repeat_rel, Tone::Faint);
+    let text = |share: &Option<f64>, tone: Tone| Cell::toned(number::or_none(*share, error), tone);
+    type F<'a> = Field<'a, Row>;
+    let fields = vec![
+        F::left("", |row| Cell::toned(row.0, row.3)),
+        F::right("below 70 %", |row| text(&row.1, row.3)).gap(3),
+        F::right("70 % and above", |row| text(&row.2, row.3)).gap(3),
+        F::left("", |row| if row.3 == Tone::Strong { "← advised" } else { "" }),
+    ];
     let remark = "median error of the mean latency, by share of the max IOPS";
-    story.section("Models", remark).table(table);
+    story.section("Models", remark).table(known.chain([repeats]), fields);
 }
 
-/// Load by load.
 fn measured(story: &mut Story, validation: &Validation) {
     let visits = validation.trials.iter().map(|trial| trial.measured_max_iops.len());
     let visits = visits.max().unwrap_or(0);
@@ -217,28 +189,23 @@ fn measured(story: &mut Story, validation: &Validation) {
         "measured twice each, in an open loop; the max IOPS {visits} times, in closed ones"
     );
     let section = story.section("Loads", &remark);
-    let mut table = Table::new(vec![
-        Column::left("load"),
-        Column::right("of max").gap(1),
-        Column::right("measured").gap(1),
-        Column::right("repeat").gap(1),
-        Column::right("error").gap(1),
-        Column::right("max err").gap(1),
-    ]);
-    for trial in &validation.trials {
-        let mean = trial.latency_ns();
-        let off = mean.zip(trial.foretold_ns(validation.summary.advised));
-        let largest = trial.largest_per_s();
-        table.row(vec![
-            load_text(&trial.mix).into(),
-            number::percent(trial.share_of_largest()).into(),
-            Cell::or_none(mean, number::time),
-            Cell::toned(number::or_none(trial.repeat_rel, error), Tone::Faint),
-            Cell::or_none(off, |(mean, predicted)| number::change(predicted / mean)),
-            Cell::or_none(largest, |max| number::change(trial.foretold_per_s() / max)),
-        ]);
-    }
-    section.table(table);
+    let off = |trial: &ValidationTrial| {
+        Some(trial.foretold_ns(validation.summary.advised)? / trial.latency_ns()?)
+    };
+    let max_off = |trial: &ValidationTrial| Some(trial.foretold_per_s() / trial.largest_per_s()?);
+    type F<'a> = Field<'a, &'a ValidationTrial>;
+    let fields = vec![
+        F::left("load", |trial| load_text(&trial.mix)),
+        F::right("of max", |trial| number::percent(trial.share_of_largest())).gap(1),
+        F::right("measured", |trial| Cell::or_none(trial.latency_ns(), number::time)).gap(1),
+        F::right("repeat", |trial| {
+            Cell::toned(number::or_none(trial.repeat_rel, error), Tone::Faint)
+        })
+        .gap(1),
+        F::right("error", |trial| Cell::or_none(off(trial), number::change)).gap(1),
+        F::right("max err", |trial| Cell::or_none(max_off(trial), number::change)).gap(1),
+    ];
+    section.table(&validation.trials, fields);
     for trial in &validation.trials {
         for reason in &trial.left_out {
             section.item(format!("{}: {reason}", load_text(&trial.mix)));
@@ -246,31 +213,23 @@ fn measured(story: &mut Story, validation: &Validation) {
     }
 }
 
-/// A load in few columns: `R70 8k s20 h10`.
+/// A load in few columns: `70 % read, 8, 20 % seq`.
 fn load_text(mix: &Mix) -> String {
-    let share = |of: &dyn Fn(&record::MixClass) -> bool| -> f64 {
-        let sum: f64 = mix.classes.iter().filter(|class| of(class)).map(|class| class.share).sum();
-        (sum * 100.0).round()
-    };
-    let mut sizes: Vec<u64> = mix.classes.iter().map(|class| class.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let of_size = |&bytes: &u64| match sizes.len() {
+    let percent = |of: &dyn Fn(&record::MixClass) -> bool| (mix.share(of) * 100.0).round();
+    let sizes = mix.sizes();
+    let sizes_text = joined(&sizes, ":", |&bytes| match sizes.len() {
         1 => number::kib(bytes),
-        _ => format!("{}/{}", number::kib(bytes), share(&|class| class.bytes == bytes)),
-    };
-    let sizes: Vec<String> = sizes.iter().map(of_size).collect();
-    let mut text =
-        format!("{} % read, {}", share(&|class| class.op == OpKind::Read), sizes.join(":"));
-    let places = [(Locality::Sequential, "seq"), (Locality::Hit, "hit")];
-    for (locality, word) in places {
-        let part = share(&|class| class.locality == locality);
+        _ => format!("{}/{}", number::kib(bytes), percent(&|class| class.bytes == bytes)),
+    });
+    let mut text = format!("{} % read, {sizes_text}", percent(&|class| class.op == OpKind::Read));
+    for (locality, word) in [(Locality::Sequential, "seq"), (Locality::Hit, "hit")] {
+        let part = percent(&|class| class.locality == locality);
         if part > 0.0 {
             text.push_str(&format!(", {part} % {word}"));
         }
     }
-    if text.chars().count() > LOAD_COLUMNS {
-        text = text.replace(" % ", "%");
+    match text.chars().count() > LOAD_COLUMNS {
+        true => text.replace(" % ", "%"),
+        false => text,
     }
-    text
 }

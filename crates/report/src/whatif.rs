@@ -5,22 +5,19 @@
 //! nothing else. Computed and simulated stand in one row.
 
 use crate::number;
+use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Column, Section, Story, Table, Tone};
+use crate::story::{Cell, Field, Story};
 use record::{
-    Balance, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState, WhatIf,
-    WhatIfCase, format_bytes,
+    Balance, BalancedDevice, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState,
+    WhatIf, WhatIfCase, format_bytes,
 };
 
 /// The story of a what-if.
 #[must_use]
 pub fn whatif(document: &WhatIf) -> Story {
-    let mut story = Story {
-        kind: "What if".to_owned(),
-        subject: document.target.clone().unwrap_or_else(|| "several devices".to_owned()),
-        simulated: document.simulated,
-        ..Story::default()
-    };
+    let subject = document.target.clone().unwrap_or_else(|| "several devices".to_owned());
+    let mut story = Story::new("What if", subject, document.simulated);
     if let Some(before) = &document.before {
         let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
         story.fact("load", load);
@@ -37,11 +34,8 @@ pub fn whatif(document: &WhatIf) -> Story {
     if let Some(one) = &document.balance {
         balance(&mut story, one);
     }
-    if !document.extrapolated.is_empty() {
-        let remark = "what the model had to assume of the load as it is";
-        let section = story.section("Not measured", remark);
-        document.extrapolated.iter().for_each(|clause| section.item(clause));
-    }
+    let remark = "what the model had to assume of the load as it is";
+    story.list("Not measured", remark, &document.extrapolated);
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
     story
 }
@@ -68,7 +62,6 @@ fn observed_load(story: &mut Story, observed: &ObservedLoad, before: Option<&Loa
     }
 }
 
-/// The words of a change.
 fn change_text(change: &Change) -> String {
     match change {
         Change::Faster(share) => format!("{} faster", number::percent(*share)),
@@ -100,142 +93,104 @@ fn title(changes: &[Change]) -> String {
     }
 }
 
+/// A row: its name, the load as computed, and as simulated.
+type Row<'a> = (String, Option<&'a LoadState>, Option<&'a SimulatedState>);
+
 fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
-    let simulated = document.before_simulated.is_some();
-    let mut columns = vec![
-        Column::left(""),
-        Column::of("latency_mean_ns"),
-        Column::right("95 %").expendable(1),
-        Column::of("iops"),
-        Column::right("of max"),
+    let first = document.before_simulated.as_ref().and_then(Measured::value);
+    let mut rows: Vec<Row<'_>> = vec![("as it is".to_owned(), Some(before), first)];
+    rows.extend(document.cases.iter().map(|case| {
+        let simulated = case.simulated.as_ref().and_then(Measured::value);
+        (title(&case.changes), case.after.value(), simulated)
+    }));
+    type F<'a> = Field<'a, Row<'a>>;
+    let mut fields = vec![
+        F::left("", |(name, ..)| name.clone()),
+        F::titled("latency_mean_ns", |(_, state, _)| match state {
+            Some(state) => Cell::toned(number::time(state.latency_ns.value), Tone::Strong),
+            None => number::NONE.into(),
+        }),
+        F::right("95 %", |(_, state, _)| {
+            let ends = state.map(|state| ends(&state.latency_ns));
+            Cell::toned(ends.unwrap_or_default(), Tone::Faint)
+        })
+        .expendable(1),
+        F::of("iops", |(_, state, _)| state.map(|state| state.iops.value)),
+        F::right("of max", |(_, state, _)| {
+            Cell::or_none(*state, |state| number::percent(state.saturation))
+        }),
     ];
-    if simulated {
-        columns.extend([Column::right("simulated"), Column::right("off by").gap(1)]);
-    }
-    let mut table = Table::new(columns);
-    let mut row =
-        |name: String, state: &Measured<LoadState>, sim: Option<&Measured<SimulatedState>>| {
-            let mut cells = vec![Cell::from(name)];
-            match state {
-                Measured::Value(state) => cells.extend([
-                    Cell::toned(number::time(state.latency_ns.value), Tone::Strong),
-                    Cell::toned(ends(&state.latency_ns), Tone::Faint),
-                    number::count(state.iops.value).into(),
-                    number::percent(state.saturation).into(),
-                ]),
-                Measured::NotMeasured { .. } => cells.extend([
-                    number::NONE.into(),
-                    Cell::default(),
-                    number::NONE.into(),
-                    number::NONE.into(),
-                ]),
-            }
-            if simulated {
-                let sim = sim.and_then(Measured::value);
-                cells.push(Cell::or_none(sim, |sim| number::time(sim.latency_ns)));
-                let off = sim.map(|sim| number::change(1.0 + sim.difference_rel).into());
-                cells.push(off.unwrap_or_default());
-            }
-            table.row(cells);
-        };
-    let before = Measured::Value(before.clone());
-    row("as it is".to_owned(), &before, document.before_simulated.as_ref());
-    for case in &document.cases {
-        row(title(&case.changes), &case.after, case.simulated.as_ref());
+    if document.before_simulated.is_some() {
+        fields.push(F::right("simulated", |(_, _, simulated)| {
+            Cell::or_none(*simulated, |simulated| number::time(simulated.latency_ns))
+        }));
+        let off = |simulated: &SimulatedState| number::change(1.0 + simulated.difference_rel);
+        fields.push(
+            F::right("off by", move |(_, _, simulated)| Cell::or_empty(*simulated, off)).gap(1),
+        );
     }
     let remark = "mean latency with its interval; IOPS; how full";
-    story.section("Before and after", remark).table(table);
+    story.section("Before and after", remark).table(rows, fields);
 }
 
-/// A range in few columns.
 fn ends(estimate: &Estimate) -> String {
     format!("{} to {}", number::time(estimate.low), number::time(estimate.high))
 }
 
-/// What a figure rests on.
-fn support(section: &mut Section, name: &str, sentences: &[String]) {
-    for (at, sentence) in sentences.iter().enumerate() {
-        section.row(if at == 0 { name } else { "" }, sentence);
-    }
-}
-
-/// What a case rests on.
 fn grounds(story: &mut Story, case: &WhatIfCase) {
-    let remark = match &case.latency_ratio {
-        Some(ratio) => {
-            format!(
-                "{} times the latency",
-                number::with_range(ratio, |ratio| format!("{ratio:.2}"))
-            )
-        }
-        None => String::new(),
-    };
-    let section = story.section(title(&case.changes), &remark);
-    if let Measured::NotMeasured { not_measured } = &case.after {
-        section.row("unknown", not_measured);
-    }
-    support(section, "assumes", &case.assumes);
-    support(section, "cost", &case.cost);
-    support(section, "how to check", &case.how_to_check);
-    support(section, "evidence", &case.evidence);
-    match &case.simulated {
-        None => {}
-        Some(Measured::NotMeasured { not_measured }) => {
-            section.row("simulated", format!("not simulated: {not_measured}"));
-        }
-        Some(Measured::Value(simulated)) => {
-            let verdict = match &simulated.breaks {
-                None => "agrees within 10 %".to_owned(),
-                Some(breaks) => format!("an assumption breaks: {breaks}"),
-            };
-            let what = format!("{}, {} requests: {verdict}", simulated.device, simulated.requests);
-            section.row("simulated", what);
-        }
-    }
+    let remark = case.latency_ratio.as_ref().map(|ratio| {
+        let ratio = number::with_range(ratio, |ratio| format!("{ratio:.2}"));
+        format!("{ratio} times the latency")
+    });
+    let section = story.section(title(&case.changes), &remark.unwrap_or_default());
+    section.row("unknown", case.after.reason().unwrap_or_default());
+    section.rows("assumes", &case.assumes);
+    section.rows("cost", &case.cost);
+    section.rows("how to check", &case.how_to_check);
+    section.rows("evidence", &case.evidence);
+    section.row(
+        "simulated",
+        match case.simulated.as_ref().map(Measured::known) {
+            None => String::new(),
+            Some(Err(reason)) => format!("not simulated: {reason}"),
+            Some(Ok(simulated)) => {
+                let verdict = match &simulated.breaks {
+                    None => "agrees within 10 %".to_owned(),
+                    Some(breaks) => format!("an assumption breaks: {breaks}"),
+                };
+                format!("{}, {} requests: {verdict}", simulated.device, simulated.requests)
+            }
+        },
+    );
 }
 
 fn balance(story: &mut Story, balance: &Balance) {
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::of("iops"),
-        Column::right("after"),
-        Column::right("of max"),
-        Column::right("after"),
-        Column::of("latency_mean_ns"),
-        Column::right("after"),
-    ]);
-    let time = |estimate: &Option<Estimate>| {
-        Cell::or_none(estimate.as_ref(), |estimate| number::time(estimate.value))
+    let time = |latency: &Option<Estimate>| {
+        Cell::or_none(latency.as_ref(), |latency| number::time(latency.value))
     };
-    for device in &balance.devices {
-        table.row(vec![
-            device.device.as_str().into(),
-            number::count(device.iops_before).into(),
-            number::count(device.iops_after).into(),
-            number::percent(device.saturation_before).into(),
-            number::percent(device.saturation_after).into(),
-            time(&device.latency_before_ns),
-            time(&device.latency_after_ns),
-        ]);
-    }
+    type F<'a> = Field<'a, &'a BalancedDevice>;
+    let fields = vec![
+        F::left("", |device| device.device.clone()),
+        F::of("iops", |device| device.iops_before),
+        F::right("after", |device| number::count(device.iops_after)),
+        F::right("of max", |device| number::percent(device.saturation_before)),
+        F::right("after", |device| number::percent(device.saturation_after)),
+        F::titled("latency_mean_ns", |device| time(&device.latency_before_ns)),
+        F::right("after", |device| time(&device.latency_after_ns)),
+    ];
     let remark = "the fullest device gives to the emptiest, step by step";
     let section = story.section("Balanced", remark);
-    section.table(table);
+    section.table(&balance.devices, fields);
     if balance.moves.is_empty() {
         section.row("move", "nothing: no device would be less full by it");
     }
-    for (at, one) in balance.moves.iter().enumerate() {
-        let text = format!(
-            "{} of what {} does ({}) to {}",
-            number::percent(one.share),
-            one.from,
-            number::per_second(one.iops),
-            one.to
-        );
-        section.row(if at == 0 { "move" } else { "" }, text);
-    }
+    let moves = balance.moves.iter().map(|one| {
+        let (share, rate) = (number::percent(one.share), number::per_second(one.iops));
+        format!("{share} of what {} does ({rate}) to {}", one.from, one.to)
+    });
+    section.rows("move", moves);
     section.row("assumes", &balance.assumes);
     section.row("cost", &balance.cost);
     section.row("how to check", &balance.how_to_check);
-    support(section, "left out", &balance.left_out);
+    section.rows("left out", &balance.left_out);
 }

@@ -138,9 +138,18 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
     run("check sim:fireball --budget 600s");
     let kinds = [
-        ("limits sim:fireball,disks=2 --pap bus=133MB/s", record::limits_schema()),
-        ("zones sim:fireball --positions 30 --passes 3", record::zones_schema()),
-        ("cost --price 209 --fill pci=98.5MB/s", record::price_schema()),
+        (
+            "limits sim:fireball,disks=2 --pap bus=133MB/s",
+            record::document_schema::<record::LimitsRun>(record::LIMITS_SCHEMA),
+        ),
+        (
+            "zones sim:fireball --positions 30 --passes 3",
+            record::document_schema::<record::ZoneMap>(record::ZONES_SCHEMA),
+        ),
+        (
+            "cost --price 209 --fill pci=98.5MB/s",
+            record::document_schema::<record::PriceDocument>(record::PRICE_SCHEMA),
+        ),
     ];
     for (words, schema) in kinds {
         let document: serde_json::Value =

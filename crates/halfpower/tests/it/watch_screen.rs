@@ -166,7 +166,7 @@ fn keys_show_help_detail_and_another_order() {
     session.press("h");
     session.wait_for("read/s");
     session.press("s");
-    session.wait_for("sorted by iops");
+    session.wait_for("; by iops");
     session.press("p");
     session.wait_for("PAUSED");
     session.press("p\x1b[B\x1b[A\r");

@@ -35,8 +35,12 @@ pub struct Axis {
 impl Axis {
     /// From zero to a round number above the largest value.
     #[must_use]
-    pub fn from_zero(title: &str, unit: Option<Unit>, values: impl Iterator<Item = f64>) -> Self {
-        let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    pub fn from_zero(
+        title: &str,
+        unit: Option<Unit>,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let largest = finite(values).fold(0.0, f64::max);
         let step = round_step(unit, if largest > 0.0 { largest } else { 1.0 } / 5.0);
         // More than a few only where the values are beyond all sense.
         let count = (largest / step - 1e-9).ceil().clamp(1.0, 100.0) as usize;
@@ -46,9 +50,13 @@ impl Axis {
 
     /// Over the values, labelled at values, of which some are left out where there are many.
     #[must_use]
-    pub fn at_values(title: &str, unit: Option<Unit>, log: bool, values: &[f64]) -> Self {
-        let mut ticks: Vec<f64> =
-            values.iter().copied().filter(|value| value.is_finite()).collect();
+    pub fn at_values(
+        title: &str,
+        unit: Option<Unit>,
+        log: bool,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Self {
+        let mut ticks: Vec<f64> = finite(values).collect();
         ticks.sort_by(f64::total_cmp);
         ticks.dedup();
         let range = (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0));
@@ -65,10 +73,8 @@ impl Axis {
 
     /// Logarithmic over the values that are more than zero, from and to round numbers.
     #[must_use]
-    pub fn decades(title: &str, unit: Option<Unit>, values: impl Iterator<Item = f64>) -> Self {
-        let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (low, high) =
-            positive.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+    pub fn decades(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
+        let (low, high) = extremes(finite(values).filter(|value| *value > 0.0));
         if low > high {
             return Self::new(title, unit, true, (1.0, 10.0), vec![1.0, 10.0]);
         }
@@ -79,10 +85,8 @@ impl Axis {
 
     /// Over the values from the least to the largest, linear.
     #[must_use]
-    pub fn over(title: &str, unit: Option<Unit>, values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = values
-            .filter(|value| value.is_finite())
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    pub fn over(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
+        let (low, high) = extremes(finite(values));
         let range = if low < high { (low, high) } else { (low.min(0.0), low.max(1.0)) };
         let range = if range.0.is_finite() { range } else { (0.0, 1.0) };
         Self::new(title, unit, false, range, linear_ticks(unit, range))
@@ -101,14 +105,16 @@ impl Axis {
     }
 
     /// Where a value lies, 0 to 1 within the range.
-    pub(crate) fn share(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn share(&self, value: f64) -> f64 {
         let scale = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).log2() } else { value };
         let (low, high) = (scale(self.range.0), scale(self.range.1));
         if high == low { 0.5 } else { (scale(value) - low) / (high - low) }
     }
 
     /// A value as it is written beside others, with its unit.
-    pub(crate) fn value(&self, value: f64) -> String {
+    #[must_use]
+    pub fn value(&self, value: f64) -> String {
         if let Some(name) = self.names.get(value.max(0.0).round() as usize) {
             return name.clone();
         }
@@ -116,12 +122,13 @@ impl Axis {
             None => number::digits(value),
             // Shares below a thousandth are the point of a plot of rare events.
             Some(Unit::Share) => format!("{} %", number::digits(value * 100.0)),
-            Some(unit) => number::in_unit(unit, value),
+            Some(unit) => unit.format(value),
         }
     }
 
     /// A label: the same without the zeros that say nothing.
-    pub(crate) fn label(&self, value: f64) -> String {
+    #[must_use]
+    pub fn label(&self, value: f64) -> String {
         let text = self.value(value);
         let number = text.find(' ').unwrap_or(text.len());
         let (digits, unit) = text.split_at(number);
@@ -130,6 +137,16 @@ impl Axis {
         }
         format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.'))
     }
+}
+
+fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.into_iter().filter(|value| value.is_finite())
+}
+
+/// The least and the largest; the other way round without any.
+pub(crate) fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(none, |(low, high), value| (low.min(value), high.max(value)))
 }
 
 /// Round numbers within a range.
@@ -156,84 +173,23 @@ fn log_ticks(range: (f64, f64)) -> Vec<f64> {
 
 /// 1, 2 or 5 times a power of ten, at least `least`; of bytes a power of two.
 fn round_step(unit: Option<Unit>, least: f64) -> f64 {
-    if unit == Some(Unit::Bytes) {
-        return least.max(1.0).log2().ceil().exp2();
-    }
-    let power = 10_f64.powi(least.log10().floor() as i32);
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(power)
+    if unit == Some(Unit::Bytes) { least.max(1.0).log2().ceil().exp2() } else { round_up(least) }
 }
 
-/// The largest 1, 2 or 5 times a power of ten that is no more than the value.
-fn round_down(value: f64) -> f64 {
+/// 1, 2, 5 and 10 times the power of ten of a value.
+fn round_numbers(value: f64) -> [f64; 4] {
     let power = 10_f64.powi(value.log10().floor() as i32);
-    let steps = [5.0, 2.0, 1.0].map(|step| step * power);
-    steps.into_iter().find(|step| *step <= value * (1.0 + 1e-9)).unwrap_or(power)
+    [1.0, 2.0, 5.0, 10.0].map(|step| step * power)
 }
 
-/// The smallest such number that is no less than the value.
+/// The largest of them that is no more than the value.
+fn round_down(value: f64) -> f64 {
+    let steps = round_numbers(value);
+    steps.into_iter().rev().find(|step| *step <= value * (1.0 + 1e-9)).unwrap_or(steps[0])
+}
+
+/// The smallest of them that is no less than the value.
 fn round_up(value: f64) -> f64 {
-    round_step(None, value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ordinates_begin_at_zero_and_end_at_a_round_number() {
-        let y = Axis::from_zero("", None, [1.0, 8.7].into_iter());
-        assert_eq!(y.range, (0.0, 10.0));
-        assert_eq!(y.ticks, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        assert_eq!(Axis::from_zero("", None, [0.0].into_iter()).range, (0.0, 0.2));
-    }
-
-    #[test]
-    fn labels_have_no_idle_zeros_and_carry_their_unit() {
-        let plain = Axis::from_zero("", None, [1.0].into_iter());
-        let labels = [0.0, 2.0, 0.2, 192.0, 20.0].map(|value| plain.label(value));
-        assert_eq!(labels, ["0", "2", "0.2", "192", "20"]);
-        let unit = |unit, value| Axis::from_zero("", Some(unit), [1.0].into_iter()).label(value);
-        assert_eq!(unit(Unit::Nanos, 50_000.0), "50 µs");
-        assert_eq!(unit(Unit::PerSecond, 100_000.0), "100k IOPS");
-        assert_eq!(unit(Unit::Bytes, 65_536.0), "64 KiB");
-        assert_eq!(unit(Unit::Share, 0.0001), "0.01 %");
-        assert_eq!(unit(Unit::BytesPerSecond, 1.5e9), "1.5 GB/s");
-    }
-
-    #[test]
-    fn a_logarithmic_axis_gives_each_doubling_the_same_room() {
-        let x = Axis::at_values("", None, true, &[2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
-        let room = |from: f64| x.share(from * 2.0) - x.share(from);
-        assert!((room(2.0) - room(32.0)).abs() < 1e-12);
-        assert_eq!((x.share(2.0), x.share(64.0)), (0.0, 1.0));
-    }
-
-    #[test]
-    fn a_logarithmic_axis_ends_at_round_numbers_around_its_values() {
-        let axis = Axis::decades("", None, [3.0, 70.0].into_iter());
-        assert_eq!(
-            (axis.range, axis.ticks),
-            ((2.0, 100.0), vec![2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
-        );
-        let wide = Axis::decades("", None, [1.0, 2e5].into_iter());
-        assert_eq!(wide.ticks, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
-        let lone = Axis::decades("", None, [5.0].into_iter());
-        assert!(lone.range.0 < 5.0 && lone.range.1 > 5.0, "{lone:?}");
-        assert_eq!(Axis::decades("", None, std::iter::empty()).range, (1.0, 10.0));
-    }
-
-    #[test]
-    fn the_first_row_is_on_top() {
-        let rows = Axis::named(vec!["a".to_owned(), "b".to_owned()]);
-        assert_eq!((rows.share(0.0), rows.share(1.0)), (0.75, 0.25));
-        assert_eq!(rows.label(1.0), "b");
-    }
-
-    #[test]
-    fn positions_on_a_disk_are_labelled_in_whole_binary_units() {
-        let axis = Axis::over("", Some(Unit::Bytes), [0.0, 9.1e9].into_iter());
-        let labels: Vec<String> = axis.ticks.iter().map(|tick| axis.label(*tick)).collect();
-        assert_eq!(labels, ["0 B", "2 GiB", "4 GiB", "6 GiB", "8 GiB"]);
-    }
+    let steps = round_numbers(value);
+    steps.into_iter().find(|step| *step >= value * (1.0 - 1e-9)).unwrap_or(steps[0])
 }

@@ -5,12 +5,11 @@
 //! file holds charts of any kind and every tool can filter it.
 
 use super::draw::Frame;
-use super::{Axis, Chart, Form, Point};
+use super::{Axis, Chart, Form, Point, Rule, points};
+use crate::page::csv_field;
 use askama::Template;
-use record::Unit;
 use serde_json::{Value, json};
 
-/// The names of the columns of [`Chart::csv`].
 pub(crate) const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark\n";
 /// Rows of a series in the page's tables; longer ones are thinned.
 const TABLE_ROWS: usize = 64;
@@ -26,7 +25,6 @@ impl Form {
     }
 }
 
-/// A number for the script.
 fn number(value: f64) -> Value {
     // Integers stay short: 65536 and not 65536.0.
     if value.fract() == 0.0 && value.abs() < 1e9 {
@@ -35,40 +33,28 @@ fn number(value: f64) -> Value {
     format!("{value:.6e}").parse::<f64>().ok().filter(|value| value.is_finite()).into()
 }
 
-/// How the script writes values of a unit.
-fn unit(unit: Option<Unit>) -> &'static str {
-    match unit {
-        None => "",
-        Some(Unit::Nanos) => "ns",
-        Some(Unit::Bytes) => "B",
-        Some(Unit::BytesPerSecond) => "B/s",
-        Some(Unit::PerSecond) => "/s",
-        Some(Unit::Count | Unit::Ratio) => "n",
-        Some(Unit::Share) => "%",
-        Some(Unit::Micros) => "us",
-        Some(Unit::Millis) => "ms",
-    }
+/// The title with the unit of stored values, not of printed ones.
+fn stored(axis: &Axis) -> String {
+    format!("{}{}", axis.title, axis.unit.map_or("", |unit| unit.stored().1))
 }
 
-/// The unit in words, for CSV: of stored values, not of printed ones.
-fn stored(axis: &Axis) -> String {
-    let unit = match axis.unit {
-        None | Some(Unit::Count | Unit::Ratio) => "",
-        Some(Unit::Nanos) => " [ns]",
-        Some(Unit::Bytes) => " [bytes]",
-        Some(Unit::BytesPerSecond) => " [bytes/s]",
-        Some(Unit::PerSecond) => " [1/s]",
-        Some(Unit::Share) => " [share]",
-        Some(Unit::Micros) => " [us]",
-        Some(Unit::Millis) => " [ms]",
-    };
-    format!("{}{unit}", axis.title)
+/// A point: abscissa, ordinate, ends of the interval, remark.
+fn parts(point: &Point) -> Value {
+    let mut parts = vec![number(point.x), number(point.y)];
+    if let (Some(low), Some(high)) = (point.low, point.high) {
+        parts.extend([number(low), number(high)]);
+    }
+    if !point.remark.is_empty() {
+        parts.resize(4, Value::Null);
+        parts.push(point.remark.as_str().into());
+    }
+    parts.into()
 }
 
 fn axis(axis: &Axis) -> Value {
     json!({
         "t": axis.title,
-        "u": unit(axis.unit),
+        "u": axis.unit.map_or("", |unit| unit.stored().2),
         "l": axis.log,
         "r": [number(axis.range.0), number(axis.range.1)],
         "k": axis.ticks.iter().map(|tick| number(*tick)).collect::<Vec<_>>(),
@@ -78,42 +64,21 @@ fn axis(axis: &Axis) -> Value {
 
 impl Chart {
     /// What the page's script draws.
-    pub(crate) fn data(&self) -> Value {
+    #[must_use]
+    pub fn data(&self) -> Value {
         let frame = Frame::of(self);
-        let series: Vec<Value> = self
-            .series
-            .iter()
-            .enumerate()
-            .map(|(index, series)| {
-                let points: Vec<Value> = series
-                    .points
-                    .iter()
-                    .map(|point| {
-                        let mut parts = vec![number(point.x), number(point.y)];
-                        if let (Some(low), Some(high)) = (point.low, point.high) {
-                            parts.extend([number(low), number(high)]);
-                        }
-                        if !point.remark.is_empty() {
-                            parts.resize(4, Value::Null);
-                            parts.push(point.remark.as_str().into());
-                        }
-                        parts.into()
-                    })
-                    .collect();
-                let (beside, height) = self.bar(index);
-                json!({
-                    "n": series.name,
-                    "f": series.form.letter(),
-                    "b": [number(beside), number(height)],
-                    "p": points,
-                })
+        let series = self.series.iter().enumerate().map(|(index, series)| {
+            let (beside, height) = self.bar(index);
+            json!({
+                "n": series.name,
+                "f": series.form.letter(),
+                "b": [number(beside), number(height)],
+                "p": series.points.iter().map(parts).collect::<Vec<Value>>(),
             })
-            .collect();
-        let rules: Vec<Value> = self
-            .rules
-            .iter()
-            .map(|rule| json!([rule.upright, number(rule.at), rule.name]))
-            .collect();
+        });
+        let series: Vec<Value> = series.collect();
+        let rule = |rule: &Rule| json!([rule.upright, number(rule.at), rule.name]);
+        let rules: Vec<Value> = self.rules.iter().map(rule).collect();
         json!({
             "t": self.title,
             "f": [frame.width, frame.height, frame.left, frame.right, frame.top, frame.bottom],
@@ -129,7 +94,6 @@ impl Chart {
         if self.is_rows() { (&self.y, &self.x) } else { (&self.x, &self.y) }
     }
 
-    /// A point by these axes.
     pub(super) fn at_and_value(&self, point: &Point) -> (f64, f64) {
         if self.is_rows() { (point.y, point.x) } else { (point.x, point.y) }
     }
@@ -137,7 +101,6 @@ impl Chart {
     /// The same as a table, for readers who do not see the drawing.
     pub(crate) fn table(&self) -> String {
         let every = |points: usize| points.div_ceil(TABLE_ROWS).max(1);
-        let points = || self.series.iter().flat_map(|series| &series.points);
         let rows = self.series.iter().flat_map(|series| {
             let shown = series.points.iter().step_by(every(series.points.len()));
             shown.map(|point| {
@@ -150,8 +113,8 @@ impl Chart {
             title: &self.title,
             across,
             value,
-            intervals: points().any(|point| point.low.is_some()),
-            remarks: points().any(|point| !point.remark.is_empty()),
+            intervals: points(&self.series).any(|point| point.low.is_some()),
+            remarks: points(&self.series).any(|point| !point.remark.is_empty()),
             rows: rows.collect(),
             thinned: self.series.iter().any(|series| every(series.points.len()) > 1),
         };
@@ -210,65 +173,5 @@ impl Table<'_> {
     /// An end of an interval; empty where there is none.
     fn end(&self, end: Option<f64>) -> String {
         end.map_or(String::new(), |end| self.value.value(end))
-    }
-}
-
-/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula is led by an apostrophe.
-fn csv_field(text: &str) -> String {
-    let text = crate::escape(text);
-    let formula = text.starts_with(['=', '+', '@', '-', '\t']) && text.parse::<f64>().is_err();
-    let text = if formula { format!("'{text}") } else { text };
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{example, rows};
-    use super::*;
-
-    #[test]
-    fn the_scripts_data_hold_every_point_with_its_interval_and_no_steering_characters() {
-        let data = example().data();
-        assert_eq!(data["s"].as_array().unwrap().len(), 3);
-        assert_eq!(data["s"][0]["p"][0], json!([2, 1, 0.8, 1.2]));
-        assert_eq!(data["s"][0]["p"][1][4], "</script> \u{202e}");
-        assert_eq!(data["r"][0], json!([false, 4.35, "half <of> it"]));
-        assert_eq!(data["x"]["l"], true);
-    }
-
-    #[test]
-    fn the_table_has_a_row_per_value_and_escapes_all_text() {
-        let table = example().table();
-        assert_eq!(table.matches("<tr>").count(), 7, "{table}");
-        assert!(!table.contains("</script") && !table.contains("a<0"), "{table}");
-        let table = rows().table();
-        assert!(table.contains("<td class=\"number\">memory &#60;x&#62;</td>"), "{table}");
-    }
-
-    #[test]
-    fn csv_has_a_row_per_value_and_no_field_that_a_spreadsheet_would_run() {
-        let csv = rows().csv("=cmd()");
-        assert_eq!(csv.lines().count(), 6);
-        let columns = CSV_HEADER.split(',').count();
-        for line in csv.lines() {
-            assert_eq!(line.split(',').count(), columns, "{line}");
-            assert!(line.starts_with("'=cmd(),path,"), "{line}");
-        }
-        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(csv_field("-1.5"), "-1.5");
-    }
-
-    #[test]
-    fn a_long_series_is_thinned_in_the_table_and_whole_in_the_csv() {
-        let mut chart = example();
-        let points = (0..1000).map(|at| Point::bare(f64::from(at + 2), 1.0));
-        chart.series[1].points = points.collect();
-        assert!(chart.table().matches("<tr>").count() < 80);
-        assert!(chart.table().contains("--csv"));
-        assert_eq!(chart.csv("").lines().count(), 1004);
     }
 }

@@ -16,7 +16,6 @@ use askama::Template;
 const WIDTH: f64 = 420.0;
 /// Height of one that is not of rows.
 const HEIGHT: f64 = 262.0;
-/// Height of a row.
 const ROW: f64 = 30.0;
 const TOP: f64 = 12.0;
 const RIGHT: f64 = 22.0;
@@ -94,7 +93,6 @@ impl Frame {
     }
 }
 
-/// A chart with its frame.
 struct Drawing<'a> {
     chart: &'a Chart,
     frame: Frame,
@@ -192,20 +190,17 @@ impl Chart {
     fn told(&self, series: &Series, point: &Point) -> String {
         let (across, value) = self.axes();
         let (at, of) = self.at_and_value(point);
-        let name =
-            if series.name.is_empty() { String::new() } else { format!("{}, ", series.name) };
-        let mut text = format!("{name}{}: {}", across.label(at), value.value(of));
+        let mut text = format!("{}: {}", across.label(at), value.value(of));
         if let (Some(low), Some(high)) = (point.low, point.high) {
             text += &format!(" ({} to {})", value.value(low), value.value(high));
         }
-        if !point.remark.is_empty() {
-            text += &format!(", {}", point.remark);
-        }
-        text
+        let parts = [series.name.as_str(), &text, &point.remark];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
     /// How far a series' bars lie beside the middle of their rows, and their height, in rows.
-    pub(crate) fn bar(&self, series: usize) -> (f64, f64) {
+    #[must_use]
+    pub fn bar(&self, series: usize) -> (f64, f64) {
         let bars: Vec<usize> =
             (0..self.series.len()).filter(|index| self.series[*index].form == Form::Bars).collect();
         let Some(place) = bars.iter().position(|index| *index == series) else {
@@ -306,7 +301,6 @@ impl Drawing<'_> {
         shapes
     }
 
-    /// Places of values, joined by lines.
     fn line(&self, values: impl Iterator<Item = (f64, f64)>) -> String {
         let places = values.map(|(x, y)| format!("{:.1} {:.1}", self.across(x), self.down(y)));
         places.collect::<Vec<_>>().join("L")
@@ -336,56 +330,5 @@ impl Drawing<'_> {
         });
         let path: String = bars.collect();
         (!path.is_empty()).then(|| Shape::path("error", path))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{example, rows};
-
-    #[test]
-    fn axes_carry_their_titles_and_all_text_is_escaped() {
-        for svg in [crate::page::escape_lines(&example().svg("")), example().svg_file()] {
-            assert!(svg.contains(">size (KiB)<") && svg.contains(">rate<"), "{svg}");
-            assert!(svg.contains("a&#60;0, 64: 8.70 IOPS (7.83 IOPS to 9.57 IOPS)"), "{svg}");
-            assert!(svg.contains("half &#60;of&#62; it"), "{svg}");
-            for hostile in ["a<0", "<script", "</script", "<b>", "\u{202e}"] {
-                assert!(!svg.contains(hostile), "{hostile}: {svg}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_form_is_drawn_with_its_interval() {
-        let svg = example().svg("");
-        assert_eq!(svg.matches("class=\"band\"").count(), 1);
-        assert_eq!(svg.matches("class=\"error\"").count(), 2);
-        assert_eq!(svg.matches("class=\"half\"").count(), 4);
-        // Two curves, the one with marks and the band's.
-        assert_eq!(svg.matches("class=\"line").count(), 2);
-        let svg = rows().svg("");
-        assert_eq!(svg.matches("class=\"bar\"").count(), 3);
-        assert!(svg.contains("memory &#60;x&#62;"), "{svg}");
-    }
-
-    #[test]
-    fn a_file_of_its_own_names_its_namespace_and_nothing_from_elsewhere() {
-        let svg = example().svg_file();
-        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-        let rest = svg.replacen("http://www.w3.org/2000/svg", "", 1);
-        for outside in ["http", "src=", "href", "url(", "@import"] {
-            assert!(!rest.contains(outside), "{outside}");
-        }
-    }
-
-    #[test]
-    fn bars_of_a_row_lie_side_by_side_within_it() {
-        let mut chart = rows();
-        let second = chart.series[0].clone();
-        chart.series.push(second);
-        let (first, height) = chart.bar(0);
-        let (other, _) = chart.bar(2);
-        assert!((other - first - height).abs() < 1e-12 && height * 2.0 <= 1.0);
-        assert_eq!(chart.bar(1), (0.0, 0.0));
     }
 }

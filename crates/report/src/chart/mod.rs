@@ -16,6 +16,7 @@ mod draw;
 mod look;
 
 pub use axis::Axis;
+pub(crate) use axis::extremes;
 
 pub(crate) use data::CSV_HEADER;
 pub(crate) use look::{CHART_STYLE, COLOURS, DASHES, MARKS};
@@ -52,6 +53,19 @@ impl Point {
     #[must_use]
     pub fn estimate(x: f64, estimate: &record::Estimate) -> Self {
         Self::within(x, estimate.value, estimate.low, estimate.high)
+    }
+
+    /// The same of one that may have no interval, and then has no bar.
+    #[must_use]
+    pub fn known(x: f64, estimate: &record::Estimate) -> Self {
+        let known = estimate.high > estimate.low;
+        if known { Self::estimate(x, estimate) } else { Self::bare(x, estimate.value) }
+    }
+
+    /// The same with abscissa and ordinate exchanged, for a chart of rows.
+    #[must_use]
+    pub fn across(self) -> Self {
+        Self { x: self.y, y: self.x, ..self }
     }
 
     /// The same with a remark.
@@ -93,6 +107,26 @@ impl Series {
         let points = points.into_iter().filter(|p| p.x.is_finite() && p.y.is_finite()).collect();
         Self { name: name.into(), form, points }
     }
+}
+
+/// All points of some series.
+pub(crate) fn points(series: &[Series]) -> impl Iterator<Item = &Point> + Clone {
+    series.iter().flat_map(|series| &series.points)
+}
+
+/// The abscissae of some series.
+pub(crate) fn xs(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
+    points(series).map(|point| point.x)
+}
+
+/// Their values.
+pub(crate) fn ys(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
+    points(series).map(|point| point.y)
+}
+
+/// Their values and the ends of their intervals.
+pub(crate) fn ends(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
+    points(series).flat_map(|point| [Some(point.y), point.low, point.high]).flatten()
 }
 
 /// A straight line across the whole drawing.
@@ -146,64 +180,9 @@ impl Chart {
         !self.y.names.is_empty()
     }
 
-    /// Whether there is anything to draw.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.series.iter().all(|series| series.points.is_empty())
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use record::Unit;
-
-    /// A chart with every form that is not of rows, and hostile names.
-    pub(crate) fn example() -> Chart {
-        let points = |top: f64| {
-            vec![
-                Point::within(2.0, 1.0, 0.8, 1.2),
-                Point::within(64.0, top, top * 0.9, top * 1.1).remark("</script> \u{202e}"),
-            ]
-        };
-        Chart {
-            title: "\"x\" & <b>".to_owned(),
-            finding: "It rises <script>alert(1)</script>.".to_owned(),
-            errors: "bars: 95 %".to_owned(),
-            x: Axis::at_values("size (KiB)", None, true, &[2.0, 4.0, 8.0, 16.0, 32.0, 64.0]),
-            y: Axis::from_zero("rate", Some(Unit::PerSecond), [1.0, 8.7].into_iter()),
-            series: vec![
-                Series::new("a<0", Form::Curve, points(8.7)),
-                Series::new("a<1", Form::Trace, points(4.0)),
-                Series::new("a<2", Form::Marks, points(2.0)),
-            ],
-            rules: vec![Rule::level(4.35, "half <of> it"), Rule::upright(8.0, "8")],
-        }
-    }
-
-    /// A chart of rows.
-    pub(crate) fn rows() -> Chart {
-        let names = ["memory <x>", "bus", "disk"].map(str::to_owned).to_vec();
-        let bars =
-            (0..3).map(|row| Point::within(f64::from(3 - row), f64::from(row), 0.5, 3.5)).collect();
-        let marks = (0..3).map(|row| Point::bare(f64::from(4 - row), f64::from(row))).collect();
-        Chart {
-            title: "path".to_owned(),
-            finding: "The disk binds.".to_owned(),
-            errors: String::new(),
-            x: Axis::from_zero("rate", Some(Unit::BytesPerSecond), [4.0].into_iter()),
-            y: Axis::named(names),
-            series: vec![
-                Series::new("measured", Form::Bars, bars),
-                Series::new("advertised", Form::Marks, marks),
-            ],
-            rules: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_value_that_is_no_number_is_not_drawn() {
-        let points = vec![Point::bare(1.0, f64::NAN), Point::bare(2.0, 3.0)];
-        assert_eq!(Series::new("", Form::Curve, points).points.len(), 1);
+    /// The chart, unless there is nothing to draw.
+    pub(crate) fn unless_empty(self) -> Option<Self> {
+        let any = self.series.iter().any(|series| !series.points.is_empty());
+        any.then_some(self)
     }
 }

@@ -1,22 +1,15 @@
 //! The tests behind the path: re-reads on one disk and on more, hits by size, memory.
 
-use crate::number;
-use crate::story::{Cell, Column, Section, Story, Table};
+use crate::number::{self, rate_with_interval};
+use crate::story::{Cell, Field, Section, Story, joined};
 use record::{
-    BusTest, CacheEvidence, Estimate, Growth, HitTest, Measured, MemoryRow, MemoryTest,
-    MemoryTests, ServiceTimeFit, format_bytes, format_nanos,
+    BusTest, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, MemoryRow, MemoryTest,
+    MemoryTests, ServiceTimeFit, format_bytes,
 };
+use std::collections::BTreeSet;
 
-/// Re-reads of a small area.
 pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
-    let test = match bus {
-        Measured::Value(test) => test,
-        Measured::NotMeasured { not_measured } => {
-            return story
-                .section("Bus and controller", "")
-                .text(format!("not measured: {not_measured}"));
-        }
-    };
+    let Some(test) = story.part("Bus and controller", bus) else { return };
     let remark = format!(
         "{} again and again in requests of {}, QD {} on each target; a limit only where a cache \
          served it and the sum stopped growing",
@@ -25,11 +18,11 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
         test.depth
     );
     let section = story.section("Bus and controller", &remark);
-    section.row("first reads", rate(&test.first_bytes_per_s));
-    section.row("sequential", rate(&test.medium_bytes_per_s));
+    section.row("first reads", rate_with_interval(&test.first_bytes_per_s));
+    section.row("sequential", rate_with_interval(&test.medium_bytes_per_s));
     for point in &test.points {
         let label = format!("again on {}", point.targets);
-        section.row(&label, rate(&point.again_bytes_per_s));
+        section.row(&label, rate_with_interval(&point.again_bytes_per_s));
     }
     let cache = match test.evidence {
         CacheEvidence::Served => {
@@ -47,82 +40,51 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
         Growth::OneTarget => "",
     };
     section.row("evidence", format!("{cache}{growth}"));
-    let limit = match &test.limit_bytes_per_s {
-        Measured::Value(limit) => rate(limit),
-        Measured::NotMeasured { not_measured } => format!("not claimed: {not_measured}"),
-    };
-    section.row("limit", limit);
+    section.row("limit", or_why("not claimed", &test.limit_bytes_per_s, rate_with_interval));
+}
+
+/// A text of what is known, or why nothing is.
+fn or_why<T>(not: &str, part: &Measured<T>, text: fn(&T) -> String) -> String {
+    part.known().map_or_else(|reason| format!("{not}: {reason}"), text)
 }
 
 /// A cached block against one that was read ahead.
 pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
-    let test = match hits {
-        Measured::Value(test) => test,
-        Measured::NotMeasured { not_measured } => {
-            return story
-                .section("One block at a time", "")
-                .text(format!("not measured: {not_measured}"));
-        }
-    };
-    let remark = format!(
-        "again: the same block; ahead: the next block, {} after the last",
-        format_nanos(test.delay_ns.0 as f64)
-    );
+    let Some(test) = story.part("One block at a time", hits) else { return };
+    let delay = number::time(test.delay_ns.0 as f64);
+    let remark = format!("again: the same block; ahead: the next block, {delay} after the last");
     let section = story.section("One block at a time", &remark);
-    let mut table = Table::new(vec![
-        Column::right("size"),
-        Column::right("again").gap(3),
-        Column::interval(),
-        Column::right("ahead").gap(3),
-        Column::interval(),
-    ]);
-    for row in &test.rows {
-        let mut entries = vec![Cell::from(format_bytes(row.bytes.0))];
-        for time in [&row.again_ns, &row.ahead_ns] {
-            entries.extend(match time {
-                Measured::Value(time) => {
-                    [Cell::from(number::time(time.value)), Cell::interval(time)]
-                }
-                Measured::NotMeasured { .. } => [Cell::from(number::NONE), Cell::default()],
-            });
-        }
-        table.row(entries);
+    type TimeOf = fn(&HitRow) -> Option<&Estimate>;
+    let times: [(&str, TimeOf); 2] =
+        [("again", |row| row.again_ns.value()), ("ahead", |row| row.ahead_ns.value())];
+    type F<'a> = Field<'a, &'a HitRow>;
+    let mut fields = vec![F::right("size", |row: &&HitRow| format_bytes(row.bytes.0))];
+    for (name, time) in times {
+        let cell = move |row: &&HitRow| Cell::or_none(time(row), |time| number::time(time.value));
+        fields.push(F::right(name, cell).gap(3));
+        fields.push(F::interval(move |row| time(row).copied()));
     }
-    section.table(table);
-    section.row("again", fit(&test.again_fit));
-    section.row("ahead", fit(&test.ahead_fit));
+    section.table(&test.rows, fields);
+    section.row("again", or_why("no line", &test.again_fit, fit));
+    section.row("ahead", or_why("no line", &test.ahead_fit, fit));
 }
 
 /// A line in words: fixed time, and the rate that the slope is.
-fn fit(fit: &Measured<ServiceTimeFit>) -> String {
-    let fit = match fit {
-        Measured::Value(fit) => fit,
-        Measured::NotMeasured { not_measured } => return format!("no line: {not_measured}"),
-    };
+fn fit(fit: &ServiceTimeFit) -> String {
     let fixed = number::with_interval(&fit.intercept_ns, number::time);
     let slope = &fit.slope_ns_per_byte;
-    let per_byte = if slope.low > 0.0 {
-        format!("size/{}", number::rate(1e9 / slope.value))
-    } else {
-        "nothing measurable per byte".to_owned()
+    let per_byte = match slope.low > 0.0 {
+        true => format!("size/{}", number::rate(1e9 / slope.value)),
+        false => "nothing measurable per byte".to_owned(),
     };
-    let left_out: Vec<String> = fit
-        .left_out
-        .iter()
-        .map(|point| {
-            let sign = if point.residual_ns < 0.0 { "below" } else { "above" };
-            format!("{} {sign}", format_bytes(point.bytes))
-        })
-        .collect();
-    let left_out = if left_out.is_empty() {
-        String::new()
-    } else {
-        format!("; not on the line: {}", left_out.join(", "))
-    };
-    format!("{fixed} + {per_byte}{left_out}")
+    let left_out = joined(&fit.left_out, ", ", |point| {
+        let sign = if point.residual_ns < 0.0 { "below" } else { "above" };
+        format!("{} {sign}", format_bytes(point.bytes))
+    });
+    let not = if left_out.is_empty() { "" } else { "; not on the line: " };
+    format!("{fixed} + {per_byte}{not}{left_out}")
 }
 
-/// Tests of the matrix, in order.
 const TESTS: [MemoryTest; 7] = [
     MemoryTest::Read,
     MemoryTest::Write,
@@ -135,67 +97,48 @@ const TESTS: [MemoryTest; 7] = [
 /// Place of the rows with shifted buffers.
 const SHIFTS: &str = "shifts";
 
-/// The memory tests.
 pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
-    let tests = match memory {
-        Measured::Value(tests) => tests,
-        Measured::NotMeasured { not_measured } => {
-            return story.section("Memory", "").text(format!("not measured: {not_measured}"));
-        }
-    };
+    let Some(tests) = story.part("Memory", memory) else { return };
     let rows = || tests.rows.iter().filter(|row| row.place != SHIFTS);
-    let widest = rows().map(|row| number::relative(&row.bytes_per_s)).fold(0.0, f64::max);
+    let widest = rows().map(|row| row.bytes_per_s.relative_half_width()).fold(0.0, f64::max);
     let remark = format!(
         "GB/s as timed, and net of a null loop; intervals {} at most",
         number::interval(widest)
     );
     let section = story.section("Memory", &remark);
     let places = places(tests);
-    let mut columns = vec![Column::left("")];
-    columns.extend(places.iter().flat_map(|(place, _)| {
-        [Column::right("").group(place), Column::right("").gap(1).group(place)]
-    }));
-    let mut table = Table::new(columns);
-    let mut threads: Vec<u32> = rows().map(|row| row.threads).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    for &number in &threads {
-        for test in TESTS {
-            let of_test = |row: &&MemoryRow| row.test == test && row.threads == number;
-            if rows().filter(of_test).count() == 0 {
-                continue;
-            }
-            let name = match number {
-                1 => test.name().to_owned(),
-                many => format!("{}, {many} threads", test.name()),
+    let mut fields = vec![Field::left("", |(threads, test): &(u32, MemoryTest)| match threads {
+        1 => test.name().to_owned(),
+        many => format!("{}, {many} threads", test.name()),
+    })];
+    type RateOf = fn(&MemoryRow) -> &Estimate;
+    let rates: [(usize, RateOf); 2] =
+        [(2, |row| &row.bytes_per_s), (1, |row| &row.net_bytes_per_s)];
+    for (place, _) in &places {
+        fields.extend(rates.map(|(gap, rate)| {
+            let cell = move |key: &(u32, MemoryTest)| {
+                let same =
+                    |row: &&MemoryRow| row.place == *place && (row.threads, row.test) == *key;
+                Cell::or_empty(rows().find(same), |row| gigabytes(rate(row)))
             };
-            let mut entries = vec![Cell::from(name)];
-            for (place, _) in &places {
-                let row = rows().filter(of_test).find(|row| row.place == *place);
-                entries.extend(match row {
-                    Some(row) => [&row.bytes_per_s, &row.net_bytes_per_s].map(gigabytes),
-                    None => [Cell::default(), Cell::default()],
-                });
-            }
-            table.row(entries);
-        }
+            Field::right("", cell).gap(gap).group(place)
+        }));
     }
-    section.table(table);
-    let sizes: Vec<String> =
-        places.iter().map(|(place, bytes)| format!("{place}: {}", format_bytes(*bytes))).collect();
-    section.row("buffers", sizes.join(", "));
+    let threads: BTreeSet<u32> = rows().map(|row| row.threads).collect();
+    let keys = threads.into_iter().flat_map(|threads| TESTS.map(|test| (threads, test)));
+    let measured = |key: &(u32, MemoryTest)| rows().any(|row| (row.threads, row.test) == *key);
+    section.table(keys.filter(measured), fields);
+    let sizes =
+        joined(&places, ", ", |(place, bytes)| format!("{place}: {}", format_bytes(*bytes)));
+    section.row("buffers", sizes);
     shifts(section, tests);
     let mut file = format!("in {}, in calls of 64 KiB", tests.file_on);
     if let Some(bytes) = tests.device_read_bytes {
         file.push_str(&format!("; read from devices meanwhile: {}", format_bytes(bytes)));
     }
     section.row("file", file);
-    if let Some(huge) = &tests.huge_pages {
-        section.row("huge pages", huge);
-    }
-    for text in &tests.left_out {
-        section.row("note", text);
-    }
+    section.row("huge pages", tests.huge_pages.clone().unwrap_or_default());
+    tests.left_out.iter().for_each(|text| section.row("note", text));
 }
 
 /// The places of the matrix with the buffer of one thread, by rising size.
@@ -211,30 +154,20 @@ fn places(tests: &MemoryTests) -> Vec<(String, u64)> {
     places
 }
 
-fn gigabytes(rate: &Estimate) -> Cell {
-    Cell::from(number::digits(rate.value / 1e9))
+fn gigabytes(rate: &Estimate) -> String {
+    number::digits(rate.value / 1e9)
 }
 
-/// Copies between shifted buffers.
 fn shifts(section: &mut Section, tests: &MemoryTests) {
-    let rows: Vec<&MemoryRow> = tests.rows.iter().filter(|row| row.place == SHIFTS).collect();
-    let Some(first) = rows.first() else { return };
-    let each: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let rate = number::digits(row.bytes_per_s.value / 1e9);
-            format!("{}/{} {rate}", row.source_shift_bytes, row.destination_shift_bytes)
-        })
-        .collect();
+    let rows = || tests.rows.iter().filter(|row| row.place == SHIFTS);
+    let Some(first) = rows().next() else { return };
+    let each = joined(rows(), ", ", |row| {
+        let rate = gigabytes(&row.bytes_per_s);
+        format!("{}/{} {rate}", row.source_shift_bytes, row.destination_shift_bytes)
+    });
     let text = format!(
-        "copy of {}, source/destination so many bytes behind a page, GB/s: {}",
-        format_bytes(first.buffer_bytes.0),
-        each.join(", ")
+        "copy of {}, source/destination so many bytes behind a page, GB/s: {each}",
+        format_bytes(first.buffer_bytes.0)
     );
     section.row("alignment", text);
-}
-
-/// A rate with its interval.
-fn rate(estimate: &Estimate) -> String {
-    number::with_interval(estimate, number::rate)
 }

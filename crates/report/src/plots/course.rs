@@ -4,48 +4,64 @@
 //! together, and the band shows the least and the largest of them, so that a stall of one slice is
 //! not averaged away.
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, points, xs};
 use crate::number;
+use crate::story::{capital, prefix};
 use record::{Trial, Unit};
 
-/// Points of a curve, at most.
 const POINTS: usize = 256;
-/// What the bands are.
 const BANDS: &str = "Bands: least and largest of the slices that a point stands for.";
 
-/// The slices of a trial, taken together: middle in nanoseconds, mean, least, largest.
-fn thinned(trial: &Trial, values: &[Option<f64>]) -> Vec<Point> {
-    let step = trial.result.series.interval_ns.0 as f64;
-    let together = values.len().div_ceil(POINTS).max(1);
-    let chunks = values.chunks(together).enumerate();
-    let points = chunks.filter_map(|(place, chunk)| {
-        let known: Vec<f64> = chunk.iter().flatten().copied().filter(|v| v.is_finite()).collect();
-        let middle = (place * together) as f64 + chunk.len() as f64 / 2.0;
-        let mean = known.iter().sum::<f64>() / known.len() as f64;
-        let (low, high) = known
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-        mean.is_finite().then(|| Point::within(middle * step, mean, low, high))
-    });
-    points.collect()
+/// Neighbours taken together where there are more than `most`: mean, least and largest.
+pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
+    let together = points.len().div_ceil(most).max(1);
+    if together == 1 {
+        return points;
+    }
+    let chunk = |chunk: &[Point]| {
+        let mean = |of: fn(&Point) -> f64| chunk.iter().map(of).sum::<f64>() / chunk.len() as f64;
+        let ends = chunk.iter().flat_map(|point| [point.low, point.high]).flatten();
+        let (low, high) = extremes(ends);
+        Point::within(mean(|point| point.x), mean(|point| point.y), low, high)
+    };
+    points.chunks(together).map(chunk).collect()
 }
 
-fn rates(trial: &Trial) -> Vec<Option<f64>> {
-    let seconds = trial.result.series.interval_ns.as_secs_f64();
-    trial.result.series.ios.iter().map(|ios| Some(*ios as f64 / seconds)).collect()
+/// What the slices of named trials say, each by its middle in time; a slice without a value is left
+/// out.
+fn slices(named: &[(String, &Trial)], values: fn(&Trial) -> Vec<Option<f64>>) -> Vec<Series> {
+    let series = named.iter().map(|(name, trial)| {
+        let step = trial.result.series.interval_ns.0 as f64;
+        let slices = values(trial).into_iter().enumerate().filter_map(|(place, value)| {
+            let value = value.filter(|value| value.is_finite())?;
+            Some(Point::within((place as f64 + 0.5) * step, value, value, value))
+        });
+        Series::new(name, Form::Trace, thinned(slices.collect(), POINTS))
+    });
+    series.filter(|series| series.points.len() > 1).collect()
+}
+
+fn over_time(title: &str, finding: &str, y: Axis, rules: Vec<Rule>, series: Vec<Series>) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        finding: capital(finding),
+        errors: BANDS.to_owned(),
+        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
+        y,
+        rules,
+        series,
+    }
 }
 
 /// The rate over time, with half of its mean.
 pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
-    let series: Vec<Series> = named
-        .iter()
-        .map(|(name, trial)| Series::new(name, Form::Trace, thinned(trial, &rates(trial))))
-        .filter(|series| series.points.len() > 1)
-        .collect();
+    let series = slices(named, |trial| {
+        let seconds = trial.result.series.interval_ns.as_secs_f64();
+        trial.result.series.ios.iter().map(|ios| Some(*ios as f64 / seconds)).collect()
+    });
     let (name, trial) = named.first()?;
     let (first, mean) = (series.first()?, trial.iops());
     let below = first.points.iter().filter(|point| point.y < mean / 2.0).count();
-    let share = below as f64 / first.points.len() as f64;
     let steady = match trial.result.steady {
         Some(true) => "; it held still",
         Some(false) => "; it did not hold still",
@@ -53,62 +69,33 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     };
     let finding = format!(
         "{}{} on average; {} of the time it was below half of that{steady}.",
-        if name.is_empty() { String::new() } else { format!("{name}: ") },
+        prefix(name),
         number::per_second(mean),
-        number::percent(share),
+        number::percent(below as f64 / first.points.len() as f64),
     );
-    let rules = if named.len() == 1 {
-        vec![Rule::level(mean / 2.0, "half of the mean")]
-    } else {
-        Vec::new()
-    };
-    let points = || series.iter().flat_map(|series| &series.points);
-    Some(Chart {
-        title: "I/O rate over time".to_owned(),
-        finding,
-        errors: BANDS.to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
-        y: Axis::from_zero("I/O rate", Some(Unit::PerSecond), points().filter_map(|p| p.high)),
-        rules,
-        series,
-    })
+    let half = (named.len() == 1).then(|| Rule::level(mean / 2.0, "half of the mean"));
+    let highs = points(&series).filter_map(|point| point.high);
+    let y = Axis::from_zero("I/O rate", Some(Unit::PerSecond), highs);
+    Some(over_time("I/O rate over time", &finding, y, half.into_iter().collect(), series))
 }
 
 /// The mean latency over time.
 pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
-    let series: Vec<Series> = named
-        .iter()
-        .map(|(name, trial)| {
-            Series::new(name, Form::Trace, thinned(trial, &trial.result.series.latency_mean_ns))
-        })
-        .filter(|series| series.points.len() > 1)
-        .collect();
+    let series = slices(named, |trial| trial.result.series.latency_mean_ns.clone());
     let first = series.first()?;
     let median = stats::median(first.points.iter().map(|point| point.y).collect());
-    let worst = first
-        .points
-        .iter()
-        .max_by(|a, b| a.high.partial_cmp(&b.high).unwrap_or(std::cmp::Ordering::Equal))?;
-    let (high, at) = (worst.high.unwrap_or(worst.y), worst.x);
-    let name = if first.name.is_empty() { String::new() } else { format!("{}: ", first.name) };
+    let high = |point: &Point| point.high.unwrap_or(point.y);
+    let worst = first.points.iter().max_by(|a, b| high(a).total_cmp(&high(b)))?;
     let finding = format!(
-        "{name}the worst slice took {} on average, {} times the usual one ({}), {} after the start.",
-        number::time(high),
-        number::digits(high / median),
+        "{}the worst slice took {} on average, {} times the usual one ({}), {} after the start.",
+        prefix(&first.name),
+        number::time(high(worst)),
+        number::digits(high(worst) / median),
         number::time(median),
-        number::time(at)
+        number::time(worst.x)
     );
-    let points = || series.iter().flat_map(|series| &series.points);
-    let ends = points().flat_map(|point| [point.low, point.high]).flatten().collect::<Vec<f64>>();
-    Some(Chart {
-        title: "Latency over time".to_owned(),
-        finding: crate::story::capital(&finding),
-        errors: BANDS.to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), points().map(|point| point.x).chain([0.0])),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ends.into_iter()),
-        rules: Vec::new(),
-        series,
-    })
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
+    Some(over_time("Latency over time", &finding, y, Vec::new(), series))
 }
 
 /// A trial beside the mean of its cell.
@@ -126,9 +113,21 @@ pub(crate) struct Visit {
     pub(crate) series: &'static str,
 }
 
+impl Visit {
+    pub(crate) fn new(place: usize, trial: &Trial, cell_iops: f64, what: &str) -> Self {
+        Self {
+            place,
+            ratio: trial.iops() / cell_iops,
+            within: super::rate_interval(trial),
+            what: what.to_owned(),
+            series: super::op_word(&trial.workload),
+        }
+    }
+}
+
 /// Visits from which on their course is drawn.
 const VISITS: usize = 4;
-/// Visits up to which each has its error bar.
+/// Visits up to which each has its error bar: hundreds of bars beside each other hide the marks.
 const BARS_MAX: usize = 120;
 /// A visit within this share of its cell's mean is near it.
 const NEAR: f64 = 0.1;
@@ -153,7 +152,6 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
     let mut names: Vec<&str> = visits.iter().map(|visit| visit.series).collect();
     names.sort_unstable();
     names.dedup();
-    // Hundreds of bars beside each other hide the marks.
     let bars = visits.len() <= BARS_MAX;
     let of = |name: &str| {
         let own = visits.iter().filter(|visit| visit.series == name);
@@ -164,15 +162,16 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
         });
         Series::new(name, Form::Marks, points.collect())
     };
+    let errors = match bars {
+        true => {
+            "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
+        }
+        false => "The scatter is the error; intervals within so many trials are not drawn.",
+    };
     Some(Chart {
         title: "Trials in order of time, each against the mean of its cell".to_owned(),
         finding,
-        errors: if bars {
-            "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
-        } else {
-            "The scatter is the error; intervals within so many trials are not drawn."
-        }
-        .to_owned(),
+        errors: errors.to_owned(),
         x: Axis::over("trial", None, visits.iter().map(|visit| visit.place as f64)),
         y: Axis::from_zero("rate over the mean of its cell", None, ratios().chain([1.0])),
         rules: vec![Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")],

@@ -5,9 +5,10 @@
 //! the curve ends there. Rejected: a density (its look depends on the width of the bins), and
 //! percentiles as bars (what lies between them is lost).
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, ys};
 use crate::number;
-use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high};
+use crate::story::capital;
+use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
 
 /// Fewest requests beyond the end of a curve.
 const BEYOND: f64 = 10.0;
@@ -17,18 +18,14 @@ const STEP: f64 = 1.04;
 const FASTEST: f64 = 0.999;
 
 /// The curve of a histogram: at each time the share of requests that took longer.
-fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
+fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
     let total = histogram.count() as f64;
     let mut points: Vec<Point> = Vec::new();
     let mut beyond = total;
     for &(bucket, count) in histogram.buckets.iter().filter(|bucket| bucket.1 > 0) {
         if points.is_empty() && total > 0.0 {
-            points.push(Point::within(
-                record::bucket_low(bucket as usize).max(1) as f64,
-                1.0,
-                1.0,
-                1.0,
-            ));
+            let fastest = bucket_low(bucket as usize).max(1) as f64;
+            points.push(Point::within(fastest, 1.0, 1.0, 1.0));
         }
         beyond -= count as f64;
         if beyond < BEYOND {
@@ -39,12 +36,8 @@ fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
         let far = points.last().is_none_or(|last| last.y / share > STEP || time / last.x > 2.0);
         if far {
             let half = NORMAL_95 * (share * (1.0 - share) / total).sqrt();
-            points.push(Point::within(
-                time,
-                share,
-                (share - half).max(0.5 / total),
-                (share + half).min(1.0),
-            ));
+            let (low, high) = ((share - half).max(0.5 / total), (share + half).min(1.0));
+            points.push(Point::within(time, share, low, high));
         }
     }
     points
@@ -54,7 +47,7 @@ fn points(histogram: &HistogramSnapshot) -> Vec<Point> {
 pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Chart> {
     let series: Vec<Series> = named
         .iter()
-        .map(|(name, histogram)| Series::new(name, Form::Trace, points(histogram)))
+        .map(|(name, histogram)| Series::new(name, Form::Trace, curve(histogram)))
         .filter(|series| series.points.len() > 1)
         .collect();
     let (name, first) = named.iter().find(|(_, histogram)| histogram.percentile(0.5).is_some())?;
@@ -63,17 +56,18 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     }
     let median = first.percentile(0.5)?;
     let tail = [(0.9999, "one in 10,000"), (0.999, "one in 1,000"), (0.99, "one in 100")];
-    let tail = tail.into_iter().find_map(|(p, words)| Some((first.percentile(p)?, words)));
-    let tail = tail.map_or(String::new(), |(time, words)| {
+    let tail = tail.into_iter().find_map(|(p, words)| {
+        let time = first.percentile(p)?;
         let times = number::digits(time / median);
-        format!(", {words} longer than {} ({times} times that)", number::time(time))
+        Some(format!(", {words} longer than {} ({times} times that)", number::time(time)))
     });
-    let all = || series.iter().flat_map(|series| &series.points);
-    let finding = format!(
-        "{}: half take less than {}{tail}.",
-        crate::story::capital(name),
-        number::time(median)
-    );
+    let tail = tail.unwrap_or_default();
+    let finding = format!("{}: half take less than {}{tail}.", capital(name), number::time(median));
+    // The fastest few in a thousand would take decades of the axis.
+    let slower = points(&series).filter(|point| point.y <= FASTEST).map(|point| point.x);
+    let share = "share of requests that took longer";
+    let mut rules = vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")];
+    rules.retain(|rule| ys(&series).any(|y| y <= rule.at));
     Some(Chart {
         title: "Distribution of latency".to_owned(),
         finding,
@@ -81,21 +75,9 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
             "Bands: 95 %, as if requests were independent of each other; too narrow where they \
                  are not. Times to 0.8 %. Curves end where fewer than ten requests took longer."
                 .to_owned(),
-        // The fastest few in a thousand would take decades of the axis.
-        x: Axis::decades(
-            "latency",
-            Some(Unit::Nanos),
-            all().filter(|point| point.y <= FASTEST).map(|point| point.x),
-        ),
-        y: Axis::decades(
-            "share of requests that took longer",
-            Some(Unit::Share),
-            all().map(|p| p.y),
-        ),
-        rules: vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")]
-            .into_iter()
-            .filter(|rule| all().any(|point| point.y <= rule.at))
-            .collect(),
+        x: Axis::decades("latency", Some(Unit::Nanos), slower),
+        y: Axis::decades(share, Some(Unit::Share), ys(&series)),
+        rules,
         series,
     })
 }
@@ -111,7 +93,7 @@ mod tests {
     #[test]
     fn a_curve_falls_from_all_requests_and_ends_where_ten_are_left() {
         let many: Vec<(u32, u64)> = (100..200).map(|bucket| (bucket, 100)).collect();
-        let points = points(&histogram(&many));
+        let points = curve(&histogram(&many));
         assert_eq!(points[0].y, 1.0);
         assert!(points.windows(2).all(|pair| pair[1].y < pair[0].y && pair[1].x > pair[0].x));
         let last = points.last().unwrap();

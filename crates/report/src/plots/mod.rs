@@ -3,16 +3,15 @@
 mod course;
 mod distribution;
 
-pub(crate) use course::{Visit, latency_over_time, rate_over_time, visits};
+pub(crate) use course::{Visit, latency_over_time, rate_over_time, thinned, visits};
 pub(crate) use distribution::distribution;
 
 use record::{DirectionResult, OpKind, Trial, Workload};
 
-/// Both directions with their names, as far as they were asked for.
-pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (&'static str, &DirectionResult)> {
-    let result = &trial.result;
-    let both = [("read", result.read.as_ref()), ("write", result.write.as_ref())];
-    both.into_iter().filter_map(|(name, direction)| direction.map(|direction| (name, direction)))
+/// Both directions, as far as they were asked for.
+pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (OpKind, &DirectionResult)> {
+    let results = [trial.result.read.as_ref(), trial.result.write.as_ref()];
+    OpKind::BOTH.into_iter().zip(results).filter_map(|(op, result)| Some((op, result?)))
 }
 
 /// Relative half-width of the rate's interval within a trial.
@@ -24,9 +23,5 @@ pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
 
 /// `reads` and so on, where a workload has one direction.
 pub(crate) fn op_word(workload: &Workload) -> &'static str {
-    match workload.only_op() {
-        Some(OpKind::Read) => "reads",
-        Some(OpKind::Write) => "writes",
-        None => "requests",
-    }
+    workload.only_op().map_or("requests", OpKind::plural)
 }

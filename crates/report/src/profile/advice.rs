@@ -4,10 +4,10 @@
 //! know it, compute it themselves, and on a parallel device are misled by it. Advice says what to use,
 //! why, what else there is and what that costs, and where a rule of thumb says otherwise.
 
-use super::OPERATIONS;
 use crate::number;
-use crate::story::{Action, Cell, Column, Story, Table, Tone};
-use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS, format_bytes};
+use crate::page::Tone;
+use crate::story::{Action, Cell, Field, Story};
+use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS};
 
 /// Why a latency is not stated.
 const TOO_UNEVEN: &str = "the measured rates vary too much to say within ±60 %";
@@ -15,70 +15,58 @@ const TOO_UNEVEN: &str = "the measured rates vary too much to say within ±60 %"
 /// Latency at shares of the maximum rate.
 pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     let all = &profile.expectations;
-    let Some(first) = all.first() else {
-        let reason = if profile.depth_curves.is_empty() {
-            "no model without a depth curve"
-        } else {
-            &format!("unknown: {TOO_UNEVEN}")
+    if all.is_empty() {
+        let reason = match profile.depth_curves.is_empty() {
+            true => "no model without a depth curve",
+            false => &format!("unknown: {TOO_UNEVEN}"),
         };
         story.section("What to expect", reason);
         return;
-    };
-    let size = if all.iter().all(|expectation| expectation.bs_bytes == first.bs_bytes) {
-        format!(" {}", format_bytes(first.bs_bytes))
-    } else {
-        String::new()
-    };
+    }
+    let size = super::common_size(all.iter().map(|expectation| expectation.bs_bytes));
     let remark = format!("random{size} arriving independently; err: M/M/1 against the latency");
     let section = story.section("What to expect", &remark);
-    let present = |op: &OpKind| all.iter().any(|expectation| expectation.op == *op);
-    let operations: Vec<OpKind> = OPERATIONS.into_iter().filter(present).collect();
-    let mut columns = vec![Column::right("of max")];
-    for op in &operations {
-        let group = format!("{}s", op.name());
-        columns.extend(
-            [
-                Column::of("iops"),
-                Column::of("latency_mean_ns"),
-                Column::interval(),
-                Column::right("M/M/1").gap(1).expendable(2),
-                Column::right("err").gap(1).expendable(1),
-            ]
-            .map(|column| column.group(&group)),
-        );
-    }
-    let mut table = Table::new(columns);
-    let mut missing = profile.depth_curves.iter().any(|curve| !operations.contains(&curve.op));
-    for saturation in SATURATIONS {
-        let mut cells = vec![Cell::from(number::percent(saturation))];
-        for op in &operations {
-            let same =
-                |e: &&Expectation| e.op == *op && e.saturation.total_cmp(&saturation).is_eq();
-            let found = all.iter().find(same);
-            missing |= found.is_none();
-            cells.extend(expectation(found));
+    let of = |op: OpKind, share: f64| {
+        let same = |e: &&Expectation| e.op == op && e.saturation.total_cmp(&share).is_eq();
+        all.iter().find(same)
+    };
+    let mut fields = vec![Field::right("of max", |share: &f64| number::percent(*share))];
+    let mut missing = false;
+    for op in OpKind::BOTH {
+        if all.iter().all(|expectation| expectation.op != op) {
+            missing |= profile.depth_curves.iter().any(|curve| curve.op == op);
+            continue;
         }
-        table.row(cells);
+        missing |= SATURATIONS.into_iter().any(|share| of(op, share).is_none());
+        let faint = |text: Option<String>| Cell::toned(text.unwrap_or_default(), Tone::Faint);
+        type F<'a> = Field<'a, f64>;
+        let own = [
+            F::titled("iops", move |share| {
+                Cell::or_empty(of(op, *share), |it| number::count(it.iops))
+            }),
+            // Left out where its interval would say nothing.
+            F::titled("latency_mean_ns", move |share| match of(op, *share) {
+                Some(it) => Cell::toned(number::time(it.latency_ns.value), Tone::Strong),
+                None => Cell::toned("unknown", Tone::Faint),
+            }),
+            F::interval(move |share| of(op, *share).map(|it| it.latency_ns)),
+            F::right("M/M/1", move |share| {
+                faint(of(op, *share).map(|it| number::time(it.mm1_response_ns)))
+            })
+            .gap(1)
+            .expendable(2),
+            F::right("err", move |share| {
+                faint(of(op, *share).map(|it| number::change(1.0 + it.mm1_error_rel)))
+            })
+            .gap(1)
+            .expendable(1),
+        ];
+        fields.extend(own.map(|field| field.group(op.plural())));
     }
-    section.table(table);
+    section.table(SATURATIONS, fields);
     if missing {
         section.note(format!("unknown, or left out: {TOO_UNEVEN}."));
     }
-}
-
-fn expectation(expectation: Option<&Expectation>) -> [Cell; 5] {
-    // Left out where its interval would say nothing.
-    let Some(expectation) = expectation else {
-        let unknown = Cell::toned("unknown", Tone::Faint);
-        return [Cell::default(), unknown, Cell::default(), Cell::default(), Cell::default()];
-    };
-    [
-        number::count(expectation.iops).into(),
-        Cell::toned(number::time(expectation.latency_ns.value), Tone::Strong),
-        Cell::interval(&expectation.latency_ns),
-        Cell::toned(number::time(expectation.mm1_response_ns), Tone::Faint),
-        Cell::toned(number::change(1.0 + expectation.mm1_error_rel), Tone::Faint),
-    ]
 }
 
 /// Advice as what to do: why, what else there is, and what speaks against the usual rule.
@@ -96,8 +84,8 @@ pub(crate) fn actions(all: &[Advice]) -> impl Iterator<Item = Action> + '_ {
 /// `1.9 times (1.8 to 2.1)`; a small one as a percentage.
 fn gain(gain: &Estimate) -> String {
     if gain.value >= 1.5 {
-        let (low, high) = (number::digits(gain.low), number::digits(gain.high));
-        return format!("{} times ({low} to {high})", number::digits(gain.value));
+        let [value, low, high] = [gain.value, gain.low, gain.high].map(number::digits);
+        return format!("{value} times ({low} to {high})");
     }
     number::with_range(gain, number::change)
 }

@@ -6,12 +6,10 @@
 //! below the line is faster than predicted, and so is no sign of saturation. A line takes five
 //! sizes; which rows of the service times have none for want of sizes is said.
 
-use super::OPERATIONS;
 use crate::number;
-use crate::story::{Cell, Column, Story, Table};
-use record::{CacheMode, OpKind, Pattern, Profile, ServiceTimeFit, format_bytes};
+use crate::story::{Field, Story, joined};
+use record::{Estimate, OpKind, Pattern, Profile, ServiceTimeFit, format_bytes};
 
-/// The lines, or why there is none.
 pub(super) fn fits(story: &mut Story, profile: &Profile) {
     let fits = &profile.service_time_fits;
     let without = without_line(profile);
@@ -22,22 +20,25 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     }
     let remark = "latency = b + m x at QD 1 for a size of x; worst: largest residual";
     let section = story.section("Fits", remark);
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::right("b, µs").gap(3),
-        Column::interval(),
-        Column::right("m, µs/KiB").gap(3),
-        Column::interval(),
-        Column::right("1/m").gap(3),
-        Column::right("sizes").expendable(3),
-        Column::right("worst").expendable(1),
-        Column::right("chi²/df").expendable(2),
-    ]);
-    fits.iter().for_each(|fit| table.row(fit_row(fit)));
-    section.table(table);
-    let left_out: Vec<String> = fits.iter().flat_map(left_out).collect();
+    // Nanoseconds per byte to microseconds per KiB.
+    let slope = |fit: &ServiceTimeFit| fit.slope_ns_per_byte.scaled(1.024);
+    let fixed = |fit: &ServiceTimeFit| fit.intercept_ns.scaled(1e-3);
+    type F<'a> = Field<'a, &'a ServiceTimeFit>;
+    let fields = vec![
+        F::left("", |fit| format!("{} {}", fit.pattern.name(), fit.op.name())),
+        F::right("b, µs", move |fit| number::digits(fixed(fit).value)).gap(3),
+        F::left("", move |fit| half_width(&fixed(fit))).gap(1),
+        F::right("m, µs/KiB", move |fit| number::digits(slope(fit).value)).gap(3),
+        F::left("", move |fit| half_width(&slope(fit))).gap(1),
+        F::right("1/m", |fit| inverse_rate(fit)).gap(3),
+        F::right("sizes", |fit| fit.sizes_bytes.len().to_string()).expendable(3),
+        F::right("worst", |fit| number::percent(fit.max_residual_rel)).expendable(1),
+        F::right("chi²/df", |fit| number::digits(fit.reduced_chi_square)).expendable(2),
+    ];
+    section.table(fits, fields);
+    let left_out = joined(fits.iter().flat_map(left_out), "; ", |point| point);
     if !left_out.is_empty() {
-        section.text(format!("Not on the line: {}.", left_out.join("; ")));
+        section.text(format!("Not on the line: {left_out}."));
     }
     if !without.is_empty() {
         section.note(format!("No line (takes five sizes): {without}."));
@@ -50,55 +51,39 @@ fn without_line(profile: &Profile) -> String {
     let fitted = |op, pattern| {
         profile.service_time_fits.iter().any(|fit| fit.op == op && fit.pattern == pattern)
     };
-    let measured = |op, pattern| {
-        profile.cells.iter().map(|cell| &cell.workload).any(|workload| {
-            workload.only_op() == Some(op)
-                && workload.pattern == pattern
-                && workload.depth == 1
-                && workload.cache == CacheMode::Device
-        })
-    };
     let name = |pattern: Pattern| {
-        let lacks = |op: &OpKind| measured(*op, pattern) && !fitted(*op, pattern);
-        match OPERATIONS.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
+        let lacks = |op: &OpKind| {
+            super::cells_of(profile, *op, pattern, 1).next().is_some() && !fitted(*op, pattern)
+        };
+        match OpKind::BOTH.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
             [] => None,
-            [op] if OPERATIONS.into_iter().any(|op| fitted(op, pattern)) => {
-                Some(format!("{} {}s", pattern.name(), op.name()))
+            [op] if OpKind::BOTH.into_iter().any(|op| fitted(op, pattern)) => {
+                Some(format!("{} {}", pattern.name(), op.plural()))
             }
             _ => Some(pattern.name().to_owned()),
         }
     };
     let patterns = [Pattern::Sequential, Pattern::Random, Pattern::Hit];
-    patterns.into_iter().filter_map(name).collect::<Vec<_>>().join(", ")
+    joined(patterns.into_iter().filter_map(name), ", ", |name| name)
 }
 
-fn fit_row(fit: &ServiceTimeFit) -> Vec<Cell> {
-    let (fixed, fixed_interval) = number::value_and_half_width(&fit.intercept_ns, 1e3);
-    // Nanoseconds per byte to microseconds per KiB.
-    let (slope, slope_interval) =
-        number::value_and_half_width(&fit.slope_ns_per_byte, 1e3 / 1024.0);
-    vec![
-        format!("{} {}", fit.pattern.name(), fit.op.name()).into(),
-        fixed.into(),
-        fixed_interval.into(),
-        slope.into(),
-        slope_interval.into(),
-        inverse_rate(fit).into(),
-        fit.sizes_bytes.len().to_string().into(),
-        number::percent(fit.max_residual_rel).into(),
-        number::digits(fit.reduced_chi_square).into(),
-    ]
+/// The absolute half-width: at most as many decimals as a value has, and no more than it is good for.
+fn half_width(estimate: &Estimate) -> String {
+    let half_width = match estimate.half_width().abs() {
+        many if !(many < 9.95) => number::digits(many.round()),
+        some if some >= 0.995 => format!("{some:.1}"),
+        few if few >= 0.0995 => format!("{few:.2}"),
+        least => format!("{least:.3}"),
+    };
+    format!("±{half_width}")
 }
 
 /// 1/m as a rate. Where m may be zero the rate has no upper end, and only the lower is printed.
 fn inverse_rate(fit: &ServiceTimeFit) -> String {
-    let slope = &fit.slope_ns_per_byte;
-    if slope.low > 0.0 {
-        number::rate(1e9 / slope.value)
-    } else if slope.high > 0.0 {
-        format!("> {}", number::rate(1e9 / slope.high))
-    } else {
-        number::NONE.to_owned()
+    match &fit.slope_ns_per_byte {
+        slope if slope.low > 0.0 => number::rate(1e9 / slope.value),
+        slope if slope.high > 0.0 => format!("> {}", number::rate(1e9 / slope.high)),
+        _ => number::NONE.to_owned(),
     }
 }
 

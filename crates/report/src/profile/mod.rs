@@ -11,15 +11,13 @@ mod curve;
 mod line;
 mod service;
 
-use crate::story::{Cell, Column, Fact, Story, Table, Tone, quoted, sentence};
+use crate::page::Tone;
+use crate::story::{Cell, Fact, Field, Section, Story, quoted, sentence};
 use crate::{number, target};
 use record::{
     CacheMode, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile,
     TargetKind, Trial, format_bytes,
 };
-
-/// Reads stand left.
-const OPERATIONS: [OpKind; 2] = [OpKind::Read, OpKind::Write];
 
 /// A budget from which on there is none: a week.
 const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
@@ -27,16 +25,10 @@ const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
 /// The story of a profile and of the trials that it rests on, as far as they are at hand.
 #[must_use]
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
-    let mut story = Story {
-        kind: "Profile".to_owned(),
-        subject: target::summary(&profile.target),
-        id: profile.id.clone(),
-        simulated: profile.simulated,
-        headline: headline(profile),
-        findings: profile.findings.clone(),
-        charts: charts::charts(profile, trials),
-        ..Story::default()
-    };
+    let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
+        .saved(&profile.id, &profile.findings);
+    story.headline = headline(profile);
+    story.charts = charts::charts(profile, trials);
     facts(&mut story, profile);
     story.actions.extend(advice::actions(&profile.advice));
     if profile.advice.is_empty() {
@@ -47,7 +39,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     curve::depth(&mut story, profile);
     curve::size(&mut story, profile);
     line::fits(&mut story, profile);
-    story.fold("All cells").table(cells(profile));
+    cells(story.fold("All cells"), profile);
     if trials.is_empty() && !profile.cells.is_empty() {
         let text = "The course of the visits is not drawn: the trials of this profile are missing.";
         story.left_out.push(text.to_owned());
@@ -56,7 +48,6 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let about = (profile.halfpower_version.as_str(), profile.time.as_deref(), profile.seed);
     target::conditions(&mut story, targets, profile.environment.as_ref(), about);
     let used = number::duration(profile.measured_ns.0);
-    // A budget of weeks stands for none.
     let budget = Some(profile.budget_ns.0).filter(|&budget| budget < UNLIMITED_NS);
     let budget = budget.map(|budget| format!(" of {}", number::duration(budget)));
     story.condition("measured for", used + &budget.unwrap_or_default());
@@ -69,18 +60,26 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     story
 }
 
+/// The largest I/O rate and throughput of a direction.
+fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Option<Estimate>) {
+    let limits = &profile.limits;
+    match op {
+        OpKind::Read => (limits.read_iops, limits.read_bytes_per_s),
+        OpKind::Write => (limits.write_iops, limits.write_bytes_per_s),
+    }
+}
+
 fn headline(profile: &Profile) -> String {
-    let said = OPERATIONS.into_iter().filter_map(|op| {
-        let limits = &profile.limits;
-        let rate = of(op, limits.read_iops, limits.write_iops)?;
-        let throughput = of(op, limits.read_bytes_per_s, limits.write_bytes_per_s)?;
-        let (rate, throughput) = (number::per_second(rate.value), number::rate(throughput.value));
-        Some(format!("{}s up to {rate} and {throughput}", op.name()))
+    let said = OpKind::BOTH.into_iter().filter_map(|op| {
+        let (rate, throughput) = largest(profile, op);
+        let rate = number::per_second(rate?.value);
+        Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
     });
-    let said: Vec<String> = said.collect();
-    match said.is_empty() {
-        true => "No valid trial: nothing is known of this device.".to_owned(),
-        false => sentence(&said),
+    match sentence(&said.collect::<Vec<String>>()) {
+        nothing if nothing.is_empty() => {
+            "No valid trial: nothing is known of this device.".to_owned()
+        }
+        said => said,
     }
 }
 
@@ -88,92 +87,73 @@ fn headline(profile: &Profile) -> String {
 fn facts(story: &mut Story, profile: &Profile) {
     let smallest = smallest_random(profile);
     let size = smallest.map_or("random".into(), |bytes| format!("{} random", format_bytes(bytes)));
-    let limits = &profile.limits;
-    for op in OPERATIONS {
-        let most = of(op, limits.read_iops, limits.write_iops).map(|most| {
+    for op in OpKind::BOTH {
+        let (rate, throughput) = largest(profile, op);
+        let most = rate.map(|most| {
             let curve = depth_curve(profile, op).filter(|curve| Some(curve.bs_bytes) == smallest);
             let depth = curve.map(|curve| format!(" at QD {}", curve.max_depth));
             number::with_interval(&most, number::per_second) + &depth.unwrap_or_default()
         });
-        let throughput = of(op, limits.read_bytes_per_s, limits.write_bytes_per_s).map(|most| {
+        let throughput = throughput.map(|most| {
             let size = fastest(profile, op).map(|cell| cell.workload.max_bs().0);
             let size = size.map(|bytes| format!(" at {}", format_bytes(bytes)));
-            number::with_interval(&most, number::rate) + &size.unwrap_or_default()
+            number::rate_with_interval(&most) + &size.unwrap_or_default()
         });
-        let alone =
-            latency_alone(profile, op).map(|time| number::with_interval(&time, number::time));
+        let alone = latency_alone(profile, op);
+        let alone = alone.map(|time| number::with_interval(&time, number::time));
         let answers = [
             (format!("max {size} IOPS"), most),
             ("max throughput".to_owned(), throughput),
             ("latency at QD 1".to_owned(), alone),
         ];
         for (name, value) in answers {
-            let of = format!("{}s", op.name());
             let (value, tone) = match value {
                 Some(value) => (value, Tone::Strong),
                 None => (not_measured(profile, Some(op)), Tone::Faint),
             };
-            story.facts.push(Fact { name, of, value, tone });
+            story.facts.push(Fact { name, of: op.plural().to_owned(), value, tone });
         }
     }
 }
 
-/// Every cell with its numbers.
-fn cells(profile: &Profile) -> Table {
-    let mut table = Table::new(vec![
-        Column::left("cell"),
-        Column::of("iops"),
-        Column::interval(),
-        Column::of("bytes_per_s"),
-        Column::of("latency_mean_ns"),
-        Column::interval(),
-        Column::of("latency_p99_ns"),
-        Column::of("cpu_lower_us_per_io"),
-        Column::right("visits"),
-    ]);
-    for cell in &profile.cells {
+fn cells(section: &mut Section, profile: &Profile) {
+    let name = |cell: &&Measurement| {
         let workload = &cell.workload;
-        let op = workload.only_op().map_or("mixed", OpKind::name);
-        let name = format!(
-            "{} {op} {}, QD {}, cache {}",
+        format!(
+            "{} {} {}, QD {}, cache {}",
             workload.pattern.name(),
+            workload.only_op().map_or("mixed", OpKind::name),
             format_bytes(workload.max_bs().0),
             workload.depth,
             workload.cache.name()
-        );
-        table.row(vec![
-            name.into(),
-            number::count(cell.iops.value).into(),
-            Cell::interval(&cell.iops),
-            number::rate(cell.bytes_per_s.value).into(),
-            number::time(cell.latency_ns.value).into(),
-            Cell::interval(&cell.latency_ns),
-            Cell::or_none(cell.histogram.percentile(0.99), number::time),
-            Cell::or_none(cell.cpu_us_per_io.value(), |cost| number::time(cost.value * 1e3)),
-            cell.trial_ids.len().to_string().into(),
-        ]);
-    }
-    table
+        )
+    };
+    type F<'a> = Field<'a, &'a Measurement>;
+    let fields = vec![
+        F::left("cell", name),
+        F::of("iops", |cell| cell.iops.value),
+        F::interval(|cell| cell.iops),
+        F::of("bytes_per_s", |cell| cell.bytes_per_s.value),
+        F::of("latency_mean_ns", |cell| cell.latency_ns.value),
+        F::interval(|cell| cell.latency_ns),
+        F::of("latency_p99_ns", |cell| cell.histogram.percentile(0.99)),
+        F::of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value)),
+        F::right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())),
+    ];
+    section.table(&profile.cells, fields);
 }
 
-/// The value of a direction.
-fn of<T>(op: OpKind, read: T, write: T) -> T {
-    match op {
-        OpKind::Read => read,
-        OpKind::Write => write,
-    }
+/// A size that all have, in front of what is of it; nothing where they differ.
+fn common_size(mut sizes: impl Iterator<Item = u64>) -> String {
+    let first = sizes.next().filter(|first| sizes.all(|size| size == *first));
+    first.map(|bytes| format!(" {}", format_bytes(bytes))).unwrap_or_default()
 }
 
 /// That something has no numbers, and why; `op` for one direction of it.
 fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
-    format!("not measured ({})", why_not(profile, op))
-}
-
-/// Why something has no numbers, in a few words.
-fn why_not(profile: &Profile, op: Option<OpKind>) -> &'static str {
     let found = |code| profile.findings.iter().any(|finding| finding.code == code);
     let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
-    if op == Some(OpKind::Write) && only_read {
+    let why = if op == Some(OpKind::Write) && only_read {
         "only read"
     } else if op == Some(OpKind::Write) && found(FindingCode::WritesSkipped) {
         "--no-write"
@@ -183,12 +163,47 @@ fn why_not(profile: &Profile, op: Option<OpKind>) -> &'static str {
         "short budget"
     } else {
         "no valid trial"
+    };
+    format!("not measured ({why})")
+}
+
+/// Why a direction is not there.
+fn missing_directions(section: &mut Section, profile: &Profile, present: impl Fn(OpKind) -> bool) {
+    for op in OpKind::BOTH.into_iter().filter(|op| !present(*op)) {
+        section.text(format!("{} {}.", op.plural(), not_measured(profile, Some(op))));
     }
 }
 
 /// Whether a cell describes the device: past the file-system cache, the device's own cache on.
 fn of_the_device(cell: &Measurement) -> bool {
     cell.workload.cache == CacheMode::Device
+}
+
+/// The cells that describe the device under one kind of load.
+fn cells_of(
+    profile: &Profile,
+    op: OpKind,
+    pattern: Pattern,
+    depth: u32,
+) -> impl Iterator<Item = &Measurement> {
+    profile.cells.iter().filter(move |cell| {
+        let workload = &cell.workload;
+        of_the_device(cell)
+            && workload.only_op() == Some(op)
+            && workload.pattern == pattern
+            && workload.depth == depth
+    })
+}
+
+/// The one of them with requests of a size.
+fn cell_of(
+    profile: &Profile,
+    op: OpKind,
+    pattern: Pattern,
+    depth: u32,
+    bytes: u64,
+) -> Option<&Measurement> {
+    cells_of(profile, op, pattern, depth).find(|cell| cell.workload.max_bs().0 == bytes)
 }
 
 fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
@@ -215,20 +230,11 @@ fn fastest(profile: &Profile, op: OpKind) -> Option<&Measurement> {
 
 /// Latency of a random request of the smallest size with nothing else going on.
 fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
-    let size = smallest_random(profile);
-    let from_curve = depth_curve(profile, op)
-        .filter(|curve| Some(curve.bs_bytes) == size)
-        .and_then(|curve| curve.points.iter().find(|point| point.depth == 1))
-        .map(|point| point.latency_ns);
-    let cell = profile.cells.iter().find(|cell| {
-        let workload = &cell.workload;
-        workload.only_op() == Some(op)
-            && of_the_device(cell)
-            && workload.pattern == Pattern::Random
-            && workload.depth == 1
-            && Some(workload.max_bs().0) == size
-    });
-    from_curve.or_else(|| cell.map(|cell| cell.latency_ns))
+    let size = smallest_random(profile)?;
+    let curve = depth_curve(profile, op).filter(|curve| curve.bs_bytes == size);
+    let point = curve.and_then(|curve| curve.points.iter().find(|point| point.depth == 1));
+    let cell = || cell_of(profile, op, Pattern::Random, 1, size);
+    point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))
 }
 
 /// How many times faster the device is at its best depth than at depth 1, over its curves.

@@ -9,10 +9,10 @@
 //! Only cells past the file-system cache with the device's own cache on (`--cache device`) stand
 //! here: those of other modes have the same pattern, depth and size, and other numbers.
 
-use super::{OPERATIONS, not_measured, of_the_device, parallelism};
+use super::{missing_directions, not_measured, of_the_device, parallelism};
 use crate::number;
-use crate::story::{Cell, Column, Section, Story, Table};
-use record::{Cell as Measurement, OpKind, Pattern, Profile};
+use crate::story::{Cell, Field, Section, Story};
+use record::{Cell as Measurement, Estimate, OpKind, Pattern, Profile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Request sizes of the abbreviated matrix, in bytes.
@@ -25,7 +25,6 @@ const PARALLEL_FROM: f64 = 1.5;
 /// What a row shows: pattern, depth, request size in bytes.
 type Key = (Pattern, u32, u64);
 
-/// The table with its notes.
 pub(super) fn service(story: &mut Story, profile: &Profile) {
     let keys = keys(&profile.cells);
     if keys.is_empty() {
@@ -40,24 +39,49 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
     let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
     let remark = format!("in {unit}, ± at 95 %; latency: mean{service}");
     let section = story.section("Service times", &remark);
-    let mut table = table(&cells, with_service);
+    // Pattern and depth are written where they change.
     let mut before = None;
-    for key in &keys {
-        let (pattern, depth, bytes) = *key;
-        let name = if before == Some((pattern, depth)) { "" } else { pattern.name() };
-        let depth_text = if name.is_empty() { String::new() } else { depth.to_string() };
-        before = Some((pattern, depth));
-        let mut row: Vec<Cell> = vec![name.into(), depth_text.into(), number::kib(bytes).into()];
-        for op in OPERATIONS.into_iter().filter(|op| measured(&cells, *op)) {
-            let cell = cells.iter().find(|cell| is(cell, op, key));
-            row.extend(direction(cell.copied(), scale, with_service));
+    let rows = keys.iter().map(|&key| {
+        let new = before != Some((key.0, key.1));
+        before = Some((key.0, key.1));
+        (key, new)
+    });
+    type F<'a> = Field<'a, (Key, bool)>;
+    let mut fields = vec![
+        F::left("pattern", |(key, new)| if *new { key.0.name() } else { "" }),
+        F::right("QD", |(key, new)| if *new { key.1.to_string() } else { String::new() }).gap(1),
+        F::right("KiB", |(key, _)| number::kib(key.2)).gap(1),
+    ];
+    let measured = |op: OpKind| cells.iter().any(|cell| cell.workload.only_op() == Some(op));
+    let cells_of = &cells;
+    for op in OpKind::BOTH.into_iter().filter(|op| measured(*op)) {
+        let of = move |row: &(Key, bool)| {
+            let same = |cell: &&&Measurement| {
+                cell.workload.only_op() == Some(op) && key(cell) == Some(row.0)
+            };
+            cells_of.iter().find(same).copied()
+        };
+        let latency = move |row: &(Key, bool)| of(row).map(|cell| cell.latency_ns);
+        let service = move |row: &(Key, bool)| of(row)?.service_ns.value().copied();
+        let value = move |it: Estimate| number::digits(it.value / scale);
+        let mut own = vec![
+            F::titled("latency_mean_ns", move |row| Cell::or_empty(latency(row), value)),
+            F::interval(latency),
+        ];
+        if with_service {
+            let known = move |row: &_, text: Option<String>| {
+                Cell::or_empty(of(row), |_| number::or_none(text, |text| text))
+            };
+            let busy =
+                move |row: &_| of(row)?.utilization.value().map(|share| number::percent(*share));
+            own.push(F::right("S", move |row| known(row, service(row).map(value))));
+            own.push(F::interval(service).expendable(2));
+            own.push(F::right("U", move |row| known(row, busy(row))).gap(1).expendable(1));
         }
-        table.row(row);
+        fields.extend(own.into_iter().map(|field| field.group(op.plural())));
     }
-    section.table(table);
-    for op in OPERATIONS.into_iter().filter(|op| !measured(&cells, *op)) {
-        section.text(format!("{}s {}.", op.name(), not_measured(profile, Some(op))));
-    }
+    section.table(rows, fields);
+    missing_directions(section, profile, measured);
     notes(section, profile, &cells, with_service);
 }
 
@@ -65,14 +89,6 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
 fn key(cell: &Measurement) -> Option<Key> {
     cell.workload.only_op().filter(|_| of_the_device(cell))?;
     Some((cell.workload.pattern, cell.workload.depth, cell.workload.max_bs().0))
-}
-
-fn is(cell: &Measurement, op: OpKind, wanted: &Key) -> bool {
-    cell.workload.only_op() == Some(op) && key(cell).as_ref() == Some(wanted)
-}
-
-fn measured(cells: &[&Measurement], op: OpKind) -> bool {
-    cells.iter().any(|cell| cell.workload.only_op() == Some(op))
 }
 
 /// The rows: sequential at depth 1, random at 1 and 4, hits; in the sizes of the matrix and those
@@ -93,49 +109,11 @@ fn keys(cells: &[Measurement]) -> BTreeSet<Key> {
     all.iter().copied().filter(in_matrix).collect()
 }
 
-fn table(cells: &[&Measurement], with_service: bool) -> Table {
-    let mut columns =
-        vec![Column::left("pattern"), Column::right("QD").gap(1), Column::right("KiB").gap(1)];
-    for op in OPERATIONS.into_iter().filter(|op| measured(cells, *op)) {
-        let group = format!("{}s", op.name());
-        let mut own = vec![Column::of("latency_mean_ns"), Column::interval()];
-        if with_service {
-            own.extend([
-                Column::right("S"),
-                Column::interval().expendable(2),
-                Column::right("U").gap(1).expendable(1),
-            ]);
-        }
-        columns.extend(own.into_iter().map(|column| column.group(&group)));
-    }
-    Table::new(columns)
-}
-
-fn direction(cell: Option<&Measurement>, scale: f64, with_service: bool) -> Vec<Cell> {
-    let columns = if with_service { 5 } else { 2 };
-    let Some(cell) = cell else { return vec![Cell::default(); columns] };
-    let value = |estimate: &record::Estimate| {
-        [Cell::from(number::digits(estimate.value / scale)), Cell::interval(estimate)]
-    };
-    let mut cells = value(&cell.latency_ns).to_vec();
-    if with_service {
-        match cell.service_ns.value() {
-            Some(service) => cells.extend(value(service)),
-            None => cells.extend([number::NONE.into(), Cell::default()]),
-        }
-        cells.push(Cell::or_none(cell.utilization.value(), |share| number::percent(*share)));
-    }
-    cells
-}
-
 fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_service: bool) {
     // One of those that differ in numbers only.
     let words = |reason: &str| reason.replace(|c: char| c.is_ascii_digit() || c == '.', "");
-    let reasons: BTreeMap<String, &str> = cells
-        .iter()
-        .filter_map(|cell| cell.service_ns.reason())
-        .map(|reason| (words(reason), reason))
-        .collect();
+    let reasons = cells.iter().filter_map(|cell| cell.service_ns.reason());
+    let reasons: BTreeMap<String, &str> = reasons.map(|reason| (words(reason), reason)).collect();
     if !reasons.is_empty() {
         let which = if with_service { "S and U of some cells" } else { "S and U" };
         let reasons = reasons.into_values().collect::<Vec<_>>().join("; ");
@@ -144,7 +122,7 @@ fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_
     if !with_service {
         return;
     }
-    let meaning = match parallelism(profile) {
+    section.text(match parallelism(profile) {
         Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
             "Caution: S is the spacing of completions, as QD {} is {} times faster.",
             curve.max_depth,
@@ -156,6 +134,5 @@ fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_
         None => "Where a device works on several requests at once, S is the spacing of \
                  completions, not the time that one takes."
             .to_owned(),
-    };
-    section.text(meaning);
+    });
 }

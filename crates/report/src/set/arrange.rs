@@ -7,12 +7,13 @@
 //! makes plots instead.
 
 use super::{Set, SetCell};
+use crate::plots::op_word;
+use crate::story::joined;
 use record::{CacheMode, OpKind, Workload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves that one plot holds.
 pub(super) const CURVES: usize = 8;
-/// Plots of one kind.
 const PLOTS: usize = 6;
 
 /// What the numbers of an axis are.
@@ -32,19 +33,17 @@ pub(super) enum Meaning {
     Plain,
 }
 
-impl Meaning {
-    /// What a workload has of it.
-    fn of(self, workload: &Workload) -> Option<f64> {
-        match self {
-            Self::Size => Some(workload.max_bs().0 as f64),
-            Self::Depth => Some(f64::from(workload.depth)),
-            Self::Rate => workload.rate_iops.map(|rate| rate as f64),
-            Self::Targets => Some(f64::from(workload.targets)),
-            Self::Place => Some(workload.offset_bytes.0 as f64),
-            Self::Plain => None,
-        }
-    }
-}
+/// What tells what a workload has of it, where it can be asked of one.
+type Asked = fn(&Workload) -> Option<f64>;
+
+/// All but [`Meaning::Plain`].
+const MEANINGS: [(Meaning, Asked); 5] = [
+    (Meaning::Size, |workload| Some(workload.max_bs().0 as f64)),
+    (Meaning::Depth, |workload| Some(f64::from(workload.depth))),
+    (Meaning::Rate, |workload| workload.rate_iops.map(|rate| rate as f64)),
+    (Meaning::Targets, |workload| Some(f64::from(workload.targets))),
+    (Meaning::Place, |workload| Some(workload.offset_bytes.0 as f64)),
+];
 
 /// An axis of numbers.
 #[derive(Clone, Debug)]
@@ -88,11 +87,10 @@ pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
 }
 
 fn abscissa(set: &Set<'_>, axis: usize) -> Option<Abscissa> {
-    let meanings = [Meaning::Size, Meaning::Depth, Meaning::Rate, Meaning::Targets, Meaning::Place];
-    let by_meaning = meanings.into_iter().find_map(|meaning| {
+    let by_meaning = MEANINGS.into_iter().find_map(|(meaning, asked)| {
         let mut values: BTreeMap<String, f64> = BTreeMap::new();
         for cell in &set.cells {
-            let value = meaning.of(cell.workload)?;
+            let value = asked(cell.workload)?;
             let known = *values.entry(cell.levels[axis].clone()).or_insert(value);
             if known.total_cmp(&value).is_ne() {
                 return None;
@@ -131,7 +129,7 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
         (plots, curves) = (apart, same);
     }
     while curves.len() > 1 && most_curves(set, &plots, &curves) > CURVES {
-        let fewest = curves.iter().copied().min_by_key(|axis| levels(set, *axis));
+        let fewest = curves.iter().copied().min_by_key(|axis| set.levels(*axis).len());
         let Some(fewest) = fewest else { break };
         curves.retain(|axis| *axis != fewest);
         plots.push(fewest);
@@ -153,11 +151,10 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
             None => plot.curves.push(Along { name, cells: vec![(x, cell)] }),
         }
     }
-    let mut left_out = 0;
     let mut plots: Vec<Plot<'s>> = made.into_iter().map(|(_, plot)| plot).collect();
     // A plot in which no curve has two points shows nothing over this abscissa.
     plots.retain(|plot| plot.curves.iter().any(|curve| curve.cells.len() > 1));
-    left_out += plots.len().saturating_sub(PLOTS);
+    let mut left_out = plots.len().saturating_sub(PLOTS);
     plots.truncate(PLOTS);
     for plot in &mut plots {
         let every = plot.curves.len().div_ceil(CURVES).max(1);
@@ -174,18 +171,12 @@ fn key<'s>(cell: &'s SetCell<'_>, axes: &[usize]) -> Vec<&'s str> {
     axes.iter().map(|axis| cell.levels[*axis].as_str()).collect()
 }
 
-fn levels(set: &Set<'_>, axis: usize) -> usize {
-    let levels: std::collections::BTreeSet<&str> =
-        set.cells.iter().map(|cell| cell.levels[axis].as_str()).collect();
-    levels.len()
-}
-
 fn most_curves(set: &Set<'_>, plots: &[usize], curves: &[usize]) -> usize {
-    let mut of: BTreeMap<Vec<&str>, std::collections::BTreeSet<Vec<&str>>> = BTreeMap::new();
+    let mut of: BTreeMap<Vec<&str>, BTreeSet<Vec<&str>>> = BTreeMap::new();
     for cell in &set.cells {
         of.entry(key(cell, plots)).or_default().insert(key(cell, curves));
     }
-    of.values().map(std::collections::BTreeSet::len).max().unwrap_or(0)
+    of.values().map(BTreeSet::len).max().unwrap_or(0)
 }
 
 /// Whether reads and writes have levels of their own.
@@ -203,12 +194,17 @@ fn tells_direction(set: &Set<'_>, axis: usize) -> bool {
 
 /// The levels of a cell on some axes, in words.
 pub(super) fn name(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
-    let words = axes.iter().map(|axis| {
+    joined(axes, ", ", |axis| {
         let level = &cell.levels[*axis];
         let bare = level.trim_end_matches('%').parse::<f64>().is_ok();
         let modes = [CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
         let mode = set.axes[*axis] == "cache" && modes.iter().any(|mode| mode.name() == level);
         if bare || mode { format!("{} {level}", set.axes[*axis]) } else { level.clone() }
-    });
-    words.collect::<Vec<_>>().join(", ")
+    })
+}
+
+/// The same; the direction where no level varies.
+pub(super) fn name_or_op(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
+    let name = name(set, cell, axes);
+    if name.is_empty() { op_word(cell.workload).to_owned() } else { name }
 }

@@ -5,19 +5,17 @@
 
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
 use super::{Set, SetCell};
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
 use crate::number;
-use crate::plots::{distribution, op_word};
-use crate::story::capital;
+use crate::plots::distribution;
+use crate::story::{capital, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
 
 /// Plots of a set, at most; the rest is said.
 const CHARTS: usize = 24;
-/// Rows in a plot of rows.
 const ROWS: usize = 24;
 /// Clauses of a sentence before the rest is counted.
 const CLAUSES: usize = 4;
-/// Distributions in one plot.
 const DISTRIBUTIONS: usize = 6;
 
 /// What is drawn of a cell.
@@ -31,22 +29,19 @@ enum Measure {
 }
 
 impl Measure {
-    fn title(self) -> &'static str {
+    /// Its title, its unit, and whether its axis is logarithmic.
+    fn about(self) -> (&'static str, Unit, bool) {
         match self {
-            Self::Throughput => "throughput",
-            Self::Rate => "I/O rate",
-            Self::Latency => "mean latency",
-            Self::CostPerRequest => "processor time per request",
-            Self::CostPerMib => "processor time per MiB",
+            Self::Throughput => ("throughput", Unit::BytesPerSecond, false),
+            Self::Rate => ("I/O rate", Unit::PerSecond, false),
+            Self::Latency => ("mean latency", Unit::Nanos, true),
+            Self::CostPerRequest => ("processor time per request", Unit::Nanos, false),
+            Self::CostPerMib => ("processor time per MiB", Unit::Nanos, true),
         }
     }
 
-    fn unit(self) -> Unit {
-        match self {
-            Self::Throughput => Unit::BytesPerSecond,
-            Self::Rate => Unit::PerSecond,
-            Self::Latency | Self::CostPerRequest | Self::CostPerMib => Unit::Nanos,
-        }
+    fn title(self) -> &'static str {
+        self.about().0
     }
 
     /// Whether more is better, and half of the most a goal.
@@ -70,28 +65,15 @@ impl Measure {
     }
 
     fn written(self, value: f64) -> String {
-        number::in_unit(self.unit(), value)
+        self.about().1.format(value)
     }
 
-    fn axis(self, points: impl Iterator<Item = f64>) -> Axis {
-        match self {
-            Self::Throughput | Self::Rate | Self::CostPerRequest => {
-                Axis::from_zero(self.title(), Some(self.unit()), points)
-            }
-            Self::Latency | Self::CostPerMib => {
-                Axis::decades(self.title(), Some(self.unit()), points)
-            }
+    fn axis(self, values: impl Iterator<Item = f64>) -> Axis {
+        let (title, unit, log) = self.about();
+        match log {
+            true => Axis::decades(title, Some(unit), values),
+            false => Axis::from_zero(title, Some(unit), values),
         }
-    }
-}
-
-/// A point of an estimate; without a bar where it has no interval.
-fn point(x: f64, estimate: &Estimate) -> Point {
-    let has = estimate.high > estimate.low;
-    Point {
-        low: has.then_some(estimate.low),
-        high: has.then_some(estimate.high),
-        ..Point::bare(x, estimate.value)
     }
 }
 
@@ -109,11 +91,8 @@ pub(super) fn charts(set: &Set<'_>) -> (Vec<Chart>, Vec<String>) {
         }
     }
     if abscissae.is_empty() && set.cells.len() > 1 {
-        for measure in
-            [Measure::Throughput, Measure::Rate, Measure::Latency, Measure::CostPerRequest]
-        {
-            charts.extend(rows(set, measure));
-        }
+        let all = [Measure::Throughput, Measure::Rate, Measure::Latency, Measure::CostPerRequest];
+        charts.extend(all.into_iter().filter_map(|measure| rows(set, measure)));
     }
     charts.extend(distributions(set, &abscissae));
     let mut left_out = Vec::new();
@@ -138,81 +117,60 @@ fn measures(meaning: Meaning) -> &'static [Measure] {
     }
 }
 
-fn x_axis(set: &Set<'_>, abscissa: &Abscissa, values: &[f64]) -> Axis {
-    let name = &set.axes[abscissa.axis];
+/// The abscissa, and what it is in a title.
+fn x_axis<'s>(
+    set: &'s Set<'_>,
+    abscissa: &Abscissa,
+    values: impl Iterator<Item = f64>,
+) -> (Axis, &'s str) {
+    let (bytes, rate) = (Some(Unit::Bytes), Some(Unit::PerSecond));
+    let name = set.axes[abscissa.axis].as_str();
     match abscissa.meaning {
-        Meaning::Size => Axis::at_values("request size", Some(Unit::Bytes), true, values),
-        Meaning::Depth => Axis::at_values("queue depth", None, true, values),
-        Meaning::Rate => {
-            Axis::from_zero("arrivals per second", Some(Unit::PerSecond), values.iter().copied())
+        Meaning::Size => (Axis::at_values("request size", bytes, true, values), "request size"),
+        Meaning::Depth => (Axis::at_values("queue depth", None, true, values), "depth"),
+        Meaning::Rate => (Axis::from_zero("arrivals per second", rate, values), "arrivals"),
+        Meaning::Targets => {
+            (Axis::at_values("targets at work", None, false, values), "number of targets")
         }
-        Meaning::Targets => Axis::at_values("targets at work", None, false, values),
-        Meaning::Place => Axis::over("position", Some(Unit::Bytes), values.iter().copied()),
-        Meaning::Plain => Axis::over(name, None, values.iter().copied()),
+        Meaning::Place => (Axis::over("position", bytes, values), "position"),
+        Meaning::Plain => (Axis::over(name, None, values), name),
     }
 }
 
-/// What the abscissa is, in a title.
-fn x_words<'s>(set: &'s Set<'_>, abscissa: &Abscissa) -> &'s str {
-    match abscissa.meaning {
-        Meaning::Size => "request size",
-        Meaning::Depth => "depth",
-        Meaning::Rate => "arrivals",
-        Meaning::Targets => "number of targets",
-        Meaning::Place => "position",
-        Meaning::Plain => &set.axes[abscissa.axis],
-    }
-}
-
-/// Curves over an abscissa.
 fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) -> Option<Chart> {
-    let series: Vec<Series> = plot
-        .curves
-        .iter()
-        .map(|curve| {
-            let points =
-                curve.cells.iter().filter_map(|(x, cell)| Some(point(*x, &measure.of(cell)?)));
-            Series::new(&curve.name, Form::Curve, points.collect())
-        })
-        .filter(|series| !series.points.is_empty())
-        .collect();
-    let points = || series.iter().flat_map(|series| &series.points);
-    let values: Vec<f64> = points().map(|point| point.x).collect();
-    let most = points().map(|point| point.y).fold(0.0, f64::max);
-    if values.is_empty() || most <= 0.0 {
+    let series = plot.curves.iter().map(|curve| {
+        let cells = curve.cells.iter();
+        let points = cells.filter_map(|(x, cell)| Some(Point::known(*x, &measure.of(cell)?)));
+        Series::new(&curve.name, Form::Curve, points.collect())
+    });
+    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    let most = ys(&series).fold(0.0, f64::max);
+    if most <= 0.0 {
         return None;
     }
-    let x = x_axis(set, abscissa, &values);
-    let rules = match measure.is_rate() {
-        true => vec![Rule::level(most / 2.0, "half-power line: half of the most measured")],
-        false => Vec::new(),
-    };
+    let (x, x_words) = x_axis(set, abscissa, xs(&series));
+    let half = Rule::level(most / 2.0, "half-power line: half of the most measured");
     let finding = match (abscissa.meaning, measure) {
         (Meaning::Size, Measure::Throughput) => reached(&series, &x, measure, most),
-        (Meaning::Depth, Measure::Rate) => gained(&series, &x, measure, most),
         _ if measure.is_rate() => gained(&series, &x, measure, most),
         _ => changed(&series, &x, measure),
     };
-    let ends = points().flat_map(|point| [Some(point.y), point.high]).flatten();
     let of = if plot.name.is_empty() { String::new() } else { format!(" ({})", plot.name) };
+    let errors = match measure {
+        Measure::CostPerRequest | Measure::CostPerMib => {
+            format!("{} Charged to this program: a lower bound.", set.errors)
+        }
+        Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
+    };
     Some(Chart {
-        title: format!("{} against {}{of}", capital(measure.title()), x_words(set, abscissa)),
+        title: format!("{} against {x_words}{of}", capital(measure.title())),
         finding,
-        errors: match measure {
-            Measure::CostPerRequest | Measure::CostPerMib => {
-                format!("{} Charged to this program: a lower bound.", set.errors)
-            }
-            Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
-        },
-        y: measure.axis(ends.collect::<Vec<f64>>().into_iter()),
+        errors,
+        y: measure.axis(ends(&series)),
         x,
-        rules,
+        rules: measure.is_rate().then_some(half).into_iter().collect(),
         series,
     })
-}
-
-fn of_curve(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{name}: ") }
 }
 
 /// The smallest size from which on each curve has half of the most.
@@ -265,7 +223,7 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     } else {
         format!("{} times that at {}", number::digits(top.y / first.y), x.label(first.x))
     };
-    let name = of_curve(&best.name);
+    let name = prefix(&best.name);
     let text =
         format!("{name}most at {}, {}, {gain}{half}.", x.label(top.x), measure.written(most));
     capital(&text)
@@ -273,27 +231,20 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
 
 /// The curve that changes most, from its first to its last value.
 fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
-    let change = |series: &Series| {
+    let changes = series.iter().filter(|series| series.points.len() > 1).filter_map(|series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
         let ratio = last.y / first.y;
-        (series.points.len() > 1 && ratio.is_finite() && ratio > 0.0).then_some((
-            ratio,
-            first.clone(),
-            last.clone(),
-        ))
-    };
-    let strongest = series
-        .iter()
-        .filter_map(|series| Some((series, change(series)?)))
-        .max_by(|a, b| a.1.0.ln().abs().total_cmp(&b.1.0.ln().abs()));
-    let Some((series, (ratio, first, last))) = strongest else { return String::new() };
+        (ratio.is_finite() && ratio > 0.0).then_some((ratio, &series.name, first, last))
+    });
+    let strongest = changes.max_by(|a, b| a.0.ln().abs().total_cmp(&b.0.ln().abs()));
+    let Some((ratio, name, first, last)) = strongest else { return String::new() };
     let apart = |a: &Point, b: &Point| match (a.low, a.high, b.low, b.high) {
         (Some(al), Some(ah), Some(bl), Some(bh)) => al > bh || bl > ah,
         _ => true,
     };
     let (words, times) = if ratio >= 1.0 { ("more", ratio) } else { ("less", 1.0 / ratio) };
-    let sure = if apart(&first, &last) { "" } else { ", which the intervals do not tell apart" };
-    let name = of_curve(&series.name);
+    let sure = if apart(first, last) { "" } else { ", which the intervals do not tell apart" };
+    let name = prefix(name);
     let text = format!(
         "{name}{} at {}, {} at {}, {} times {words}{sure}.",
         measure.written(first.y),
@@ -307,7 +258,7 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
 
 /// Cells as rows, where no axis is of numbers.
 fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
-    let axes: Vec<usize> = (0..set.axes.len()).collect();
+    let axes = set.all_axes();
     let mut found: Vec<(String, Estimate)> = set
         .cells
         .iter()
@@ -331,27 +282,18 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
             if apart { "" } else { "; their intervals do not tell them apart" }
         )
     };
-    let points = found.iter().enumerate().map(|(row, (_, estimate))| {
-        let has = estimate.high > estimate.low;
-        Point {
-            low: has.then_some(estimate.low),
-            high: has.then_some(estimate.high),
-            ..Point::bare(estimate.value, row as f64)
-        }
-    });
+    let points =
+        found.iter().enumerate().map(|(row, (_, it))| Point::known(row as f64, it).across());
     let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
-    let rules = match measure.is_rate() {
-        true => vec![Rule::upright(most.1.value / 2.0, "half of the most")],
-        false => Vec::new(),
-    };
+    let half = Rule::upright(most.1.value / 2.0, "half of the most");
     Some(Chart {
         title: capital(measure.title()),
         finding: capital(&finding),
         errors: set.errors.clone(),
-        x: Axis::from_zero(measure.title(), Some(measure.unit()), ends),
+        x: Axis::from_zero(measure.title(), Some(measure.about().1), ends),
         y: Axis::named(found.iter().map(|(name, _)| name.clone()).collect()),
         series: vec![Series::new("", Form::Bars, points.collect())],
-        rules,
+        rules: measure.is_rate().then_some(half).into_iter().collect(),
     })
 }
 
@@ -406,7 +348,7 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
 
 /// The distributions along the first curve, or of the first cells.
 fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
-    let axes: Vec<usize> = (0..set.axes.len()).collect();
+    let axes = set.all_axes();
     let plots = abscissae.first().map(|abscissa| arrange::arrange(set, abscissa).0);
     let longest =
         plots.iter().flatten().flat_map(|plot| &plot.curves).max_by_key(|c| c.cells.len());
@@ -415,20 +357,12 @@ fn distributions(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         None => set.cells.iter().collect(),
     };
     let every = cells.len().div_ceil(DISTRIBUTIONS).max(1);
-    let named: Vec<(String, HistogramSnapshot)> = cells
-        .into_iter()
-        .step_by(every)
-        .map(|cell| {
-            let merged = cell
-                .trials
-                .iter()
-                .fold(HistogramSnapshot::default(), |all, trial| all.merged(&trial.histogram()));
-            let name = arrange::name(set, cell, &axes);
-            let name = if name.is_empty() { op_word(cell.workload).to_owned() } else { name };
-            (name, merged)
-        })
-        .collect();
-    let named: Vec<(String, &HistogramSnapshot)> =
-        named.iter().map(|(name, histogram)| (name.clone(), histogram)).collect();
+    let named = cells.into_iter().step_by(every).map(|cell| {
+        let all = HistogramSnapshot::default();
+        let merged = cell.trials.iter().fold(all, |all, trial| all.merged(&trial.histogram()));
+        (arrange::name_or_op(set, cell, &axes), merged)
+    });
+    let named: Vec<(String, HistogramSnapshot)> = named.collect();
+    let named: Vec<_> = named.iter().map(|(name, merged)| (name.clone(), merged)).collect();
     distribution(&named)
 }

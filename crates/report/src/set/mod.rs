@@ -16,9 +16,11 @@ mod story;
 pub use story::experiment;
 pub(crate) use story::{done, of_trials};
 
+use crate::chart::extremes;
 use crate::plots::{directions, rate_interval};
+use crate::story::joined;
 use record::{Estimate, Experiment, Trial, Workload, format_bytes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Probability below the upper end of a two-sided 95 % interval.
 const UPPER_95: f64 = 0.975;
@@ -59,54 +61,44 @@ pub(crate) struct Set<'a> {
     pub(crate) errors: String,
 }
 
+type Levels = BTreeMap<String, String>;
+
 impl<'a> Set<'a> {
     /// The trials of an experiment that were run and are at hand.
     pub(crate) fn of_experiment(experiment: &'a Experiment, trials: &'a [Trial]) -> Self {
         let by_id: BTreeMap<&str, &Trial> =
             trials.iter().map(|trial| (trial.id.as_str(), trial)).collect();
-        let level = |levels: &BTreeMap<String, String>| -> Vec<String> {
-            experiment
-                .axes
-                .iter()
-                .map(|axis| levels.get(axis).cloned().unwrap_or_default())
-                .collect()
+        let level = |levels: &Levels| -> Vec<String> {
+            let axes = experiment.axes.iter();
+            axes.map(|axis| levels.get(axis).cloned().unwrap_or_default()).collect()
         };
-        // Of each combination its trials, in the order of the plan.
-        let mut order: Vec<Vec<String>> = Vec::new();
-        let mut runs: BTreeMap<Vec<String>, Runs<'a>> = BTreeMap::new();
+        let mut groups = Groups::default();
         for done in &experiment.done {
             let Some(planned) = experiment.plan.get(done.position as usize) else { continue };
-            let levels = level(&planned.levels);
-            let cell = runs.entry(levels.clone()).or_insert_with(|| {
-                order.push(levels);
-                Runs { workload: &planned.workload, trials: Vec::new(), extras: Vec::new() }
-            });
+            let group = groups.of(level(&planned.levels), &planned.workload);
             if let Some(trial) = by_id.get(done.trial_id.as_str()) {
-                cell.trials.push(trial);
-                cell.extras.push(&done.extras);
+                group.trials.push(trial);
+                group.extras.push(&done.extras);
             }
         }
-        let cells: Vec<SetCell<'a>> = if experiment.cells.is_empty() {
-            order.into_iter().filter_map(|levels| runs.get(&levels)?.cell(levels)).collect()
-        } else {
-            let cells = experiment.cells.iter().filter_map(|cell| {
-                let levels = level(&cell.levels);
-                let planned = experiment.plan.iter().find(|plan| plan.levels == cell.levels);
-                let of_runs = runs.get(&levels);
-                Some(SetCell {
-                    workload: of_runs.map(|runs| runs.workload).or(planned.map(|p| &p.workload))?,
-                    levels,
-                    iops: cell.iops,
-                    bytes_per_s: cell.bytes_per_s,
-                    latency_ns: cell.latency_ns,
-                    cpu_us_per_io: cell.cpu_us_per_io,
-                    extras: cell.extras.clone(),
-                    spread_rel: cell.spread_rel,
-                    trials: of_runs.map(|runs| runs.trials.clone()).unwrap_or_default(),
-                })
-            });
-            cells.collect()
-        };
+        let computed = experiment.cells.iter().filter_map(|cell| {
+            let levels = level(&cell.levels);
+            let planned = experiment.plan.iter().find(|plan| plan.levels == cell.levels);
+            let group = groups.0.iter().find(|group| group.levels == levels);
+            Some(SetCell {
+                workload: group.map(|group| group.workload).or(planned.map(|p| &p.workload))?,
+                levels,
+                iops: cell.iops,
+                bytes_per_s: cell.bytes_per_s,
+                latency_ns: cell.latency_ns,
+                cpu_us_per_io: cell.cpu_us_per_io,
+                extras: cell.extras.clone(),
+                spread_rel: cell.spread_rel,
+                trials: group.map(|group| group.trials.clone()).unwrap_or_default(),
+            })
+        });
+        let computed: Vec<SetCell<'a>> = computed.collect();
+        let cells = if experiment.cells.is_empty() { groups.cells() } else { computed };
         Self { axes: experiment.axes.clone(), errors: errors(&cells), cells }
     }
 
@@ -114,7 +106,7 @@ impl<'a> Set<'a> {
     pub(crate) fn of_trials(trials: &[&'a Trial]) -> Self {
         type Aspect = (&'static str, fn(&Trial) -> String);
         let aspects: [Aspect; 10] = [
-            ("target", |t| t.targets.iter().map(|t| t.path.as_str()).collect::<Vec<_>>().join(" ")),
+            ("target", |t| joined(&t.targets, " ", |target| target.path.clone())),
             ("direction", |t| match t.workload.only_op() {
                 Some(op) => op.name().to_owned(),
                 None => format!("{} % read", t.workload.read_percent),
@@ -136,65 +128,87 @@ impl<'a> Set<'a> {
             values.any(|value| Some(value) != first)
         };
         let axes: Vec<Aspect> = aspects.into_iter().filter(varies).collect();
-        let mut order: Vec<Vec<String>> = Vec::new();
-        let mut runs: BTreeMap<Vec<String>, Runs<'a>> = BTreeMap::new();
+        let mut groups = Groups::default();
         for trial in trials {
-            let levels: Vec<String> = axes.iter().map(|axis| axis.1(trial)).collect();
-            let cell = runs.entry(levels.clone()).or_insert_with(|| {
-                order.push(levels);
-                Runs { workload: &trial.workload, trials: Vec::new(), extras: Vec::new() }
-            });
-            cell.trials.push(trial);
+            let levels = axes.iter().map(|axis| axis.1(trial)).collect();
+            groups.of(levels, &trial.workload).trials.push(trial);
         }
-        let cells: Vec<SetCell<'a>> =
-            order.into_iter().filter_map(|levels| runs.get(&levels)?.cell(levels)).collect();
+        let cells = groups.cells();
         let axes = axes.iter().map(|axis| axis.0.to_owned()).collect();
         Self { axes, errors: errors(&cells), cells }
     }
-}
 
-/// What the error bars of these cells are.
-fn errors(cells: &[SetCell<'_>]) -> String {
-    let least = cells.iter().map(|cell| cell.trials.len()).min().unwrap_or(0);
-    if least >= REPEATS {
-        "Error bars: 95 % confidence interval from the variance between blocks.".to_owned()
-    } else {
-        "Error bars: 95 % confidence interval; of cells with less than three trials from within \
-         them, which leaves out what moves between trials. Values without a bar have none."
-            .to_owned()
+    /// All axes, by their places.
+    pub(crate) fn all_axes(&self) -> Vec<usize> {
+        (0..self.axes.len()).collect()
+    }
+
+    /// The levels of an axis that cells have.
+    pub(crate) fn levels(&self, axis: usize) -> BTreeSet<&str> {
+        self.cells.iter().map(|cell| cell.levels[axis].as_str()).collect()
     }
 }
 
+fn errors(cells: &[SetCell<'_>]) -> String {
+    let least = cells.iter().map(|cell| cell.trials.len()).min().unwrap_or(0);
+    match least >= REPEATS {
+        true => "Error bars: 95 % confidence interval from the variance between blocks.",
+        false => {
+            "Error bars: 95 % confidence interval; of cells with less than three trials from \
+             within them, which leaves out what moves between trials. Values without a bar have \
+             none."
+        }
+    }
+    .to_owned()
+}
+
+/// Trials by their combination, in the order of the first of each.
+#[derive(Default)]
+struct Groups<'a>(Vec<Group<'a>>);
+
 /// Trials of one combination.
-struct Runs<'a> {
+struct Group<'a> {
+    levels: Vec<String>,
     workload: &'a Workload,
     trials: Vec<&'a Trial>,
     extras: Vec<&'a BTreeMap<String, f64>>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> Groups<'a> {
+    fn of(&mut self, levels: Vec<String>, workload: &'a Workload) -> &mut Group<'a> {
+        let known = self.0.iter().position(|group| group.levels == levels);
+        let place = known.unwrap_or_else(|| {
+            self.0.push(Group { levels, workload, trials: Vec::new(), extras: Vec::new() });
+            self.0.len() - 1
+        });
+        &mut self.0[place]
+    }
+
+    fn cells(&self) -> Vec<SetCell<'a>> {
+        self.0.iter().filter_map(Group::cell).collect()
+    }
+}
+
+impl<'a> Group<'a> {
     /// Their means; `None` without a trial in which something completed.
-    fn cell(&self, levels: Vec<String>) -> Option<SetCell<'a>> {
+    fn cell(&self) -> Option<SetCell<'a>> {
         let trials: Vec<&Trial> =
             self.trials.iter().copied().filter(|trial| trial.iops() > 0.0).collect();
         let bytes = |trial: &Trial| directions(trial).map(|(_, each)| each.bytes_per_s).sum();
-        let cost = |trial: &Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
-        let costs: Vec<f64> = trials.iter().filter_map(|trial| cost(trial)).collect();
+        let latency = |trial: &Trial| trial.latency_ns().unwrap_or(f64::NAN);
+        let cost = |trial: &&Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
+        let costs: Vec<f64> = trials.iter().filter_map(cost).collect();
         let mut extras: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (name, value) in self.extras.iter().copied().flatten() {
             extras.entry(name.clone()).or_default().push(*value);
         }
         let extras = extras.into_iter();
         Some(SetCell {
-            levels,
+            levels: self.levels.clone(),
             workload: self.workload,
             iops: mean(&trials, Trial::iops, rate_interval)?,
             bytes_per_s: mean(&trials, bytes, rate_interval)?,
-            latency_ns: mean(
-                &trials,
-                |trial| trial.latency_ns().unwrap_or(f64::NAN),
-                latency_interval,
-            )?,
+            latency_ns: mean(&trials, latency, latency_interval)?,
             cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
             spread_rel: None,
             extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
@@ -219,33 +233,27 @@ fn mean(
     if values.len() >= REPEATS {
         return over_repeats(&values);
     }
-    let centre = values.iter().sum::<f64>() / values.len() as f64;
-    let bounds = trials.iter().zip(&values).map(|(trial, value)| {
-        let half = within(trial).unwrap_or(f64::NAN) * value;
-        (value - half, value + half)
+    let centre = stats::mean(&values);
+    let bounds = trials.iter().zip(&values).flat_map(|(trial, value)| {
+        let half = within(trial).unwrap_or(f64::INFINITY) * value;
+        [value - half, value + half]
     });
-    let (low, high) = bounds.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), bound| {
-        (low.min(bound.0), high.max(bound.1))
-    });
-    (centre.is_finite()).then(|| {
-        let known = low.is_finite() && high.is_finite();
-        let (low, high) = if known { (low, high) } else { (centre, centre) };
-        Estimate::spanning(centre, low, high, values.len() as u32)
-    })
+    let (low, high) = extremes(bounds);
+    let known = low.is_finite() && high.is_finite();
+    let (low, high) = if known { (low, high) } else { (centre, centre) };
+    centre.is_finite().then(|| Estimate::spanning(centre, low, high, values.len() as u32))
 }
 
 /// Mean over repeats by Student's t; of one or two without an interval.
 fn over_repeats(values: &[f64]) -> Option<Estimate> {
-    let count = values.len() as f64;
-    let centre = values.iter().sum::<f64>() / count;
-    if !centre.is_finite() {
-        return None;
-    }
-    if values.len() < REPEATS {
-        return Some(Estimate::symmetric(centre, 0.0, values.len() as u32));
-    }
+    let (count, centre) = (values.len() as f64, stats::mean(values));
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    let se = (squares / (count - 1.0) / count).sqrt();
-    let half = stats::student_t_quantile(UPPER_95, count - 1.0) * se;
-    Some(Estimate::symmetric(centre, half, values.len() as u32))
+    let half = match values.len() {
+        ..REPEATS => 0.0,
+        _ => {
+            let se = (squares / (count - 1.0) / count).sqrt();
+            stats::student_t_quantile(UPPER_95, count - 1.0) * se
+        }
+    };
+    centre.is_finite().then(|| Estimate::symmetric(centre, half, values.len() as u32))
 }

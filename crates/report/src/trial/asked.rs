@@ -1,28 +1,30 @@
 //! A workload in words, with what is usual left out: a reader looks for what is special about it.
 
-use record::{Arrival, Data, Discipline, Regions, SizeShare, Workload, format_bytes, format_nanos};
-
 use crate::number;
+use crate::story::joined;
+use record::{Arrival, Data, Discipline, Regions, SizeShare, Workload, format_bytes};
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
 pub(crate) fn workload_text(workload: &Workload) -> String {
-    let mut parts = vec![format!(
+    let requests = format!(
         "{} {} of {}{}",
         workload.pattern.name(),
         operation(workload),
         sizes(workload),
         place(workload)
-    )];
-    parts.push(depth(workload));
-    parts.extend(arrival(workload));
-    if workload.think_ns.0 > 0 {
-        parts.push(format!("think time {}", format_nanos(workload.think_ns.0 as f64)));
-    }
-    parts.push(format!("cache {} ({})", workload.cache.name(), workload.cache.letter()));
-    parts.push(engine(workload));
-    parts.extend(data(workload));
-    parts.extend(targets(workload));
-    parts.join(", ")
+    );
+    let think = Some(workload.think_ns.0 as f64).filter(|think| *think > 0.0);
+    let parts = [
+        Some(requests),
+        Some(depth(workload)),
+        arrival(workload),
+        think.map(|think| format!("think time {}", number::time(think))),
+        Some(format!("cache {} ({})", workload.cache.name(), workload.cache.letter())),
+        Some(engine(workload)),
+        data(workload),
+        targets(workload),
+    ];
+    joined(parts.into_iter().flatten(), ", ", |part| part)
 }
 
 fn operation(workload: &Workload) -> String {
@@ -36,10 +38,9 @@ fn operation(workload: &Workload) -> String {
 fn sizes(workload: &Workload) -> String {
     match workload.bs.as_slice() {
         [only] => format_bytes(only.bytes.0),
-        many => {
-            let share = |s: &SizeShare| format!("{} {} %", format_bytes(s.bytes.0), s.percent);
-            many.iter().map(share).collect::<Vec<_>>().join(" + ")
-        }
+        many => joined(many, " + ", |share: &SizeShare| {
+            format!("{} {} %", format_bytes(share.bytes.0), share.percent)
+        }),
     }
 }
 
@@ -109,22 +110,19 @@ fn engine(workload: &Workload) -> String {
 }
 
 fn data(workload: &Workload) -> Option<String> {
-    let text = match workload.data {
-        _ if !workload.writes() => return None,
-        Data::Random => return None,
-        Data::Compressible => format!("data {} % zeros", workload.compressible_percent),
-        Data::Zeros => "data zeros".to_owned(),
-        Data::Tagged => "data tagged".to_owned(),
-    };
-    Some(text)
+    match workload.data {
+        _ if !workload.writes() => None,
+        Data::Random => None,
+        Data::Compressible => Some(format!("data {} % zeros", workload.compressible_percent)),
+        Data::Zeros => Some("data zeros".to_owned()),
+        Data::Tagged => Some("data tagged".to_owned()),
+    }
 }
 
 fn targets(workload: &Workload) -> Option<String> {
-    match workload.stripe_bytes {
-        Some(chunk) => {
-            Some(format!("striped over {} targets by {}", workload.targets, format_bytes(chunk.0)))
-        }
-        None if workload.targets > 1 => Some(format!("on {} targets", workload.targets)),
-        None => None,
+    let (targets, chunk) = (workload.targets, workload.stripe_bytes);
+    match chunk.map(|chunk| format_bytes(chunk.0)) {
+        Some(chunk) => Some(format!("striped over {targets} targets by {chunk}")),
+        None => (targets > 1).then(|| format!("on {targets} targets")),
     }
 }

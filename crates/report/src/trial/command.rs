@@ -4,30 +4,39 @@
 //! are written out, because their defaults come from the machine. Flags that guard data
 //! (`--overwrite`, `--destroy-data-on`) are never written: whoever repeats it decides anew.
 
-use crate::story::quoted;
+use crate::story::{joined, quoted};
 use record::{
     Arrival, CacheMode, Data, Discipline, DropCache, Nanos, Pattern, Regions, TargetKind, Trial,
     Workload,
 };
 
-/// The command line.
+/// A flag with its value, which is empty for a switch; `None` where it is not written.
+type Flag = (&'static str, Option<String>);
+
 pub(crate) fn command(trial: &Trial) -> String {
-    let mut words = vec!["halfpower".to_owned(), "run".to_owned()];
-    words.extend(trial.targets.iter().map(|target| quoted(&target.path)));
-    words.extend(flags(&trial.workload, trial));
-    words.extend(["--seed".to_owned(), trial.seed.to_string()]);
-    words.join(" ")
+    let paths = joined(&trial.targets, "", |target| format!(" {}", quoted(&target.path)));
+    let all = [what(&trial.workload), place(&trial.workload, trial), course(&trial.workload)];
+    let written = all.into_iter().flatten().filter_map(|(name, value)| Some((name, value?)));
+    let flags = joined(written, "", |(name, value)| match value.as_str() {
+        "" => format!(" --{name}"),
+        value => format!(" --{name} {value}"),
+    });
+    format!("halfpower run{paths}{flags} --seed {}", trial.seed)
 }
 
-fn flags(workload: &Workload, trial: &Trial) -> Vec<String> {
-    let mut flags = Vec::new();
-    let mut flag = |name: &str, value: String| {
-        flags.push(format!("--{name}"));
-        if !value.is_empty() {
-            flags.push(value);
-        }
-    };
-    let rw = match (workload.pattern == Pattern::Sequential, workload.read_percent) {
+fn switch(on: bool) -> Option<String> {
+    on.then(String::new)
+}
+
+/// A value that is written where it is not the usual one.
+fn unless(usual: bool, value: impl ToString) -> Option<String> {
+    (!usual).then(|| value.to_string())
+}
+
+/// The requests.
+fn what(workload: &Workload) -> Vec<Flag> {
+    let sequential = workload.pattern == Pattern::Sequential;
+    let rw = match (sequential, workload.read_percent) {
         (true, 100..) => "read",
         (true, 0) => "write",
         (true, _) => "rw",
@@ -35,135 +44,89 @@ fn flags(workload: &Workload, trial: &Trial) -> Vec<String> {
         (false, 0) => "randwrite",
         (false, _) => "randrw",
     };
-    flag("rw", rw.to_owned());
-    if !matches!(workload.read_percent, 0 | 100) && workload.write_rate_iops.is_none() {
-        flag("rwmixread", workload.read_percent.to_string());
-    }
-    if !matches!(workload.pattern, Pattern::Sequential | Pattern::Random) {
-        flag("pattern", workload.pattern.name().to_owned());
-    }
-    let sizes: Vec<String> = match workload.bs.as_slice() {
-        [only] => vec![only.bytes.0.to_string()],
-        many => many.iter().map(|s| format!("{}/{}", s.bytes.0, s.percent)).collect(),
+    let one_op = matches!(workload.read_percent, 0 | 100) || workload.write_rate_iops.is_some();
+    let bs = match workload.bs.as_slice() {
+        [only] => only.bytes.0.to_string(),
+        many => joined(many, ":", |share| format!("{}/{}", share.bytes.0, share.percent)),
     };
-    flag("bs", sizes.join(":"));
-    flag("iodepth", workload.iodepth.to_string());
-    if workload.numjobs != 1 {
-        flag("numjobs", workload.numjobs.to_string());
-    }
-    if let Some(hit) = workload.hit_bytes {
-        flag("hit-size", hit.0.to_string());
-    }
-    if let Some(theta) = workload.zipf_theta_milli {
-        flag("zipf-theta", (f64::from(theta) / 1e3).to_string());
-    }
-    if let Some(hot) = workload.hot {
-        flag("hot-size", hot.bytes.0.to_string());
-        flag("hot-share", format!("{}%", hot.percent));
-    }
-    if let Some(stride) = workload.stride_bytes {
-        flag("stride", stride.0.to_string());
-    }
-    if workload.misalign_bytes.0 > 0 {
-        flag("misalign", workload.misalign_bytes.0.to_string());
-    }
-    match workload.regions {
-        Regions::Own => flag("regions", "own".to_owned()),
-        Regions::Shared => flag("regions", "shared".to_owned()),
-        Regions::PerJob => {}
-    }
-    place(workload, trial, &mut flag);
-    arrivals(workload, &mut flag);
-    match workload.data {
-        Data::Random => {}
-        Data::Compressible => flag("compressible", format!("{}%", workload.compressible_percent)),
-        Data::Zeros => flag("zeros", String::new()),
-        Data::Tagged => flag("verify", String::new()),
-    }
-    flag("runtime", nanos(workload.runtime_ns));
-    if workload.ramp_ns.0 > 0 {
-        flag("ramp-time", nanos(workload.ramp_ns));
-    }
-    stop(workload, &mut flag);
-    flags
+    let pattern = workload.pattern.name();
+    let misalign = workload.misalign_bytes.0;
+    vec![
+        ("rw", Some(rw.to_owned())),
+        ("rwmixread", unless(one_op, workload.read_percent)),
+        ("pattern", unless(sequential || workload.pattern == Pattern::Random, pattern)),
+        ("bs", Some(bs)),
+        ("iodepth", Some(workload.iodepth.to_string())),
+        ("numjobs", unless(workload.numjobs == 1, workload.numjobs)),
+        ("hit-size", workload.hit_bytes.map(|hit| hit.0.to_string())),
+        ("zipf-theta", workload.zipf_theta_milli.map(|it| (f64::from(it) / 1e3).to_string())),
+        ("hot-size", workload.hot.map(|hot| hot.bytes.0.to_string())),
+        ("hot-share", workload.hot.map(|hot| format!("{}%", hot.percent))),
+        ("stride", workload.stride_bytes.map(|stride| stride.0.to_string())),
+        ("misalign", unless(misalign == 0, misalign)),
+        (
+            "regions",
+            match workload.regions {
+                Regions::Own => Some("own".to_owned()),
+                Regions::Shared => Some("shared".to_owned()),
+                Regions::PerJob => None,
+            },
+        ),
+    ]
 }
 
-fn place(workload: &Workload, trial: &Trial, flag: &mut impl FnMut(&str, String)) {
-    if workload.cache != CacheMode::Device {
-        flag("cache", workload.cache.name().to_owned());
-    }
-    if !trial.simulated {
-        flag("ioengine", workload.engine.name().to_owned());
-    }
-    if workload.polled {
-        flag("hipri", String::new());
-    }
-    if workload.sqpoll {
-        flag("sqthread-poll", String::new());
-    }
-    if let Some(chunk) = workload.stripe_bytes {
-        flag("stripe", chunk.0.to_string());
-    }
-    if workload.offset_bytes.0 > 0 {
-        flag("offset", workload.offset_bytes.0.to_string());
-    }
+/// Where they go, and how they are carried out.
+fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
     // The size of a directory is that of its test file, of which the offset leaves the area.
     let made = trial.targets.iter().find(|target| target.kind == TargetKind::Directory);
     let size = made.map_or(workload.size_bytes.0, |target| target.size_bytes.0);
-    if size > 0 && workload.stripe_bytes.is_none() {
-        flag("size", size.to_string());
-    }
-    if workload.drop_cache != DropCache::None {
-        flag("drop-cache", workload.drop_cache.name().to_owned());
-    }
-    if trial.preconditioning.is_some() {
-        flag("precondition", String::new());
-    }
+    let offset = workload.offset_bytes.0;
+    let usual_drop = workload.drop_cache == DropCache::None;
+    vec![
+        ("cache", unless(workload.cache == CacheMode::Device, workload.cache.name())),
+        ("ioengine", unless(trial.simulated, workload.engine.name())),
+        ("hipri", switch(workload.polled)),
+        ("sqthread-poll", switch(workload.sqpoll)),
+        ("stripe", workload.stripe_bytes.map(|chunk| chunk.0.to_string())),
+        ("offset", unless(offset == 0, offset)),
+        ("size", unless(size == 0 || workload.stripe_bytes.is_some(), size)),
+        ("drop-cache", unless(usual_drop, workload.drop_cache.name())),
+        ("precondition", switch(trial.preconditioning.is_some())),
+    ]
 }
 
-fn arrivals(workload: &Workload, flag: &mut impl FnMut(&str, String)) {
-    if let Some(total) = workload.rate_iops {
-        let rate = match workload.write_rate_iops {
-            Some(writes) => format!("{},{writes}", total.saturating_sub(writes)),
-            None => total.to_string(),
-        };
-        flag("rate-iops", rate);
-        let arrival = if workload.arrival == Arrival::Poisson { "poisson" } else { "constant" };
-        flag("arrival", arrival.to_owned());
-    }
-    if workload.think_ns.0 > 0 {
-        flag("think-time", nanos(workload.think_ns));
-    }
-    if workload.discipline != Discipline::Any {
-        flag("completion", workload.discipline.name().to_owned());
-    }
-}
-
-fn stop(workload: &Workload, flag: &mut impl FnMut(&str, String)) {
-    let rules = &workload.stop;
-    if let Some(bytes) = rules.max_bytes {
-        flag("io-size", bytes.0.to_string());
-    }
-    if let Some(passes) = rules.passes {
-        flag("passes", passes.to_string());
-    }
-    if let Some(ppm) = rules.precision_ppm {
-        flag("until-precision", format!("{}%", f64::from(ppm) / 1e4));
-    }
-    if !rules.cut_warm_up {
-        flag("keep-warm-up", String::new());
-    }
-    if let Some(interval) = rules.interval_ns {
-        flag("interval", nanos(interval));
-    }
+/// When they come, what they carry, and when it ends.
+fn course(workload: &Workload) -> Vec<Flag> {
+    let rate = workload.rate_iops.map(|total| match workload.write_rate_iops {
+        Some(writes) => format!("{},{writes}", total.saturating_sub(writes)),
+        None => total.to_string(),
+    });
+    let poisson = workload.arrival == Arrival::Poisson;
+    let arrival = rate.as_ref().map(|_| if poisson { "poisson" } else { "constant" }.to_owned());
+    let any = workload.discipline == Discipline::Any;
+    let zeros = format!("{}%", workload.compressible_percent);
+    let (think, ramp, rules) = (workload.think_ns, workload.ramp_ns, &workload.stop);
+    vec![
+        ("rate-iops", rate),
+        ("arrival", arrival),
+        ("think-time", unless(think.0 == 0, nanos(think))),
+        ("completion", unless(any, workload.discipline.name())),
+        ("compressible", unless(workload.data != Data::Compressible, zeros)),
+        ("zeros", switch(workload.data == Data::Zeros)),
+        ("verify", switch(workload.data == Data::Tagged)),
+        ("runtime", Some(nanos(workload.runtime_ns))),
+        ("ramp-time", unless(ramp.0 == 0, nanos(ramp))),
+        ("io-size", rules.max_bytes.map(|bytes| bytes.0.to_string())),
+        ("passes", rules.passes.map(|passes| passes.to_string())),
+        ("until-precision", rules.precision_ppm.map(|ppm| format!("{}%", f64::from(ppm) / 1e4))),
+        ("keep-warm-up", switch(!rules.cut_warm_up)),
+        ("interval", rules.interval_ns.map(nanos)),
+    ]
 }
 
 /// A time as the flags take it, exactly.
 fn nanos(time: Nanos) -> String {
-    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
-        if time.0.is_multiple_of(unit) {
-            return format!("{}{name}", time.0 / unit);
-        }
-    }
-    format!("{}ns", time.0)
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    let whole = units.into_iter().find(|(unit, _)| time.0.is_multiple_of(*unit));
+    whole.map_or_else(String::new, |(unit, name)| format!("{}{name}", time.0 / unit))
 }

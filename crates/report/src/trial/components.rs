@@ -8,8 +8,10 @@
 //! for one part after another, and the page says that instead of naming the busiest. Rejected: a row
 //! each (an array of a thousand drives has thousands of them).
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
-use record::ComponentUse;
+use crate::story::joined;
+use record::{ComponentUse, Unit};
 
 /// Components that are shown one by one.
 const SHOWN: usize = 6;
@@ -23,68 +25,48 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
     let mut busiest: Vec<&ComponentUse> = components.iter().collect();
     busiest.sort_by(|a, b| b.busy_share.total_cmp(&a.busy_share));
     let (shown, rest) = busiest.split_at(busiest.len().min(SHOWN));
-    let mut parts: Vec<String> = shown.iter().map(|component| one(component)).collect();
+    let mut list = joined(shown, "; ", |component| {
+        let units =
+            if component.units > 1 { format!(" of {}", component.units) } else { "".into() };
+        let phases = phases(component, PHASE_SHARE_MIN);
+        let phases = if phases.contains(',') { format!(" ({phases})") } else { "".into() };
+        format!("{} {}{units}{phases}", component.name, number::percent(component.busy_share))
+    });
     if let Some(next) = rest.first() {
         let share = number::percent(next.busy_share);
-        parts.push(format!("{} others at most {share}", rest.len()));
+        list.push_str(&format!("; {} others at most {share}", rest.len()));
     }
-    let list = parts.join("; ");
-    match components.iter().find(|component| component.busy_share >= BINDING_SHARE) {
+    match binding(components) {
         Some(binding) => format!("{} binds. Busy: {list}", binding.name),
         None => format!("none binds: requests wait for one after another. Busy: {list}"),
     }
 }
 
-fn one(component: &ComponentUse) -> String {
-    let share = number::percent(component.busy_share);
-    let units =
-        if component.units > 1 { format!(" of {}", component.units) } else { String::new() };
-    let phases: Vec<String> = component
-        .phases
-        .iter()
-        .filter(|phase| phase.share >= PHASE_SHARE_MIN)
-        .map(|phase| format!("{} {}", phase.name, number::percent(phase.share)))
-        .collect();
-    let phases = if phases.len() < 2 { String::new() } else { format!(" ({})", phases.join(", ")) };
-    format!("{} {share}{units}{phases}", component.name)
+fn binding(components: &[ComponentUse]) -> Option<&ComponentUse> {
+    components.iter().find(|component| component.busy_share >= BINDING_SHARE)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::PhaseUse;
+fn phases(component: &ComponentUse, least: f64) -> String {
+    let phases = component.phases.iter().filter(|phase| phase.share >= least);
+    joined(phases, ", ", |phase| format!("{} {}", phase.name, number::percent(phase.share)))
+}
 
-    fn component(name: &str, busy_share: f64) -> ComponentUse {
-        let phase = |name: &str, share| PhaseUse { name: name.to_owned(), share };
-        let phases = vec![phase("data", 0.75), phase("selection", 0.25)];
-        ComponentUse { name: name.to_owned(), units: 1, busy_share, phases }
-    }
-
-    #[test]
-    fn the_busiest_component_binds_only_if_it_is_busy_nearly_all_the_time() {
-        let bus = text(&[component("drive 0", 0.4), component("bus 0", 0.98)]);
-        assert!(
-            bus.starts_with("bus 0 binds. Busy: bus 0 98 % (data 75 %, selection 25 %)"),
-            "{bus}"
-        );
-        let none = text(&[component("drive 0", 0.4), component("bus 0", 0.5)]);
-        assert!(none.starts_with("none binds"), "{none}");
-    }
-
-    #[test]
-    fn of_several_that_are_always_busy_the_one_nearest_to_the_host_binds() {
-        let path = [component("PCI 0", 0.96), component("bus 0", 1.0), component("drive 0", 0.99)];
-        let shown = text(&path);
-        assert!(shown.starts_with("PCI 0 binds. Busy: bus 0 100 %"), "{shown}");
-    }
-
-    #[test]
-    fn of_many_components_the_busiest_are_shown_and_the_others_counted() {
-        let many: Vec<ComponentUse> = (0..1_000)
-            .map(|index| component(&format!("drive {index}"), f64::from(index) / 1e3))
-            .collect();
-        let shown = text(&many);
-        assert!(shown.contains("drive 999") && shown.contains("994 others at most 99"), "{shown}");
-        assert!(shown.len() < 500, "{shown}");
-    }
+/// How busy the parts of a simulated machine were.
+pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
+    let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
+    let shown = binding(components).unwrap_or(busiest);
+    let verdict = if binding(components).is_some() { "it binds" } else { "nothing binds alone" };
+    let points = components.iter().enumerate().map(|(row, component)| {
+        Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))
+    });
+    let busy = number::percent(shown.busy_share);
+    Some(Chart {
+        title: "How busy the parts of the path were".to_owned(),
+        finding: format!("{} was busy {busy} of the time: {verdict}.", shown.name),
+        errors: "Counted by the simulator, without error.".to_owned(),
+        x: Axis::from_zero("share of time in use", Some(Unit::Share), [1.0]),
+        y: Axis::named(components.iter().map(|component| component.name.clone()).collect()),
+        series: vec![Series::new("", Form::Bars, points.collect())],
+        rules: vec![Rule::upright(0.5, "half of the time")],
+    })
 }

@@ -2,7 +2,7 @@
 //! own counters, the limits of the load generator.
 
 use crate::number;
-use record::{Batching, CpuCost, CpuSplit, DeviceCounters, Harness};
+use record::{Batching, CpuCost, CpuSplit, DeviceCounters, Harness, format_bytes};
 
 fn millis(value: f64) -> String {
     number::time(value * 1e6)
@@ -22,9 +22,8 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", {}{} at most (the whole machine, beside a soaker that changed the rate by {})",
-            micros(estimate.value),
-            number::interval_text(Some(estimate.relative_half_width())),
+            ", {} at most (the whole machine, beside a soaker that changed the rate by {})",
+            number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));
     } else if let Some(upper) = cpu.upper_us_per_io {
@@ -43,51 +42,40 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     text
 }
 
-/// Over the whole window.
 pub(super) fn total_text(cpu: &CpuCost) -> String {
-    let split = match cpu.split {
-        CpuSplit::Sampled => "split sampled",
-        CpuSplit::Exact => "split exact",
-        CpuSplit::Modelled => "modelled",
-    };
+    let (user, system, workers) =
+        (millis(cpu.user_ms), millis(cpu.system_ms), millis(cpu.workers_ms));
+    let measured =
+        |split| format!("user {user}, system {system} ({split}), of it kernel workers {workers}");
     let mut text = match cpu.split {
-        CpuSplit::Modelled => format!("system {} ({split})", millis(cpu.system_ms)),
-        _ => format!(
-            "user {}, system {} ({split}), of it kernel workers {}",
-            millis(cpu.user_ms),
-            millis(cpu.system_ms),
-            millis(cpu.workers_ms)
-        ),
+        CpuSplit::Sampled => measured("split sampled"),
+        CpuSplit::Exact => measured("split exact"),
+        CpuSplit::Modelled => format!("system {system} (modelled)"),
     };
     if let Some(steal) = cpu.steal_ms {
         text.push_str(&format!("; stolen by the host {}", millis(steal)));
     }
     if let Some(rate) = cpu.saturation_iops {
-        let throughput = cpu
-            .saturation_bytes_per_s
-            .map_or(String::new(), |throughput| format!(" ({})", number::rate(throughput)));
-        text.push_str(&format!(
-            "; all processors busy at {}{throughput}",
-            number::per_second(rate)
-        ));
+        let throughput =
+            cpu.saturation_bytes_per_s.map(|rate| format!(" ({})", number::rate(rate)));
+        let (rate, throughput) = (number::per_second(rate), throughput.unwrap_or_default());
+        text.push_str(&format!("; all processors busy at {rate}{throughput}"));
     }
     text
 }
 
 /// What the device counted, against ours.
 pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
-    let ratio = |value: Option<f64>| value.map_or(number::NONE.into(), number::digits);
+    let ratio = |value| number::or_none(value, number::digits);
     let size = device.mean_request_bytes.filter(|size| size.is_finite());
-    let size = size.map_or(String::new(), |size| {
-        format!(" of {}", number::in_unit(record::Unit::Bytes, size))
-    });
+    let size = size.map(|size| format!(" of {}", number::size(size))).unwrap_or_default();
     let splits = match device.splits {
         Some(splits) => format!("{} splits", number::count(splits as f64)),
         None => "splits unknown".to_owned(),
     };
-    let others = device.other_bytes.filter(|bytes| *bytes > 0).map_or(String::new(), |bytes| {
-        format!("; others' {}", number::in_unit(record::Unit::Bytes, bytes as f64))
-    });
+    let others = device.other_bytes.filter(|bytes| *bytes > 0);
+    let others = others.map(|bytes| format!("; others' {}", format_bytes(bytes)));
+    let others = others.unwrap_or_default();
     format!(
         "{} saw {} requests{size}: {} of our requests, {} of our bytes{others}; {} merges, \
          {splits}; busy {}, queue depth {} on average",
@@ -122,7 +110,6 @@ pub(super) fn batching_text(batching: &Batching) -> String {
     }
 }
 
-/// The load generator's own limits.
 pub(super) fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
     let factor = harness.ceiling_iops / iops_per_job;
     let factor = if factor.is_finite() && iops_per_job > 0.0 {

@@ -3,9 +3,10 @@
 
 use crate::number;
 use crate::plots::directions;
-use crate::story::{Cell, Column, Section, Story, Table};
+use crate::story::{Cell, Field, Section, Story, joined};
 use record::{
-    Arrival, EndedBy, IntervalDirection, IntervalResult, OpenLoop, Trial, format_bytes, quantity,
+    Arrival, EndedBy, IntervalDirection, IntervalResult, OpKind, OpenLoop, Trial, format_bytes,
+    quantity,
 };
 
 /// Intervals that a page shows; of more, as many from the start as from the end.
@@ -21,7 +22,6 @@ pub(super) fn open_loop(section: &mut Section, trial: &Trial) {
 }
 
 fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
-    let done: f64 = directions(trial).map(|(_, direction)| direction.iops).sum();
     let waited = match (open.backlog_max, open.backlog_end) {
         (0, _) => "none waited for a free slot".to_owned(),
         (most, 0) => {
@@ -36,7 +36,7 @@ fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
     format!(
         "{} arrived, {} completed; {waited}",
         number::per_second(open.offered_iops),
-        number::per_second(done)
+        number::per_second(trial.iops())
     )
 }
 
@@ -116,14 +116,13 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
     }
     if let Some(preconditioning) = &trial.preconditioning {
         let rounds = &preconditioning.round_iops;
-        let last: Vec<String> =
-            rounds.iter().rev().take(5).rev().map(|rate| number::count(*rate)).collect();
+        let last = rounds.iter().skip(rounds.len().saturating_sub(5));
+        let last = joined(last, ", ", |rate| number::count(*rate));
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
         let text = format!(
-            "{} written, then {} rounds; the last {agree}: {} IOPS",
+            "{} written, then {} rounds; the last {agree}: {last} IOPS",
             format_bytes(preconditioning.filled_bytes.0),
-            rounds.len(),
-            last.join(", ")
+            rounds.len()
         );
         section.row(quantity("precondition_filled_bytes").title, text);
     }
@@ -134,16 +133,13 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
             (verify.torn, "torn"),
             (verify.stale, "stale"),
         ];
-        let bad: Vec<String> = kinds
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, kind)| format!("{} {kind}", number::count(*count as f64)))
-            .collect();
+        let bad = kinds.iter().filter(|(count, _)| *count > 0);
+        let bad =
+            joined(bad, ", ", |(count, kind)| format!("{} {kind}", number::count(*count as f64)));
         let good = number::count(verify.good as f64);
-        let text = if bad.is_empty() {
-            format!("{good} blocks read back, all as written")
-        } else {
-            format!("{good} blocks as written; {}", bad.join(", "))
+        let text = match bad.is_empty() {
+            true => format!("{good} blocks read back, all as written"),
+            false => format!("{good} blocks as written; {bad}"),
         };
         section.row("verified", text);
         for block in verify.bad.iter().take(4) {
@@ -152,60 +148,59 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
     }
 }
 
-/// The intervals one by one; nothing without them.
 pub(super) fn intervals(story: &mut Story, trial: &Trial) {
-    let Some(intervals) = trial.result.intervals.as_deref().filter(|them| !them.is_empty()) else {
+    let intervals = trial.result.intervals.as_deref().unwrap_or_default();
+    if intervals.is_empty() {
         return;
-    };
-    let names: Vec<&str> = directions(trial).map(|(name, _)| name).collect();
-    let both = names.len() > 1;
-    let mut columns = vec![Column::right("from")];
-    for name in &names {
-        let mut own = vec![Column::of("iops").gap(3)];
-        own.extend((!both).then(|| Column::of("bytes_per_s")));
-        own.push(Column::of("latency_mean_ns"));
-        own.extend((!both).then(|| Column::of("latency_p50_ns")));
-        own.push(Column::of("latency_p99_ns"));
-        columns.extend(own.into_iter().map(|column| column.group(format!("{name}s"))));
     }
-    columns.push(Column::of("concurrency").gap(3));
-    let mut table = Table::new(columns);
     let left_out = intervals.len().saturating_sub(INTERVALS);
     let head = if left_out > 0 { INTERVALS / 2 } else { intervals.len() };
-    for interval in &intervals[..head] {
-        table.row(interval_row(interval, both));
-    }
+    let mut rows: Vec<Option<&IntervalResult>> = intervals[..head].iter().map(Some).collect();
     if left_out > 0 {
-        table.row(vec!["…".into()]);
-        for interval in &intervals[head + left_out..] {
-            table.row(interval_row(interval, both));
-        }
+        rows.push(None);
+        rows.extend(intervals[head + left_out..].iter().map(Some));
     }
+    let both = directions(trial).count() > 1;
+    let mut fields = vec![Field::right("from", |row: &Option<&IntervalResult>| {
+        row.map_or("…".to_owned(), |interval| number::time(interval.begin_ns.0 as f64))
+    })];
+    directions(trial).for_each(|(op, _)| fields.extend(direction_fields(op, both)));
+    fields.push(
+        Field::titled("concurrency", |row: &Option<&IntervalResult>| {
+            Cell::or_empty(*row, |interval| number::digits(interval.concurrency))
+        })
+        .gap(3),
+    );
     let section = story.section("Intervals", "");
-    section.table(table);
+    section.table(rows, fields);
     if left_out > 0 {
         section.note(format!("… {left_out} more: --json or --csv FILE has them all."));
     }
 }
 
-fn interval_row(interval: &IntervalResult, both: bool) -> Vec<Cell> {
-    let mut row = vec![Cell::from(number::time(interval.begin_ns.0 as f64))];
-    for direction in interval.read.iter().chain(&interval.write) {
-        row.extend(direction_cells(direction, both));
-    }
-    row.push(number::digits(interval.concurrency).into());
-    row
-}
+type ValueOf = fn(&IntervalDirection) -> Option<f64>;
 
-fn direction_cells(direction: &IntervalDirection, both: bool) -> Vec<Cell> {
-    let times = direction.latency_ns.as_ref();
-    let time = |value: Option<f64>| Cell::or_none(value, number::time);
-    let mean = time(times.map(|it| it.mean));
-    let p99 = time(times.and_then(|it| it.p99));
-    let rate = Cell::from(number::count(direction.iops));
-    if both {
-        return vec![rate, mean, p99];
-    }
-    let throughput = Cell::from(number::rate(direction.bytes_per_s));
-    vec![rate, throughput, mean, time(times.and_then(|it| it.p50)), p99]
+/// The columns of a direction; where there are two, the fewer.
+fn direction_fields<'a>(op: OpKind, both: bool) -> Vec<Field<'a, Option<&'a IntervalResult>>> {
+    let values: [(&str, bool, ValueOf); 5] = [
+        ("iops", true, |it| Some(it.iops)),
+        ("bytes_per_s", false, |it| Some(it.bytes_per_s)),
+        ("latency_mean_ns", true, |it| it.latency_ns.as_ref().map(|times| times.mean)),
+        ("latency_p50_ns", false, |it| it.latency_ns.as_ref()?.p50),
+        ("latency_p99_ns", true, |it| it.latency_ns.as_ref()?.p99),
+    ];
+    let shown = values.into_iter().filter(|(_, always, _)| *always || !both);
+    let fields = shown.map(|(id, _, value)| {
+        let field = Field::titled(id, move |row: &Option<&IntervalResult>| {
+            let own = |interval: &&IntervalResult| match op {
+                OpKind::Read => interval.read.as_ref().map(value),
+                OpKind::Write => interval.write.as_ref().map(value),
+            };
+            Cell::or_empty(row.as_ref().and_then(own), |value| {
+                number::or_none(value, |value| quantity(id).unit.format_titled(value))
+            })
+        });
+        field.gap(if id == "iops" { 3 } else { 2 }).group(op.plural())
+    });
+    fields.collect()
 }

@@ -11,13 +11,13 @@ mod components;
 mod cost;
 mod load;
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::number::counted;
+use crate::number::{self, counted};
+use crate::page::Tone;
 use crate::plots::{directions, distribution, latency_over_time, rate_over_time};
-use crate::story::{Cell, Column, Fact, Section, Story, Table, Tone, sentence};
-use crate::{number, target};
+use crate::story::{Fact, Field, Section, Story, sentence, told};
+use crate::target;
 use record::{
-    BUCKETS, ComponentUse, HistogramSnapshot, Measured, TimeSummary, Trial, Unit, bucket_high,
+    BUCKETS, DirectionResult, HistogramSnapshot, OpKind, TimeSummary, Trial, bucket_high,
     bucket_low, quantity,
 };
 
@@ -25,26 +25,18 @@ pub(crate) use asked::workload_text;
 pub(crate) use command::command;
 
 /// Heights of a sparkline's columns, from "some" to "most".
-pub(crate) const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Columns of a sparkline beside its name and its ends.
 const SPARK_COLUMNS: usize = 44;
-/// Share of time in use from which on a component is taken for the one that binds.
-const BINDING: f64 = 0.9;
 
 /// The story of a trial.
 #[must_use]
 pub fn trial(trial: &Trial) -> Story {
-    let names: Vec<String> = trial.targets.iter().map(target::summary).collect();
-    let target = if names.is_empty() { "no target".to_owned() } else { names.join(" and ") };
-    let mut story = Story {
-        kind: "Trial".to_owned(),
-        subject: format!("{} on {target}", workload_text(&trial.workload)),
-        id: trial.id.clone(),
-        simulated: trial.simulated,
-        headline: headline(trial),
-        findings: trial.findings.clone(),
-        ..Story::default()
-    };
+    let names = target::summaries(&trial.targets);
+    let target = if names.is_empty() { "no target" } else { &names };
+    let subject = format!("{} on {target}", workload_text(&trial.workload));
+    let mut story = Story::new("Trial", subject, trial.simulated).saved(&trial.id, &trial.findings);
+    story.headline = headline(trial);
     facts(&mut story, trial);
     latencies(&mut story, trial);
     let section = story.section("How it ran", "");
@@ -54,13 +46,13 @@ pub fn trial(trial: &Trial) -> Story {
     processors_and_device(section, trial);
     load::intervals(&mut story, trial);
     let named: Vec<(String, &HistogramSnapshot)> = directions(trial)
-        .map(|(name, direction)| (format!("{name}s"), &direction.histogram))
+        .map(|(op, direction)| (op.plural().to_owned(), &direction.histogram))
         .collect();
     story.charts.extend(distribution(&named));
     let alone = [(String::new(), trial)];
     story.charts.extend(rate_over_time(&alone));
     story.charts.extend(latency_over_time(&alone));
-    story.charts.extend(busy_parts(&trial.result.components));
+    story.charts.extend(components::chart(&trial.result.components));
     let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
     target::conditions(&mut story, &trial.targets, trial.environment.as_ref(), about);
     story.condition("cell", &trial.cell);
@@ -69,106 +61,98 @@ pub fn trial(trial: &Trial) -> Story {
 }
 
 fn headline(trial: &Trial) -> String {
-    let said: Vec<String> = directions(trial)
-        .map(|(name, direction)| {
-            let rate = number::per_second(direction.iops);
-            let latency = direction.latency_ns.as_ref();
-            let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
-            format!("{name}s {rate}{}", latency.unwrap_or_default())
-        })
-        .collect();
-    match said.is_empty() {
-        true => "Nothing was measured.".to_owned(),
-        false => sentence(&said),
+    let said = directions(trial).map(|(op, direction)| {
+        let rate = number::per_second(direction.iops);
+        let latency = direction.latency_ns.as_ref();
+        let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
+        format!("{} {rate}{}", op.plural(), latency.unwrap_or_default())
+    });
+    match sentence(&said.collect::<Vec<String>>()) {
+        nothing if nothing.is_empty() => "Nothing was measured.".to_owned(),
+        said => said,
     }
 }
 
 fn facts(story: &mut Story, trial: &Trial) {
-    for (name, direction) in directions(trial) {
-        let of = format!("{name}s");
+    for (op, direction) in directions(trial) {
+        let of = op.plural();
         let rate = number::per_second(direction.iops);
-        let interval = number::interval_text(direction.iops_ci95_rel);
-        story.fact_of(&of, quantity("iops").title, rate + &interval);
+        let rate = number::with_half_width(rate, direction.iops_ci95_rel);
+        story.fact_of(of, quantity("iops").title, rate);
         let throughput = number::both_rates(direction.bytes_per_s);
-        story.fact_of(&of, quantity("bytes_per_s").title, throughput);
+        story.fact_of(of, quantity("bytes_per_s").title, throughput);
         if let Some(times) = &direction.latency_ns {
-            let interval = number::interval_text(times.mean_ci95_rel);
-            let mean = number::time(times.mean) + &interval;
-            story.fact_of(&of, quantity("latency_mean_ns").title, mean);
+            let mean = number::with_half_width(number::time(times.mean), times.mean_ci95_rel);
+            story.fact_of(of, quantity("latency_mean_ns").title, mean);
         }
-        let (name, value, tone) = match failures(name, trial) {
-            Some(failed) => (quantity("errors").title, failed, Tone::Bad),
-            None => (quantity("errors").title, "none, no short transfers".to_owned(), Tone::Plain),
+        let (value, tone) = match failures(op, direction) {
+            Some(failed) => (failed, Tone::Bad),
+            None => ("none, no short transfers".to_owned(), Tone::Plain),
         };
-        story.facts.push(Fact { name: name.to_owned(), of, value, tone });
+        let name = quantity("errors").title.to_owned();
+        story.facts.push(Fact { name, of: of.to_owned(), value, tone });
     }
 }
 
 /// Requests of a direction that failed or were short.
-fn failures(of: &str, trial: &Trial) -> Option<String> {
-    let (_, direction) = directions(trial).find(|(name, _)| *name == of)?;
-    let mut parts = Vec::new();
-    for kind in &direction.error_kinds {
-        let failed = counted(kind.count as f64, of);
-        parts.push(format!("{failed} failed: {} (errno {})", kind.message, kind.errno));
-    }
+fn failures(op: OpKind, direction: &DirectionResult) -> Option<String> {
+    let requests = |count: u64| counted(count as f64, op.name());
+    let kinds = direction.error_kinds.iter().map(|kind| {
+        format!("{} failed: {} (errno {})", requests(kind.count), kind.message, kind.errno)
+    });
+    let mut parts: Vec<String> = kinds.collect();
     let counts = direction.error_kinds.iter().map(|kind| kind.count);
     let named = counts.fold(0, u64::saturating_add);
     if direction.errors > named {
-        parts.push(format!("{} failed", counted((direction.errors - named) as f64, of)));
+        parts.push(format!("{} failed", requests(direction.errors - named)));
     }
     if direction.short > 0 {
-        parts.push(format!("{} short, not counted", counted(direction.short as f64, of)));
+        parts.push(format!("{} short, not counted", requests(direction.short)));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+type TimeOf = fn(&TimeSummary) -> Option<f64>;
+
+/// What is told of a distribution, by the quantities that it is.
+const TIMES: [(&str, TimeOf); 7] = [
+    ("latency_min_ns", |times| Some(times.min as f64)),
+    ("latency_p50_ns", |times| times.p50),
+    ("latency_p90_ns", |times| times.p90),
+    ("latency_p99_ns", |times| times.p99),
+    ("latency_p99_9_ns", |times| times.p99_9),
+    ("latency_p99_99_ns", |times| times.p99_99),
+    ("latency_max_ns", |times| Some(times.max as f64)),
+];
+
 fn latencies(story: &mut Story, trial: &Trial) {
-    let ids = ["min", "p50", "p90", "p99", "p99_9", "p99_99", "max"];
-    let mut columns = vec![Column::left("")];
-    columns.extend(ids.map(|id| Column::of(&format!("latency_{id}_ns"))));
-    columns[1].expendable = 1;
-    let mut table = Table::new(columns);
-    let mut absent = false;
-    for (name, direction) in directions(trial) {
-        let from_arrival = direction.latency_ns.as_ref().map(|times| (format!("{name}s"), times));
+    let mut rows: Vec<(&str, &TimeSummary)> = Vec::new();
+    for (op, direction) in directions(trial) {
+        rows.extend(direction.latency_ns.as_ref().map(|times| (op.plural(), times)));
         // In a closed loop a request arrives when it is submitted: both are the same.
-        let from_submission = (direction.completion_ns != direction.latency_ns)
-            .then_some(direction.completion_ns.as_ref())
-            .flatten()
-            .map(|times| ("completion".to_owned(), times));
-        for (label, times) in [from_arrival, from_submission].into_iter().flatten() {
-            let values = percentiles(times);
-            absent |= values.iter().any(Option::is_none);
-            let cells = values.iter().map(|value| Cell::or_none(*value, number::time));
-            table.row(std::iter::once(Cell::from(label)).chain(cells).collect());
+        if direction.completion_ns != direction.latency_ns {
+            rows.extend(direction.completion_ns.as_ref().map(|times| ("completion", times)));
         }
     }
-    if table.rows.is_empty() {
+    if rows.is_empty() {
         return;
     }
+    let absent = rows.iter().any(|(_, times)| TIMES.iter().any(|(_, of)| of(times).is_none()));
+    type F<'a> = Field<'a, (&'a str, &'a TimeSummary)>;
+    let mut fields = vec![F::left("", |row| row.0)];
+    fields
+        .extend(TIMES.map(|(id, of)| {
+            F::of(id, move |row| of(row.1)).expendable(u8::from(id == TIMES[0].0))
+        }));
     let section = story.section("Latency", "");
-    section.table(table);
-    for (name, direction) in directions(trial) {
-        if let Some(line) = sparkline(&direction.histogram, SPARK_COLUMNS) {
-            section.row(&format!("{name}s"), line);
-        }
+    section.table(rows, fields);
+    for (op, direction) in directions(trial) {
+        let drawn = sparkline(&direction.histogram, SPARK_COLUMNS);
+        section.row(op.plural(), drawn.unwrap_or_default());
     }
     if absent {
         section.note("–: fewer than ten requests took longer, too few to say.");
     }
-}
-
-fn percentiles(times: &TimeSummary) -> [Option<f64>; 7] {
-    [
-        Some(times.min as f64),
-        times.p50,
-        times.p90,
-        times.p99,
-        times.p99_9,
-        times.p99_99,
-        Some(times.max as f64),
-    ]
 }
 
 /// The distribution over `columns` characters, its ends labelled: each height is the share of
@@ -188,75 +172,29 @@ pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option
         counts[column] = counts[column].saturating_add(count);
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let glyph = |count: &u64| match *count {
-        0 => ' ',
-        count => HEIGHTS[((count as f64 / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
-    };
-    let drawn: String = counts.iter().map(glyph).collect();
+    let drawn: String = counts.iter().map(|&count| height(count as f64 / most)).collect();
     let ends = [bucket_low(low), bucket_high(high)].map(|nanos| number::time(nanos as f64));
     Some(format!("{} {drawn} {}", ends[0], ends[1]))
 }
 
-/// A part of the trial, or why it is missing.
-fn part<T>(section: &mut Section, label: &str, part: &Measured<T>, text: impl Fn(&T) -> String) {
-    section.row(
-        label,
-        match part {
-            Measured::Value(value) => text(value),
-            Measured::NotMeasured { not_measured } => format!("not measured: {not_measured}"),
-        },
-    );
+/// The column of a sparkline for a share of the highest one; a space for nothing.
+pub(crate) fn height(share: f64) -> char {
+    if share > 0.0 { HEIGHTS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1] } else { ' ' }
 }
 
 fn processors_and_device(section: &mut Section, trial: &Trial) {
-    let per_request = quantity("cpu_lower_us_per_io").title;
-    part(section, per_request, &trial.cpu, cost::per_request_text);
-    if let Some(cpu) = trial.cpu.value() {
-        section.row("CPU time", cost::total_text(cpu));
-    }
-    part(section, "device counters", &trial.device_counters, |device| {
-        cost::device_text(device, trial.result.duration_ns.0 as f64)
-    });
+    let per_request = told(&trial.cpu, cost::per_request_text);
+    section.row(quantity("cpu_lower_us_per_io").title, per_request);
+    section.row("CPU time", trial.cpu.value().map(cost::total_text).unwrap_or_default());
+    let window_ns = trial.result.duration_ns.0 as f64;
+    let counters = told(&trial.device_counters, |device| cost::device_text(device, window_ns));
+    section.row("device counters", counters);
     if !trial.result.components.is_empty() {
         section.row("components", components::text(&trial.result.components));
     }
     let per_job = trial.iops() / f64::from(trial.workload.numjobs.max(1));
-    part(section, quantity("ceiling_iops").title, &trial.harness, |harness| {
-        cost::harness_text(harness, per_job)
-    });
-    let harness = trial.harness.value();
-    if let Some(batching) = harness.and_then(|harness| harness.batching.as_ref()) {
-        section.row("batching", cost::batching_text(batching));
-    }
-}
-
-/// How busy the parts of a simulated machine were.
-fn busy_parts(components: &[ComponentUse]) -> Option<Chart> {
-    let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
-    let verdict = if busiest.busy_share >= BINDING { "it binds" } else { "nothing binds alone" };
-    let points = components
-        .iter()
-        .enumerate()
-        .map(|(row, component)| {
-            let phases: Vec<String> = component
-                .phases
-                .iter()
-                .map(|phase| format!("{} {}", phase.name, number::percent(phase.share)))
-                .collect();
-            Point::bare(component.busy_share, row as f64).remark(phases.join(", "))
-        })
-        .collect();
-    Some(Chart {
-        title: "How busy the parts of the path were".to_owned(),
-        finding: format!(
-            "{} was busy {} of the time: {verdict}.",
-            busiest.name,
-            number::percent(busiest.busy_share)
-        ),
-        errors: "Counted by the simulator, without error.".to_owned(),
-        x: Axis::from_zero("share of time in use", Some(Unit::Share), [1.0].into_iter()),
-        y: Axis::named(components.iter().map(|component| component.name.clone()).collect()),
-        series: vec![Series::new("", Form::Bars, points)],
-        rules: vec![Rule::upright(0.5, "half of the time")],
-    })
+    let harness = told(&trial.harness, |harness| cost::harness_text(harness, per_job));
+    section.row(quantity("ceiling_iops").title, harness);
+    let batching = trial.harness.value().and_then(|harness| harness.batching.as_ref());
+    section.row("batching", batching.map(cost::batching_text).unwrap_or_default());
 }

@@ -5,15 +5,18 @@
 //! Plots are not drawn; bars within tables and the tables' numbers stand for them.
 
 use super::table::{self, fits};
-use crate::page::{Page, Span};
-use crate::story::{Action, Badge, Block, Cell, Column, Section, Story, Table, Tone, severity};
+use crate::page::{Page, Span, Tone};
+use crate::story::{
+    Action, Badge, Block, Cell, Field, Section, Story, Table, joined, prefix, severity,
+};
 use crate::{Style, finding};
 use record::Finding;
 
 /// Columns of the longest name that others are aligned to.
 const NAME_MAX: usize = 24;
-/// Commands that are printed.
 const COMMANDS: usize = 4;
+/// The name of a command that fits behind it.
+const REPEAT: &str = "repeat by";
 
 /// A story as a page.
 #[must_use]
@@ -61,7 +64,7 @@ pub fn findings_text(findings: &[Finding], style: &Style) -> String {
 }
 
 fn verdict(page: &mut Page, badge: &Badge) {
-    let subject = Span::new(super::prefix(&badge.subject), Tone::Strong);
+    let subject = Span::new(prefix(&badge.subject), Tone::Strong);
     let lead = vec![Span::plain("  "), subject];
     page.hanging(lead, &badge.words, badge.tone);
     page.paragraph(2, &badge.because, Tone::Plain);
@@ -81,7 +84,7 @@ fn verdict(page: &mut Page, badge: &Badge) {
 fn figures(page: &mut Page, story: &Story) {
     let facts = &story.facts;
     if facts.iter().all(|fact| fact.of.is_empty()) {
-        let width = facts.iter().map(|fact| fact.name.chars().count()).max().unwrap_or(0);
+        let width = widest(facts.iter().map(|fact| &fact.name));
         for fact in facts {
             labelled(page, &fact.name, width, &fact.value, fact.tone);
         }
@@ -96,16 +99,15 @@ fn figures(page: &mut Page, story: &Story) {
             }
         }
     }
-    let columns = std::iter::once("").chain(parts.iter().copied()).map(Column::left);
-    let mut table = Table::new(columns.collect());
-    for name in &names {
-        let of = |part: &&str| {
-            let fact = facts.iter().find(|fact| fact.name == *name && fact.of == *part);
+    type F<'a> = Field<'a, &'a str>;
+    let mut fields = vec![F::left("", |name: &&str| *name)];
+    fields.extend(parts.into_iter().map(|part| {
+        F::left(part, move |name: &&str| {
+            let fact = facts.iter().find(|fact| fact.name == *name && fact.of == part);
             fact.map_or(Cell::default(), |fact| Cell::toned(&fact.value, fact.tone))
-        };
-        let cells = parts.iter().map(of);
-        table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
-    }
+        })
+    }));
+    let table = Table::of(names, fields);
     if fits(&table, page.width()) {
         return table::print(&table, page);
     }
@@ -115,10 +117,14 @@ fn figures(page: &mut Page, story: &Story) {
     }
 }
 
+fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
+}
+
 fn action(page: &mut Page, action: &Action) {
-    let subject = Span::plain(format!("  {}", super::prefix(&action.subject)));
+    let subject = Span::plain(format!("  {}", prefix(&action.subject)));
     page.flowing(vec![subject], 4, &action.what, Tone::Strong);
-    let width = action.details.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = widest(action.details.iter().map(|(name, _)| name));
     for (name, text) in &action.details {
         let lead = Span::new(format!("    {name:<width$}  "), Tone::Faint);
         page.hanging(vec![lead], text, Tone::Plain);
@@ -131,11 +137,10 @@ fn section(page: &mut Page, section: &Section) {
     } else {
         page.heading(&section.title, &section.remark);
     }
-    let names = section.blocks.iter().filter_map(|block| match block {
-        Block::Row(name, _) => Some(name.chars().count()),
+    let width = widest(section.blocks.iter().filter_map(|block| match block {
+        Block::Row(name, _) => Some(name),
         _ => None,
-    });
-    let width = names.max().unwrap_or(0);
+    }));
     for block in &section.blocks {
         match block {
             Block::Table(each) => table::print(each, page),
@@ -172,23 +177,29 @@ fn print_finding(page: &mut Page, finding: &Finding) {
 /// Conditions, commands and what a terminal does not show.
 fn end(page: &mut Page, story: &Story) {
     let folds = story.sections.iter().filter(|section| section.fold).map(|section| &section.title);
-    let more: Vec<&str> =
-        folds.chain(story.texts.iter().map(|(name, _)| name)).map(String::as_str).collect();
+    let more = joined(folds.chain(story.texts.iter().map(|(name, _)| name)), ", ", String::clone);
     if !story.conditions.is_empty() {
         page.heading("Conditions", "");
     }
-    let width = story.conditions.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, text) in &story.conditions {
-        labelled(page, name, width, text, Tone::Plain);
-    }
+    let mut rows: Vec<(&str, &str, Tone)> =
+        story.conditions.iter().map(|(name, text)| (&**name, &**text, Tone::Plain)).collect();
+    let text = format!("`halfpower report ID`: {more}, plots");
     if !more.is_empty() && !story.id.is_empty() {
-        let text = format!("`halfpower report ID`: {}, plots", more.join(", "));
-        labelled(page, "more", width, &text, Tone::Faint);
+        rows.push(("more", &text, Tone::Faint));
     }
-    if let [command] = story.commands.as_slice()
-        && width + 4 + command.chars().count() <= page.width()
-    {
-        return labelled(page, "repeat by", width, command, Tone::Plain);
+    let widest_row = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+    let width = widest_row.max(REPEAT.len());
+    let alone = match story.commands.as_slice() {
+        [command] if width + 4 + command.chars().count() <= page.width() => Some(command),
+        _ => None,
+    };
+    rows.extend(alone.map(|command| (REPEAT, command.as_str(), Tone::Plain)));
+    let width = if alone.is_some() { width } else { widest_row };
+    for (name, text, tone) in rows {
+        labelled(page, name, width, text, tone);
+    }
+    if alone.is_some() {
+        return;
     }
     if !story.commands.is_empty() {
         page.heading("To repeat it", "");

@@ -9,12 +9,10 @@ use super::{WatchRow, words};
 use crate::number;
 use crate::page::{Tone, shortened};
 use ratatui::text::Line;
-use record::{Figure, Interval, Verdict, format_bytes};
+use record::{Figure, Interval, Verdict};
 
-/// Saturation from which a rate is marked.
 const NEAR_FULL: f64 = 0.9;
 
-/// One column.
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) width: usize,
@@ -23,7 +21,6 @@ pub(super) struct Column {
     pub(super) entry: Entry,
 }
 
-/// What stands in a column.
 pub(super) enum Entry {
     /// A figure, from the right; a dash where it is not known.
     Figure(fn(&WatchRow) -> Option<String>),
@@ -69,15 +66,14 @@ pub(super) const MEANINGS: [(&str, &str); 10] = [
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
 ];
 
-/// All columns, in their order.
 pub(super) const COLUMNS: [Column; 20] = [
     text("device", 10, 0, |row, _| row.device.name.clone()),
     figure("read/s", 6, 0, |row| op(row, |i| i.read.per_s, number::count)),
     figure("write/s", 7, 0, |row| op(row, |i| i.write.per_s, number::count)),
     figure("bytes/s", 9, 0, |row| op(row, |i| i.all.bytes_per_s, number::rate)),
-    figure("size", 8, 3, |row| op(row, |i| i.all.request_bytes, size)),
-    figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, size)),
-    figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, size)),
+    figure("size", 8, 3, |row| op(row, |i| i.all.request_bytes, number::size)),
+    figure("r size", 8, 9, |row| op(row, |i| i.read.request_bytes, number::size)),
+    figure("w size", 8, 9, |row| op(row, |i| i.write.request_bytes, number::size)),
     figure("merged/s", 8, 12, |row| op(row, |i| i.all.merged_per_s, number::count)),
     toned("latency", 7, 0, latency),
     figure("=service", 8, 0, |row| split(row).map(|(service, _)| number::time(service))),
@@ -120,18 +116,12 @@ const fn toned(
     Column { title, width, rank, entry: Entry::Toned(entry) }
 }
 
-/// A figure of the last interval.
 fn op(
     row: &WatchRow,
     of: fn(&Interval) -> Option<Figure>,
     format: fn(f64) -> String,
 ) -> Option<String> {
     Some(format(of(row.interval.as_ref()?)?.value))
-}
-
-/// A mean size. It is rarely a whole number of anything, so it has three digits and no more.
-pub(super) fn size(bytes: f64) -> String {
-    format_bytes(bytes.round().max(0.0) as u64)
 }
 
 /// Service and queue time: by the profile where there is one, else by the utilization law.

@@ -7,17 +7,15 @@
 //! the depths of which they showed as many.
 
 use super::WatchRow;
-use super::columns::size;
 use super::pane::{Pane, span};
 use crate::number;
 use crate::page::Tone;
+use crate::story::{Cell, Field};
 use ratatui::text::Span;
-use record::{Arrival, CacheMode, Cell, DepthCurve, OpKind, Pattern, Profile, format_bytes};
+use record::{
+    Arrival, CacheMode, DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes,
+};
 
-/// Columns of the widest bar.
-const LONGEST_BAR: usize = 50;
-/// Columns in front of the bars.
-const FIGURES: usize = 30;
 /// A load whose mean size differs from the curve's by more than this factor is another one.
 const SAME_SIZE: f64 = 1.5;
 
@@ -26,41 +24,49 @@ pub(super) fn height(row: &WatchRow, profile: &Profile) -> usize {
     curve_of(row, profile).map_or(0, |curve| curve.points.len() + 3)
 }
 
-/// Prints it.
+/// A line of the table: depth, rate, latency, and whether it is the present load.
+struct Line {
+    depth: String,
+    rate: f64,
+    latency_ns: f64,
+    now: bool,
+}
+
 pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
     let Some(curve) = curve_of(row, profile) else { return };
-    let here = here(row);
-    pane.line(caption(row, curve, here.is_some()));
-    pane.line(vec![span("        QD       IOPS    latency", Tone::Faint)]);
-    let most = curve.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
-    let most = here.map_or(most, |here| most.max(here.rate));
-    let room = pane.width.saturating_sub(FIGURES + 16).min(LONGEST_BAR);
-    let line = |at: String, rate: f64, latency: String, tone: Tone, mark: &str| {
-        let bar = "█".repeat((rate / most.max(1e-9) * room as f64).round() as usize);
-        let lead = if mark.is_empty() { "  " } else { "→ " };
-        let figures = format!("{lead}{at:>8} {:>10} {latency:>10}  ", number::count(rate));
-        vec![span(figures, tone), span(format!("{bar}{mark}"), tone)]
-    };
-    let mut waiting = here;
+    let mut waiting = here(row);
+    pane.line(caption(row, curve, waiting.is_some()));
+    let mut lines: Vec<Line> = Vec::new();
     for point in &curve.points {
         let share = share_of(profile, curve, point.depth);
         let shown = f64::from(point.depth) * share;
-        if let Some(here) = waiting.filter(|here| here.depth < shown) {
-            pane.line(here.line(&line));
-            waiting = None;
-        }
-        let latency = number::time(point.latency_ns.value * share);
-        let depth = point.depth.to_string();
-        pane.line(line(depth, point.iops.value, latency, Tone::Plain, ""));
+        lines.extend(waiting.take_if(|(depth, _)| *depth < shown).map(|(_, line)| line));
+        lines.push(Line {
+            depth: point.depth.to_string(),
+            rate: point.iops.value,
+            latency_ns: point.latency_ns.value * share,
+            now: false,
+        });
     }
-    if let Some(here) = waiting {
-        pane.line(here.line(&line));
-    }
+    lines.extend(waiting.map(|(_, line)| line));
+    let most = lines.iter().map(|line| line.rate).fold(1e-9, f64::max);
+    let toned = |line: &Line, text: String| {
+        Cell::toned(text, if line.now { Tone::Strong } else { Tone::Plain })
+    };
+    type F<'a> = Field<'a, Line>;
+    let fields = vec![
+        F::left("", |line: &Line| if line.now { "→" } else { " " }).gap(0),
+        F::right("QD", |line| toned(line, line.depth.clone())).gap(3),
+        F::right("IOPS", |line| toned(line, number::count(line.rate))).gap(3),
+        F::right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3),
+        F::bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" })),
+    ];
+    pane.table(lines, fields);
 }
 
 /// The counters' share of a point's latency; all of it where they told nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
-    let of_point = |cell: &&Cell| {
+    let of_point = |cell: &&record::Cell| {
         let workload = &cell.workload;
         workload.only_op() == Some(curve.op)
             && workload.pattern == Pattern::Random
@@ -73,48 +79,23 @@ fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
-/// A line of the table from depth, rate, latency, tone and remark.
-type LineOf<'a> = dyn Fn(String, f64, String, Tone, &str) -> Vec<Span<'static>> + 'a;
-
-/// Where the load is.
-#[derive(Clone, Copy)]
-struct CurrentLoad {
-    depth: f64,
-    rate: f64,
-    latency_ns: f64,
-}
-
-impl CurrentLoad {
-    fn line(self, line: &LineOf<'_>) -> Vec<Span<'static>> {
-        let latency = number::time(self.latency_ns);
-        line(number::digits(self.depth), self.rate, latency, Tone::Strong, " now")
-    }
-}
-
-/// The load of both operations: the device serves them together.
-fn here(row: &WatchRow) -> Option<CurrentLoad> {
+/// The load of both operations, with its depth: the device serves them together.
+fn here(row: &WatchRow) -> Option<(f64, Line)> {
     let interval = row.interval.as_ref()?;
     let rate = interval.all.per_s?.value;
-    (rate > 0.0).then_some(())?;
-    Some(CurrentLoad {
-        depth: interval.concurrency?.value,
-        rate,
-        latency_ns: interval.all.latency_ns?.value,
-    })
+    let (depth, latency) = (interval.concurrency?.value, interval.all.latency_ns?.value);
+    let line = Line { depth: number::digits(depth), rate, latency_ns: latency, now: true };
+    (rate > 0.0).then_some((depth, line))
 }
 
 /// The curve of the operation that the load has more of.
 fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> {
-    let rate = |write: bool| {
-        let interval = row.interval.as_ref()?;
-        let op = if write { interval.write } else { interval.read };
-        Some(op.per_s?.value)
+    let rate = |of: fn(&Interval) -> &OpInterval| {
+        let figure = row.interval.as_ref().and_then(|interval| of(interval).per_s);
+        figure.map_or(0.0, |figure| figure.value)
     };
-    let op = if rate(true).unwrap_or(0.0) > rate(false).unwrap_or(0.0) {
-        OpKind::Write
-    } else {
-        OpKind::Read
-    };
+    let more_writes = rate(|it| &it.write) > rate(|it| &it.read);
+    let op = if more_writes { OpKind::Write } else { OpKind::Read };
     let curves = || profile.depth_curves.iter().filter(|curve| !curve.points.is_empty());
     curves().find(|curve| curve.op == op).or_else(|| curves().next())
 }
@@ -124,24 +105,14 @@ fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span<'static>>
     let ratio = bytes.map(|bytes| bytes.value / curve.bs_bytes as f64);
     let other = ratio.filter(|ratio| *ratio > SAME_SIZE || *ratio < 1.0 / SAME_SIZE);
     let remark = match (other.and(bytes), load) {
-        (Some(bytes), _) => {
-            format!(
-                "; this load's requests are of {}: not comparable with the curve",
-                size(bytes.value)
-            )
-        }
+        (Some(bytes), _) => format!(
+            "; this load's requests are of {}: not comparable with the curve",
+            number::size(bytes.value)
+        ),
         (None, true) => String::new(),
         (None, false) => "; no load now".to_owned(),
     };
-    vec![
-        span("  Depth curve", Tone::Strong),
-        span(
-            format!(
-                " of the profile: random {}s of {}{remark}",
-                curve.op.name(),
-                format_bytes(curve.bs_bytes)
-            ),
-            Tone::Plain,
-        ),
-    ]
+    let (op, size) = (curve.op.plural(), format_bytes(curve.bs_bytes));
+    let text = format!(" of the profile: random {op} of {size}{remark}");
+    vec![span("  Depth curve", Tone::Strong), span(text, Tone::Plain)]
 }

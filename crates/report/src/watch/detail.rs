@@ -5,22 +5,22 @@
 //! one above the other, each with its name, because they disagree on parallel devices and a reader
 //! who sees only one takes it for the truth.
 
-use super::columns::size;
 use super::pane::{Pane, span};
-use super::{WatchData, WatchRow, curve, words};
+use super::{PastMoment, WatchData, WatchRow, curve, words};
+use crate::chart::extremes;
 use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
 use crate::page::Tone;
+use crate::story::{Cell, Field, confidence};
+use crate::traced::{self, op_of};
 use ratatui::layout::Rect;
 use ratatui::text::Span;
-use record::{Calibrated, Confidence, Interval, OpInterval, Traced, TracedOp, format_bytes};
+use record::{Calibrated, Confidence, Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
-/// Columns of the labels.
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
 const SCALE: usize = 36;
 
-/// The device; `whole` is with all that is known of it.
 pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) -> Pane {
     let mut built = Pane::new(area);
     let pane = &mut built;
@@ -58,7 +58,6 @@ fn label(text: &str) -> Span<'static> {
     span(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
 }
 
-/// Name, what it is, and its profile.
 fn title(pane: &mut Pane, row: &WatchRow) {
     let device = &row.device;
     let mut what: Vec<String> = Vec::new();
@@ -81,9 +80,8 @@ fn title(pane: &mut Pane, row: &WatchRow) {
 fn verdict(pane: &mut Pane, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let sure = match verdict.confidence {
-            Confidence::Certain => "",
-            Confidence::Likely => " (likely)",
-            Confidence::Possible => " (possible)",
+            Confidence::Certain => String::new(),
+            other => format!(" ({})", confidence(other)),
         };
         let name = verdict_words(verdict.verdict);
         let lead = vec![span(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
@@ -113,7 +111,6 @@ fn verdict(pane: &mut Pane, row: &WatchRow) {
     }
 }
 
-/// The latency, split in both ways.
 fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
     let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
@@ -158,21 +155,19 @@ fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
 /// What the profile promises for this load.
 fn promise(split: &Calibrated) -> String {
     format!(
-        "expects {} {}; load is {} of the max {} for this mix",
-        number::time(split.expected_ns.value),
-        number::interval(number::relative(&split.expected_ns)),
+        "expects {}; load is {} of the max {} for this mix",
+        number::with_interval(&split.expected_ns, number::time),
         number::percent(split.saturation),
         number::per_second(split.max_iops)
     )
 }
 
-/// Mean sizes in one line.
 fn sizes(pane: &mut Pane, interval: &Interval) {
     let part = |name: &str, op: &OpInterval| {
         let bytes = op.request_bytes?;
         let merged = op.merged_per_s.filter(|merged| merged.value > 0.0);
         let merged = merged.map(|merged| format!(" ({}/s merged)", number::count(merged.value)));
-        Some(format!("{name} of {}{}", size(bytes.value), merged.unwrap_or_default()))
+        Some(format!("{name} of {}{}", number::size(bytes.value), merged.unwrap_or_default()))
     };
     let both = [part("reads", &interval.read), part("writes", &interval.write)];
     let mut parts: Vec<String> = both.into_iter().flatten().collect();
@@ -180,14 +175,11 @@ fn sizes(pane: &mut Pane, interval: &Interval) {
         parts.push(text);
     }
     parts.extend(others(interval));
-    if !parts.is_empty() {
-        pane.hanging(vec![label("sizes")], &parts.join(", "), Tone::Plain);
-    }
+    pane.labelled(label("sizes"), &parts);
 }
 
-/// Discards and flushes.
 fn others(interval: &Interval) -> Vec<String> {
-    let some = |figure: Option<record::Figure>, name: &str| {
+    let some = |figure: Option<Figure>, name: &str| {
         let rate = figure.map(|figure| figure.value).filter(|rate| *rate > 0.0)?;
         Some(format!("{}/s {name}", number::count(rate)))
     };
@@ -196,83 +188,68 @@ fn others(interval: &Interval) -> Vec<String> {
     others.into_iter().flatten().collect()
 }
 
-/// A table of the operations.
 fn operations(pane: &mut Pane, interval: &Interval) {
     pane.blank();
-    let title = "             IOPS      bytes/s       size  merged/s    latency  resolution";
-    pane.line(vec![span(title, Tone::Faint)]);
-    let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
-    for (name, op) in all {
-        let show = |figure: Option<record::Figure>, format: fn(f64) -> String| {
-            number::or_none(figure, |figure| format(figure.value))
-        };
-        let step = op.latency_ns.map_or_else(
-            || number::NONE.to_owned(),
-            |figure| match figure.resolution {
+    let show = |figure: Option<Figure>, format: fn(f64) -> String| {
+        Cell::or_none(figure, |figure| format(figure.value))
+    };
+    type F<'a> = Field<'a, (&'a str, OpInterval)>;
+    let fields = vec![
+        F::left("", |(name, _)| *name),
+        F::right("IOPS", |(_, op)| show(op.per_s, number::count)).gap(3),
+        F::right("bytes/s", |(_, op)| show(op.bytes_per_s, number::rate)).gap(3),
+        F::right("size", |(_, op)| show(op.request_bytes, number::size)).gap(3),
+        F::right("merged/s", |(_, op)| show(op.merged_per_s, number::count)).gap(3),
+        F::right("latency", |(_, op)| show(op.latency_ns, number::time)).gap(3),
+        F::right("resolution", |(_, op)| {
+            Cell::or_none(op.latency_ns, |figure| match figure.resolution {
                 step if step > 0.0 => number::time(step),
                 _ => "exactly".to_owned(),
-            },
-        );
-        pane.line(vec![span(
-            format!(
-                "  {name:<6} {:>8} {:>12} {:>10} {:>9} {:>10} {step:>11}",
-                show(op.per_s, number::count),
-                show(op.bytes_per_s, number::rate),
-                show(op.request_bytes, size),
-                show(op.merged_per_s, number::count),
-                show(op.latency_ns, number::time),
-            ),
-            Tone::Plain,
-        )]);
-    }
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(interval.concurrency.map(|l| format!("queue depth {}", number::digits(l.value))));
-    parts.extend(
-        interval.in_flight.map(|now| format!("{} in flight now", number::count(now.value))),
-    );
-    parts.extend(interval.busy_share.map(|busy| format!("busy {}", number::percent(busy.value))));
+            })
+        })
+        .gap(3),
+    ];
+    let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
+    pane.table(all, fields);
+    let depth = interval.concurrency.map(|it| format!("queue depth {}", number::digits(it.value)));
+    let now = interval.in_flight.map(|it| format!("{} in flight now", number::count(it.value)));
+    let busy = interval.busy_share.map(|it| format!("busy {}", number::percent(it.value)));
+    let mut parts: Vec<String> = [depth, now, busy].into_iter().flatten().collect();
     parts.extend(others(interval));
-    pane.hanging(vec![label("device")], &parts.join(", "), Tone::Plain);
+    pane.labelled(label("device"), &parts);
     pane.blank();
 }
 
 /// Rate and latency of the past, each from zero to its largest.
 fn past(pane: &mut Pane, row: &WatchRow) {
     let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
-    type Figure = fn(&super::PastMoment) -> Option<f64>;
+    type FigureOf = fn(&PastMoment) -> Option<f64>;
     type Format = fn(f64) -> String;
-    let figures: [(&str, Figure, Format); 3] = [
+    let figures: [(&str, FigureOf, Format); 3] = [
         ("IOPS", |moment| moment.per_s, number::count),
         ("latency", |moment| moment.latency_ns, number::time),
         ("expected", |moment| moment.expected_ns, number::time),
     ];
     for (name, of, format) in figures {
         let shown = &row.past[row.past.len().saturating_sub(width)..];
-        let values: Vec<f64> = shown.iter().filter_map(of).collect();
-        let Some(most) = values.iter().copied().reduce(f64::max).filter(|most| *most > 0.0) else {
-            continue;
-        };
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let line = words::sparkline(&row.past, width, of);
-        let scale = format!("  from {} to {}", format(least), format(most));
-        pane.line(vec![label(name), span(line, Tone::Plain), span(scale, Tone::Faint)]);
+        let (least, most) = extremes(shown.iter().filter_map(of));
+        if most > 0.0 {
+            let line = words::sparkline(&row.past, width, of);
+            let scale = format!("  from {} to {}", format(least), format(most));
+            pane.line(vec![label(name), span(line, Tone::Plain), span(scale, Tone::Faint)]);
+        }
     }
 }
 
-/// What the tracer saw.
 fn tracer(pane: &mut Pane, traced: &Traced) {
     pane.line(vec![span("  From the tracer, single requests", Tone::Strong)]);
-    let title =
-        "                   requests   queued p50       p99   device p50       p99  sequential";
-    pane.line(vec![span(title, Tone::Faint)]);
-    for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
-        pane.line(vec![span(traced_line(name, op), Tone::Plain)]);
-    }
-    for (name, op) in [("reads", &traced.read), ("writes", &traced.write)] {
-        let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
-        for (part, histogram) in [("queued", &op.queue_ns), ("in device", &op.device_ns)] {
+    let row = |op| traced::Row { device: String::new(), op, traced: op_of(traced, op).clone() };
+    pane.table(OpKind::BOTH.map(row), traced::fields());
+    for op in OpKind::BOTH {
+        let (width, of) = (pane.width.saturating_sub(LABEL + SCALE).max(8), op_of(traced, op));
+        for (part, histogram) in [("queued", &of.queue_ns), ("in device", &of.device_ns)] {
             if let Some(line) = crate::trial::sparkline(histogram, width) {
-                let lead = span(format!("  {name:<6} {part:<10}"), Tone::Faint);
+                let lead = span(format!("  {:<6} {part:<10}", op.plural()), Tone::Faint);
                 pane.line(vec![lead, span(line, Tone::Plain)]);
             }
         }
@@ -287,22 +264,6 @@ fn tracer(pane: &mut Pane, traced: &Traced) {
     }
 }
 
-fn traced_line(name: &str, op: &TracedOp) -> String {
-    let at = |histogram: &record::HistogramSnapshot, share: f64| {
-        number::or_none(histogram.percentile(share), number::time)
-    };
-    format!(
-        "  {name:<12} {:>12} {:>12} {:>9} {:>12} {:>9} {:>11}",
-        op.device_ns.count(),
-        at(&op.queue_ns, 0.5),
-        at(&op.queue_ns, 0.99),
-        at(&op.device_ns, 0.5),
-        at(&op.device_ns, 0.99),
-        number::or_none(op.sequential_share, number::percent),
-    )
-}
-
-/// What sysfs says of it.
 fn facts(pane: &mut Pane, row: &WatchRow) {
     let Some(facts) = &row.device.facts else { return };
     let mut parts: Vec<String> = Vec::new();
@@ -311,9 +272,7 @@ fn facts(pane: &mut Pane, row: &WatchRow) {
     parts.extend(facts.nr_requests.map(|count| format!("{count} requests in its queue")));
     parts.extend(facts.write_cache.clone());
     parts.extend(facts.read_ahead_bytes.map(|bytes| format!("read-ahead {}", format_bytes(bytes))));
-    if !parts.is_empty() {
-        pane.hanging(vec![label("settings")], &parts.join(", "), Tone::Plain);
-    }
+    pane.labelled(label("settings"), &parts);
     for layer in &facts.layers {
         pane.hanging(vec![label("layer")], layer, Tone::Plain);
     }

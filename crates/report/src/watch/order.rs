@@ -29,6 +29,24 @@ pub enum SortBy {
     Name,
 }
 
+/// A sort order, its name in flags and on the screen, and what it sorts by.
+type Sort = (SortBy, &'static str, fn(&WatchRow) -> Option<f64>);
+
+/// All, in the order in which a key walks through them.
+const SORTS: [Sort; 7] = [
+    (SortBy::Concurrency, "queue-depth", |row| figure(row, |interval| interval.concurrency)),
+    (SortBy::Rate, "iops", |row| figure(row, |interval| interval.all.per_s)),
+    (SortBy::Throughput, "throughput", |row| figure(row, |interval| interval.all.bytes_per_s)),
+    (SortBy::Latency, "latency", |row| figure(row, |interval| interval.all.latency_ns)),
+    (SortBy::Busy, "busy", |row| figure(row, |interval| interval.busy_share)),
+    (SortBy::Saturation, "saturation", |row| Some(row.calibrated?.saturation)),
+    (SortBy::Name, "name", |_| None),
+];
+
+fn figure(row: &WatchRow, of: fn(&Interval) -> Option<Figure>) -> Option<f64> {
+    Some(of(row.interval.as_ref()?)?.value)
+}
+
 impl SortBy {
     /// All, in the order in which a key walks through them.
     pub const ALL: [Self; 7] = [
@@ -44,39 +62,18 @@ impl SortBy {
     /// The one that follows.
     #[must_use]
     pub fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|&sort| sort == self).unwrap_or(0);
-        Self::ALL[(at + 1) % Self::ALL.len()]
+        SORTS[(self as usize + 1) % SORTS.len()].0
     }
 
     /// Its name in flags and on the screen.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Concurrency => "queue-depth",
-            Self::Rate => "iops",
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Busy => "busy",
-            Self::Saturation => "saturation",
-            Self::Name => "name",
-        }
+        SORTS[self as usize].1
     }
 
     /// What it sorts by; what is not known comes last.
     fn key(self, row: &WatchRow) -> f64 {
-        let figure = |of: fn(&Interval) -> Option<Figure>| {
-            row.interval.as_ref().and_then(of).map(|figure| figure.value)
-        };
-        let key = match self {
-            Self::Concurrency => figure(|interval| interval.concurrency),
-            Self::Rate => figure(|interval| interval.all.per_s),
-            Self::Throughput => figure(|interval| interval.all.bytes_per_s),
-            Self::Latency => figure(|interval| interval.all.latency_ns),
-            Self::Busy => figure(|interval| interval.busy_share),
-            Self::Saturation => row.calibrated.map(|calibrated| calibrated.saturation),
-            Self::Name => None,
-        };
-        key.unwrap_or(f64::NEG_INFINITY)
+        SORTS[self as usize].2(row).unwrap_or(f64::NEG_INFINITY)
     }
 }
 

@@ -4,18 +4,18 @@
 //! hanging indent and would part a number from its unit.
 
 use crate::page::{Tone, wrap};
+use crate::story::{Field, Table};
+use crate::view::table::lines;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Widget};
 
-/// Escaped text in a tone.
 pub(super) fn span(text: impl AsRef<str>, tone: Tone) -> Span<'static> {
     Span::styled(crate::escape(text.as_ref()), style(tone))
 }
 
-/// How a tone looks.
 pub(super) fn style(tone: Tone) -> Style {
     let style = Style::new();
     match tone {
@@ -29,7 +29,6 @@ pub(super) fn style(tone: Tone) -> Style {
     }
 }
 
-/// A part of the screen under construction.
 pub(super) struct Pane {
     pub(super) width: usize,
     height: usize,
@@ -37,7 +36,6 @@ pub(super) struct Pane {
 }
 
 impl Pane {
-    /// An empty one of the size of `area`.
     pub(super) fn new(area: Rect) -> Self {
         Self { width: area.width.into(), height: area.height.into(), lines: Vec::new() }
     }
@@ -46,7 +44,6 @@ impl Pane {
         self.lines.len()
     }
 
-    /// Lines that are still free.
     pub(super) fn left(&self) -> usize {
         self.height.saturating_sub(self.lines.len())
     }
@@ -74,7 +71,24 @@ impl Pane {
         }
     }
 
-    /// Draws the lines that fit.
+    pub(super) fn table<R>(
+        &mut self,
+        rows: impl IntoIterator<Item = R>,
+        fields: Vec<Field<'_, R>>,
+    ) {
+        for line in lines(&Table::of(rows, fields), self.width) {
+            let spans = line.into_iter().map(|it| Span::styled(it.text, style(it.tone)));
+            self.lines.push(spans.collect());
+        }
+    }
+
+    /// Wrapped texts behind one label, where there are any.
+    pub(super) fn labelled(&mut self, label: Span<'static>, parts: &[String]) {
+        if !parts.is_empty() {
+            self.hanging(vec![label], &parts.join(", "), Tone::Plain);
+        }
+    }
+
     pub(super) fn draw(self, area: Rect, buffer: &mut Buffer) {
         Paragraph::new(self.lines).render(area, buffer);
     }

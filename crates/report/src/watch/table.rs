@@ -10,12 +10,10 @@ use ratatui::widgets::{HighlightSpacing, Row, StatefulWidget, Table, TableState}
 
 /// In front of the picked row. A terminal without colours shows it, too.
 const MARK: &str = ">";
-/// Room between columns.
 const GAP: usize = 1;
 /// The widest name, where there is room for it.
 const WIDEST_NAME: usize = 24;
 
-/// Draws the titles and the rows that fit.
 pub(super) fn draw(sorted: &[&WatchRow], picked: usize, area: Rect, buffer: &mut Buffer) {
     let shown = fitting(area.width.into(), sorted);
     let titles = Row::new(shown.iter().map(|(column, _)| column.heading()));

@@ -3,9 +3,10 @@
 use super::pane::span;
 use super::{PastMoment, WatchData, WatchRow, WatchView};
 use crate::diagnosis::verdict_words;
-use crate::number;
+use crate::number::{self, counted};
 use crate::page::Tone;
-use crate::trial::HEIGHTS;
+use crate::target::limit_rate;
+use crate::trial::height;
 use ratatui::text::Span;
 use record::{Context, Figure, Interval, format_bytes};
 
@@ -26,10 +27,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
         let figures = own.iter().filter_map(|row| of(row.interval.as_ref()?));
         figures.map(|figure| figure.value).sum()
     };
-    let devices = match data.rows.len() {
-        1 => "1 device".to_owned(),
-        count => format!("{count} devices"),
-    };
+    let devices = counted(data.rows.len() as f64, "device");
     let hidden = match data.hidden {
         0 => String::new(),
         count => format!(" ({count} hidden, a shows them)"),
@@ -40,7 +38,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
     };
     let turned = if view.reversed { ", reversed" } else { "" };
     format!(
-        "{devices}{hidden}{repeated}: {}, {}; sorted by {}{turned}",
+        "{devices}{hidden}{repeated}: {}, {}; by {}{turned}",
         number::per_second(sum(|interval| interval.all.per_s)),
         number::rate(sum(|interval| interval.all.bytes_per_s)),
         view.sort.name()
@@ -94,13 +92,11 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
     };
     let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
         let row = of(&limit.major_minor)?;
-        let per_s = limit.limit_per_s as f64;
-        let bytes = limit.limited.is_bytes();
-        let rate = if bytes { number::rate(per_s) } else { number::per_second(per_s) };
         Some(format!(
-            "control group {} is limited to {rate} of {}s on {}",
+            "control group {} is limited to {} of {} on {}",
             limit.group,
-            limit.limited.op().name(),
+            limit_rate(limit),
+            limit.limited.op().plural(),
             row.device.name
         ))
     });
@@ -127,13 +123,9 @@ pub(super) fn sparkline(
 ) -> String {
     let shown = &past[past.len().saturating_sub(width)..];
     let largest = shown.iter().filter_map(&of).fold(0.0, f64::max);
-    let height = |value: f64| {
-        let step = (value / largest * HEIGHTS.len() as f64).ceil() as usize;
-        HEIGHTS[step.clamp(1, HEIGHTS.len()) - 1]
-    };
-    let bars: String = shown
-        .iter()
-        .map(|moment| of(moment).filter(|value| value.is_finite()).map_or(' ', height))
-        .collect();
+    // Zero is known, too: it has the lowest column.
+    let known = |moment: &PastMoment| of(moment).filter(|value| value.is_finite());
+    let column = |value: f64| height((value / largest).max(f64::MIN_POSITIVE));
+    let bars: String = shown.iter().map(|it| known(it).map_or(' ', column)).collect();
     format!("{bars:>width$}")
 }

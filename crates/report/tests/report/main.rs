@@ -7,7 +7,10 @@
 
 use halfpower_report as report;
 
+mod charts;
 mod common;
+mod documents;
+mod html;
 mod properties;
 mod snapshots;
 mod trace;

@@ -3,9 +3,9 @@
 use crate::common::{clean_trial, open_loop_trial, trial_with_intervals, trial_without_device};
 use halfpower_report::{
     TRACE_HEADER, TraceError, check_trace_comment, check_trace_line, intervals_csv,
-    intervals_header, trace_line,
+    intervals_header, read_trace, trace_line,
 };
-use record::{Bytes, CacheMode, EngineName, Nanos, SizeShare, Trial};
+use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, SizeShare, Trial};
 
 /// The fields of Table 8: name, meaning, format.
 const TABLE: &str = include_str!("../data/chung_table8_trace_format.csv");
@@ -163,4 +163,43 @@ fn a_run_without_intervals_has_only_the_names() {
     trial.result.intervals = None;
     trial.result.duration_ns = Nanos(1);
     assert_eq!(intervals_csv(&trial), intervals_header() + "\n");
+}
+
+const LINE: &str = "10.5,2688.00,read,4,8,H,1,60,2097152,60.000000,1000.0,2000.0,Nov 3,first";
+
+#[test]
+fn a_line_is_read_with_and_without_a_head_line_and_as_spreadsheets_save_it() {
+    let bare = read_trace(LINE).unwrap();
+    assert_eq!(bare.len(), 1);
+    let line = &bare[0];
+    assert_eq!((line.op, line.block_kib, line.outstanding), (OpKind::Read, 4.0, 8));
+    assert_eq!((line.buffering, line.threads, line.clock_s), ('H', 1, 60.0));
+    assert_eq!((line.time.as_str(), line.comment.as_str()), ("Nov 3", "first"));
+    // 3 s for 161,280 requests.
+    assert!((line.cpu_us_per_io().unwrap() - 18.601).abs() < 0.001);
+    assert_eq!(read_trace(&format!("{TRACE_HEADER}\n{LINE}\n")).unwrap(), bare);
+    let spaced = LINE.replace(',', " , ");
+    assert_eq!(read_trace(&format!("\u{feff}{TRACE_HEADER}\r\n{spaced}\r\n\r\n")).unwrap(), bare);
+    let papers = "MB/s, IO/s, Operation, BlockSize, OutstandingIOs, Buffering, NumThreads, Time, \
+                  FileSize, Clock(s), User(ms), Kernel(ms), Time Stamp, Comment";
+    assert_eq!(read_trace(&format!("{papers}\n{LINE}")).unwrap(), bare);
+}
+
+#[test]
+fn the_papers_zero_is_the_letter_y_and_empty_fields_are_not_measured() {
+    let line = LINE.replace(",H,", ",0,").replace("1000.0,2000.0", ",").replace("2097152", "");
+    let line = &read_trace(&line).unwrap()[0];
+    assert_eq!((line.buffering, line.cpu_us_per_io(), line.file_kib), ('Y', None, None));
+}
+
+#[test]
+fn what_is_none_of_a_trace_is_named_with_its_line_and_field() {
+    let error = |text: &str| read_trace(text).unwrap_err().to_string();
+    assert!(error("a,b").contains("line 1") && error("a,b").contains("2 fields, not 14"));
+    let second = format!("{LINE}\n{}", LINE.replace("read", "wipe"));
+    assert!(error(&second).contains("line 2") && error(&second).contains("\"wipe\""));
+    assert!(error(&LINE.replace("2688.00", "-1")).contains("field 2"));
+    assert!(error(&LINE.replace(",H,", ",Q,")).contains("Buffering"));
+    // A head line is one at the head only.
+    assert!(error(&format!("{LINE}\n{TRACE_HEADER}")).contains("line 2"));
 }

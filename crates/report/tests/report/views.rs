@@ -2,9 +2,10 @@
 //! does not depend on where it is read.
 
 use crate::common;
-use crate::report::{self, Block, Story, Style, Tone};
+use crate::report::{self, Action, Block, Cell, Column, Section, Side, Story, Style, Table, Tone};
 use record::{
-    Bytes, Diagnosis, Estimate, Observation, PriceDocument, PriceRow, SavedDocument, Severity,
+    Bytes, Diagnosis, Estimate, Finding, FindingCode, Observation, PriceDocument, PriceRow,
+    SavedDocument, Severity,
 };
 use serde_json::json;
 
@@ -216,4 +217,85 @@ fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
     assert_eq!(subjects, ["sdb", "sda"]);
     assert_eq!(story.badges[0].tone, Tone::Bad);
     assert_eq!(story.badges[0].words, "SLOW (likely)");
+}
+
+#[test]
+fn text_from_outside_becomes_no_markup() {
+    let hostile = "<img src=x> [a](javascript:b) `c` | **d** \u{1b}[2J".to_owned();
+    let story = Story {
+        kind: "Trial".to_owned(),
+        subject: hostile.clone(),
+        headline: hostile.clone(),
+        actions: vec![Action {
+            subject: hostile.clone(),
+            what: hostile.clone(),
+            details: vec![("why".to_owned(), hostile.clone())],
+        }],
+        conditions: vec![("path".to_owned(), hostile.clone())],
+        commands: vec![hostile.clone()],
+        sections: vec![Section {
+            title: hostile.clone(),
+            remark: hostile.clone(),
+            blocks: vec![Block::Item(hostile.clone())],
+            fold: false,
+        }],
+        ..Story::default()
+    };
+    let text = report::markdown(&[story]);
+    assert!(!text.contains('\u{1b}'), "{text}");
+    let outside_code: Vec<&str> = text.lines().filter(|line| !line.starts_with("- `")).collect();
+    for markup in [" <img", " [a](", " | **d", " `c`"] {
+        assert!(!outside_code.concat().contains(markup), "{markup}: {text}");
+    }
+    assert!(text.contains("- `<img src=x> [a](javascript:b) 'c' | **d** \\x1b[2J`"), "{text}");
+}
+
+/// A story of one table.
+fn printed(columns: Vec<Column>, rows: &[&[&str]]) -> String {
+    let cell = |text: &&str| Cell { text: (*text).to_owned(), ..Cell::default() };
+    let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    let blocks = vec![Block::Table(Table { columns, rows })];
+    let sections = vec![Section { blocks, ..Section::default() }];
+    report::terminal(&Story { sections, ..Story::default() }, &Style::default())
+}
+
+#[test]
+fn a_table_that_is_too_wide_loses_its_most_expendable_column_whole() {
+    let right = Column { side: Side::Right, gap: 2, ..Column::default() };
+    let left = Column { gap: 2, ..Column::default() };
+    let columns = vec![left.clone(), Column { expendable: 1, ..left }, right];
+    let long = "x".repeat(40);
+    let text = printed(columns, &[&[&long, "gone", &long[..34]], &["a", "gone", "b"]]);
+    assert!(!text.contains("gone"), "{text}");
+    assert_eq!(text.lines().map(|line| line.chars().count()).max(), Some(78));
+}
+
+#[test]
+fn a_title_over_a_group_spans_its_columns() {
+    let grouped = Column { side: Side::Right, group: "g".to_owned(), ..Column::default() };
+    let columns =
+        vec![Column::default(), Column { gap: 2, ..grouped.clone() }, Column { gap: 1, ..grouped }];
+    let text = printed(columns, &[&["ab", "1234", "56"]]);
+    assert!(text.ends_with("    g ─────\nab  1234 56\n"), "{text}");
+}
+
+/// A finding as a page prints it.
+fn support(claim: &str, numbers: &[(f64, &str)]) -> String {
+    let finding = Finding::new(FindingCode::Drift, Severity::Info, claim, "");
+    let finding =
+        numbers.iter().fold(finding, |finding, (value, unit)| finding.with("n", *value, unit));
+    let text = report::findings_text(&[finding], &Style::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.strip_prefix("note ").unwrap().strip_suffix(" [drift]").unwrap().to_owned()
+}
+
+#[test]
+fn a_number_that_the_claim_states_is_not_repeated_and_at_most_two_are_printed() {
+    let claim = "It became 7.9 % faster, 64 of 67 cells, 2 GiB, ±14 %.";
+    let stated = [(-0.0794, "share"), (64.0, ""), (67.0, ""), (0.138, "share")];
+    assert_eq!(support(claim, &stated), claim);
+    assert_eq!(support(claim, &[((2u64 << 30) as f64, "bytes")]), claim);
+    assert_eq!(support(claim, &[(6.0, "")]), format!("{claim} (n: 6)"), "not a part of 64");
+    assert_eq!(support(claim, &[(0.123, "share")]), format!("{claim} (n: 12 %)"));
+    assert_eq!(support("So.", &[(1.0, ""), (2.0, ""), (3.0, "")]), "So. (n: 1, n: 2)");
 }

@@ -18,10 +18,7 @@ use std::path::Path;
 
 /// Circles that are not broken yet: a crate and the modules of one circle. A circle within such a
 /// list passes; a list without a circle is a problem, so that it only shrinks.
-const UNBROKEN: &[(&str, &[&str])] = &[
-    ("report", &["chart", "html", "profile", "set", "story", "trial"]),
-    ("report", &["imported", "traced"]),
-];
+const UNBROKEN: &[(&str, &[&str])] = &[];
 
 /// The page with the table of crates.
 const MAP: &str = "ARCHITECTURE.md";

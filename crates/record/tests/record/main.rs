@@ -1,0 +1,11 @@
+//! What is stored and printed.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the exemption for tests does not reach the helpers that they share"
+)]
+
+mod estimate;
+mod histogram;
+mod tables;
+mod units;
