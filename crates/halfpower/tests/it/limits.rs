@@ -140,15 +140,15 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     let kinds = [
         (
             "limits sim:fireball,disks=2 --pap bus=133MB/s",
-            record::document_schema::<record::LimitsRun>(record::LIMITS_SCHEMA),
+            record::document_schema::<LimitsRun>(record::LIMITS_SCHEMA),
         ),
         (
             "zones sim:fireball --positions 30 --passes 3",
-            record::document_schema::<record::ZoneMap>(record::ZONES_SCHEMA),
+            record::document_schema::<ZoneMap>(record::ZONES_SCHEMA),
         ),
         (
             "cost --price 209 --fill pci=98.5MB/s",
-            record::document_schema::<record::PriceDocument>(record::PRICE_SCHEMA),
+            record::document_schema::<PriceDocument>(record::PRICE_SCHEMA),
         ),
     ];
     for (words, schema) in kinds {

@@ -67,7 +67,7 @@ fn this_machine_can_be_watched_and_recorded_by_anybody() {
     assert_eq!((kept.contexts.len(), kept.source.as_str()), (3, "live"));
     assert!(kept.contexts[1].memory_available_bytes.is_some_and(|bytes| bytes > 0));
     assert!(database.exists());
-    let schema: Value = record::document_schema::<record::Observation>(record::OBSERVATION_SCHEMA);
+    let schema: Value = record::document_schema::<Observation>(record::OBSERVATION_SCHEMA);
     let document = serde_json::to_value(&kept).unwrap();
     let errors: Vec<String> = jsonschema::validator_for(&schema)
         .unwrap()
