@@ -13,7 +13,7 @@ fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
     change(&mut spec);
     ScenarioLoad {
         name: "program".to_owned(),
-        workload: spec.build(Bytes(1 << 30)).unwrap(),
+        workload: spec.build(Bytes(1 << 30)).expect("a load that can be built"),
         begin: Nanos(begin * SECOND),
         end: Nanos(end * SECOND),
         limits: Vec::new(),
@@ -22,7 +22,7 @@ fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
 }
 
 fn seen(device: &str, loads: Vec<ScenarioLoad>) -> Observation {
-    let device = SimSpec::parse(device).unwrap();
+    let device = SimSpec::parse(device).expect("a device that there is");
     let scenario = Scenario {
         device: &device,
         array: None,
@@ -33,7 +33,7 @@ fn seen(device: &str, loads: Vec<ScenarioLoad>) -> Observation {
         traced: true,
         steal_share: 0.0,
     };
-    observe(&scenario, "0", &AtomicBool::new(false)).unwrap()
+    observe(&scenario, "0", &AtomicBool::new(false)).expect("a scenario that runs")
 }
 
 #[test]

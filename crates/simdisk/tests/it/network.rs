@@ -7,7 +7,7 @@ use simdisk::{Network, NetworkSpec};
 const EMPTY_BYTES: u64 = 64 + 1_538 - 1_460;
 
 fn gigabit() -> Network {
-    Network::new(&NetworkSpec::named("gigabit").unwrap())
+    Network::new(&NetworkSpec::named("gigabit").expect("a network that there is"))
 }
 
 /// Runs all events; the time at which each message reached its end, by token.

@@ -67,7 +67,7 @@ fn events_come_in_order_of_time_and_those_of_one_time_in_the_order_in_which_they
 /// When requests pass the gate: they arrive at once, and their service takes a microsecond.
 fn passed(text: &str, at: u64, bytes: &[u32]) -> Vec<u64> {
     let text = format!("md1,service=1us,servers=65536,{text}");
-    let mut device = SimSpec::parse(&text).unwrap().build(1);
+    let mut device = SimSpec::parse(&text).expect("a device that there is").build(1);
     pass(&mut device, at, bytes)
 }
 
