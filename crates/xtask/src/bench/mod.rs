@@ -24,8 +24,7 @@ use crate::place;
 use anyhow::{Context as _, Result, ensure};
 use gate::Gate;
 use serde_json::{Value, json};
-use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -98,7 +97,8 @@ struct Context {
     against: Option<PathBuf>,
     /// The processor that everything is bound to.
     core: usize,
-    binary: OnceCell<PathBuf>,
+    /// The halfpower to measure.
+    binary: PathBuf,
 }
 
 impl Context {
@@ -110,14 +110,6 @@ impl Context {
     /// Length of one run of a program.
     fn slice(&self) -> Duration {
         Duration::from_millis(if self.smoke { 100 } else { 500 })
-    }
-
-    /// The halfpower to measure, built when it is first asked for.
-    fn binary(&self) -> Result<&Path> {
-        if self.binary.get().is_none() {
-            let _ = self.binary.set(place::binary(self.smoke)?);
-        }
-        Ok(self.binary.get().context("the binary was just built")?)
     }
 }
 
@@ -153,9 +145,11 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
         pairs: options.pairs,
         against: options.against.clone(),
         core: crate::child::core()?,
-        binary: options.binary.clone().map_or_else(OnceCell::new, OnceCell::from),
+        binary: match &options.binary {
+            Some(binary) => binary.clone(),
+            None => place::binary(options.smoke)?,
+        },
     };
-    context.binary()?;
     let mut missed = Vec::new();
     for (name, about, part) in PARTS {
         if options.only.as_ref().is_some_and(|only| only != name) {

@@ -65,7 +65,7 @@ const fn drive(
 }
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let binary = context.binary()?;
+    let binary = context.binary.as_path();
     let mut gates = Vec::new();
     let mut details = json!({});
     for (name, words, seconds, goal) in LOADS {
@@ -108,7 +108,7 @@ fn gate(
 ) -> Result<Gate> {
     let seconds = if context.smoke { seconds.div_ceil(50) } else { seconds };
     let rate = |binary: &Path, plant| measure(binary, words, seconds, plant, &count);
-    let binary = context.binary()?;
+    let binary = context.binary.as_path();
     let this = || rate(binary, Plant::Nothing);
     this()?;
     let pairs = context.pairs(PAIRS);

@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     if let Err(error) = Tracer::open(&roots, &[number], false) {
         return Ok(Report::skipped("tracer", &error.to_string()));
     }
-    let binary = context.binary()?;
+    let binary = context.binary.as_path();
     let run = |load: Load, plant: Plant| {
         Bout::new(binary, &target, load, None).halfpower(context.slice(), plant)
     };

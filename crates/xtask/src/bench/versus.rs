@@ -95,7 +95,7 @@ impl Context {
 
 /// Depth 128: rate and processor time.
 fn deep(context: &Context, target: &Target) -> Result<Report> {
-    let mut bout = Bout::new(context.binary()?, target, DEEP, Some(context.core));
+    let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
     let (settings, tried) = fio::best(&bout, context.smoke)?;
     for (settings, iops) in &tried {
         println!("    fio with {}: {iops:.0} IOPS", settings.words());
@@ -146,7 +146,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
 
 /// Depth 1: mean response time.
 fn shallow(context: &Context, target: &Target, load: Load) -> Result<Report> {
-    let bout = Bout::new(context.binary()?, target, load, Some(context.core));
+    let bout = Bout::new(&context.binary, target, load, Some(context.core));
     let latency = |outcome: &Outcome| outcome.latency_ns;
     let pairs = values(&context.contest(&bout)?, latency);
     let stopped = Plant::Stopped(FIFTH);
