@@ -1,5 +1,6 @@
 //! The model against theory, against devices whose truth is known, and against published tables.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 extern crate halfpower_model as model;
 
