@@ -31,7 +31,7 @@ const DIRECTION: [(&str, ValueOf); 15] = [
     ("response_mean_ci95_rel", |it| text(times(it)?.mean_ci95_rel?)),
 ];
 
-fn text(value: impl ToString) -> Option<String> {
+fn text(value: impl ToString + Copy) -> Option<String> {
     Some(value.to_string())
 }
 

@@ -65,7 +65,8 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
         waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
         let mut name = device.name.as_str();
         for op in OpKind::BOTH {
-            let traced = together(own.iter().map(|traced| op_of(traced, op)));
+            let ops: Vec<&TracedOp> = own.iter().map(|traced| op_of(traced, op)).collect();
+            let traced = together(&ops);
             if traced.device_ns.count() > 0 {
                 rows.push(Row { device: name.to_owned(), op, traced });
                 name = "";
@@ -93,12 +94,12 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
 }
 
 /// One operation over several intervals.
-fn together<'a>(ops: impl Iterator<Item = &'a TracedOp> + Clone) -> TracedOp {
+fn together(ops: &[&TracedOp]) -> TracedOp {
     let merged = |of: fn(&TracedOp) -> &HistogramSnapshot| {
-        ops.clone().fold(HistogramSnapshot::default(), |sum, op| sum.merged(of(op)))
+        ops.iter().fold(HistogramSnapshot::default(), |sum, op| sum.merged(of(op)))
     };
-    let shares = ops.clone();
-    let shares = shares.filter_map(|op| Some((op.sequential_share?, op.device_ns.count() as f64)));
+    let shares =
+        ops.iter().filter_map(|op| Some((op.sequential_share?, op.device_ns.count() as f64)));
     let (sum, weight) =
         shares.fold((0.0, 0.0), |(sum, all), (share, count)| (sum + share * count, all + count));
     TracedOp {

@@ -70,7 +70,7 @@ fn without_line(profile: &Profile) -> String {
 /// The absolute half-width: at most as many decimals as a value has, and no more than it is good for.
 fn half_width(estimate: &Estimate) -> String {
     let half_width = match estimate.half_width().abs() {
-        many if !(many < 9.95) => number::digits(many.round()),
+        many if many >= 9.95 || many.is_nan() => number::digits(many.round()),
         some if some >= 0.995 => format!("{some:.1}"),
         few if few >= 0.0995 => format!("{few:.2}"),
         least => format!("{least:.3}"),

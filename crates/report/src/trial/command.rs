@@ -30,7 +30,7 @@ fn switch(on: bool) -> Option<String> {
 
 /// A value that is written where it is not the usual one.
 fn unless(usual: bool, value: impl ToString) -> Option<String> {
-    (!usual).then(|| value.to_string())
+    (!usual).then(move || value.to_string())
 }
 
 /// The requests.

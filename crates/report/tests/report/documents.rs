@@ -65,11 +65,11 @@ fn text(components: &[ComponentUse]) -> String {
     let mut trial = common::clean_trial();
     trial.result.components = components.to_vec();
     let blocks = report::trial(&trial).sections.into_iter().flat_map(|section| section.blocks);
-    let row = blocks.filter_map(|block| match block {
+    let mut row = blocks.filter_map(|block| match block {
         Block::Row(name, text) if name == "components" => Some(text),
         _ => None,
     });
-    row.last().unwrap()
+    row.next().unwrap()
 }
 
 fn component(name: &str, busy_share: f64) -> ComponentUse {
