@@ -98,12 +98,12 @@ fn spans(run: &Run<'_>, builder: &mut ObservationBuilder, options: &Options) -> 
     let stamps: Vec<Option<Stamp>> = run.reports.iter().map(stamp).collect();
     let given = options.interval_ns.map(i128::from);
     if stamps.iter().any(Option::is_some) {
-        let times = builder.times(&stamps, options);
+        let times = builder.times(&stamps, options.utc_offset_s, false);
         return spans_between(&times, given, &mut builder.counts.backwards);
     }
     // Reports without times follow one another from the date on.
     let midnight = run.date.and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
-    let begin = given.and_then(|_| builder.times(&[midnight], options)[0]);
+    let begin = given.and_then(|_| builder.times(&[midnight], options.utc_offset_s, false)[0]);
     let Some((begin, length)) = begin.zip(given) else { return vec![None; run.reports.len()] };
     (builder.lengths_given, builder.begin_assumed) = (true, true);
     (0i128..).take(run.reports.len()).map(|at| Some((begin + at * length, length))).collect()

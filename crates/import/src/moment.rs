@@ -46,7 +46,7 @@ pub(crate) struct Assumed {
 #[must_use]
 pub fn parse_moment(text: &str) -> Option<u64> {
     let stamp = Stamp::parse(text)?;
-    let (times, _) = moments(&[Some(stamp)], None);
+    let (times, _) = moments(&[Some(stamp)], None, false);
     times[0].and_then(|time| u64::try_from(time).ok())
 }
 
@@ -124,10 +124,12 @@ impl Stamp {
     }
 }
 
-/// The times of a file in nanoseconds since 1970-01-01 UTC, and what was assumed.
+/// The times of a file in nanoseconds since 1970-01-01 UTC, and what was assumed. `month_first` is
+/// for a form that always puts the month first.
 pub(crate) fn moments(
     stamps: &[Option<Stamp>],
     utc_offset_s: Option<i64>,
+    month_first: bool,
 ) -> (Vec<Option<i128>>, Assumed) {
     let read = |month_first: bool| -> Vec<Option<i128>> {
         let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(month_first, utc_offset_s);
@@ -144,19 +146,9 @@ pub(crate) fn moments(
     let no_zone = |stamp: &Stamp| matches!(stamp, Stamp::Printed { offset_s: None, .. });
     let assumed = Assumed {
         zone: utc_offset_s.is_none() && stamps.iter().flatten().any(no_zone),
-        month_first: for_month == for_day && month != day,
+        month_first: !month_first && for_month == for_day && month != day,
     };
-    (if for_day < for_month { day } else { month }, assumed)
-}
-
-/// The same for a form that always puts the month first.
-pub(crate) fn moments_month_first(
-    stamps: &[Option<Stamp>],
-    utc_offset_s: Option<i64>,
-) -> (Vec<Option<i128>>, Assumed) {
-    let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(true, utc_offset_s);
-    let (_, assumed) = moments(stamps, utc_offset_s);
-    (stamps.iter().map(at).collect(), Assumed { month_first: false, ..assumed })
+    (if for_day < for_month && !month_first { day } else { month }, assumed)
 }
 
 /// Seconds, or milliseconds, since 1970.
@@ -247,7 +239,7 @@ mod tests {
 
     fn read(texts: &[&str], offset: Option<i64>) -> (Vec<Option<i128>>, Assumed) {
         let stamps: Vec<Option<Stamp>> = texts.iter().map(|text| Stamp::parse(text)).collect();
-        moments(&stamps, offset)
+        moments(&stamps, offset, false)
     }
 
     #[test]

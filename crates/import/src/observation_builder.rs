@@ -6,7 +6,7 @@
 //! finding.
 
 use crate::moment::{self, Assumed, Stamp};
-use crate::{ImportError, Options, lacks};
+use crate::{ImportError, lacks};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
     OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, Severity,
@@ -72,26 +72,17 @@ impl ObservationBuilder {
         Self { source, ..Self::default() }
     }
 
-    /// The times of a file, nanoseconds since 1970.
+    /// The times of a file, nanoseconds since 1970; `month_first` is for a form that always puts the
+    /// month first.
     pub(crate) fn times(
         &mut self,
         stamps: &[Option<Stamp>],
-        options: &Options,
+        utc_offset_s: Option<i64>,
+        month_first: bool,
     ) -> Vec<Option<i128>> {
-        let (times, assumed) = moment::moments(stamps, options.utc_offset_s);
+        let (times, assumed) = moment::moments(stamps, utc_offset_s, month_first);
         self.assumed.zone |= assumed.zone;
         self.assumed.month_first |= assumed.month_first;
-        times
-    }
-
-    /// The same for a form that always puts the month first.
-    pub(crate) fn times_month_first(
-        &mut self,
-        stamps: &[Option<Stamp>],
-        utc_offset_s: Option<i64>,
-    ) -> Vec<Option<i128>> {
-        let (times, assumed) = moment::moments_month_first(stamps, utc_offset_s);
-        self.assumed.zone |= assumed.zone;
         times
     }
 
@@ -159,6 +150,7 @@ impl ObservationBuilder {
                 name,
             })
             .collect();
+        let assumed_times = self.assumed_times();
         self.intervals.sort_by_key(|interval| interval.begin_ns);
         self.contexts.sort_by_key(|context| context.begin_ns);
         let mut observation = Observation {
@@ -176,16 +168,45 @@ impl ObservationBuilder {
         findings.extend(resets(self.counts.resets));
         findings.extend(doubt.map(|doubt| busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(damage(&self.counts));
-        findings.extend(times(
-            self.assumed,
-            self.lengths_given,
-            self.begin_assumed,
-            self.steps_as_times,
-        ));
+        findings.extend(assumed_times);
         findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
         observation.findings = findings;
         record::doubt_busy_counters(&mut observation);
         Ok(observation)
+    }
+
+    /// What was assumed about times, and what would make it known.
+    fn assumed_times(&self) -> Option<Finding> {
+        let rows = [
+            (self.assumed.zone, "times without a zone are taken as UTC", "say --utc-offset +HH:MM"),
+            (
+                self.assumed.month_first,
+                "day and month could be either way round: the month is taken first",
+                "record with S_TIME_FORMAT=ISO",
+            ),
+            (
+                self.lengths_given,
+                "the source has no times: intervals are as long as --interval says",
+                "record times as well: iostat -t",
+            ),
+            (
+                self.begin_assumed,
+                "the time of day is unknown: intervals are counted on from the date, or 1970",
+                "",
+            ),
+            (
+                self.steps_as_times,
+                "the steps of the query stand for the times of the scrapes, which are unknown",
+                "ask for timestamp(node_disk_reads_completed_total) as well",
+            ),
+        ];
+        let rows: Vec<_> = rows.into_iter().filter(|(assumed, ..)| *assumed).collect();
+        let claims: Vec<&str> = rows.iter().map(|(_, claim, _)| *claim).collect();
+        let remedies: Vec<&str> =
+            rows.iter().map(|(_, _, remedy)| *remedy).filter(|remedy| !remedy.is_empty()).collect();
+        let (claim, remedy) = (claims.join("; "), remedies.join("; "));
+        (!rows.is_empty())
+            .then(|| Finding::new(FindingCode::TimesAssumed, Severity::Info, claim, remedy))
     }
 }
 
@@ -265,15 +286,15 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     if since_boot + restarts + no_length == 0 {
         return None;
     }
-    let mut parts = Vec::new();
-    let mut say = |count: u64, one: &str, many: &str| match count {
-        0 => {}
-        1 => parts.push(format!("1 {one}")),
-        _ => parts.push(format!("{count} {many}")),
-    };
-    say(since_boot, "report of averages since boot", "reports of averages since boot");
-    say(restarts, "restart of the machine", "restarts of the machine");
-    say(no_length, "interval of unknown length", "intervals of unknown length");
+    let parts = [
+        (since_boot, "report", " of averages since boot"),
+        (restarts, "restart", " of the machine"),
+        (no_length, "interval", " of unknown length"),
+    ];
+    let some = parts.into_iter().filter(|(count, ..)| *count > 0);
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    let parts: Vec<String> =
+        some.map(|(count, what, of)| format!("{count} {what}{}{of}", plural(count))).collect();
     let mut claim = format!("left out: {}", parts.join(", "));
     if since_boot_unsure > 0 {
         claim.push_str("; whether the first report is since boot cannot be told from its figures");
@@ -336,40 +357,6 @@ fn damage(counts: &Counts) -> Option<Finding> {
 fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
     let some = counts.iter().filter(|(_, count)| *count > 0);
     some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))
-}
-
-/// What was assumed about times.
-fn times(
-    assumed: Assumed,
-    lengths_given: bool,
-    begin_assumed: bool,
-    steps_as_times: bool,
-) -> Option<Finding> {
-    let mut parts = Vec::new();
-    let mut remedies = Vec::new();
-    if assumed.zone {
-        parts.push("times without a zone are taken as UTC");
-        remedies.push("say --utc-offset +HH:MM");
-    }
-    if assumed.month_first {
-        parts.push("day and month could be either way round: the month is taken first");
-        remedies.push("record with S_TIME_FORMAT=ISO");
-    }
-    if lengths_given {
-        parts.push("the source has no times: intervals are as long as --interval says");
-        remedies.push("record times as well: iostat -t");
-    }
-    if begin_assumed {
-        parts.push("the time of day is unknown: intervals are counted on from the date, or 1970");
-    }
-    if steps_as_times {
-        parts.push("the steps of the query stand for the times of the scrapes, which are unknown");
-        remedies.push("ask for timestamp(node_disk_reads_completed_total) as well");
-    }
-    (!parts.is_empty()).then(|| {
-        let remedy = remedies.join("; ");
-        Finding::new(FindingCode::TimesAssumed, Severity::Info, parts.join("; "), remedy)
-    })
 }
 
 #[cfg(test)]

@@ -164,7 +164,7 @@ fn add(block: &Block, host: &str, builder: &mut ObservationBuilder, options: &Op
     let stamps: Vec<Option<Stamp>> =
         block.rows.iter().map(|(stamp, _)| Some(stamp.clone())).collect();
     let offset_s = options.utc_offset_s.or(block.offset_s);
-    let times = builder.times_month_first(&stamps, offset_s);
+    let times = builder.times(&stamps, offset_s, true);
     let mut last = None;
     for ((_, fields), time) in block.rows.iter().zip(times) {
         let Some(time) = time else {

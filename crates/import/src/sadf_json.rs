@@ -19,7 +19,7 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
 fn fill(host: &Host<'_>, builder: &mut ObservationBuilder, options: &Options) {
     let reports: Vec<&Json> = host.runs.iter().flat_map(|run| &run.reports).copied().collect();
     let stamps: Vec<Option<Stamp>> = reports.iter().map(|report| stamp(report)).collect();
-    let times = builder.times(&stamps, options);
+    let times = builder.times(&stamps, options.utc_offset_s, false);
     for (report, time) in reports.iter().zip(times) {
         let timestamp = report.get("timestamp");
         let length = timestamp.and_then(|stamp| find(stamp, &[("interval", SECOND_NS as f64)]));

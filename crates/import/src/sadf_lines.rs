@@ -44,7 +44,7 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
         }
     }
     let stamps: Vec<Option<Stamp>> = rows.iter().map(|row| row.stamp.clone()).collect();
-    let times = first.times(&stamps, options);
+    let times = first.times(&stamps, options.utc_offset_s, false);
     let observation = |host: Option<&str>| {
         let mut builder = first.clone();
         builder.host = host.map(str::to_owned);

@@ -12,6 +12,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
+use ratatui::layout::Rect;
 use record::Nanos;
 use report::{SortBy, WatchData, WatchView, watch_order, watch_screen};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
@@ -122,7 +123,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             match next {
                 Next::Stay | Next::Quit => {}
                 Next::Suspend => suspend(terminal)?,
-                Next::Redraw => terminal.clear().map_err(failed())?,
+                Next::Redraw => redraw(terminal).map_err(failed())?,
             }
         }
         Ok(())
@@ -281,5 +282,12 @@ fn suspend(terminal: &mut DefaultTerminal) -> Result<(), LiveError> {
     enable_raw_mode().map_err(failed())?;
     execute!(std::io::stdout(), EnterAlternateScreen).map_err(failed())?;
     terminal.hide_cursor().map_err(failed())?;
-    terminal.clear().map_err(failed())
+    redraw(terminal).map_err(failed())
+}
+
+/// Clears the screen, so that all of it is drawn again. `Terminal::clear` would ask the terminal for
+/// its cursor, whose answer the thread of the keyboard takes.
+fn redraw(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
+    let size = terminal.size()?;
+    terminal.resize(Rect::new(0, 0, size.width, size.height))
 }

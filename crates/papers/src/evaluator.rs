@@ -70,7 +70,7 @@ impl Evaluator<'_> {
     /// A curve at a point; without one the only run of a case, or the first number of a claim.
     fn read(&mut self, curve: &CurveUse, at: Option<f64>) -> Result<f64, String> {
         if let Some(case) = self.library.cases.get(&curve.name) {
-            let line = run_line(case, at, self.without)?;
+            let line = run_line(self.library, case, at, self.without)?;
             let metric = curve.metric.as_deref().unwrap_or(&case.metric);
             return self.runs.value(&line, metric).map_err(|error| format!("{line}: {error}"));
         }
@@ -177,17 +177,14 @@ impl Evaluator<'_> {
 
 /// One number for several.
 fn aggregate(name: &str, values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (first, last) = (*sorted.first()?, *sorted.last()?);
-    let middle = sorted.len() / 2;
+    let all = || values.iter().copied();
+    let (first, last) = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
     match name {
         "min" => Some(first),
         "max" => Some(last),
         "sum" => Some(values.iter().sum()),
         "mean" => Some(values.iter().sum::<f64>() / values.len() as f64),
-        "median" if sorted.len() % 2 == 1 => Some(sorted[middle]),
-        "median" => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+        "median" => Some(stats::median(values.to_vec())),
         _ => None,
     }
 }
@@ -219,49 +216,38 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 /// The run of a case at an abscissa.
-fn run_line(case: &Case, x: Option<f64>, without: &[Switch]) -> Result<RunLine, String> {
-    let mut target = filled(&case.target, x)?;
+fn run_line(
+    library: &Library,
+    case: &Case,
+    x: Option<f64>,
+    without: &[Switch],
+) -> Result<RunLine, String> {
+    let mut target = filled(library, &case.target, x)?;
     for switch in without.iter().filter(|_| case.drive) {
         let _ = write!(target, ",{}=off", switch.name());
     }
-    let flags = filled(&case.flags, x)?.split_whitespace().map(str::to_owned).collect();
+    let flags = filled(library, &case.flags, x)?.split_whitespace().map(str::to_owned).collect();
     Ok(RunLine { target, flags })
 }
 
-/// A template with its holes, `{expression of x}`, filled.
-fn filled(template: &str, x: Option<f64>) -> Result<String, String> {
+/// A template with its holes, `{expression of x}`, filled; an expression there names no curve.
+fn filled(library: &Library, template: &str, x: Option<f64>) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once('{') {
         let (hole, after) = behind.split_once('}').ok_or("a hole has no end")?;
         let expression = Expression::parse(hole).map_err(|error| error.to_string())?;
+        let mut curves = Vec::new();
+        expression.curves(&mut |curve| curves.push(curve.to_string()));
+        if let Some(curve) = curves.first() {
+            return Err(format!("{curve} has no place in a hole"));
+        }
+        let runs = &mut Collector::default();
+        let mut evaluator = Evaluator { library, runs, without: &[], inputs: false };
         text.push_str(before);
-        let _ = write!(text, "{}", plain(&expression, x)?);
+        let _ = write!(text, "{}", evaluator.value(&expression, x)?);
         rest = after;
     }
     text.push_str(rest);
     Ok(text)
-}
-
-/// The value of an expression of numbers and x alone.
-fn plain(of: &Expression, x: Option<f64>) -> Result<f64, String> {
-    match of {
-        Expression::Number(number) => Ok(*number),
-        Expression::X => x.ok_or_else(|| "the case is a curve: say where".to_owned()),
-        Expression::Negate(inner) => Ok(-plain(inner, x)?),
-        Expression::Binary(sign, left, right) => {
-            let (left, right) = (plain(left, x)?, plain(right, x)?);
-            Ok(match sign {
-                '+' => left + right,
-                '-' => left - right,
-                '*' => left * right,
-                _ => left / right,
-            })
-        }
-        Expression::Call(name, of) => {
-            let values = of.iter().map(|of| plain(of, x)).collect::<Result<Vec<_>, _>>()?;
-            function(name, &values).ok_or_else(|| format!("there is no {name} in a hole"))
-        }
-        Expression::Curve(curve) => Err(format!("{curve} has no place in a hole")),
-    }
 }

@@ -67,18 +67,15 @@ fn values(
 ) -> Result<Vec<f64>, String> {
     let inputs = entry.class == Class::Derived;
     let mut evaluator = Evaluator { library, runs, without, inputs };
-    let found = if entry.is_series() {
-        let [value] = entry.values.as_slice() else {
-            return Err("a series has one expression".to_owned());
-        };
-        // All of them, so that the runs of all are known even if one fails.
-        let values: Vec<_> =
-            entry.points.iter().map(|point| evaluator.value(value, point.x)).collect();
-        values.into_iter().collect::<Result<Vec<_>, _>>()?
-    } else {
-        let values: Vec<_> = entry.values.iter().map(|of| evaluator.value(of, None)).collect();
-        values.into_iter().collect::<Result<Vec<_>, _>>()?
+    // All of them, so that the runs of all are known even if one fails.
+    let values: Vec<Result<f64, String>> = match (entry.is_series(), entry.values.as_slice()) {
+        (true, [value]) => {
+            entry.points.iter().map(|point| evaluator.value(value, point.x)).collect()
+        }
+        (true, _) => return Err("a series has one expression".to_owned()),
+        (false, values) => values.iter().map(|of| evaluator.value(of, None)).collect(),
     };
+    let found = values.into_iter().collect::<Result<Vec<_>, _>>()?;
     match found.iter().find(|value| !value.is_finite()) {
         Some(value) => Err(format!("the value is {value}")),
         None => Ok(found),

@@ -22,46 +22,34 @@ pub(crate) fn readings(rows: &[Row], crossing: &BTreeSet<String>) -> Vec<Reading
     let series = || rows.iter().filter(|row| row.chart.is_some());
     let fitted: BTreeSet<(&str, &str)> =
         series().filter(|row| row.class == Class::Fitted).map(figure).collect();
-    let untouched = |row: &Row| !fitted.contains(&figure(row));
-    let orderly = |row: &Row| !crossing.contains(&row.id);
-    let count = |rule: &str, counts: &dyn Fn(&Row) -> bool, holds: &dyn Fn(&Row) -> bool| {
-        let of: Vec<&Row> = series().filter(|row| counts(row)).collect();
-        let good = |row: &&&Row| row.verdict == Verdict::Reproduced && holds(row);
+    // What counts beside simulated series, whether figures with a fitted one do, and whether a
+    // crossing is allowed.
+    let rules: [(&str, &[&str], bool, bool); 5] = [
+        ("only figures of which no series is fitted", &[], false, true),
+        ("no crossing of curves allowed, however small", &[], true, false),
+        ("hardware without a specification counted as deviating", &[NO_SPECIFICATION], true, true),
+        ("series that their paper contradicts counted as deviating", &[CONTRADICTED], true, true),
+        ("all four", &[NO_SPECIFICATION, CONTRADICTED], false, false),
+    ];
+    let reading = |(rule, untried, with_fitted, with_crossing): (&str, &[&str], bool, bool)| {
+        let counts = |row: &&Row| match row.class {
+            Class::Simulated => true,
+            Class::NotReproducible => untried.iter().any(|why| row.reason.starts_with(why)),
+            Class::Derived | Class::Fitted => false,
+        };
+        let of: Vec<&Row> = series()
+            .filter(counts)
+            .filter(|row| with_fitted || !fitted.contains(&figure(row)))
+            .collect();
+        let orderly = |row: &Row| with_crossing || !crossing.contains(&row.id);
+        let good = |row: &&&Row| row.verdict == Verdict::Reproduced && orderly(row);
         Reading {
             rule: rule.to_owned(),
             series: of.len(),
             reproduced: of.iter().filter(good).count(),
         }
     };
-    let simulated = |row: &Row| row.class == Class::Simulated;
-    let untried =
-        |row: &Row, why: &str| row.class == Class::NotReproducible && row.reason.starts_with(why);
-    vec![
-        count(
-            "only figures of which no series is fitted",
-            &|row| simulated(row) && untouched(row),
-            &|_| true,
-        ),
-        count("no crossing of curves allowed, however small", &simulated, &orderly),
-        count(
-            "hardware without a specification counted as deviating",
-            &|row| simulated(row) || untried(row, NO_SPECIFICATION),
-            &|_| true,
-        ),
-        count(
-            "series that their paper contradicts counted as deviating",
-            &|row| simulated(row) || untried(row, CONTRADICTED),
-            &|_| true,
-        ),
-        count(
-            "all four",
-            &|row| {
-                let untried = untried(row, NO_SPECIFICATION) || untried(row, CONTRADICTED);
-                (simulated(row) || untried) && untouched(row)
-            },
-            &orderly,
-        ),
-    ]
+    rules.into_iter().map(reading).collect()
 }
 
 fn figure(row: &Row) -> (&str, &str) {

@@ -106,16 +106,10 @@ fn is_near(printed: Printed, value: f64, tolerance: Tolerance) -> bool {
 /// Median and largest size of the deviations; `None` unless every point has one.
 #[must_use]
 pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
-    let mut sizes: Vec<f64> =
+    let sizes: Vec<f64> =
         points.iter().map(|point| point.deviation().map(libm::fabs)).collect::<Option<_>>()?;
-    sizes.sort_by(f64::total_cmp);
-    let middle = sizes.len() / 2;
-    let median = match sizes.len() {
-        0 => return None,
-        n if n % 2 == 1 => sizes[middle],
-        _ => (sizes[middle - 1] + sizes[middle]) / 2.0,
-    };
-    Some((median, *sizes.last()?))
+    let max = sizes.iter().copied().max_by(f64::total_cmp)?;
+    Some((stats::median(sizes), max))
 }
 
 /// Where two curves of a chart change places: the abscissas at which the published values differ by

@@ -173,15 +173,16 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
 
 /// What happened, and what to try.
 fn explained(error: &ureq::Error) -> String {
+    const UNTRUSTED: &str =
+        "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE";
     let hint = match error {
+        ureq::Error::Io(error) if error.to_string().contains("certificate") => UNTRUSTED,
         ureq::Error::HostNotFound => "; the name cannot be resolved",
         ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => {
             "; is the server running there?"
         }
         ureq::Error::BodyExceedsLimit(_) => "; ask for a shorter range",
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => {
-            "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE"
-        }
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => UNTRUSTED,
         ureq::Error::Protocol(_) | ureq::Error::Http(_) => "; is it an HTTP server?",
         _ => "",
     };

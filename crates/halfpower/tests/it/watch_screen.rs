@@ -162,7 +162,7 @@ fn keys_show_help_detail_and_another_order() {
     let mut session = watching("");
     session.press("h");
     // Words that stand on this page alone: a device's detail has the formula too.
-    session.wait_for("overlap is queue");
+    session.wait_for("(overlap");
     session.press("h");
     session.wait_for("read/s");
     session.press("s");
