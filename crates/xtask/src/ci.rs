@@ -7,7 +7,8 @@
 //! never says "0 failed" where something did.
 
 use crate::place;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -47,10 +48,6 @@ struct Step {
 pub(crate) fn run() -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let skip_log = folder.path().join("skips");
-    let test = |arguments: &'static [&'static str]| {
-        let log = skip_log.clone();
-        move || tests(place::cargo().args(arguments).env(testkit::SKIP_LOG, log))
-    };
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let mut docs = place::cargo();
     docs.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
@@ -58,8 +55,10 @@ pub(crate) fn run() -> Result<bool> {
     let steps = [
         step("format", || plain(place::cargo().args(["fmt", "--all", "--check"]))),
         step("clippy", || plain(place::cargo().args(clippy))),
-        step("tests", test(&["test", "--no-fail-fast"])),
-        step("tests of xtask", test(&["test", "--no-fail-fast", "--package", "xtask"])),
+        step("tests", || {
+            tests(place::cargo().args(["test", "--no-fail-fast"]).env(testkit::SKIP_LOG, &skip_log))
+        }),
+        step("tests of xtask", own_tests),
         step("docs", || plain(&mut docs)),
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
         step("bench smoke", || Ok((crate::run(&smoke("bench"))?, Totals::default()))),
@@ -127,6 +126,31 @@ fn tests(command: &mut Command) -> Result<(bool, Totals)> {
         }
     }
     Ok((child.wait()?.success(), totals))
+}
+
+/// The tests of this program. Built among the whole workspace: alone, it would take other features of
+/// what it depends on, and all of that would be built once more.
+fn own_tests() -> Result<(bool, Totals)> {
+    let output = place::cargo()
+        .args(["test", "--workspace", "--no-run", "--message-format=json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run cargo")?;
+    let mut sum = (output.status.success(), Totals::default());
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: Value = serde_json::from_str(line)?;
+        let of_xtask = message["package_id"].as_str().is_some_and(|id| id.contains("/xtask#"));
+        if let Some(program) = message["executable"].as_str()
+            && of_xtask
+            && message["profile"]["test"] == true
+        {
+            let folder = place::root().join("crates/xtask");
+            let (good, totals) = tests(Command::new(program).current_dir(folder))?;
+            sum = (sum.0 && good, sum.1.plus(totals));
+        }
+    }
+    ensure!(sum.1.passed + sum.1.failed > 0, "cargo built no tests of xtask");
+    Ok(sum)
 }
 
 impl Totals {
