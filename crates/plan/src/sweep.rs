@@ -152,7 +152,7 @@ impl Visit<'_> {
     fn measure(&self, measure: EffectMeasure) -> Option<f64> {
         let value = match measure {
             EffectMeasure::Throughput => Some(self.bytes_per_s),
-            EffectMeasure::Response => Some(self.latency_ns),
+            EffectMeasure::Latency => Some(self.latency_ns),
             EffectMeasure::Cpu => self.cpu_us_per_io,
             EffectMeasure::Flushed if self.planned.workload.cache.synchronous() => {
                 Some(self.bytes_per_s)

@@ -86,9 +86,9 @@ pub enum ComparedMetric {
     /// Requests per second.
     RatePerS,
     /// Mean response time, where a closed loop does not make it the inverse of the rate.
-    ResponseMeanNs,
+    LatencyMeanNs,
     /// 99th percentile of the response time.
-    ResponseP99Ns,
+    LatencyP99Ns,
     /// Processor time charged to the program per request.
     CpuUsPerIo,
     /// The same in clocks of the processor, where the processors differ.

@@ -90,9 +90,9 @@ pub struct ReachedSizes {
 pub enum EffectMeasure {
     /// Bytes per second.
     Throughput,
-    /// Mean response time.
-    Response,
-    /// Processor time per request (the lower bound).
+    /// Mean latency.
+    Latency,
+    /// CPU time per request (the lower bound).
     Cpu,
     /// Bytes per second with the time of the flush that makes them durable, which is none where each
     /// write already was. Of writes that nothing makes durable it is not measured.
@@ -101,14 +101,14 @@ pub enum EffectMeasure {
 
 impl EffectMeasure {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Throughput, Self::Response, Self::Cpu, Self::Flushed];
+    pub const ALL: [Self; 4] = [Self::Throughput, Self::Latency, Self::Cpu, Self::Flushed];
 
     /// The word of a design.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
-            Self::Response => "response",
+            Self::Latency => "latency",
             Self::Cpu => "cpu",
             Self::Flushed => "flushed",
         }

@@ -126,7 +126,7 @@ pub enum FindingCode {
     /// Preconditioning ended before the device was steady.
     NotPreconditioned,
     /// The page cache still held a part of the area after its pages were dropped.
-    ScrubIncomplete,
+    CachedPagesLeft,
     /// A start that differs from the rest was cut off.
     WarmUpCut,
     /// A component gives less than half of what is advertised.

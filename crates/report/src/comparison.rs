@@ -30,8 +30,8 @@ type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 /// The quantities, in the order of their tables.
 const METRICS: [Metric; 5] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
-    (ComparedMetric::ResponseMeanNs, "Mean latency", "mean latency", Unit::Nanos),
-    (ComparedMetric::ResponseP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
+    (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
+    (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
     (ComparedMetric::CpuUsPerIo, "CPU time per request, at least", "CPU time", Unit::Micros),
     (ComparedMetric::CpuClocksPerIo, "CPU clocks per request, at least", "CPU clocks", Unit::Count),
 ];

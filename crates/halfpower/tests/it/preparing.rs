@@ -70,7 +70,7 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
     let before = cache_dropped.resident_before_bytes.unwrap();
     assert!((1..=AREA).contains(&before.0), "{before:?}");
     assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
-    assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
+    assert!(!found(&trial.findings, FindingCode::CachedPagesLeft));
 }
 
 #[test]
@@ -149,6 +149,6 @@ fn a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it() {
     assert_eq!(cache_dropped.method, DropCache::ScratchRead);
     assert_eq!(cache_dropped.resident_before_bytes, Some(Bytes(AREA)));
     assert_eq!(cache_dropped.resident_after_bytes, Some(Bytes(0)));
-    assert!(!found(&trial.findings, FindingCode::ScrubIncomplete));
+    assert!(!found(&trial.findings, FindingCode::CachedPagesLeft));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no scratch file is left");
 }

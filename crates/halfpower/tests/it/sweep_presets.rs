@@ -251,7 +251,7 @@ fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
     let rates: Vec<u64> =
         shared.plan.iter().filter_map(|planned| planned.workload.rate_iops).collect();
     assert!(rates.iter().all(|rate| (120..1_100).contains(rate)), "shares of 1000/s: {rates:?}");
-    assert_eq!(shared.effects[0].measure, EffectMeasure::Response);
+    assert_eq!(shared.effects[0].measure, EffectMeasure::Latency);
 }
 
 #[test]

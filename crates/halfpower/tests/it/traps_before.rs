@@ -44,11 +44,11 @@ fn pages_that_somebody_maps_stay_after_a_scrub_and_are_told_and_those_of_another
         trial
     };
     let kept = measure(&ours, "all");
-    assert_alone(&kept, FindingCode::ScrubIncomplete, Severity::Warning);
+    assert_alone(&kept, FindingCode::CachedPagesLeft, Severity::Warning);
     let cache_dropped = kept.cache_dropped.as_ref().unwrap();
     assert_eq!(cache_dropped.resident_after_bytes.map(|bytes| bytes.0), Some(FILE as u64));
     // Past the page cache it does not matter, and is a note.
-    assert_alone(&measure(&ours, "device"), FindingCode::ScrubIncomplete, Severity::Info);
+    assert_alone(&measure(&ours, "device"), FindingCode::CachedPagesLeft, Severity::Info);
     assert_silent(&measure(&another, "all"));
 }
 

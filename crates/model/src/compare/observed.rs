@@ -133,7 +133,7 @@ pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
     };
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, mean(&cell.iops)),
-        (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
+        (ComparedMetric::LatencyMeanNs, mean(&cell.latency_ns)),
         (ComparedMetric::CpuUsPerIo, cpu),
         (ComparedMetric::CpuClocksPerIo, clocks),
     ]);
@@ -152,7 +152,7 @@ pub(super) fn of_result(
     let cpu = cpu.map_or_else(|| Numbers::Missing("it was not measured".to_owned()), mean);
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, mean(&cell.iops)),
-        (ComparedMetric::ResponseMeanNs, mean(&cell.latency_ns)),
+        (ComparedMetric::LatencyMeanNs, mean(&cell.latency_ns)),
         (ComparedMetric::CpuUsPerIo, cpu),
         (ComparedMetric::CpuClocksPerIo, no_clock()),
     ]);
@@ -195,10 +195,10 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
         (
-            ComparedMetric::ResponseMeanNs,
+            ComparedMetric::LatencyMeanNs,
             observed(&|trial| Ok(trial.latency_ns().unwrap_or(f64::NAN))),
         ),
-        (ComparedMetric::ResponseP99Ns, observed(&response_p99)),
+        (ComparedMetric::LatencyP99Ns, observed(&response_p99)),
         (ComparedMetric::CpuUsPerIo, observed(&cpu)),
         (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
     ]);

@@ -53,9 +53,9 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
     let mut metrics = if closed(a) && closed(b) {
         vec![ComparedMetric::RatePerS]
     } else {
-        vec![ComparedMetric::ResponseMeanNs]
+        vec![ComparedMetric::LatencyMeanNs]
     };
-    metrics.push(ComparedMetric::ResponseP99Ns);
+    metrics.push(ComparedMetric::LatencyP99Ns);
     metrics.push(cpu_metric(context));
     let first = metrics[0];
     let measured = |metric| !a.missing(metric) || !b.missing(metric);
@@ -287,7 +287,7 @@ fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
 fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
     match metric {
-        ComparedMetric::ResponseP99Ns => 2.0 * MAX_RELATIVE_ERROR,
+        ComparedMetric::LatencyP99Ns => 2.0 * MAX_RELATIVE_ERROR,
         _ => counting,
     }
 }
@@ -310,7 +310,7 @@ impl Question {
     fn of(metric: ComparedMetric) -> Self {
         match metric {
             ComparedMetric::RatePerS => Self::Rate,
-            ComparedMetric::ResponseMeanNs | ComparedMetric::ResponseP99Ns => Self::Response,
+            ComparedMetric::LatencyMeanNs | ComparedMetric::LatencyP99Ns => Self::Response,
             ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo => Self::Cost,
         }
     }

@@ -136,7 +136,7 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
 
 /// Share of the area that dropping the cache left in the page cache; `None` where that is too little to tell,
 /// unknown, or all that there is.
-pub(super) fn left_by_scrub(trial: &Trial) -> Option<f64> {
+pub(super) fn left_cached(trial: &Trial) -> Option<f64> {
     let Bytes(after) = trial.cache_dropped.as_ref()?.resident_after_bytes?;
     let share = after as f64 / area_bytes(trial).max(1) as f64;
     (share > RESIDENT_SHARE && !in_memory(trial)).then_some(share)
@@ -144,7 +144,7 @@ pub(super) fn left_by_scrub(trial: &Trial) -> Option<f64> {
 
 /// Pages that were still cached after the drop.
 pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
-    let share = left_by_scrub(trial)?;
+    let share = left_cached(trial)?;
     let cache_dropped = trial.cache_dropped.as_ref()?;
     let Bytes(after) = cache_dropped.resident_after_bytes?;
     let buffered = !trial.workload.cache.direct();
@@ -155,7 +155,7 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
     };
     Some(
         Finding::new(
-            FindingCode::ScrubIncomplete,
+            FindingCode::CachedPagesLeft,
             severity,
             format!(
                 "{} of the area ({}) were still in the page cache after it was dropped by \

@@ -4,7 +4,7 @@
 //! was opened and on the file system. More mean that somebody else was at work, or the file system
 //! on our behalf, where it is known to.
 
-use super::area::left_by_scrub;
+use super::area::left_cached;
 use super::{Traffic, bytes, extents, filesystems, mean_bytes, traffic};
 use record::{
     CacheMode, Confidence, EngineName, Finding, FindingCode, Trial, format_bytes, format_share,
@@ -27,7 +27,7 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
     // What could not be dropped is told by itself, with who holds it.
-    let left = left_by_scrub(trial).is_some_and(|share| 1.0 - ratio <= share + traffic.tolerance);
+    let left = left_cached(trial).is_some_and(|share| 1.0 - ratio <= share + traffic.tolerance);
     let unexplained = !stored_compressed(trial) && !left;
     let buffered = !workload.cache.direct() && workload.read_percent == 100;
     (buffered && traffic.less() && unexplained).then(|| {
