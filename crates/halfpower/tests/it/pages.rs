@@ -98,6 +98,6 @@ fn on_a_terminal_of_80_columns_progress_shows_the_time_left_and_the_whole_cell()
     let mut command = Command::new("script");
     command.current_dir(folder.path()).args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
     let said = Running::start(command).end().stdout;
-    let cell = " s left  sequential write 128 KiB depth 128 cache none";
+    let cell = " s left  sequential write 128 KiB QD 128 cache none";
     assert!(said.contains(cell), "{said:?}");
 }
