@@ -171,6 +171,10 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     Ok((name, value.map_err(|_| wrong("has a value that no header can have"))?))
 }
 
+/// What to try where a certificate is not trusted.
+const UNTRUSTED: &str =
+    "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE";
+
 /// What happened, and what to try.
 fn explained(error: &ureq::Error) -> String {
     const UNTRUSTED: &str =
@@ -178,6 +182,12 @@ fn explained(error: &ureq::Error) -> String {
     let hint = match error {
         ureq::Error::Io(error) if error.to_string().contains("certificate") => UNTRUSTED,
         ureq::Error::HostNotFound => "; the name cannot be resolved",
+        // What TLS refuses while it connects comes as a failure of the connection.
+        ureq::Error::Io(error)
+            if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) =>
+        {
+            UNTRUSTED
+        }
         ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => {
             "; is the server running there?"
         }

@@ -204,7 +204,8 @@ const USER: &str = "Basic dTpVKlU=";
 /// Makes what a server needs to ask for a password over TLS.
 fn secured(folder: &Path) {
     let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out certificate.pem \
-                 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1";
+                 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+                 -addext basicConstraints=critical,CA:FALSE";
     let mut openssl = Command::new("openssl");
     let made = openssl.args(words.split_whitespace()).current_dir(folder).output().unwrap();
     assert!(made.status.success(), "{made:?}");
