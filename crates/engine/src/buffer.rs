@@ -13,9 +13,10 @@
 //! filled), compressible ones end in zeros, and zeros are a ring of zeros without a stamp.
 
 use crate::tag::{self, Tags};
-use crate::{EngineError, Memory, Request, Setup};
+use crate::{EngineError, Request, Setup};
 use record::Data;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
@@ -27,6 +28,15 @@ const RINGS_BYTES: u64 = 256 << 10;
 const RINGS_BYTES_MAX: u64 = 256 << 20;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
 const PAGE_BYTES: u64 = 4_096;
+
+/// All memory that transfers use, for registration with the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Its start.
+    pub base: *mut c_void,
+    /// Its length in bytes.
+    pub bytes: usize,
+}
 
 /// What makes a piece of the ring differ from all that was written before.
 #[derive(Debug)]

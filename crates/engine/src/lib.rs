@@ -23,7 +23,7 @@ mod threads;
 mod transport;
 mod uring;
 
-pub use buffer::Buffers;
+pub use buffer::{Buffers, Memory};
 pub use clock::{MonotonicClock, clock_cost_ns};
 pub use error::EngineError;
 pub use faulty::{Fault, FaultScript, Faulty};
@@ -34,7 +34,7 @@ pub use null::NullEngine;
 pub use striped::{StripeLayout, StripePlace, Striped};
 pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use transport::{DRAIN, Direct, Memory, Transfer, Transport};
+pub use transport::{DRAIN, Direct, Transfer, Transport};
 pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 
 use record::{Data, Nanos};

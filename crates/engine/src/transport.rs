@@ -10,11 +10,10 @@
 //! the process, since a silent device must not hold up the program as well.
 
 use crate::{
-    Buffers, Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
-    Wait,
+    Buffers, Clock, Completion, Engine, EngineError, Memory, MonotonicClock, OpenEngine, Setup,
+    Submission, Wait,
 };
 use record::{Nanos, OpKind};
-use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 
 /// How long an engine that is dropped waits for what is in flight.
@@ -35,15 +34,6 @@ pub struct Transfer {
     pub file: u32,
     /// Direction.
     pub op: OpKind,
-}
-
-/// All memory that transfers use, for registration with the kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Memory {
-    /// Its start.
-    pub base: *mut c_void,
-    /// Its length in bytes.
-    pub bytes: usize,
 }
 
 /// Moves bytes between memory and the files of a [`Setup`].

@@ -61,7 +61,7 @@ impl Lines {
                 };
                 serde_json::to_string(&document)?
             } else {
-                if self.printed % HEADER_EVERY == 0 {
+                if self.printed.is_multiple_of(HEADER_EVERY) {
                     text.push_str(&(watch_header() + "\n"));
                 }
                 self.printed += 1;

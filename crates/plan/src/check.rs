@@ -11,9 +11,9 @@
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
-use crate::visits::{MIN_VISIT, RAMP_SHARE, Visits};
+use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Progress};
-use record::{Bytes, EngineName, Nanos, OpKind, Pattern, Trial};
+use record::{Nanos, OpKind, Pattern, Trial};
 use stats::{Look, MIN_VISITS, look};
 
 /// Below this the matrix itself does not fit.
@@ -43,27 +43,6 @@ const VISIT_ROUNDS: f64 = 16.0;
 const MAX_STALLS: u32 = 3;
 /// What a visit costs beside its run: opening an engine, starting a thread.
 const VISIT_OVERHEAD: Nanos = Nanos(5_000_000);
-
-/// What is to be characterised, and how thoroughly.
-#[derive(Clone, Debug)]
-pub struct CheckSettings {
-    /// The measured area.
-    pub area: Bytes,
-    /// Engine of all cells.
-    pub engine: EngineName,
-    /// Alignment of requests past the page cache, in bytes.
-    pub alignment: u64,
-    /// Measuring time.
-    pub budget: Nanos,
-    /// Whether to write.
-    pub write: bool,
-    /// Whether to measure the full matrix.
-    pub full: bool,
-    /// Half-width of the 95 % interval of a cell's rate at which it is precise enough, as a share.
-    pub target_rel: f64,
-    /// Seed of order and requests.
-    pub seed: u64,
-}
 
 /// The name of a phase that makes the depth curve of random requests.
 pub(crate) fn depth_phase(op: OpKind) -> &'static str {

@@ -12,9 +12,9 @@
 //! (half of a slow disk's capacity is nothing to a fast one).
 
 use crate::cells::{CURVE_SIZES, check_cells};
-use crate::check::{CheckSettings, depth_phase};
+use crate::check::depth_phase;
 use crate::loads::{Amount, LoadSpec};
-use crate::visits::{MIN_VISIT, RAMP_SHARE, Visits};
+use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Progress};
 use model::{Predictor, aggregate, mix_of};
 use record::{Locality, Nanos, OpKind, Trial, Workload};

@@ -20,7 +20,7 @@ mod validate;
 mod visits;
 
 pub use cells::{CellSpec, check_cells};
-pub use check::{CheckPlan, CheckSettings, MIN_BUDGET};
+pub use check::{CheckPlan, MIN_BUDGET};
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
 pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
@@ -33,3 +33,4 @@ pub use sweep::{
     missing, missing_trials, trial_seed,
 };
 pub use validate::{ValidatePlan, ValidationSettings};
+pub use visits::CheckSettings;

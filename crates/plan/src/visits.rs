@@ -1,9 +1,8 @@
 //! Cells that are visited several times in random order, within a budget: what both plans of `check`
 //! have in common.
 
-use crate::check::CheckSettings;
 use crate::{PlannedTrial, Progress};
-use record::{Nanos, Trial, Workload};
+use record::{Bytes, EngineName, Nanos, Trial, Workload};
 use std::collections::VecDeque;
 use workload::{Rng, derive_seed};
 
@@ -11,6 +10,27 @@ use workload::{Rng, derive_seed};
 pub(crate) const MIN_VISIT: Nanos = Nanos(50_000_000);
 /// Part of a visit that is run before it counts.
 pub(crate) const RAMP_SHARE: u64 = 10;
+
+/// What is to be characterised, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct CheckSettings {
+    /// The measured area.
+    pub area: Bytes,
+    /// Engine of all cells.
+    pub engine: EngineName,
+    /// Alignment of requests past the page cache, in bytes.
+    pub alignment: u64,
+    /// Measuring time.
+    pub budget: Nanos,
+    /// Whether to write.
+    pub write: bool,
+    /// Whether to measure the full matrix.
+    pub full: bool,
+    /// Half-width of the 95 % interval of a cell's rate at which it is precise enough, as a share.
+    pub target_rel: f64,
+    /// Seed of order and requests.
+    pub seed: u64,
+}
 
 /// A cell with what is known of it.
 #[derive(Clone, Debug)]

@@ -177,14 +177,11 @@ const UNTRUSTED: &str =
 
 /// What happened, and what to try.
 fn explained(error: &ureq::Error) -> String {
-    const UNTRUSTED: &str =
-        "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE";
     let hint = match error {
-        ureq::Error::Io(error) if error.to_string().contains("certificate") => UNTRUSTED,
         ureq::Error::HostNotFound => "; the name cannot be resolved",
         // What TLS refuses while it connects comes as a failure of the connection.
         ureq::Error::Io(error)
-            if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) =>
+            if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
         {
             UNTRUSTED
         }

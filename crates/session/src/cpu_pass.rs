@@ -11,7 +11,7 @@
 //! Rejected: one long slice (no interval), and soakers during the trial itself (its response times
 //! would be those of a machine that never sleeps).
 
-use crate::real::area_on;
+use crate::session::area_on;
 use crate::{Driver, End, Result, Session};
 use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker, SoakerError};
 use plan::{Plan, PlannedTrial, Preparation, Progress, Saved};

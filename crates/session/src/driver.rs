@@ -7,21 +7,15 @@
 
 use crate::error::something_completed;
 use crate::progress::remaining;
+use crate::treatment::{Extras, FLUSH_MS};
 use crate::{Display, NoDisplay, Result, Session, SessionError, Targets, treatment};
 use plan::{Plan, PlannedTrial, PreconditionPlan, Preparation, Progress, Saved};
 use record::{Bytes, EndedBy, Nanos, Trial, Workload};
 use simdisk::SimSpec;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use store::{Store, StoreError};
 use trial::TrialError;
-
-/// The extra that a flush after a trial leaves.
-pub(crate) const FLUSH_MS: &str = "flush_ms";
-
-/// Quantities that were measured beside a trial, by name, with the unit last.
-pub type Extras = BTreeMap<String, f64>;
 
 /// How a plan ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

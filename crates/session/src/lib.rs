@@ -21,7 +21,7 @@ pub mod treatment;
 
 pub use cost_fit::cost_fit;
 pub use cpu_pass::{CacheState, add_upper_bound};
-pub use driver::{Driver, End, Extras, Finished, precondition, simulate};
+pub use driver::{Driver, End, Finished, precondition, simulate};
 pub use error::{SessionError, something_completed};
 pub use profile::profile;
 pub use progress::{Display, NoDisplay, duration};
@@ -29,6 +29,7 @@ pub use real::{RealTargets, with_engine};
 pub use session::Session;
 pub use single::{Beside, open_for_run, workload_here};
 pub use targets::{Targets, one_simulated, simulated_disks};
+pub use treatment::Extras;
 
 use record::Bytes;
 use simdisk::{SimSpec, SpecError};

@@ -1,6 +1,7 @@
 //! Real targets on the way to a session: known and opened, but not yet written.
 
 use crate::progress::preparing;
+use crate::session::area_on;
 use crate::{Display, Result, Session, SessionError};
 use kernel::{RealProbe, Roots};
 use record::{
@@ -218,14 +219,6 @@ impl RealTargets {
             }
         }
         disks
-    }
-}
-
-/// The part of a target that a workload uses: a stripe's area goes over all of all targets.
-pub(crate) fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
-    match workload.stripe_bytes {
-        Some(_) => (Bytes(0), target.size_bytes),
-        None => (workload.offset_bytes, workload.size_bytes),
     }
 }
 

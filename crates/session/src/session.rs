@@ -1,6 +1,5 @@
 //! Targets that are ready to be measured, real or simulated, and the trials on them.
 
-use crate::real::area_on;
 use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, VERSION};
 use kernel::{Roots, SoakTap};
 use record::{
@@ -279,4 +278,12 @@ impl Session {
 /// Whether a simulated device has platters that turn.
 fn turns(spec: &SimSpec) -> bool {
     matches!(&spec.kind, SimKind::Machine(machine) if machine.drive.effects.rotation)
+}
+
+/// The part of a target that a workload uses: a stripe's area goes over all of all targets.
+pub(crate) fn area_on(workload: &Workload, target: &Target) -> (Bytes, Bytes) {
+    match workload.stripe_bytes {
+        Some(_) => (Bytes(0), target.size_bytes),
+        None => (workload.offset_bytes, workload.size_bytes),
+    }
 }

@@ -20,6 +20,7 @@ pub struct Fake {
 impl Fake {
     /// A machine without anything.
     #[must_use]
+    // It makes a folder: a default would hide that.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let directory = TempDir::new().expect(WRITABLE);

@@ -4,8 +4,7 @@
 //! are flushed after every trial anyway; this is for direct writes, where a flush has the drive empty
 //! its own cache.
 
-use super::{Extras, Finish, Treatment};
-use crate::driver::FLUSH_MS;
+use super::{Extras, FLUSH_MS, Finish, Treatment};
 use crate::{Result, Session};
 use record::{Target, Workload};
 

@@ -11,8 +11,15 @@ mod processors;
 mod read_ahead;
 mod writeback;
 
-use crate::{Extras, Result, Session, SessionError};
+use crate::{Result, Session, SessionError};
 use record::{Target, TargetKind, Trial, Workload};
+use std::collections::BTreeMap;
+
+/// The extra that a flush after a trial leaves.
+pub(crate) const FLUSH_MS: &str = "flush_ms";
+
+/// Quantities that were measured beside a trial, by name, with the unit last.
+pub type Extras = BTreeMap<String, f64>;
 
 /// What is done after the trial, which is `None` where it failed.
 pub type Finish = Box<dyn FnOnce(&Session, Option<&Trial>) -> Result<Extras>>;

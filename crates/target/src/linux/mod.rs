@@ -1,4 +1,4 @@
-//! Targets on Linux.
+//! Targets on Linux: what `/sys`, `/proc` and the ioctls of devices and file systems say decides.
 
 pub(crate) mod capabilities;
 pub(crate) mod claim;
