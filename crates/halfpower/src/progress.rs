@@ -25,14 +25,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// For a terminal or a log, whichever standard error is.
     pub(crate) fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(STEPS);
-            if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-                bar.set_style(style);
-            }
-            bar
-        });
-        Self { bar, printed: BTreeSet::new() }
+        Self { bar: std::io::stderr().is_terminal().then(bar), printed: BTreeSet::new() }
     }
 
     /// Shows how far a measurement of known length is.
@@ -41,6 +34,15 @@ impl Progress {
         let left = session::duration(budget.since(spent));
         self.show(phase, share, &format!("{left} left  {what}"));
     }
+}
+
+/// A bar that nothing has been drawn of.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(STEPS);
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+        bar.set_style(style);
+    }
+    bar
 }
 
 impl Display for Progress {
@@ -59,8 +61,10 @@ impl Display for Progress {
     }
 
     fn clear(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        // A bar that is finished is never drawn again: what is shown later gets one of its own.
+        if let Some(shown) = &mut self.bar {
+            shown.finish_and_clear();
+            *shown = bar();
         }
     }
 }

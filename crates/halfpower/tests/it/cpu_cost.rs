@@ -117,25 +117,22 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
     requires!(Disk);
     let folder = testkit::disk_folder().unwrap();
     let file = folder.path().join("cold");
-    let words = |drop: &str| {
-        format!(
-            "run {} --rw read --bs 64k --cache all --runtime 300ms --no-save --json {drop}",
-            file.display()
-        )
+    let run = |flags: &str| {
+        halfpower(&format!("run {} --rw read --bs 64k --no-save --json {flags}", file.display()))
+            .trial()
     };
     std::fs::write(&file, vec![7; 64 << 20]).unwrap();
     std::fs::File::open(&file).unwrap().sync_all().unwrap();
-    // Out of memory before the run, and in it.
-    let flag = "--drop-cache dontneed --passes 1";
-    halfpower(&words(flag)).trial();
-    halfpower(&words("--passes 1")).trial();
-    let warm = halfpower(&words("--cpu-upper")).trial();
+    // All of it is read into memory.
+    run("--cache all --passes 1 --runtime 1m");
+    let warm = run("--cache all --cpu-upper --runtime 300ms");
     let doubts = |trial: &Trial| upper(trial).doubts.join("; ");
     assert!(!doubts(&warm).contains("page cache when the run began"), "{}", doubts(&warm));
     // A half of it in memory is a state that the slices cannot have.
-    let half = "--size 32m --drop-cache dontneed --passes 1";
-    halfpower(&words(half)).trial();
-    let partly = halfpower(&words("--cpu-upper")).trial();
+    let data = std::fs::File::open(&file).unwrap();
+    let half = std::num::NonZeroU64::new(32 << 20);
+    rustix::fs::fadvise(&data, 0, half, rustix::fs::Advice::DontNeed).unwrap();
+    let partly = run("--cache all --cpu-upper --runtime 300ms");
     assert!(doubts(&partly).contains("page cache when the run began"), "{}", doubts(&partly));
 }
 

@@ -173,8 +173,9 @@ fn keys_show_help_detail_and_another_order() {
     session.wait_for("resolution");
     session.press("\x1b");
     session.wait_for("read/s");
-    session.press("+");
-    session.wait_for("every 200 ms");
+    // Drawn anew as a whole: of a change alone, only the cells that differ are drawn.
+    session.press("+\x0c");
+    session.wait_for("200 ms");
     session.press("\x03");
     session.ends(0);
 }

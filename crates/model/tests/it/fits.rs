@@ -2,6 +2,7 @@
 
 use crate::synthetic::{Noise, rounds, sizes, workload};
 use record::{OpKind, Pattern, ServiceTimeFit, Workload};
+use stats::{Point, weighted_line};
 
 const FIXED_NS: f64 = 80_000.0;
 const NS_PER_BYTE: f64 = 2.0;
@@ -104,4 +105,39 @@ fn fewer_than_five_sizes_make_no_fit_and_five_make_one() {
         model::service_time_fits(&model::aggregate(&trials, 0.05)).len()
     };
     assert_eq!([2, 3, 4, 5].map(fits), [0, 0, 0, 1]);
+}
+
+/// Rows of Friedman's Table 4 for one operation, in order: KB and milliseconds, each at the weight of
+/// its standard error.
+fn table_4(op: &str, standard_errors: [f64; 3]) -> Vec<Point> {
+    include_str!("../data/friedman_table4.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect::<Vec<_>>())
+        .filter(|row| row[1] == op && row[2] == "sequential")
+        .map(|row| [0, 3].map(|column| row[column].parse().expect("a number in the table")))
+        .zip(standard_errors)
+        .map(|([x, y], se)| Point { x, y, se })
+        .collect()
+}
+
+#[test]
+fn friedmans_lines_through_4_and_16_kb_come_out_and_64_kb_lies_below_them() {
+    // Slope, intercept, projection at 64 KB: half of the last printed digit is allowed.
+    for (op, slope, intercept, projected, measured) in
+        [("read", 0.025_83, 0.0967, 1.75, 1.38), ("write", 0.0300, 0.1500, 2.07, 1.39)]
+    {
+        // The third point has next to no weight: the line is the author's, through the other two.
+        let points = table_4(op, [1e-6, 1e-6, 1e6]);
+        let line = weighted_line(&points).unwrap();
+        let near = |left: f64, right: f64, tolerance: f64| {
+            assert!((left - right).abs() <= tolerance, "{op}: {left} and {right}");
+        };
+        near(line.slope.value, slope, 5e-6);
+        near(line.intercept.value, intercept, 5e-5);
+        near(line.at(64.0), projected, 5e-3);
+        near(points[2].y, measured, 1e-9);
+        assert!(points[2].y < line.at(64.0), "{op}");
+        near(points[2].y - line.at(64.0), measured - projected, 5e-3);
+    }
 }

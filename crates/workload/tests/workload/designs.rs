@@ -136,7 +136,7 @@ fn every_mistake_is_told_with_its_place_and_what_is_known_there() {
         ("[axes]\nbs = [4]\n[[contrast]]\naxis = \"bs\"\nbase = 8", "has the base \"8\""),
         (
             "[axes]\nbs = [4]\n[[contrast]]\naxis = \"bs\"\nbase = 4\nmeasure = \"x\"",
-            "line 6: unknown variant `x`, expected one of `throughput`, `response`",
+            "line 6: unknown variant `x`, expected one of `throughput`, `latency`",
         ),
     ];
     for (text, words) in cases {
