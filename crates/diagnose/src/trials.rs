@@ -12,7 +12,7 @@ use record::{Confidence, DirectionResult, Finding, FindingCode, Severity, Trial,
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
-/// Share of processor time lost to the host above which times are suspect.
+/// Share of CPU time lost to the host above which times are suspect.
 const STEAL_SHARE: f64 = 0.05;
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
@@ -260,12 +260,12 @@ fn steal(trials: &[Trial]) -> Option<Finding> {
             FindingCode::StealTime,
             Severity::Warning,
             format!(
-                "The host took {} of the processor time over all visits; times include the wait.",
+                "The host took {} of the CPU time over all visits; times include the wait.",
                 percent(share)
             ),
             "Run again when the host is quiet.",
         )
-        .with("share of processor time", share, "share")
+        .with("share of CPU time", share, "share")
         .with("steal", stolen_ms, "ms")
     })
 }

@@ -191,7 +191,7 @@ pub trait Clock {
     fn now(&self) -> Nanos;
 }
 
-/// Processor time used so far, and what the machine lost to its host.
+/// CPU time used so far, and what the machine lost to its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuSample {
     /// Our process in user mode, io_uring workers included; split by the kernel.
@@ -230,7 +230,7 @@ pub struct DeviceSample {
     pub bytes: [u64; 2],
     /// Requests merged into others.
     pub merges: [u64; 2],
-    /// Time with at least one request in progress.
+    /// Time with at least one request in flight.
     pub busy_ns: u64,
     /// Sum of the time that requests spent in progress.
     pub weighted_ns: u64,
@@ -263,7 +263,7 @@ pub struct PhaseSample {
 pub struct ProbeSample {
     /// When it was taken, by the clock of the jobs.
     pub at: Nanos,
-    /// Processor time, or why there is none.
+    /// CPU time, or why there is none.
     pub cpu: Option<CpuSample>,
     /// Device counters; `None` where there is no device or it keeps no counters.
     pub device: Option<DeviceSample>,
@@ -274,7 +274,7 @@ pub struct ProbeSample {
 /// What a probe knows beside its samples.
 #[derive(Clone, Debug)]
 pub struct ProbeFacts {
-    /// Whether the kernel measures the split of processor time or samples it.
+    /// Whether the kernel measures the split of CPU time or samples it.
     pub cpu_split: record::CpuSplit,
     /// The processors, as they are now.
     pub processors: Processors,

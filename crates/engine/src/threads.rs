@@ -5,7 +5,7 @@
 //! the completion into another queue and wakes the job's thread only if it waits for that many. Both
 //! queues have their full length from the start, and the kernel is entered only to sleep or to wake.
 //!
-//! The threads' processor time is our process's. Rejected: a queue per thread (a request would wait
+//! The threads' CPU time is our process's. Rejected: a queue per thread (a request would wait
 //! for its thread while others are idle), and lock-free queues (waking costs more than the lock).
 
 use crate::sync::carry_out;

@@ -62,7 +62,7 @@ pub(crate) struct DiagnoseArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
-    /// Writes both splits of the response time, interval by interval, to a CSV file.
+    /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     /// Print the diagnosis as JSON.

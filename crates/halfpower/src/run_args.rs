@@ -290,7 +290,7 @@ pub(crate) struct CpuArgs {
 /// Where results go.
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
-    /// Reports rate, response times and concurrency of each such interval.
+    /// Reports rate, latencies and concurrency of each such interval.
     #[arg(long, value_name = "TIME", value_parser = nanos)]
     pub(crate) interval: Option<Nanos>,
     /// Writes the intervals to a CSV file.

@@ -57,7 +57,7 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         figure: |it| it.concurrency,
-        name: "requests in progress",
+        name: "requests in flight",
         lost: "the place on the depth curve",
     },
     Need {

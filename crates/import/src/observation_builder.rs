@@ -1,7 +1,7 @@
 //! Where readers put what they read, and where it becomes an observation.
 //!
 //! What all sources need is here once: impossible figures are left out, sums over reads and writes
-//! and mean sizes are derived where the source has none, requests in progress follow from Little's
+//! and mean sizes are derived where the source has none, requests in flight follow from Little's
 //! law, intervals are put in order of time, and everything that was left out or assumed becomes a
 //! finding.
 
@@ -211,7 +211,7 @@ impl ObservationBuilder {
 }
 
 /// Reads and writes together where the source has them apart only, mean sizes where it has rates,
-/// and requests in progress by Little's law.
+/// and requests in flight by Little's law.
 fn complete(interval: &mut Interval) {
     for op in [&mut interval.read, &mut interval.write] {
         without_requests(op);
@@ -329,7 +329,7 @@ fn resets(resets: u64) -> Option<Finding> {
 /// A kernel whose busy time does not mean what its name says.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     let claim = format!("the busy share cannot be trusted: {doubt}");
-    let remedy = "conclude from latency and requests in progress";
+    let remedy = "conclude from latency and requests in flight";
     Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy).with(
         "devices",
         devices as f64,

@@ -1,5 +1,5 @@
 //! What the kernel says: the devices under a path, the conditions of a measurement, counters,
-//! limits and processor time.
+//! limits and CPU time.
 //!
 //! Everything here states facts; other crates decide what they mean. Each reader of /proc or /sys
 //! takes its [`Roots`], so that a test gives it a machine made of files. A fact that the kernel

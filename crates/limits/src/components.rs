@@ -150,7 +150,7 @@ fn processor(found: &Found<'_>) -> PathComponent {
     let pap = Measured::not("nobody states how many bytes processors carry");
     let how = fastest.map(|(_, trial)| {
         let size = format_bytes(trial.workload.max_bs().0);
-        format!("at most: processor time charged per read of {size}, all processors busy")
+        format!("at most: CPU time charged per read of {size}, all processors busy")
     });
     PathComponent {
         rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),

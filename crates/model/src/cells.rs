@@ -93,7 +93,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     })
 }
 
-/// Mean response time of one direction of a mix, over all its requests of all visits.
+/// Mean latency of one direction of a mix, over all its requests of all visits.
 fn of_one_direction(
     visits: &[&Trial],
     direction: impl Fn(&Trial) -> Option<&DirectionResult>,
@@ -176,14 +176,14 @@ fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate)
     Ok((utilization, service))
 }
 
-/// Share of the response time that the device's counters hold, over all requests of all visits.
+/// Share of the latency that the device's counters hold, over all requests of all visits.
 /// Only where each of our requests was one of the device's: merged or split ones take another time,
 /// and so do others'. The counters are in milliseconds, and the two windows begin and end at
 /// slightly different moments: the whole is the most that there can be.
 fn device_share(visits: &[&Trial]) -> Result<f64, String> {
     let told = most_visits(visits, device_time_ns)?;
     let ours = mean_latency_ns(told.iter().flat_map(|(trial, _)| trial.directions()));
-    let ours = ours.filter(|mean| *mean > 0.0).ok_or("no response time was measured")?;
+    let ours = ours.filter(|mean| *mean > 0.0).ok_or("no latency was measured")?;
     let requests = |trial: &Trial| trial.completed() as f64;
     let all: f64 = told.iter().map(|(trial, _)| requests(trial)).sum();
     let theirs = told.iter().map(|(trial, time)| time * requests(trial)).sum::<f64>() / all;
@@ -213,7 +213,7 @@ fn not_busy(reason: String) -> (Measured<f64>, Measured<Estimate>) {
 fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {
     let cost = |trial: &Trial| {
         let lower = trial.cpu.known()?.lower_us_per_io;
-        lower.ok_or_else(|| "the kernel gave no processor time per request".to_owned())
+        lower.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
     };
     most_visits(visits, cost).map_or_else(Measured::not, |told| {
         let values: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
@@ -237,7 +237,7 @@ fn most_visits<'a>(
     Ok(told.into_iter().filter_map(Result::ok).collect())
 }
 
-/// Share of the window with a request in progress at the device. The counter has a resolution of
+/// Share of the window with a request in flight at the device. The counter has a resolution of
 /// milliseconds and can exceed the window by one: it is cut at 1.
 fn busy_share(trial: &Trial) -> Result<f64, String> {
     let counters = trial.device_counters.known()?;

@@ -17,7 +17,7 @@ use crate::size::only_size;
 use record::{CacheMode, Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
 
 /// Gain per doubling of depth below which more depth does not pay. At 15 % a doubling multiplies
-/// the response time by 2/1.15 = 1.74 (R = n/X), a poor trade for anyone.
+/// the latency by 2/1.15 = 1.74 (R = n/X), a poor trade for anyone.
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
 
 /// Share of the largest rate that is enough for throughput.

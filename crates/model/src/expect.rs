@@ -24,10 +24,10 @@ const DRAWS: usize = 400;
 const SEED: u64 = 0x6861_6c66_706f_7765;
 /// A drawn rate is at least this share of the measured one: a rate cannot be negative.
 const LEAST_DRAWN_SHARE: f64 = 0.05;
-/// Upper over lower end beyond which a response time is not stated: about ±60 %.
+/// Upper over lower end beyond which a latency is not stated: about ±60 %.
 const SPAN_MAX: f64 = 3.0;
 
-/// Response times at [`SATURATIONS`] of the curve's largest rate, as far as they are known.
+/// Latencies at [`SATURATIONS`] of the curve's largest rate, as far as they are known.
 #[must_use]
 pub fn expectations(curve: &DepthCurve) -> Vec<Expectation> {
     let points = up_to_the_best(rates(&curve.points));
@@ -73,7 +73,7 @@ fn expectation(
     })
 }
 
-/// Response time in seconds at a share of the last, which is the largest, service rate.
+/// Latency in seconds at a share of the last, which is the largest, service rate.
 fn latency_at(rates: &[f64], saturation: f64) -> Option<f64> {
     birth_death_latency(rates, saturation * rates.last()?)
 }

@@ -24,7 +24,7 @@ pub fn concurrency(rate_per_s: f64, latency_s: f64) -> f64 {
     rate_per_s * latency_s
 }
 
-/// Mean response time of M/M/1: R = S / (1 - rho). Kleinrock 1975, section 3.2.
+/// Mean latency of M/M/1: R = S / (1 - rho). Kleinrock 1975, section 3.2.
 ///
 /// `None` unless `service_s` is positive and `rho`, the utilization, in 0..1.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn mm1_response(service_s: f64, rho: f64) -> Option<f64> {
     mg1_response(service_s, 1.0, rho)
 }
 
-/// Mean response time of M/G/1, R = S + rho S (1 + c²) / (2 (1 - rho)), where `service_scv` = c²
+/// Mean latency of M/G/1, R = S + rho S (1 + c²) / (2 (1 - rho)), where `service_scv` = c²
 /// is the squared coefficient of variation of the service time: 1 for exponential, 0 for constant.
 /// Pollaczek-Khinchine, Kleinrock 1975, section 5.7.
 ///
@@ -43,7 +43,7 @@ pub fn mg1_response(service_s: f64, service_scv: f64, rho: f64) -> Option<f64> {
     valid.then(|| service_s * (1.0 + rho * (1.0 + service_scv) / (2.0 * (1.0 - rho))))
 }
 
-/// Mean response time of M/M/c: `servers` equal servers of mean service time `service_s`, Poisson
+/// Mean latency of M/M/c: `servers` equal servers of mean service time `service_s`, Poisson
 /// arrivals at `rate_per_s`. Erlang C from the stable recursion of Erlang B (Erlang 1917;
 /// Kleinrock 1975, section 3.5).
 ///
@@ -92,7 +92,7 @@ pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
     rates
 }
 
-/// Mean response time of Poisson arrivals at `rate_per_s` to a station that completes
+/// Mean latency of Poisson arrivals at `rate_per_s` to a station that completes
 /// `service_rates[n - 1]` requests per second while n are present, and the last of them for any
 /// larger n.
 ///
@@ -135,7 +135,7 @@ pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)>
     Some((present / total, empty / total))
 }
 
-/// Mean response time of an open load on a device with this depth curve: [`service_rates`], then
+/// Mean latency of an open load on a device with this depth curve: [`service_rates`], then
 /// [`birth_death_latency`]. `None` at or above the largest measured rate.
 #[must_use]
 pub fn load_dependent_latency(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {

@@ -82,7 +82,7 @@ fn accuracy(model: ModelName, trials: &[ValidationTrial]) -> ModelAccuracy {
     }
 }
 
-/// Errors of what was told of the mean response times of loads.
+/// Errors of what was told of the mean latencies of loads.
 fn errors(
     trials: &[ValidationTrial],
     loaded: bool,

@@ -11,9 +11,9 @@ pub(crate) struct Visit {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Mean response time in nanoseconds.
+    /// Mean latency in nanoseconds.
     pub latency_ns: f64,
-    /// Requests behind the response time.
+    /// Requests behind the latency.
     pub requests: f64,
 }
 

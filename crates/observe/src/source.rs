@@ -2,7 +2,7 @@
 //!
 //! A tracer that cannot run is a finding, not a failure: the counters answer most questions without
 //! it. The tracer follows the disks that are there at the start; disks that come later have counters
-//! only. Rejected: a new tracer for each interval, which would lose the requests in progress at
+//! only. Rejected: a new tracer for each interval, which would lose the requests in flight at
 //! every boundary.
 
 use kernel::live::{Sampler, Selection};

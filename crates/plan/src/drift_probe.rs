@@ -71,7 +71,7 @@ enum PastMeasurement {
     Rate(f64),
     /// Requests per second of a closed loop that both reads and writes.
     Mixed { mix: Mix, per_s: f64 },
-    /// Mean response time of an open load, in nanoseconds.
+    /// Mean latency of an open load, in nanoseconds.
     Response { mix: Mix, rate_per_s: f64, ns: f64 },
 }
 

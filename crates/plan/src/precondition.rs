@@ -5,7 +5,7 @@
 //! five lie within 20 % of their mean and a line through them changes by at most 10 % of it; give
 //! up after 25 rounds. A load that only reads has rounds of SNIA's own: random writes of 4 KiB at
 //! depth 32. A round lasts as long as the run asked for, at most SNIA's minute.
-//! Rejected: looking at response times as well (the standard's limits are for the rate).
+//! Rejected: looking at latencies as well (the standard's limits are for the rate).
 
 use crate::{Plan, PlannedTrial, Progress, Saved, describe};
 use record::{

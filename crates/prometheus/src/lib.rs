@@ -181,7 +181,9 @@ fn explained(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "; the name cannot be resolved",
         // What TLS refuses while it connects comes as a failure of the connection.
         ureq::Error::Io(error)
-            if error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
+            if error
+                .get_ref()
+                .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
         {
             UNTRUSTED
         }

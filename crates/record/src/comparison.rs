@@ -85,11 +85,11 @@ pub struct ComparedCondition {
 pub enum ComparedMetric {
     /// Requests per second.
     RatePerS,
-    /// Mean response time, where a closed loop does not make it the inverse of the rate.
+    /// Mean latency, where a closed loop does not make it the inverse of the rate.
     LatencyMeanNs,
-    /// 99th percentile of the response time.
+    /// 99th percentile of the latency.
     LatencyP99Ns,
-    /// Processor time charged to the program per request.
+    /// CPU time charged to the program per request.
     CpuUsPerIo,
     /// The same in clocks of the processor, where the processors differ.
     CpuClocksPerIo,

@@ -66,7 +66,7 @@ pub struct CostLine {
 pub struct CostPoint {
     /// Request size.
     pub bytes: Bytes,
-    /// Processor time charged per request, µs, over the visits.
+    /// CPU time charged per request, µs, over the visits.
     pub us_per_io: Estimate,
     /// Measured minus the line, µs; null without a line.
     pub residual_us: Option<f64>,

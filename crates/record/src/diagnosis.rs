@@ -3,7 +3,7 @@
 //! A diagnosis is a function of an observation and of profiles, so it has no time of its own and
 //! its id is a hash of what it was made of: drawn again years later it is the same. It keeps the
 //! numbers of each interval beside its conclusions, because a reader who doubts one wants to see
-//! the moments that it rests on, and because two ways to split a response time (Friedman's and the
+//! the moments that it rests on, and because two ways to split a latency (Friedman's and the
 //! calibrated one) can only be judged side by side. A conclusion that the evidence leaves open
 //! carries its alternatives; there is no score that would pick one of them in silence.
 
@@ -95,19 +95,19 @@ pub struct Numbers {
     pub bytes_per_s: Option<f64>,
     /// Mean bytes of a request.
     pub request_bytes: Option<f64>,
-    /// Mean response time, discards and flushes left out where the source allows it.
+    /// Mean latency, discards and flushes left out where the source allows it.
     pub latency_ns: Option<f64>,
-    /// Mean response time of reads.
+    /// Mean latency of reads.
     pub read_latency_ns: Option<f64>,
-    /// Mean response time of writes.
+    /// Mean latency of writes.
     pub write_latency_ns: Option<f64>,
-    /// Mean requests in progress.
+    /// Mean requests in flight.
     pub concurrency: Option<f64>,
-    /// Share of time with a request in progress, 0 to 1.
+    /// Share of time with a request in flight, 0 to 1.
     pub utilization: Option<f64>,
 }
 
-/// Friedman's split of the response time: U, S = U/X, Q = R - S.
+/// Friedman's split of the latency: U, S = U/X, Q = R - S.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UtilizationLaw {
     /// Utilization, 0 to 1.
@@ -115,7 +115,7 @@ pub struct UtilizationLaw {
     /// `utilization / iops`: the mean spacing of completions while busy, which is the service time
     /// of a device that does one thing at a time.
     pub service_ns: f64,
-    /// Response time less that, not below 0.
+    /// Latency less that, not below 0.
     pub queue_ns: f64,
 }
 
@@ -128,9 +128,9 @@ pub struct Calibrated {
     pub expected_ns: Estimate,
     /// What it would take at this rate with Poisson arrivals; null at or above the largest rate.
     pub expected_at_rate_ns: Option<Estimate>,
-    /// Response time less `unloaded_ns`, not below 0: waiting, in line or behind others.
+    /// Latency less `unloaded_ns`, not below 0: waiting, in line or behind others.
     pub queue_ns: f64,
-    /// Response time over what was expected of it.
+    /// Latency over what was expected of it.
     pub latency_ratio: f64,
     /// Rate over the largest of this mix.
     pub saturation: f64,
@@ -138,14 +138,14 @@ pub struct Calibrated {
     pub max_iops: f64,
     /// Share of sequential requests that these figures assume, 0 to 1.
     pub sequential_share: f64,
-    /// Whether that share was traced. Otherwise it is the one that explains the response time best.
+    /// Whether that share was traced. Otherwise it is the one that explains the latency best.
     pub sequential_traced: bool,
 }
 
 /// Counters that others print, and that are not what their names say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Misleading {
-    /// Windows' % Disk Time: the response times of all requests over the time, cut at 100.
+    /// Windows' % Disk Time: the latencies of all requests over the time, cut at 100.
     pub disk_time_percent: Option<f64>,
     /// Average queue length (`aqu-sz`, Avg. Disk Queue Length): the same, not cut.
     pub queue_length: Option<f64>,
@@ -285,7 +285,7 @@ pub struct Episode {
     pub causes: Vec<Cause>,
     /// The counters.
     pub numbers: Numbers,
-    /// Half-width of the 95 % interval of the response time as a share of it, from how it moved
+    /// Half-width of the 95 % interval of the latency as a share of it, from how it moved
     /// within the episode; null with too few intervals.
     pub response_ci95_rel: Option<f64>,
     /// Friedman's split.
@@ -315,13 +315,13 @@ pub struct VerdictShare {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum NoteCode {
-    /// Response times rose because requests grew.
+    /// Latencies rose because requests grew.
     SizesGrew,
     /// The page cache writes in bursts for which nobody waits.
     WriteBackBursts,
-    /// Response times of the source hold those of discards.
+    /// Latencies of the source hold those of discards.
     DiscardsIncluded,
-    /// The host took processor time from this machine; waiting for it counts as response time.
+    /// The host took CPU time from this machine; waiting for it counts as latency.
     Steal,
     /// The device is busy nearly all the time, and far from its limit.
     BusyNotSaturated,
@@ -411,7 +411,7 @@ impl Strategy {
 /// What a strategy changes, as predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
-    /// Mean response time now.
+    /// Mean latency now.
     pub latency_before_ns: f64,
     /// And after it.
     pub latency_after_ns: Estimate,
@@ -451,7 +451,7 @@ pub struct Remedy {
     pub episode: u32,
     /// What it would change.
     pub effect: Measured<Effect>,
-    /// Share of the time per request that it saves (of the response time, or of the time between
+    /// Share of the time per request that it saves (of the latency, or of the time between
     /// completions where the rate is what grows), which ranks advice; null where not predicted.
     pub gain: Option<f64>,
     /// What the prediction assumes.
@@ -479,9 +479,9 @@ pub struct DeviceDiagnosis {
     pub episodes: Vec<Episode>,
     /// Place of the worst one; null where none is worse than healthy.
     pub worst: Option<u32>,
-    /// Share of the reads that a cache of the device serves, estimated from their response time.
+    /// Share of the reads that a cache of the device serves, estimated from their latency.
     pub hit_share: Measured<Estimate>,
-    /// Why the two splits of the response time agree or differ on this device.
+    /// Why the two splits of the latency agree or differ on this device.
     pub splits_compared: String,
     /// False friends and doubts.
     pub notes: Vec<Note>,

@@ -57,9 +57,9 @@ pub struct ExperimentCell {
     pub iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
-    /// Mean response time, likewise.
+    /// Mean latency, likewise.
     pub latency_ns: Estimate,
-    /// Processor time per request (the lower bound), likewise; null where not measured.
+    /// CPU time per request (the lower bound), likewise; null where not measured.
     pub cpu_us_per_io: Option<Estimate>,
     /// Largest less smallest rate of the blocks, over their mean; null with one block.
     pub spread_rel: Option<f64>,

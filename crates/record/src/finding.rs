@@ -57,7 +57,7 @@ pub enum FindingCode {
     DeviceSawLess,
     /// The area holds holes or unwritten extents, which read as zeros without the device.
     UnwrittenExtents,
-    /// Throughput or response time moved during the run.
+    /// Throughput or latency moved during the run.
     NotSteady,
     /// The load generator itself is near its limit.
     HarnessLimit,
@@ -89,7 +89,7 @@ pub enum FindingCode {
     PointsSkipped,
     /// Another limit than the device is in force (a control group's).
     CgroupLimit,
-    /// The virtual machine lost processor time to its host.
+    /// The virtual machine lost CPU time to its host.
     StealTime,
     /// The file's extents are scattered.
     Fragmented,
@@ -105,7 +105,7 @@ pub enum FindingCode {
     ClockUnsound,
     /// Arrivals could not be kept up with: the open loop fell behind.
     FellBehind,
-    /// Processor time was spent on this load that is not charged to this program.
+    /// CPU time was spent on this load that is not charged to this program.
     CpuChargedElsewhere,
     /// The upper bound of processor cost is unsure here, or below the lower one.
     CpuBoundUnsure,

@@ -59,7 +59,7 @@ pub struct OpInterval {
     pub request_bytes: Option<Figure>,
     /// Requests merged into others, per second.
     pub merged_per_s: Option<Figure>,
-    /// Mean response time at the block layer, of the requests completed; null without requests.
+    /// Mean latency at the block layer, of the requests completed; null without requests.
     pub latency_ns: Option<Figure>,
 }
 
@@ -111,9 +111,9 @@ pub struct Interval {
     pub discards_per_s: Option<Figure>,
     /// Cache flushes per second.
     pub flushes_per_s: Option<Figure>,
-    /// Share of time with at least one request in progress, 0 to 1.
+    /// Share of time with at least one request in flight, 0 to 1.
     pub busy_share: Option<Figure>,
-    /// Mean requests in progress.
+    /// Mean requests in flight.
     pub concurrency: Option<Figure>,
     /// Requests in progress at the end of the interval.
     pub in_flight: Option<Figure>,

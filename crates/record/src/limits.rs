@@ -340,9 +340,9 @@ pub struct BusTest {
 pub struct HitRow {
     /// Request size.
     pub bytes: Bytes,
-    /// Response time of a block that was just read.
+    /// Latency of a block that was just read.
     pub again_ns: Measured<Estimate>,
-    /// Response time of the next block, which the disk had time to read ahead.
+    /// Latency of the next block, which the disk had time to read ahead.
     pub ahead_ns: Measured<Estimate>,
 }
 

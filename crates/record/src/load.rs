@@ -151,23 +151,23 @@ pub struct Prediction {
     pub mix: Mix,
     /// What was offered.
     pub offered: Offered,
-    /// Mean response time of all requests.
+    /// Mean latency of all requests.
     pub latency_ns: Estimate,
-    /// Mean response time of reads; null where there are none or the model does not tell.
+    /// Mean latency of reads; null where there are none or the model does not tell.
     pub read_latency_ns: Option<Estimate>,
-    /// Mean response time of writes, likewise.
+    /// Mean latency of writes, likewise.
     pub write_latency_ns: Option<Estimate>,
-    /// Mean response time of one request alone.
+    /// Mean latency of one request alone.
     pub unloaded_latency_ns: Estimate,
-    /// Mean time beyond the unloaded response time.
+    /// Mean time beyond the unloaded latency.
     pub queue_ns: f64,
     /// 99th percentile; null where the model has no ground for one.
     pub p99_ns: Option<Estimate>,
     /// Requests per second that get through.
     pub iops: Estimate,
-    /// Mean requests in progress.
+    /// Mean requests in flight.
     pub concurrency: f64,
-    /// Share of time with at least one request in progress, 0 to 1.
+    /// Share of time with at least one request in flight, 0 to 1.
     pub utilization: f64,
     /// Rate as a share of the maximum for this mix, 0 to 1.
     pub saturation: f64,

@@ -5,7 +5,7 @@
 //! rate, size or latency is left out as a whole, and any other impossible figure is left out alone:
 //! the damage costs one interval and not the conclusion. Every source of intervals asks here.
 //!
-//! A busy counter is compared with the requests in progress over a whole observation. A device is
+//! A busy counter is compared with the requests in flight over a whole observation. A device is
 //! busy only while a request is in progress, so its utilization is at most its mean concurrency, and
 //! by Little's law its mean service time at most its mean latency. Within one interval that does not
 //! hold, because the kernel counts the time of a request when it completes.
@@ -125,7 +125,7 @@ fn possible(figure: &Figure, most: f64) -> bool {
 
 /// Says of each device whose busy counter contradicts its concurrency that it cannot be trusted.
 pub fn doubt_busy_counters(observation: &mut Observation) {
-    // Of each device: requests, and the seconds with and the seconds of requests in progress.
+    // Of each device: requests, and the seconds with and the seconds of requests in flight.
     let mut totals: HashMap<&str, [f64; 3]> = HashMap::new();
     for interval in &observation.intervals {
         // Discards and flushes keep a device busy and are not in its concurrency.
@@ -146,9 +146,8 @@ pub fn doubt_busy_counters(observation: &mut Observation) {
         if *requests < JUDGED_REQUESTS || *busy <= MOST_BUSY * present {
             continue;
         }
-        let doubt = format!(
-            "it says {busy:.2} s, and requests were in progress for {present:.2} s at most"
-        );
+        let doubt =
+            format!("it says {busy:.2} s, and requests were in flight for {present:.2} s at most");
         let claim = format!("The busy share of {} cannot be trusted: {doubt}.", device.name);
         let remedy = "Conclude from latency and concurrency; the utilization law rests on it.";
         observation.findings.push(

@@ -14,7 +14,7 @@ pub const VALIDATION_SCHEMA: &str = "halfpower/validation/1";
 pub struct ModelAccuracy {
     /// The model.
     pub model: ModelName,
-    /// Median of the absolute relative errors of the mean response time below 70 % of the largest
+    /// Median of the absolute relative errors of the mean latency below 70 % of the largest
     /// rate; null without such trials.
     pub median_rel: Option<f64>,
     /// The same at and above it.
@@ -23,7 +23,7 @@ pub struct ModelAccuracy {
     pub trials: u32,
 }
 
-/// A target for response times.
+/// A target for latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
@@ -63,7 +63,7 @@ pub struct SheetPrediction {
     pub max_per_s: f64,
     /// U = X S.
     pub utilization: f64,
-    /// Mean response time by M/M/1.
+    /// Mean latency by M/M/1.
     pub latency_ns: f64,
     /// Its 99th percentile by M/M/1.
     pub p99_ns: f64,
@@ -119,7 +119,7 @@ pub struct SinceProfile {
     pub writes_ratio: Option<Estimate>,
     /// Of deep mixed loops, by their rates, beyond `reads_ratio` and `writes_ratio`.
     pub mixes_ratio: Option<Estimate>,
-    /// Of open loads that leave the device room, by their response times (then over now), beyond
+    /// Of open loads that leave the device room, by their latencies (then over now), beyond
     /// what the same rate is another share of now.
     pub open_ratio: Option<Estimate>,
     /// Least ratio that deep loops of a kind showed at a moment; null where none was looked at.
@@ -135,7 +135,7 @@ pub struct SinceProfile {
 pub struct ModelPrediction {
     /// The model.
     pub model: ModelName,
-    /// Mean response time; null where it says that the load is too much.
+    /// Mean latency; null where it says that the load is too much.
     pub latency_ns: Option<f64>,
 }
 
@@ -152,7 +152,7 @@ pub struct ValidationTrial {
     pub foretold: Vec<ModelPrediction>,
     /// Mean over visits of what all models said right before each; empty where not measured.
     pub foretold_now: Vec<ModelPrediction>,
-    /// Mean response times measured, one per visit.
+    /// Mean latencies measured, one per visit.
     pub measured_ns: Vec<f64>,
     /// 99th percentiles measured, one per visit with enough requests.
     pub measured_p99_ns: Vec<f64>,
@@ -171,7 +171,7 @@ pub struct ValidationTrial {
 }
 
 impl ValidationTrial {
-    /// Mean response time over the visits; `None` without one that counts.
+    /// Mean latency over the visits; `None` without one that counts.
     #[must_use]
     pub fn latency_ns(&self) -> Option<f64> {
         mean(&self.measured_ns)

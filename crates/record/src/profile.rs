@@ -48,13 +48,13 @@ pub struct Profile {
     pub mixes: Vec<Cell>,
     /// Straight lines through service time against request size.
     pub service_time_fits: Vec<ServiceTimeFit>,
-    /// Throughput and response time against depth.
+    /// Throughput and latency against depth.
     pub depth_curves: Vec<DepthCurve>,
     /// Throughput against request size.
     pub size_curves: Vec<SizeCurve>,
     /// The largest rates seen.
     pub limits: Limits,
-    /// Response time at shares of the maximum rate.
+    /// Latency at shares of the maximum rate.
     pub expectations: Vec<Expectation>,
     /// What to use.
     pub advice: Vec<Advice>,
@@ -82,7 +82,7 @@ pub struct Cell {
     /// Requests completed in all visits.
     pub ios: u64,
     /// Requests per second: mean over visits, interval from the variance between them. Where all
-    /// visits warmed up alike, without the warm-up (MSER-5); so are throughput and response time.
+    /// visits warmed up alike, without the warm-up (MSER-5); so are throughput and latency.
     pub iops: Estimate,
     /// The same rate with an interval for comparing it with that of another run: it also holds the
     /// level of the whole device ([`Profile::level_se_rel`]), which is common to all cells of a run
@@ -101,23 +101,23 @@ pub struct Cell {
     /// Medians over the visits of an open loop; absent in closed loops and below five visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_visit: Option<MedianVisit>,
-    /// Response times of all visits, warm-up included.
+    /// Latencies of all visits, warm-up included.
     pub histogram: HistogramSnapshot,
-    /// Share of time with a request in progress at the device (its own counter), 0 to 1.
+    /// Share of time with a request in flight at the device (its own counter), 0 to 1.
     pub utilization: Measured<f64>,
     /// `utilization / iops`, both of the whole window: Friedman's service time by the utilization
     /// law. On a device that works in parallel it is the mean spacing of completions while busy.
     pub service_ns: Measured<Estimate>,
-    /// Share of the response time that the device's own counters hold, above 0 and at most 1: the
+    /// Share of the latency that the device's own counters hold, above 0 and at most 1: the
     /// rest is the way from the program to the device and back. Both of the whole window.
     pub device_share: Measured<f64>,
-    /// Processor time charged to us per request.
+    /// CPU time charged to us per request.
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.
     pub precise: bool,
 }
 
-/// Medians over the visits of their mean response times.
+/// Medians over the visits of their mean latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MedianVisit {
     /// Of all requests.
@@ -130,7 +130,7 @@ pub struct MedianVisit {
     pub write_latency_ns: Option<f64>,
 }
 
-/// `y = slope x + intercept` through the response time at depth 1 against request size.
+/// `y = slope x + intercept` through the latency at depth 1 against request size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceTimeFit {
     /// Operation.
@@ -171,15 +171,15 @@ pub struct DepthPoint {
     pub depth: u32,
     /// Requests per second.
     pub iops: Estimate,
-    /// Mean response time.
+    /// Mean latency.
     pub latency_ns: Estimate,
-    /// 99th percentile of the response time; null with too few requests.
+    /// 99th percentile of the latency; null with too few requests.
     pub p99_ns: Option<f64>,
-    /// Processor time charged to us per request.
+    /// CPU time charged to us per request.
     pub cpu_us_per_io: Option<f64>,
 }
 
-/// Rate and response time against depth, at one request size.
+/// Rate and latency against depth, at one request size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DepthCurve {
     /// Operation (random requests).
@@ -207,9 +207,9 @@ pub struct SizePoint {
     pub bytes_per_s: Estimate,
     /// Requests per second.
     pub iops: Estimate,
-    /// Mean response time.
+    /// Mean latency.
     pub latency_ns: Estimate,
-    /// Processor time charged to us per request.
+    /// CPU time charged to us per request.
     pub cpu_us_per_io: Option<f64>,
 }
 
@@ -244,7 +244,7 @@ pub struct Limits {
     pub write_bytes_per_s: Option<Estimate>,
 }
 
-/// The shares of the largest rate at which a response time is given, as far as it is known.
+/// The shares of the largest rate at which a latency is given, as far as it is known.
 pub const SATURATIONS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
 /// What an open load of random requests would see.
@@ -258,9 +258,9 @@ pub struct Expectation {
     pub saturation: f64,
     /// Requests per second at that share.
     pub iops: f64,
-    /// Mean response time by the load-dependent model, Poisson arrivals.
+    /// Mean latency by the load-dependent model, Poisson arrivals.
     pub latency_ns: Estimate,
-    /// Mean response time by M/M/1 with S = 1/maximum rate, for comparison only.
+    /// Mean latency by M/M/1 with S = 1/maximum rate, for comparison only.
     pub mm1_response_ns: f64,
     /// M/M/1 over the load-dependent model, minus one.
     pub mm1_error_rel: f64,

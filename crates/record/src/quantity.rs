@@ -127,20 +127,20 @@ quantities! {
     "backlog_end", "backlog at the end", Count,
         "Arrivals that still waited when the window ended; none is dropped.";
     "spin_ms", "polling", Millis,
-        "Processor time spent on waiting for the next arrival; not part of the processor cost.";
+        "CPU time spent on waiting for the next arrival; not part of the processor cost.";
     "warm_up_ns", "warm-up", Nanos,
         "The start of the window that differs from the rest and is not part of the numbers.";
     "errors", "errors", Count, "Requests that the kernel refused or failed.";
     "short", "short", Count, "Requests that transferred fewer bytes than asked; never counted as completed.";
     "concurrency", "QD", Ratio,
-        "Queue depth: mean requests in progress, by Little's law; near --iodepth in a closed loop.";
+        "Queue depth: mean requests in flight, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
-        "Processor time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
+        "CPU time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
     "cpu_upper_us_per_io", "CPU at most", Micros,
-        "Processor time of the whole machine per request, from a pass beside a soaker of idle priority: an upper bound.";
+        "CPU time of the whole machine per request, from a pass beside a soaker of idle priority: an upper bound.";
     "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
         "The part of the upper bound that was not charged to us in the same pass: interrupts, kernel threads, others.";
-    "cpu_ms_per_mib", "CPU per MiB", Millis, "Processor time charged to us per MiB transferred.";
+    "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to us per MiB transferred.";
     "cpu_clocks_per_byte", "clocks per byte", Ratio,
         "Processor clocks charged to us per byte transferred, at the clock frequency in use.";
     "cpu_instructions_per_io", "instructions", Count,
@@ -149,9 +149,9 @@ quantities! {
         "The I/O rate at which all processors would be busy, by the lower bound.";
     "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond, "The throughput at that point.";
     "cpu_steal_ms", "steal", Millis,
-        "Processor time that the host took from this virtual machine, all processors together.";
-    "cpu_user_ms", "CPU user", Millis, "Processor time in the program.";
-    "cpu_system_ms", "CPU system", Millis, "Processor time in the kernel on our behalf.";
+        "CPU time that the host took from this virtual machine, all processors together.";
+    "cpu_user_ms", "CPU user", Millis, "CPU time in the program.";
+    "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on our behalf.";
     "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
     "device_ios", "device requests", Count, "Requests that the device itself counted in the window.";
     "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the window.";
@@ -163,22 +163,22 @@ quantities! {
     "device_splits", "splits", Count,
         "Device requests beyond ours that splitting explains; unknown where other traffic or caching blurs it.";
     "device_concurrency", "device concurrency", Ratio,
-        "Mean requests in progress at the device, by its own counter.";
+        "Mean requests in flight at the device, by its own counter.";
     "device_busy_share", "device busy", Share,
-        "Share of the window with at least one request in progress. Not saturation on a parallel device.";
+        "Share of the window with at least one request in flight. Not saturation on a parallel device.";
     "device_ratio_ios", "device/our requests", Ratio,
         "Device requests over ours: 1 where each request reached the device as it was issued.";
     "device_ratio_bytes", "device/our bytes", Ratio,
         "Device bytes over ours: below 1 where a cache served some, above 1 with other traffic.";
     "service_ns", "service", Nanos,
         "S = U/X, utilization over I/O rate. On a parallel device the mean spacing of completions while busy.";
-    "utilization", "busy", Share, "U: share of time with at least one request in progress.";
+    "utilization", "busy", Share, "U: share of time with at least one request in flight.";
     "ceiling_iops", "harness ceiling", PerSecond,
         "What one job of this program can generate by itself, on the null engine.";
     "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";
     "requests_per_call", "batch", Ratio, "Mean requests that are handed to the kernel in one call.";
     "batching_error_mean_ns", "batching error", Nanos,
-        "Mean time that the kernel took to take a batch: a response time is too long by at most this, on average.";
+        "Mean time that the kernel took to take a batch: a latency is too long by at most this, on average.";
     "batching_error_max_ns", "batching error at most", Nanos, "The longest such time.";
     "callback_depth", "callback depth", Count, "Deepest nesting of completion calls.";
     "verify_good", "blocks as written", Count, "Blocks read back that hold what was written last.";

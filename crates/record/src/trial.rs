@@ -33,7 +33,7 @@ pub struct Trial {
     pub workload: Workload,
     /// What came back.
     pub result: TrialResult,
-    /// Processor time.
+    /// CPU time.
     pub cpu: Measured<CpuCost>,
     /// What the device's own counters saw.
     pub device_counters: Measured<DeviceCounters>,
@@ -101,13 +101,13 @@ impl Trial {
         self.directions().map(|direction| direction.iops).sum()
     }
 
-    /// Mean response time of all requests, in nanoseconds; `None` where nothing completed.
+    /// Mean latency of all requests, in nanoseconds; `None` where nothing completed.
     #[must_use]
     pub fn latency_ns(&self) -> Option<f64> {
         mean_latency_ns(self.directions())
     }
 
-    /// Response times of both directions together.
+    /// Latencies of both directions together.
     #[must_use]
     pub fn histogram(&self) -> HistogramSnapshot {
         self.directions()
@@ -115,7 +115,7 @@ impl Trial {
     }
 }
 
-/// Mean response time of the requests of all of these, in nanoseconds; `None` without one.
+/// Mean latency of the requests of all of these, in nanoseconds; `None` without one.
 pub fn mean_latency_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
     let pairs = directions
         .filter_map(|direction| Some((direction.ios as f64, direction.latency_ns.as_ref()?.mean)));
@@ -142,7 +142,7 @@ pub struct TrialResult {
     pub read: Option<DirectionResult>,
     /// The writes; null where none were asked.
     pub write: Option<DirectionResult>,
-    /// Mean requests in progress, from Little's law on our own times.
+    /// Mean requests in flight, from Little's law on our own times.
     pub concurrency: f64,
     /// Completions over time.
     pub series: Series,
@@ -221,7 +221,7 @@ pub struct IntervalResult {
     pub read: Option<IntervalDirection>,
     /// The writes; null where none were asked.
     pub write: Option<IntervalDirection>,
-    /// Mean requests in progress.
+    /// Mean requests in flight.
     pub concurrency: f64,
 }
 
@@ -236,7 +236,7 @@ pub struct IntervalDirection {
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Response times; null where nothing completed.
+    /// Latencies; null where nothing completed.
     pub latency_ns: Option<TimeSummary>,
 }
 
@@ -257,7 +257,7 @@ pub struct OpenLoop {
     pub backlog_max: u64,
     /// Arrivals that still waited at the end of the window; none is dropped silently.
     pub backlog_end: u64,
-    /// Processor time spent polling for the next arrival, kept out of the processor cost.
+    /// CPU time spent polling for the next arrival, kept out of the processor cost.
     pub spin_ms: f64,
 }
 
@@ -331,11 +331,11 @@ pub struct DirectionResult {
     pub short: u64,
     /// Intended arrival to completion; null where nothing completed.
     pub latency_ns: Option<TimeSummary>,
-    /// Submission to completion; equals the response time in a closed loop.
+    /// Submission to completion; equals the latency in a closed loop.
     pub completion_ns: Option<TimeSummary>,
     /// Arrivals per second that were asked for; null in a closed loop.
     pub offered_iops: Option<f64>,
-    /// Response times.
+    /// Latencies.
     pub histogram: HistogramSnapshot,
 }
 
@@ -385,11 +385,11 @@ pub struct Series {
     pub interval_ns: Nanos,
     /// Requests completed in each.
     pub ios: Vec<u64>,
-    /// Their mean response time; null where none completed.
+    /// Their mean latency; null where none completed.
     pub latency_mean_ns: Vec<Option<f64>>,
 }
 
-/// Whether the kernel measures the split of processor time or samples it.
+/// Whether the kernel measures the split of CPU time or samples it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSplit {
@@ -401,7 +401,7 @@ pub enum CpuSplit {
     Modelled,
 }
 
-/// Processor time of a trial.
+/// CPU time of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuCost {
     /// In the program.
@@ -449,7 +449,7 @@ pub struct CpuClock {
 /// processor, whose loops are counted against a calibration before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUpper {
-    /// Processor time per request over the whole machine, µs.
+    /// CPU time per request over the whole machine, µs.
     pub us_per_io: Estimate,
     /// Rate of the pass over the rate of the trial, minus one: what the soaker did to the load.
     pub rate_change_rel: f64,
@@ -467,13 +467,13 @@ pub struct CpuUpper {
     pub elsewhere_us_per_io: Option<Estimate>,
     /// How far the calibrations before and after lie apart, as a share.
     pub calibration_change_rel: f64,
-    /// The kernel's own accounting over the pass, for comparison, as shares of all processor time.
+    /// The kernel's own accounting over the pass, for comparison, as shares of all CPU time.
     pub kernel: Option<KernelAccounting>,
     /// What makes the bound unsure here.
     pub doubts: Vec<String>,
 }
 
-/// The kernel's accounting of processor time (/proc/stat), as shares of all processors' time.
+/// The kernel's accounting of CPU time (/proc/stat), as shares of all processors' time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelAccounting {
     /// Neither used nor waited for: soakers count as nice or idle-priority user time, not here.
@@ -504,7 +504,7 @@ pub struct DeviceCounters {
     pub splits: Option<u64>,
     /// Time during which at least one request was in progress.
     pub busy_ms: f64,
-    /// Mean requests in progress at the device.
+    /// Mean requests in flight at the device.
     pub concurrency: f64,
     /// Device requests over ours; null where we completed none.
     pub ratio_ios: Option<f64>,
@@ -523,18 +523,18 @@ pub struct Harness {
     pub clock_cost_ns: f64,
     /// What the engine got from the kernel (rings, registered buffers, …).
     pub engine_features: Vec<String>,
-    /// What batching adds to response times; null where every request is handed over alone.
+    /// What batching adds to latencies; null where every request is handed over alone.
     pub batching: Option<Batching>,
 }
 
 /// Requests that are handed over in one call share one reading of the clock, taken before it: the
-/// response time of each includes the time in which the kernel took the others.
+/// latency of each includes the time in which the kernel took the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Batching {
     /// Mean requests per hand-over.
     pub requests_per_call: f64,
     /// Mean time that the kernel took to take a batch, from batches handed over by a call of
-    /// their own (one in some hundred); a response time is too long by at most this, on average.
+    /// their own (one in some hundred); a latency is too long by at most this, on average.
     pub error_mean_ns: f64,
     /// The longest such time.
     pub error_max_ns: u64,

@@ -97,7 +97,7 @@ pub struct LoadState {
     pub mix: Mix,
     /// How much of them.
     pub offered: Offered,
-    /// Mean response time as the programs see it, requests that memory serves included.
+    /// Mean latency as the programs see it, requests that memory serves included.
     pub latency_ns: Estimate,
     /// Requests of the programs per second that get through.
     pub iops: Estimate,
@@ -114,13 +114,13 @@ pub struct LoadState {
 pub struct SimulatedState {
     /// The simulated device.
     pub device: String,
-    /// Mean response time.
+    /// Mean latency.
     pub latency_ns: f64,
     /// Requests per second.
     pub iops: f64,
     /// Requests behind it.
     pub requests: u64,
-    /// Computed over simulated response time, minus one.
+    /// Computed over simulated latency, minus one.
     pub difference_rel: f64,
     /// Which assumption breaks; null where the two agree.
     pub breaks: Option<String>,
@@ -160,7 +160,7 @@ pub struct BalancedDevice {
     pub saturation_before: f64,
     /// And after.
     pub saturation_after: f64,
-    /// Mean response time before; null at or above its largest rate.
+    /// Mean latency before; null at or above its largest rate.
     pub latency_before_ns: Option<Estimate>,
     /// And after.
     pub latency_after_ns: Option<Estimate>,
@@ -207,10 +207,10 @@ pub struct ObservedLoad {
     pub begin_ns: u64,
     /// How long it was.
     pub duration_ns: u64,
-    /// Mean response time that was counted; null where the source does not tell.
+    /// Mean latency that was counted; null where the source does not tell.
     pub latency_ns: Option<f64>,
     /// Whether the share of sequential requests was traced; otherwise it is the one that explains
-    /// the response time best.
+    /// the latency best.
     pub sequential_traced: bool,
     /// Least memory that was available; null where the source does not tell.
     pub memory_available_bytes: Option<u64>,

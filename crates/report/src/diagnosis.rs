@@ -328,7 +328,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         (
             "queue length",
             shown.queue_length.map(number::digits),
-            "requests in progress, also those that are being served",
+            "requests in flight, also those that are being served",
         ),
         (
             "svctm",

@@ -120,9 +120,9 @@ pub struct TraceLine {
     pub file_kib: Option<f64>,
     /// Measured time.
     pub clock_s: f64,
-    /// Processor time in user mode; `None` where the field is empty.
+    /// CPU time in user mode; `None` where the field is empty.
     pub user_ms: Option<f64>,
-    /// Processor time in the kernel.
+    /// CPU time in the kernel.
     pub kernel_ms: Option<f64>,
     /// When, as it was written; may be empty.
     pub time: String,
@@ -137,7 +137,7 @@ impl TraceLine {
         self.iops * self.clock_s
     }
 
-    /// Processor time per request; `None` where it was not measured.
+    /// CPU time per request; `None` where it was not measured.
     #[must_use]
     pub fn cpu_us_per_io(&self) -> Option<f64> {
         let us = (self.user_ms? + self.kernel_ms?) * 1e3 / self.requests();

@@ -24,7 +24,7 @@ const ANOTHER: u64 = 1_000_003;
 pub struct Outcome {
     /// The advice.
     pub strategy: Strategy,
-    /// Whether the rate, not the response time, is what it promises.
+    /// Whether the rate, not the latency, is what it promises.
     pub by_rate: bool,
     /// What it promises.
     pub predicted: Estimate,

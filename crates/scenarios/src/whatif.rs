@@ -151,9 +151,7 @@ fn workloads(mix: &Mix, offered: Offered, area: Bytes) -> Result<Vec<Workload>, 
         Offered::Depth(depth) => {
             let (load, _) = load_of(&mix.classes)?;
             if depth.fract() != 0.0 {
-                return Err(
-                    "a simulated loop has a whole number of requests outstanding".to_owned()
-                );
+                return Err("the queue depth of a simulated loop is a whole number".to_owned());
             }
             return Ok(vec![build(&load, Amount::Depth(depth as u32))?]);
         }

@@ -5,10 +5,10 @@
 //! request, the scatter of the blocks the interval. What the machine uses without the load is
 //! subtracted; what is left comes and goes with the load, whoever is charged.
 //!
-//! Soakers keep processors awake, so the response times of the pass are thrown away; the change of
+//! Soakers keep processors awake, so the latencies of the pass are thrown away; the change of
 //! the rate is reported. Counts come through the probe at the moments of its own samples. Buffered
 //! reads find the page cache in each slice as the trial found it.
-//! Rejected: one long slice (no interval), and soakers during the trial itself (its response times
+//! Rejected: one long slice (no interval), and soakers during the trial itself (its latencies
 //! would be those of a machine that never sleeps).
 
 use crate::session::area_on;
@@ -37,7 +37,7 @@ const CALIBRATION: Duration = Duration::from_millis(300);
 const CALIBRATION_CHANGE_MAX: f64 = 0.02;
 /// So does a machine busier than this without the load.
 const BASELINE_MAX: f64 = 0.05;
-/// So does more steal than this, of all processor time.
+/// So does more steal than this, of all CPU time.
 const STEAL_MAX: f64 = 0.01;
 /// An area is wholly in the page cache from this share on, and not at all below the rest of it.
 const ALL_CACHED: f64 = 0.99;
@@ -51,7 +51,7 @@ struct LoadSlice {
     span: SoakSpan,
     ios: u64,
     duration: Nanos,
-    /// Processor time charged to us; `None` where it was not measured.
+    /// CPU time charged to us; `None` where it was not measured.
     charged_ns: Option<f64>,
     /// Time that the pacer span, which is no cost of the load.
     spin_ns: f64,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use target::{Access, TargetHandle};
 use trial::RealBackend;
 
-/// Share of time with others' requests in progress above which that is said.
+/// Share of time with others' requests in flight above which that is said.
 const BUSY_SHARE: f64 = 0.02;
 
 /// Real targets on their way to a session: opened, but not yet written.
@@ -256,7 +256,7 @@ fn usable_engine(asked: EngineName, findings: &mut Vec<Finding>) -> EngineName {
                 FindingCode::EngineFallback,
                 Severity::Warning,
                 format!("{error}. The sync engine was used: depth comes from threads."),
-                "Expect more processor time per request and less depth than io_uring reaches.",
+                "Expect more CPU time per request and less depth than io_uring reaches.",
             ));
             EngineName::Sync
         }

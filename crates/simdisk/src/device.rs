@@ -10,7 +10,7 @@ use std::fmt::Debug;
 /// The error number of a request that failed: EIO.
 pub const EIO: i32 = 5;
 /// The name of the component that is the processors of the simulated host: its busy time is the
-/// modelled processor time of a trial, or that of its phase [`PROCESS`] if it has one.
+/// modelled CPU time of a trial, or that of its phase [`PROCESS`] if it has one.
 pub const HOST_CPU: &str = "host CPU";
 /// The phase that is on the account of the measuring process: a system that counts by process, as
 /// NT does, leaves out what it starts by itself (Riedel 1997, section 2: "Not all processing overhead

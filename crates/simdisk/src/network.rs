@@ -1,6 +1,6 @@
 //! A network between the client, where the application runs, and the server that owns the disks.
 //!
-//! A request costs processor time at the client, crosses the link, costs processor time at the
+//! A request costs CPU time at the client, crosses the link, costs CPU time at the
 //! server, is served as a local one, and comes back the same way. Each direction of the link is a
 //! line in which messages wait. At the server the data crosses the PCI bus a second time, between
 //! memory and network card; Chung 2000 (section 9) takes that for the limit of 37.5 MB/s, and the
@@ -39,7 +39,7 @@ pub struct NetworkSpec {
     pub rate_bytes_per_s: u64,
     /// From the last bit sent until it is seen at the other end: wire, card, interrupt.
     pub hop_ns: u64,
-    /// Processor time of a request at the client.
+    /// CPU time of a request at the client.
     pub client: CallCost,
     /// At the server, beside that of the file.
     pub server: CallCost,
@@ -180,7 +180,7 @@ impl Network {
         }
     }
 
-    /// Processor time at the server for a request, beside that of the file.
+    /// CPU time at the server for a request, beside that of the file.
     #[must_use]
     pub fn server_ns(&self, bytes: u32) -> u64 {
         self.spec.server.ns(bytes)

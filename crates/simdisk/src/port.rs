@@ -94,10 +94,10 @@ impl Probe for SimProbe {
             processors: Processors {
                 usable: host_cpu(&components).map_or(0.0, |host| f64::from(host.units)),
                 clock: None,
-                no_instructions_reason: "processor time is modelled".to_owned(),
+                no_instructions_reason: "CPU time is modelled".to_owned(),
             },
             no_device_reason: "the simulated device keeps no counters".to_owned(),
-            no_cpu_reason: "a simulated trial uses no processor time".to_owned(),
+            no_cpu_reason: "a simulated trial uses no CPU time".to_owned(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Service times of a given mean and variation.
 //!
-//! Two moments decide the mean response time of one server (Pollaczek-Khinchine), so a distribution
+//! Two moments decide the mean latency of one server (Pollaczek-Khinchine), so a distribution
 //! is fitted to them by its phases (Tijms 1994, Stochastic Models, p. 358): fixed, a mixture of two
 //! Erlang distributions below exponential, two exponential ones with balanced means above.
 //! Rejected: lognormal times (a tail so heavy that a mean converges slowly) and gamma (a rejection

@@ -101,7 +101,7 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
     }
 }
 
-/// Mean requests in progress: Little's law on the times between hand-over and completion.
+/// Mean requests in flight: Little's law on the times between hand-over and completion.
 fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
     let times = match arrival {
         Arrival::Closed => &counts.latency_ns,

@@ -141,7 +141,7 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     Some(
         Finding::warning(
             FindingCode::CpuChargedElsewhere,
-            "Processor time was used for this load that is not charged to this program: by kernel \
+            "CPU time was used for this load that is not charged to this program: by kernel \
              workers, interrupts, or somebody else who was busy at the same moments.",
             "Count with the upper bound when sizing a machine for this load.",
         )

@@ -80,7 +80,7 @@ impl Slice {
 /// Histograms of one segment, by direction.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// Response times.
+    /// Latencies.
     pub latency: [HistogramSnapshot; 2],
     /// Completion times; empty in a closed loop.
     pub completion: [HistogramSnapshot; 2],
@@ -91,7 +91,7 @@ pub struct Segment {
 pub struct IntervalTotals {
     /// Counts and sums.
     pub counts: Slice,
-    /// Response times.
+    /// Latencies.
     pub latency: [HistogramSnapshot; 2],
 }
 

@@ -103,7 +103,7 @@ impl<'a> SteadyWindow<'a> {
 
 /// Number of segments to leave out at the start of these whole slices. In a closed loop the requests
 /// per slice are looked at. In an open loop their rate is that of the arrivals whatever the device
-/// does, so the sum of latencies per slice is, which is the number of requests in progress but
+/// does, so the sum of latencies per slice is, which is the number of requests in flight but
 /// for a constant.
 #[must_use]
 pub fn segments_to_cut(slices: &[Slice], open: bool) -> usize {

@@ -3,7 +3,7 @@
 //! A burner is this program once more, as a process of its own, which keeps a processor busy for a
 //! share of a time by duty cycle and answers what its own processor clock says it used. That is the
 //! truth that soakers are held against, in the blocks that `--cpu-upper` makes: without, with,
-//! with, without. The median error over blocks is judged; our own processor time shows that a lower
+//! with, without. The median error over blocks is judged; our own CPU time shows that a lower
 //! bound does not see the burner.
 //!
 //! The second part is work of the kernel: a loop device over a file in memory is zeroed, by one
@@ -220,7 +220,7 @@ pub(crate) fn run() -> Result<bool> {
     Ok(passed)
 }
 
-/// Processor time of all kernel workers, by the scheduler's own account.
+/// CPU time of all kernel workers, by the scheduler's own account.
 fn workers_ns() -> Result<f64> {
     let mut total = 0;
     for process in std::fs::read_dir("/proc")?.flatten() {

@@ -1,12 +1,12 @@
-//! One child process: its output, its time, its processor time, and a fault that can be planted.
+//! One child process: its output, its time, its CPU time, and a fault that can be planted.
 //!
-//! Processor time is what the kernel charges to waited-for children (getrusage(2),
+//! CPU time is what the kernel charges to waited-for children (getrusage(2),
 //! `RUSAGE_CHILDREN`), all threads and io_uring's workers included, so that children run one at a
 //! time. Beside it stands the time of the whole machine while the child lived: all processors less
 //! what they were idle, waiting or stolen (proc(5), `/proc/stat`, in steps of 10 ms).
 //!
 //! The fault is real and owes nothing to the program under test: the child is stopped (SIGSTOP) for
-//! the last part of every 10 ms, which takes that part of its rate away, or burns processor time
+//! the last part of every 10 ms, which takes that part of its rate away, or burns CPU time
 //! before its work. Rejected: scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result};
@@ -32,7 +32,7 @@ pub(crate) enum Plant {
     Nothing,
     /// It is stopped for so much of each 10 ms.
     Stopped(Duration),
-    /// It burns so much processor time before its work.
+    /// It burns so much CPU time before its work.
     Burns(Duration),
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn pinned(program: &OsStr, core: Option<usize>) -> Command {
     command
 }
 
-/// A command that burns processor time and then becomes `command`.
+/// A command that burns CPU time and then becomes `command`.
 fn burning(command: &Command, time: Duration) -> Command {
     let mut burning = Command::new("sh");
     burning
@@ -175,7 +175,7 @@ fn parse_idle(text: &str) -> Idle {
     idle
 }
 
-/// Processor time of all children that have been waited for.
+/// CPU time of all children that have been waited for.
 fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = |time: nix::sys::time::TimeVal| {

@@ -3,7 +3,7 @@
 //! or more.
 //!
 //! *Reads*: buffered on a cold page cache against direct. Where there is no measurable difference,
-//! the mode that costs less processor time, else the direct one, which leaves the page cache to
+//! the mode that costs less CPU time, else the direct one, which leaves the page cache to
 //! others. The rule: the file-system cache below 8 KB, bypassed above 64 KB (Riedel, van Ingen,
 //! Gray 1997).
 //!
@@ -241,7 +241,7 @@ fn list(pairs: &[Pair], text: fn(&Pair) -> String) -> String {
     pairs.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-/// Processor time per request of one over that of the other, where both were measured.
+/// CPU time per request of one over that of the other, where both were measured.
 fn cpu_ratio(cell: &Cell, other: &Cell) -> Option<f64> {
     let (cost, of) = (cell.cpu_us_per_io.value()?, other.cpu_us_per_io.value()?);
     (of.value > 0.0).then(|| cost.value / of.value)

@@ -29,13 +29,11 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
 
 fn recommendation(curve: &DepthCurve, quick: u32, busy: u32) -> String {
     if curve.knee.is_none() {
-        format!("{quick} requests outstanding or more; no deeper ones were tried")
+        format!("QD {quick} or more; no deeper queue was tried")
     } else if quick < busy {
-        format!("{quick} requests outstanding; {busy} where only throughput counts")
-    } else if quick == 1 {
-        "1 request outstanding".to_owned()
+        format!("QD {quick}; QD {busy} where only throughput counts")
     } else {
-        format!("{quick} requests outstanding")
+        format!("QD {quick}")
     }
 }
 
@@ -61,9 +59,9 @@ fn next_best(points: &[DepthPoint], quick: usize, busy: usize) -> Option<String>
     let texts: Vec<String> = neighbours
         .enumerate()
         .map(|(position, (from, to))| {
-            let words = if position == 0 { [" rate", " response time"] } else { ["", ""] };
+            let words = if position == 0 { [" rate", " latency"] } else { ["", ""] };
             format!(
-                "{} deep: {}{}, {}{}",
+                "QD {}: {}{}, {}{}",
                 to.depth,
                 change(from.iops.value, to.iops.value),
                 words[0],

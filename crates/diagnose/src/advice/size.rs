@@ -62,7 +62,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
     Advice {
         subject: format!("sequential {} size", op.name()),
         recommendation: format!(
-            "{} requests, {} outstanding",
+            "{} requests at QD {}",
             format_bytes(workload.max_bs().0),
             workload.depth
         ),
@@ -75,7 +75,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             curve.depth,
         ),
         next_best: format!(
-            "{}, {} outstanding: {} throughput ({})",
+            "{}, QD {}: {} throughput ({})",
             format_bytes(chosen.bytes),
             curve.depth,
             change(found.value, chosen.bytes_per_s.value),
@@ -88,7 +88,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
 fn recommendation(curve: &SizeCurve, chosen: &SizePoint) -> String {
     let last = curve.points.last().is_some_and(|point| point.bytes == chosen.bytes);
     let tried = if last { " (the largest tried)" } else { "" };
-    format!("{} requests{tried}, {} outstanding", format_bytes(chosen.bytes), curve.depth)
+    format!("{} requests{tried} at QD {}", format_bytes(chosen.bytes), curve.depth)
 }
 
 fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
@@ -118,7 +118,7 @@ fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Op
         .chain(same_depth)
         .max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
     Some(format!(
-        "{}, {depth} outstanding: {} throughput ({})",
+        "{}, QD {depth}: {} throughput ({})",
         format_bytes(other.bytes),
         change(chosen.bytes_per_s.value, other.bytes_per_s.value),
         format_rate(other.bytes_per_s.value),

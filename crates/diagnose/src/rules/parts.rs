@@ -59,7 +59,7 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
     let (first, first_rate) = points.first()?;
     Some(Advice {
         subject: format!("{op} depth of {disks} striped disks"),
-        recommendation: format!("{depth} requests of 64 KiB outstanding"),
+        recommendation: format!("QD {depth} with requests of 64 KiB"),
         because: format!(
             "{enough} deep {} {}, {} of the best; {rule_depth} deep {}",
             format_rate(chosen.value),

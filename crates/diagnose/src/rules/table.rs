@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         less: action("one sequential write at a time"),
         same: action("one sequential write at a time: more at once gain nothing"),
         more: at_a_price(
-            "3 sequential writes outstanding instead of a write cache",
+            "sequential writes at QD 3 instead of a write cache",
             "after a crash a later write may be there and an earlier one not",
         ),
         thumb: "3 writes outstanding do what a write cache does (Riedel 3)",
@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["read"]), ("cache", &["direct"])],
         less: action("one sequential read at a time"),
         same: action("one sequential read at a time: a second one gains nothing"),
-        more: action("2 sequential reads outstanding, at least"),
+        more: action("sequential reads at QD 2, at least"),
         thumb: "reads 2 deep (Chung 7)",
         predicts: Sign::More,
     },

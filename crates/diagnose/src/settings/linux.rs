@@ -4,7 +4,7 @@
 //! `nr_requests` is how many requests may be allocated, at least 4; `scheduler` is none,
 //! mq-deadline, kyber or bfq, as far as the kernel has them. A scheduler can only order requests
 //! that wait ahead of the device, so it pays where order saves much, which is an arm, and costs
-//! processor time where it does not.
+//! CPU time where it does not.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, setting};
@@ -71,7 +71,7 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         ("none", "order saves little")
     };
     let derivation = format!(
-        "{words}: {ratio:.0} times; largest rate times lone response {parallel:.1}: {why}{was}"
+        "{words}: {ratio:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}"
     );
     Ok((value.to_owned(), derivation))
 }

@@ -103,7 +103,7 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
         }
         _ => (CauseCode::ServiceSlower, "Requests take longer than the profile says."),
     };
-    let mut numbers = vec![("response time over the expected", over, "")];
+    let mut numbers = vec![("latency over the expected", over, "")];
     numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));
     numbers.extend(writes.map(|ratio| ("writes, over the expected", ratio, "")));
     cause(code, what.to_owned(), &numbers)
@@ -115,14 +115,14 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(
-        "{} requests are in progress{all_the_time}; {:.0} would give {} of the rate. {}",
+        "The queue depth is {}{all_the_time}; {:.0} would give {} of the rate. {}",
         format_count(deep.present),
         enough.depth,
         percent(enough.rate_share),
         sentence(&deep.because())
     );
     let numbers = [
-        ("requests in progress", deep.present, ""),
+        ("requests in flight", deep.present, ""),
         ("enough", enough.depth, ""),
         ("rate with these over that of now", enough.rate_share, "share"),
     ];
@@ -151,7 +151,7 @@ fn bursts(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
          then.",
         percent(busy)
     );
-    let numbers = [("busy", busy, "share"), ("in progress while busy", present, "")];
+    let numbers = [("busy", busy, "share"), ("in flight while busy", present, "")];
     let in_bursts = busy < BURST_BUSY && look.wait_ratio() >= 2.0;
     in_bursts.then(|| cause(CauseCode::Bursts, claim, &numbers))
 }
@@ -169,8 +169,8 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     );
     let numbers = [
         ("writes among the time in progress", work, "share"),
-        ("response time of reads", read_ns, "ns"),
-        ("response time of writes", write_ns, "ns"),
+        ("latency of reads", read_ns, "ns"),
+        ("latency of writes", write_ns, "ns"),
     ];
     let behind = work >= WRITES_WORK && reads.count() >= READS_MIN && waits >= READS_WAIT;
     behind.then(|| cause(CauseCode::WritesInFront, claim, &numbers))
@@ -202,7 +202,7 @@ fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
         percent(busy),
         look.side_by_side()
     );
-    let numbers = [("requests in progress", present, ""), ("busy", busy, "share")];
+    let numbers = [("requests in flight", present, ""), ("busy", busy, "share")];
     let alone = busy >= ALWAYS_BUSY && present <= 1.25 && look.side_by_side() >= 2.0;
     alone.then(|| cause(CauseCode::OneAtATime, claim, &numbers))
 }

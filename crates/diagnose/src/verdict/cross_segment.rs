@@ -163,8 +163,8 @@ fn write_back(judged: &mut [Judged<'_>]) {
         one.judgement.replaced(
             if spare { Verdict::NotTheDisk } else { Verdict::Healthy },
             claim,
-            "Somebody may wait for these writes (fsync, or readers in the same queue).",
-            "Response times of the program, or the tracer's list of processes.",
+            "A program may wait for these writes (fsync, or readers in the same queue).",
+            "Latencies of the program, or the tracer's list of processes.",
         );
     }
 }

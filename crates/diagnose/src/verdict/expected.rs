@@ -49,7 +49,7 @@ pub(crate) struct Expectation {
     pub(crate) max_iops: f64,
     /// The least time of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
-    /// Half-width of the 95 % interval of the response time over the expectation, as a share, by
+    /// Half-width of the 95 % interval of the latency over the expectation, as a share, by
     /// its scatter over the intervals; `None` of fewer than three.
     pub(crate) scatter_rel: Option<f64>,
     /// What the model extrapolated.
@@ -57,7 +57,7 @@ pub(crate) struct Expectation {
 }
 
 impl Expectation {
-    /// The longest response time that is still as expected, before any tolerance.
+    /// The longest latency that is still as expected, before any tolerance.
     pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
         let bent = self.at_concurrency.value * self.bend;
         match self.at_rate.filter(|_| by_rate) {
@@ -77,7 +77,7 @@ impl Expectation {
         self.at_concurrency.value / self.unloaded_ns.max(1.0)
     }
 
-    /// Requests that the device serves side by side: largest rate times response time alone.
+    /// Requests that the device serves side by side: largest rate times latency alone.
     pub(crate) fn side_by_side(&self) -> f64 {
         self.max_iops * self.unloaded_ns / 1e9
     }
@@ -213,7 +213,7 @@ impl Reference {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
-        let concurrency = tally.concurrency().ok_or("the source tells no response times")?;
+        let concurrency = tally.concurrency().ok_or("the source tells no latencies")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
         let mut mixes = mixes(tally, share);
         if variant >= mixes.len() {
@@ -398,7 +398,7 @@ fn scatter(series: &[IntervalTotals], expected_ns: &[Option<f64>]) -> Option<f64
     ratio_error(&parts)
 }
 
-/// The look whose expectation lies nearest to a response time; of those that are about as near the
+/// The look whose expectation lies nearest to a latency; of those that are about as near the
 /// most random one, which is what is taken for granted where it makes no difference.
 pub(crate) fn nearest(
     looks: &[Expectation],
@@ -411,7 +411,7 @@ pub(crate) fn nearest(
     looks.iter().find(|look| distance(look) <= least + ABOUT_AS_NEAR)
 }
 
-/// The calibrated split of a response time.
+/// The calibrated split of a latency.
 pub(crate) fn calibrated(
     look: &Expectation,
     latency_ns: f64,

@@ -14,7 +14,7 @@ pub(crate) struct OpTally {
     /// Requests; `None` where the source does not tell.
     pub(crate) requests: Option<f64>,
     pub(crate) bytes: Option<f64>,
-    /// Sum of their response times, in nanoseconds.
+    /// Sum of their latencies, in nanoseconds.
     pub(crate) time_ns: Option<f64>,
     /// Largest step in which the sum of the times of an interval is told.
     pub(crate) step_ns: f64,
@@ -29,7 +29,7 @@ pub(crate) struct IntervalTotals {
     pub(crate) read: OpTally,
     pub(crate) write: OpTally,
     pub(crate) all: OpTally,
-    /// Time with a request in progress, in seconds.
+    /// Time with a request in flight, in seconds.
     pub(crate) busy_s: Option<f64>,
     /// The part of that that no coarse clock can have made: a kernel adds a tick where a request
     /// begins or ends in a new one.
@@ -42,7 +42,7 @@ pub(crate) struct IntervalTotals {
     pub(crate) in_flight: Option<f64>,
     pub(crate) splits: Option<f64>,
     pub(crate) discards: Option<f64>,
-    /// Whether response times of both operations together may hold those of discards.
+    /// Whether latencies of both operations together may hold those of discards.
     pub(crate) times_may_hold_discards: bool,
 }
 
@@ -83,7 +83,7 @@ impl OpTally {
         self.requests.unwrap_or(0.0)
     }
 
-    /// Mean response time.
+    /// Mean latency.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
         self.time_ns.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(t, n)| t / n)
     }
@@ -196,12 +196,12 @@ impl IntervalTotals {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
     }
 
-    /// Share of time with a request in progress.
+    /// Share of time with a request in flight.
     pub(crate) fn utilization(&self) -> Option<f64> {
         self.busy_s.filter(|_| self.seconds > 0.0).map(|busy| (busy / self.seconds).min(1.0))
     }
 
-    /// Mean requests in progress: Little's law on reads and writes, which leaves discards and
+    /// Mean requests in flight: Little's law on reads and writes, which leaves discards and
     /// flushes out; else what the source says.
     pub(crate) fn concurrency(&self) -> Option<f64> {
         let by_times = self.all.time_ns.map(|time| time / 1e9);
@@ -219,7 +219,7 @@ impl IntervalTotals {
         Some(self.splits? / self.all.count().max(1.0))
     }
 
-    /// Mean response time: from the times of requests, else by Little's law from the concurrency
+    /// Mean latency: from the times of requests, else by Little's law from the concurrency
     /// that the source tells.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
         let by_little = || {
@@ -229,7 +229,7 @@ impl IntervalTotals {
         self.all.latency_ns().or_else(by_little)
     }
 
-    /// How coarsely the response time is told, as a share of it.
+    /// How coarsely the latency is told, as a share of it.
     pub(crate) fn step_rel(&self) -> f64 {
         match self.all.time_ns {
             Some(time) if time > 0.0 => self.all.step_ns / time,

@@ -18,10 +18,10 @@ use record::{
     format_iops, format_nanos, format_rate,
 };
 
-/// Fewest requests of a verdict on response times: their mean is then known to some 15 % even where
+/// Fewest requests of a verdict on latencies: their mean is then known to some 15 % even where
 /// single times vary as much as their mean.
 pub(crate) const REQUESTS_MIN: f64 = 50.0;
-/// Coarsest step of a response time, as a share of it.
+/// Coarsest step of a latency, as a share of it.
 const STEP_MAX_REL: f64 = 0.25;
 /// Slow from this many times the expectation on.
 pub(crate) const SLOW_FROM: f64 = 1.2;
@@ -45,7 +45,7 @@ const PRESSURE_BEYOND: f64 = 0.2;
 const PRESSURE_ALONE: f64 = 0.5;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
-/// Share of requests that wait before any counter starts, and how long against the response time.
+/// Share of requests that wait before any counter starts, and how long against the latency.
 const HELD_SHARE: f64 = 0.1;
 const HELD_TIMES: f64 = 0.5;
 /// Expectations this far apart depend on whether requests were sequential.
@@ -71,7 +71,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) facts: Option<&'a DeviceFacts>,
     /// Its queue, where that is deeper than the device can use.
     pub(crate) deep: Option<ExcessQueue>,
-    /// What processors that sleep between requests add to a response time at most.
+    /// What processors that sleep between requests add to a latency at most.
     pub(crate) waking_ns: f64,
 }
 
@@ -160,7 +160,7 @@ impl Judgement {
 }
 
 impl Segment<'_> {
-    /// The response time and the look that explains it best.
+    /// The latency and the look that explains it best.
     pub(crate) fn best_look(&self) -> Option<(&Expectation, f64)> {
         let latency = self.tally.latency_ns()?;
         let looks = self.looks.as_ref().ok()?;
@@ -173,7 +173,7 @@ impl Segment<'_> {
         !self.known.busy || self.tally.utilization().is_none()
     }
 
-    /// Half-width of the 95 % interval of the response time as a share of it.
+    /// Half-width of the 95 % interval of the latency as a share of it.
     pub(crate) fn latency_error(&self) -> Option<f64> {
         let parts: Vec<(f64, f64)> = self
             .series
@@ -371,12 +371,15 @@ impl Segment<'_> {
             return Some(nothing(claim));
         }
         if self.tally.latency_ns().is_none() {
-            return Some(nothing("The source tells no response times.".to_owned()));
+            return Some(nothing("The source tells no latencies.".to_owned()));
         }
         let step = self.tally.step_rel();
         (step > STEP_MAX_REL).then(|| {
-            nothing("The source tells response times too coarsely for this device.".to_owned())
-                .with("step of the response time", step, "share")
+            nothing("The source tells latencies too coarsely for this device.".to_owned()).with(
+                "step of the latency",
+                step,
+                "share",
+            )
         })
     }
 
@@ -387,7 +390,7 @@ impl Segment<'_> {
             Err(why) => return self.without_profile(why),
         };
         let Some((look, latency)) = self.best_look() else {
-            return self.without_profile("the source tells no response times");
+            return self.without_profile("the source tells no latencies");
         };
         let by_rate = self.by_rate();
         // What takes longer than expected may take as much longer as processors take to wake up.
@@ -443,9 +446,9 @@ impl Segment<'_> {
         };
         let mut judgement =
             Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure, holds))
-                .with("response time", latency, "ns")
+                .with("latency", latency, "ns")
                 .with("expected at this concurrency", look.at_concurrency.value, "ns")
-                .with("expected of a lone request", look.unloaded_ns, "ns")
+                .with("expected at QD 1", look.unloaded_ns, "ns")
                 .with("rate over the largest of this mix", saturation, "share");
         let near_one = over < SLOW_DOUBT.0 && !(WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits);
         let far = !beyond || over >= SLOW_DOUBT.1;
@@ -453,7 +456,7 @@ impl Segment<'_> {
             judgement.confidence = Confidence::Certain;
         }
         if let Some(held) = holds {
-            judgement = judgement.with("busy, over what lone requests make", held.times, "");
+            judgement = judgement.with("busy, over what requests at QD 1 make", held.times, "");
         }
         let vague = look.error_rel();
         let slow_if_overloaded =
@@ -637,7 +640,7 @@ impl Segment<'_> {
             (
                 self.around.steal.is_some_and(|share| share > STEAL_MATTERS),
                 Verdict::NotTheDisk,
-                "The host took processor time from this machine, and requests end only when it \
+                "The host took CPU time from this machine, and requests end only when it \
                  runs.",
                 "The same on a machine without steal.",
             ),
@@ -651,7 +654,7 @@ impl Segment<'_> {
             (
                 self.tally.times_may_hold_discards && discards,
                 Verdict::Healthy,
-                "The source's response times hold those of discards.",
+                "The source's latencies hold those of discards.",
                 "A source that keeps them apart (iostat -x, node_exporter).",
             ),
         ];
@@ -703,7 +706,7 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
             percent(most)
         );
         return Judgement::new(Verdict::NotEnoughEvidence, Confidence::Likely, claim).with(
-            "response time over the least expected",
+            "latency over the least expected",
             most,
             "share",
         );
@@ -717,8 +720,8 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
         percent(saturation)
     );
     let mut judgement = Judgement::new(verdict, Confidence::Likely, claim)
-        .with("response time", latency, "ns")
-        .with("response time over the least expected", most, "share")
+        .with("latency", latency, "ns")
+        .with("latency over the least expected", most, "share")
         .with("quickest request of the profile", look.quickest_ns.unwrap_or(0.0), "ns")
         .with("rate over the largest of this mix", saturation, "share");
     judgement.against(

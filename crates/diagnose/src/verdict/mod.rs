@@ -252,7 +252,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Joins short segments under the same load as their neighbour that differ from it in nothing
-    /// but the response time, where there are several: what comes again and again is one thing that
+    /// but the latency, where there are several: what comes again and again is one thing that
     /// goes on.
     fn join_returning(&mut self) {
         let ranges = self.ranges();
@@ -435,7 +435,7 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
     shares
 }
 
-/// The episode in which requests lost the most time: response time beyond that of a lone request,
+/// The episode in which requests lost the most time: latency beyond that of a lone request,
 /// times requests. Of capped ones the longest counts as well, because what they lose is not seen.
 fn worst(episodes: &[Episode]) -> Option<u32> {
     let bad = |episode: &Episode| {
@@ -453,7 +453,7 @@ fn worst(episodes: &[Episode]) -> Option<u32> {
     u32::try_from(found.0).ok()
 }
 
-/// Why the two ways to split a response time agree or differ on this device.
+/// Why the two ways to split a latency agree or differ on this device.
 fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) -> String {
     let most = judged
         .iter()

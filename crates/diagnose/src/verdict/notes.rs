@@ -9,7 +9,7 @@ use super::judge::{Judged, Number, REQUESTS_MIN, STEAL_MATTERS, numbers};
 use crate::words::{percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
 
-/// A response time that rose by this much is an alarm.
+/// A latency that rose by this much is an alarm.
 const ROSE: f64 = 1.3;
 /// Requests that grew by this much explain a rise.
 const GREW: f64 = 1.5;
@@ -75,13 +75,13 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (small, large) = (size(from)?, size(to)?);
     let fine = matches!(to.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
     let claim = format!(
-        "Response times rose {} because requests grew from {} to {}: what is expected of them rose \
+        "Latencies rose {} because requests grew from {} to {}: what is expected of them rose \
          as much. await alone would be an alarm; it is none.",
         times(after / before),
         format_bytes(small as u64),
         format_bytes(large as u64)
     );
-    let numbers = [("response time before", before, "ns"), ("response time after", after, "ns")];
+    let numbers = [("latency before", before, "ns"), ("latency after", after, "ns")];
     (large >= GREW * small && fine).then(|| note(NoteCode::SizesGrew, claim, &numbers))
 }
 
@@ -94,10 +94,10 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
         format!("from {} to {}", percent(first.sequential_share), percent(second.sequential_share));
     let rose = times(after / before);
     let claim = if traced {
-        format!("Response times rose {rose} because fewer requests are sequential ({shares}).")
+        format!("Latencies rose {rose} because fewer requests are sequential ({shares}).")
     } else {
         format!(
-            "Response times rose {rose} (from {} to {}): fewer sequential requests would explain it \
+            "Latencies rose {rose} (from {} to {}): fewer sequential requests would explain it \
              ({shares}); so would a slower device. The tracer would tell.",
             format_nanos(before),
             format_nanos(after)
@@ -196,7 +196,7 @@ fn missing(whole: &IntervalTotals) -> Option<Note> {
     let lacks = [
         (whole.utilization().is_none(), "busy time (no Friedman split; bursts look like slowness)"),
         (whole.read_share().is_none(), "reads and writes apart (the mix is open)"),
-        (whole.latency_ns().is_none(), "response times (no verdict on the device)"),
+        (whole.latency_ns().is_none(), "latencies (no verdict on the device)"),
         (whole.all.request_bytes().is_none(), "request sizes (no expectation)"),
     ];
     let names: Vec<&str> =

@@ -9,9 +9,9 @@ use super::interval_totals::{IntervalTotals, weighted_mean};
 const POINTS_MAX: usize = 2_048;
 /// Noise below this is taken to be this: a change of one part in twenty is no other use.
 const NOISE_MIN: f64 = 0.05;
-/// Fewest requests of a point whose response time and size count.
+/// Fewest requests of a point whose latency and size count.
 const REQUESTS_MIN: f64 = 5.0;
-/// What is looked at: rate, response time, request size, share of reads.
+/// What is looked at: rate, latency, request size, share of reads.
 const CHANNELS: usize = 4;
 /// A share of reads counts like this many powers of e.
 const SHARE_SCALE: f64 = 2.0;

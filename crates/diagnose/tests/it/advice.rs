@@ -39,13 +39,13 @@ fn nothing_measured_gives_no_advice() {
 fn depth_advice_is_the_knee_with_the_price_of_both_neighbours() {
     let advice = depth_advice(4, 32);
     assert_eq!(advice.subject, "read depth");
-    assert_eq!(advice.recommendation, "4 requests outstanding");
+    assert_eq!(advice.recommendation, "QD 4");
     assert!(advice.because.starts_with("QD 4: "), "{}", advice.because);
     assert!(advice.because.ends_with("of the largest rate"), "{}", advice.because);
     let (shallower, deeper) = advice.next_best.split_once("; ").unwrap();
-    assert!(shallower.starts_with("2 deep: -5") || shallower.starts_with("2 deep: -4"));
-    assert!(shallower.ends_with("response time"), "{shallower}");
-    assert!(deeper.starts_with("8 deep: ") && deeper.contains(", +"), "{deeper}");
+    assert!(shallower.starts_with("QD 2: -5") || shallower.starts_with("QD 2: -4"));
+    assert!(shallower.ends_with("latency"), "{shallower}");
+    assert!(deeper.starts_with("QD 8: ") && deeper.contains(", +"), "{deeper}");
     assert_eq!(advice.against_rule, None);
 }
 
@@ -57,30 +57,30 @@ fn a_knee_far_below_the_largest_rate_serves_response_time_and_a_deeper_one_throu
         1e3 * thousands[workload.depth.ilog2() as usize]
     };
     let wobbling = only(&rounds(&depths(OpKind::Read, 256), rate, 3, 0.005, &mut Noise(1)));
-    assert_eq!(wobbling.recommendation, "8 requests outstanding; 64 where only throughput counts");
+    assert_eq!(wobbling.recommendation, "QD 8; QD 64 where only throughput counts");
     assert!(wobbling.because.contains("; QD 64: 2"), "{}", wobbling.because);
-    assert!(wobbling.next_best.starts_with("4 deep: -2"), "{}", wobbling.next_best);
-    assert!(wobbling.next_best.contains("; 128 deep: +1"), "{}", wobbling.next_best);
+    assert!(wobbling.next_best.starts_with("QD 4: -2"), "{}", wobbling.next_best);
+    assert!(wobbling.next_best.contains("; QD 128: +1"), "{}", wobbling.next_best);
     // The same curve without its tail: the knee gives nearly all.
     let ended = only(&rounds(&depths(OpKind::Read, 32), rate, 3, 0.005, &mut Noise(1)));
-    assert_eq!(ended.recommendation, "8 requests outstanding");
+    assert_eq!(ended.recommendation, "QD 8");
 }
 
 #[test]
 fn a_knee_outside_two_to_four_contradicts_the_rule() {
     let deep = depth_advice(32, 128);
-    assert_eq!(deep.recommendation, "32 requests outstanding");
+    assert_eq!(deep.recommendation, "QD 32");
     let rule = deep.against_rule.unwrap();
     assert!(rule.contains("4 deep gives 1"), "{rule}");
     let serial = depth_advice(1, 32);
-    assert_eq!(serial.recommendation, "1 request outstanding");
+    assert_eq!(serial.recommendation, "QD 1");
     assert!(serial.against_rule.unwrap().contains("here 4 deep changes the rate by"));
 }
 
 #[test]
 fn a_curve_without_a_knee_gives_its_end_and_says_so() {
     let advice = depth_advice(64, 16);
-    assert_eq!(advice.recommendation, "16 requests outstanding or more; no deeper ones were tried");
+    assert_eq!(advice.recommendation, "QD 16 or more; no deeper queue was tried");
     assert!(advice.because.ends_with("it still grew"), "{}", advice.because);
 }
 
@@ -92,8 +92,8 @@ fn each_direction_gets_its_own_depth() {
         .into_iter()
         .map(|advice| (advice.subject, advice.recommendation))
         .collect();
-    assert_eq!(used[0], ("read depth".to_owned(), "8 requests outstanding".to_owned()));
-    assert_eq!(used[1], ("write depth".to_owned(), "2 requests outstanding".to_owned()));
+    assert_eq!(used[0], ("read depth".to_owned(), "QD 8".to_owned()));
+    assert_eq!(used[1], ("write depth".to_owned(), "QD 2".to_owned()));
 }
 
 /// A device with a fixed time per request and a top throughput.
@@ -116,12 +116,12 @@ fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_th
     // 50 µs per request and 500 MB/s: alone, 32 KiB take 51.6 µs and give all of it.
     let shallow = size_advice(50_000.0, 500e6, 8);
     assert_eq!(shallow.subject, "sequential read size");
-    assert_eq!(shallow.recommendation, "32 KiB requests, 1 outstanding");
+    assert_eq!(shallow.recommendation, "32 KiB requests at QD 1");
     assert!(shallow.because.contains("KiB give half"), "{}", shallow.because);
     assert_eq!(shallow.against_rule, None);
     // The same at forty times the throughput: no lone request comes near it.
     let deep = size_advice(50_000.0, 20e9, 32);
-    assert_eq!(deep.recommendation, "32 KiB requests, 32 outstanding");
+    assert_eq!(deep.recommendation, "32 KiB requests at QD 32");
     assert!(deep.next_best.contains("throughput"), "{}", deep.next_best);
 }
 
@@ -129,7 +129,7 @@ fn the_smallest_size_that_gives_nearly_all_is_advised_at_the_shallowest_depth_th
 fn a_device_that_needs_more_than_64_kib_contradicts_the_rule() {
     // 1 ms per request: alone, 64 KiB give 65 MB/s of 500, and 512 KiB all of it.
     let advice = size_advice(1_000_000.0, 500e6, 2);
-    assert_eq!(advice.recommendation, "512 KiB requests, 1 outstanding");
+    assert_eq!(advice.recommendation, "512 KiB requests at QD 1");
     let rule = advice.against_rule.unwrap();
     assert!(rule.contains("64 KiB requests; here they give 13 %"), "{rule}");
 }

@@ -185,13 +185,13 @@ fn n_plus_one_outstanding_is_confirmed_refuted_upwards_and_downwards() {
         all.remove(0)
     };
     let right = advice(stripe(4, 5));
-    assert_eq!(right.recommendation, "5 requests of 64 KiB outstanding");
+    assert_eq!(right.recommendation, "QD 5 with requests of 64 KiB");
     assert_eq!(right.against_rule, None, "{right:?}");
     let more = advice(stripe(2, 8));
-    assert_eq!(more.recommendation, "8 requests of 64 KiB outstanding");
+    assert_eq!(more.recommendation, "QD 8 with requests of 64 KiB");
     assert!(more.against_rule.unwrap().ends_with("takes more"));
     let fewer = advice(stripe(4, 2));
-    assert_eq!(fewer.recommendation, "2 requests of 64 KiB outstanding");
+    assert_eq!(fewer.recommendation, "QD 2 with requests of 64 KiB");
     assert!(fewer.against_rule.unwrap().ends_with("takes fewer"));
     // A single disk has no N+1.
     assert!(advise_experiment(&stripe(1, 2)).is_empty());

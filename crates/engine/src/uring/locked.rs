@@ -2,7 +2,7 @@
 //!
 //! Registered memory is pinned, and for a user without CAP_IPC_LOCK it counts against RLIMIT_MEMLOCK,
 //! which is small by default. A run goes on without registration: each request then pins its own pages,
-//! which costs processor time. That is a feature of the result, not an error.
+//! which costs CPU time. That is a feature of the result, not an error.
 
 use super::BUFFERS_NOT_REGISTERED;
 use rustix::io::Errno;

@@ -6,7 +6,7 @@
 //!
 //! Two options are off unless asked for. Polled completion (IOPOLL) needs O_DIRECT and a driver with
 //! polled queues. SQPOLL gives the submissions to a kernel thread (`iou-sqp-PID`, part of this process
-//! and of its processor time), which spins for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked
+//! and of its CPU time), which spins for [`ring::SQ_IDLE_MS`] after the last. Rejected: linked
 //! and multishot requests (they change what is measured).
 
 mod grant;

@@ -86,7 +86,7 @@ fn standard_input_is_a_file() {
 #[test]
 fn what_a_source_lacks_is_found_and_its_opposite_is_not() {
     for (with, without, code) in [
-        // Response times of sar are over reads and writes together.
+        // Latencies of sar are over reads and writes together.
         ("sadf.json", "node-exporter.prom", FindingCode::FiguresMixed),
         // 0.08 ms in steps of 0.01 ms; then several milliseconds in the same steps.
         ("iostat-iso-megabytes.json", "iostat.json", FindingCode::FiguresCoarse),

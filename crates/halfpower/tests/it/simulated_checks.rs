@@ -91,7 +91,7 @@ fn the_depth_curve_of_many_servers_is_a_straight_line_up_to_them() {
     }
 }
 
-/// Mean response time of M/M/c in units of the service time, at a share `rho` of its capacity
+/// Mean latency of M/M/c in units of the service time, at a share `rho` of its capacity
 /// (Erlang 1917; Kleinrock 1975, section 3.5).
 fn erlang_c_latency(servers: u32, rho: f64) -> f64 {
     let c = f64::from(servers);
@@ -115,7 +115,7 @@ fn what_to_expect_is_what_theory_says_of_the_device() {
             let truth = 1e6 * erlang_c_latency(servers, it.saturation);
             let ratio = it.latency_ns.value / truth;
             // The curve is measured to 5 % a point; near saturation, an error of the limit by
-            // 1 % moves the response time by 10 %.
+            // 1 % moves the latency by 10 %.
             let tolerance = if it.saturation < 0.8 { 0.1 } else { 0.25 };
             assert!((ratio - 1.0).abs() < tolerance, "{kind} {it:?}: theory has {truth}");
             let rate = it.iops / (f64::from(servers) * 1000.0 * it.saturation);

@@ -7,7 +7,7 @@
 use crate::program::trial;
 use record::Trial;
 
-/// Rate and mean response time in seconds, each with the half-width of its 95 % interval.
+/// Rate and mean latency in seconds, each with the half-width of its 95 % interval.
 fn measured(trial: &Trial) -> [(f64, f64); 2] {
     let reads = trial.result.read.as_ref().unwrap();
     let latency = reads.latency_ns.as_ref().unwrap();
@@ -35,7 +35,7 @@ fn one_server_is_always_busy_and_response_time_grows_with_depth() {
         let [rate, latency] = measured(&trial);
         check(&format!("rate at depth {depth}"), rate, 1.0 / SERVICE_S);
         let truth = f64::from(depth) * SERVICE_S;
-        check(&format!("response time at depth {depth}"), latency, truth);
+        check(&format!("latency at depth {depth}"), latency, truth);
         assert!((trial.result.concurrency / f64::from(depth) - 1.0).abs() < 0.01);
     }
 }
@@ -51,7 +51,7 @@ fn several_servers_work_at_once_as_far_as_depth_and_their_number_allow() {
         let [rate, latency] = measured(&trial);
         check(&format!("rate at depth {depth}"), rate, busy / SERVICE_S);
         let truth = f64::from(depth) * SERVICE_S / busy;
-        check(&format!("response time at depth {depth}"), latency, truth);
+        check(&format!("latency at depth {depth}"), latency, truth);
     }
 }
 
@@ -61,7 +61,7 @@ fn depth_from_jobs_is_the_same_as_depth_from_one_job() {
     let trial = trial(0, "sim:mmc,servers=4,service=1ms --numjobs 8 --iodepth 2 --runtime 60s");
     let [rate, latency] = measured(&trial);
     check("rate", rate, 4.0 / SERVICE_S);
-    check("response time", latency, 16.0 * SERVICE_S / 4.0);
+    check("latency", latency, 16.0 * SERVICE_S / 4.0);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn reads(profile: &Profile) -> &DepthCurve {
     profile.depth_curves.iter().find(|curve| curve.op == OpKind::Read).unwrap()
 }
 
-/// Mean response time of reads one at a time: the service time.
+/// Mean latency of reads one at a time: the service time.
 fn service_ns(profile: &Profile) -> &Estimate {
     &reads(profile).points[0].latency_ns
 }

@@ -180,7 +180,7 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
     const SIZE: u64 = 32 << 20;
     let (bare, other) = (Zram::new(SIZE).unwrap(), Zram::new(SIZE).unwrap());
     let layered = LoopDevice::over(bare.path(), &[]).unwrap();
-    // Processor time, because waiting for the loop's own threads is a matter of what else runs.
+    // CPU time, because waiting for the loop's own threads is a matter of what else runs.
     let cost = |second: &Path| {
         let pair = undisturbed(&format!(
             "layers {} {} --size 32m --runtime 100ms --set until-precision= --set rw=randread \

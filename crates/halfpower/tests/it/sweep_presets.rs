@@ -191,7 +191,7 @@ fn stripe_holds_n_plus_one_outstanding_against_drives_on_which_it_holds_and_does
     let holds = advice(",wce=off", "write");
     assert_eq!(
         (holds.recommendation.as_str(), holds.against_rule),
-        ("5 requests of 64 KiB outstanding", None)
+        ("QD 5 with requests of 64 KiB", None)
     );
     // A drive that reads nothing ahead loses a revolution between requests.
     let more = advice(",readahead=off", "read");

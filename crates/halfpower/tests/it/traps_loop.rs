@@ -179,7 +179,7 @@ fn bytes_that_the_device_did_not_count_are_told_and_a_device_that_counts_all_is_
     assert_silent(&counted(device.path(), 100));
 }
 
-/// A control group of version 1 with a quota of processor time, removed when it is dropped.
+/// A control group of version 1 with a quota of CPU time, removed when it is dropped.
 struct QuotaGroup(PathBuf);
 
 impl QuotaGroup {

@@ -192,7 +192,7 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
     let nearly = reads().filter(|cell| cell.bytes_per_s.value >= 0.9 * most);
     let mut words = nearly.map(|cell| {
         let size = format_bytes(cell.workload.max_bs().0);
-        format!("{size} requests, {} outstanding", cell.workload.depth)
+        format!("{size} requests at QD {}", cell.workload.depth)
     });
     let size = |advice: &&Advice| advice.subject == "sequential read size";
     let advised = &profile.advice.iter().find(size).unwrap().recommendation;

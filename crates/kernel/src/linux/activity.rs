@@ -19,7 +19,7 @@ pub struct Activity {
     pub writes_per_s: f64,
     /// Bytes read and written per second.
     pub bytes_per_s: f64,
-    /// Share of the time with a request in progress, 0 to 1; of the busiest leaf where the device
+    /// Share of the time with a request in flight, 0 to 1; of the busiest leaf where the device
     /// has several. Kernels 5.0 to 6.9 sample it and can say too much.
     pub busy_share: f64,
     /// Requests in progress at the end.

@@ -183,7 +183,7 @@ fn perf_events(roots: &Roots, outcome: &Result<(), PerfRefusal>) -> Capability {
         "kernel.perf_event_paranoid is {}",
         paranoid_level(roots).as_deref().unwrap_or("not there")
     );
-    let remedy = "instructions per request stay unknown; processor time is measured without them";
+    let remedy = "instructions per request stay unknown; CPU time is measured without them";
     let said = match outcome {
         Ok(()) => "instructions are counted".to_owned(),
         Err(refusal) => refusal.to_string(),
@@ -213,7 +213,7 @@ fn soaker(roots: &Roots) -> Capability {
 fn clock_frequency(roots: &Roots) -> Capability {
     let clock = processors::clock(roots)
         .map(|clock| format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source));
-    let remedy = "clocks per byte stay unknown; processor time is measured without them";
+    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
     told("processor clock", clock, "the kernel tells no frequency", remedy)
 }
 

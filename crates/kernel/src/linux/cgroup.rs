@@ -1,4 +1,4 @@
-//! Limits that control groups put on I/O and processor time.
+//! Limits that control groups put on I/O and CPU time.
 //!
 //! A throttle holds a request before any counter of the disk starts, so it can only be looked up.
 //! In version 2 the limits of every group above hold as well; in version 1 throttling is flat. A
@@ -18,7 +18,7 @@ const V1_FILES: [(&str, LimitedIo); 4] = [
     ("blkio.throttle.read_iops_device", LimitedIo::Riops),
     ("blkio.throttle.write_iops_device", LimitedIo::Wiops),
 ];
-/// The controllers of I/O and of processor time in version 1, where hierarchies are named by
+/// The controllers of I/O and of CPU time in version 1, where hierarchies are named by
 /// theirs.
 pub(crate) const IO_CONTROLLER: &str = "blkio";
 const CPU_CONTROLLER: &str = "cpu";
@@ -89,7 +89,7 @@ pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> 
     found
 }
 
-/// The tightest quota of processor time that holds for this process, in processors. In both
+/// The tightest quota of CPU time that holds for this process, in processors. In both
 /// versions the limits of the groups above hold too.
 pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
     let ratio = |quota: &str, period: &str| -> Option<f64> {

@@ -53,7 +53,7 @@ pub struct DiskstatsLine {
     pub writes: TransferCounters,
     /// Requests in progress now; `None` in the old form.
     pub in_flight: Option<u64>,
-    /// Time with a request in progress, in ms modulo 2^32; `None` in the old form.
+    /// Time with a request in flight, in ms modulo 2^32; `None` in the old form.
     pub busy_ms: Option<u64>,
     /// Sum of the times of all requests, in ms modulo 2^32; `None` in the old form.
     pub weighted_ms: Option<u64>,

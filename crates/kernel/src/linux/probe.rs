@@ -1,6 +1,6 @@
-//! The probe of a real machine: processor time, kernel workers, steal, and device counters.
+//! The probe of a real machine: CPU time, kernel workers, steal, and device counters.
 //!
-//! Processor time in total comes from the process clock, in nanoseconds; its split into user and
+//! CPU time in total comes from the process clock, in nanoseconds; its split into user and
 //! system from `getrusage`. Both include the io_uring workers, which are threads of this process;
 //! their share is read per thread, and the time of one that has ended stays counted.
 //!
@@ -8,7 +8,7 @@
 //! day), so each reading adds its difference modulo 2^32 to a sum. Of several leaves traffic is
 //! summed; busy time grows by that of the busiest, a lower bound. Counters that go back belong to
 //! another device of the same name: the probe then reports none, for good. Rejected:
-//! `/proc/self/stat` for processor time (ticks of 10 ms), and the `stat` file of a partition (no
+//! `/proc/self/stat` for CPU time (ticks of 10 ms), and the `stat` file of a partition (no
 //! flushes, a shared queue).
 
 use crate::linux::clock::now_ns;
@@ -158,7 +158,7 @@ pub(crate) fn steal_ns(roots: &Roots) -> Option<u64> {
     Some(steal.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
 }
 
-/// Processor time of the kernel's io_uring workers, those that have ended included.
+/// CPU time of the kernel's io_uring workers, those that have ended included.
 #[derive(Default)]
 struct Workers {
     last: HashMap<String, u64>,
@@ -189,7 +189,7 @@ impl Workers {
     }
 }
 
-/// Processor time of a thread: `schedstat` in ns, or clock ticks where the kernel keeps none.
+/// CPU time of a thread: `schedstat` in ns, or clock ticks where the kernel keeps none.
 fn thread_ns(directory: &std::path::Path) -> Option<u64> {
     if let Some(schedstat) = text(&directory.join("schedstat")) {
         return schedstat.split_ascii_whitespace().next()?.parse().ok();

@@ -62,7 +62,7 @@ fn each_cpu(roots: &Roots, file: &str) -> Vec<String> {
         .collect()
 }
 
-/// What makes a comparison of processor time unsure here, each a clause; `soaked` are the
+/// What makes a comparison of CPU time unsure here, each a clause; `soaked` are the
 /// processors that are watched.
 pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = Vec::new();

@@ -3,7 +3,7 @@
 //! What a soaker does not get is what all others used, whoever was charged for it: other processes,
 //! kernel workers, interrupts, the host of a virtual machine. That makes its count the base of an
 //! upper bound of a load's processor cost (Chung, Gray, Worthington, Horst 2000, section 4.2).
-//! Loops are counted and not processor time, because an interrupt may be charged to the thread that
+//! Loops are counted and not CPU time, because an interrupt may be charged to the thread that
 //! it interrupted. A loop is a chain of dependent multiplications in registers, so that its rate
 //! depends on the clock alone.
 //!
@@ -244,7 +244,7 @@ impl SoakSpan {
         self.loops.iter().map(move |&loops| loops as f64 / seconds)
     }
 
-    /// Processor time that the soakers did not get, of all processors together, in ns. Can be a
+    /// CPU time that the soakers did not get, of all processors together, in ns. Can be a
     /// little below zero where nothing else ran.
     #[must_use]
     pub fn others_ns(&self, calibration: &Calibration) -> f64 {
@@ -262,7 +262,7 @@ impl SoakSpan {
         self.others_ns(calibration) / all
     }
 
-    /// Processor time that a load used in this span beyond what the machine uses without it, as
+    /// CPU time that a load used in this span beyond what the machine uses without it, as
     /// `idle` shows, in ns.
     #[must_use]
     pub fn load_ns(&self, idle: &Self, calibration: &Calibration) -> f64 {

@@ -216,7 +216,7 @@ fn response_p99(trial: &Trial) -> Result<f64, String> {
 
 fn cpu(trial: &Trial) -> Result<f64, String> {
     let cost = trial.cpu.known()?.lower_us_per_io;
-    cost.ok_or_else(|| "the kernel gave no processor time per request".to_owned())
+    cost.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
 }
 
 fn clocks(trial: &Trial) -> Result<f64, String> {

@@ -63,7 +63,7 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
     metrics.into_iter().map(|metric| draft(context, metric, a, b)).collect()
 }
 
-/// Whether a completion lets the next request go, so that the response time is the depth over the
+/// Whether a completion lets the next request go, so that the latency is the depth over the
 /// rate and tells nothing of its own.
 fn closed(cell: &SideCell) -> bool {
     cell.workload
@@ -273,7 +273,7 @@ fn level(cell: &SideCell, metric: ComparedMetric) -> Option<Level> {
     }
 }
 
-/// With the error of the run's level, which moves rates and response times and not the cost.
+/// With the error of the run's level, which moves rates and latencies and not the cost.
 fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
     let cost = matches!(metric, ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo);
     match side.about.level_se_rel {

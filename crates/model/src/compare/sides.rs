@@ -72,7 +72,7 @@ pub struct TraceObservation {
     pub iops: f64,
     /// Requests completed.
     pub requests: f64,
-    /// Processor time per request; `None` where the line does not tell.
+    /// CPU time per request; `None` where the line does not tell.
     pub cpu_us_per_io: Option<f64>,
 }
 

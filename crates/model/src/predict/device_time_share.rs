@@ -5,7 +5,7 @@
 //!
 //! A profile's trials keep both, and what is expected of counters is the program's time times the
 //! share inside: of closed loops by operation, size and depth, on straight lines over their
-//! logarithms; of open loads the mean of those near. The number in progress while busy follows from
+//! logarithms; of open loads the mean of those near. The number in flight while busy follows from
 //! the same. Without such trials all of the time lies inside, as on a simulated device. Sequential
 //! loads are taken as random ones, because they are merged on their way.
 
@@ -24,7 +24,7 @@ const NEAR: f64 = 0.3;
 struct Loop {
     /// Logarithm of the program's depth, base 2.
     depth: f64,
-    /// Share of the response time that lies inside.
+    /// Share of the latency that lies inside.
     share: f64,
     /// Logarithm of the requests that the counters show while the device is busy, over the depth,
     /// base 2: at most 0.
@@ -115,7 +115,7 @@ impl DeviceTimeShare {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    /// Share of a closed loop's response time at a depth of the program.
+    /// Share of a closed loop's latency at a depth of the program.
     fn share_at(&self, mix: &Mix, depth: f64) -> f64 {
         self.of_loops(mix, libm::log2(depth.max(1.0)), |one| one.share).unwrap_or(1.0)
     }
@@ -142,7 +142,7 @@ impl DeviceTimeShare {
         libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
     }
 
-    /// Share of an open load's response time at a share of saturation; that of the closed loop of as
+    /// Share of an open load's latency at a share of saturation; that of the closed loop of as
     /// many where no open load knows one.
     fn share_of_open(&self, mix: &Mix, rho: f64, concurrency: f64) -> f64 {
         let at = place(mix, rho);
@@ -172,7 +172,7 @@ impl Predictor {
     }
 
     /// A prediction for a program as the device's counters show it. The rates are the same, the times
-    /// and the requests in progress are those inside of the device; a percentile of these was not
+    /// and the requests in flight are those inside of the device; a percentile of these was not
     /// measured.
     #[must_use]
     pub fn counted(&self, prediction: Prediction) -> Prediction {

@@ -18,7 +18,7 @@ const PURE: f64 = 0.1;
 pub struct DriftFactors {
     /// Rate of a loop of one request at a time.
     pub alone: f64,
-    /// Response times of open loads then, over now, at the same share of the largest rate.
+    /// Latencies of open loads then, over now, at the same share of the largest rate.
     pub open: f64,
     /// Rate of deep loops that read.
     pub reads: f64,

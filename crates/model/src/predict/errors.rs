@@ -33,7 +33,7 @@ pub struct OpenTrial {
     pub rate_per_s: f64,
     /// Rate over the predicted largest one.
     pub saturation: f64,
-    /// Measured mean response time.
+    /// Measured mean latency.
     pub latency_ns: f64,
     /// The same with the stalls of the device spread evenly over the profile.
     pub(super) smoothed_ns: f64,

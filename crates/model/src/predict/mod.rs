@@ -45,7 +45,7 @@ pub enum PredictError {
     /// The profile holds nothing of one of the classes.
     #[error("the profile measured no {0}; measure the device again with `check --for-diagnosis`")]
     NotMeasured(String),
-    /// More than the device can do: no mean response time exists.
+    /// More than the device can do: no mean latency exists.
     #[error(
         "{rate_per_s:.0} requests per second are more than this device completes of this mix \
          ({max_per_s:.0} at most): the queue grows without end"
@@ -237,7 +237,7 @@ impl Predictor {
         self.table.kinds.iter().any(|kind| kind.op == op && kind.locality == locality)
     }
 
-    /// Rates of a mix with 1, 2, … requests in progress, never falling; `None` where the profile
+    /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` where the profile
     /// has nothing of a class.
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {

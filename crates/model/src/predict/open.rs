@@ -26,11 +26,11 @@ use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
 /// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
 /// many the birth-death queue is next to nothing, and a ratio to it would be noise.
 const YARDSTICK_GROWTH: f64 = 0.05;
-/// The least part of a light load's response time that is the time alone.
+/// The least part of a light load's latency that is the time alone.
 const LEAST_ALONE_SHARE: f64 = 0.3;
 /// The most that a trial shows beyond the base, as a logarithm.
 const MOST_BEYOND: f64 = 1.0;
-/// A response time this many times that of the chain is one of saturation, whatever the rate.
+/// A latency this many times that of the chain is one of saturation, whatever the rate.
 const RUNAWAY: f64 = 6.0;
 /// Saturation at and above which an open-loop trial says more of the noise than of the device.
 const SATURATED: f64 = 0.97;
@@ -89,7 +89,7 @@ pub(crate) struct OpenTable {
 }
 
 impl OpenCell {
-    /// Mean response time of an operation; `None` where there is none of it.
+    /// Mean latency of an operation; `None` where there is none of it.
     fn of(&self, op: OpKind) -> Option<f64> {
         if self.mix.classes.iter().all(|class| class.op == op) {
             return Some(self.latency_ns);
@@ -142,7 +142,7 @@ pub struct OpenLoad<'a> {
     pub cell: &'a Cell,
     /// What it is made of.
     pub mix: Mix,
-    /// Mean response time in nanoseconds, with the stalls of the device spread evenly over the
+    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the
     /// profile.
     pub latency_ns: f64,
 }
@@ -265,7 +265,7 @@ impl OpenTable {
         (weights > 0.0).then(|| wait / weights)
     }
 
-    /// Mean response time of an operation in a mix; `None` where it has none of it.
+    /// Mean latency of an operation in a mix; `None` where it has none of it.
     pub(crate) fn latency_of(
         &self,
         table: &Table,
@@ -311,7 +311,7 @@ impl OpenTable {
         Some((alone + wait_factor * wait_ns).max(alone / 4.0))
     }
 
-    /// Mean response time of a mix.
+    /// Mean latency of a mix.
     pub(crate) fn latency(
         &self,
         table: &Table,
@@ -330,7 +330,7 @@ impl OpenTable {
         Some(sum)
     }
 
-    /// The distribution of a class's response times at the load nearest to a share of saturation,
+    /// The distribution of a class's latencies at the load nearest to a share of saturation,
     /// with the mean that it has.
     pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
         let kind = self
@@ -381,7 +381,7 @@ fn by_size(rows: &[OpenRow], bytes: u64, value: impl Fn(&OpenRow) -> f64) -> Opt
     straight(rows, log(bytes), |row| log(row.bytes), value)
 }
 
-/// How uncertain a response time is at a share of saturation: what is not known of the capacity moves
+/// How uncertain a latency is at a share of saturation: what is not known of the capacity moves
 /// the queue by that over what is left.
 fn spread(rho: f64) -> f64 {
     1.0 / (1.0 - rho.min(SATURATED))

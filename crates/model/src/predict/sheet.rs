@@ -36,7 +36,7 @@ pub struct SheetAnswer {
     pub utilization: f64,
     /// M/M/1.
     pub latency_ns: f64,
-    /// 99th percentile of M/M/1, whose response times are exponential.
+    /// 99th percentile of M/M/1, whose latencies are exponential.
     pub p99_ns: f64,
 }
 
@@ -67,7 +67,7 @@ impl DataSheet {
         parts
     }
 
-    /// The service time, and the response time at a rate.
+    /// The service time, and the latency at a rate.
     ///
     /// # Errors
     /// If the shares are none, or the rate is beyond 1 / service time.

@@ -17,7 +17,7 @@ const MIN_LOADS: usize = 8;
 /// stalled a hundred times longer than the others is not the rule.
 const TRIMMED: usize = 40;
 
-/// Mean response times of a load.
+/// Mean latencies of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Means {
     /// Over all requests.

@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) measured_depth: u32,
     /// Half-width of the interval of its largest rate, as a share.
     pub(crate) rel: f64,
-    /// Squared coefficient of variation of the response time at depth 1, where it was measured.
+    /// Squared coefficient of variation of the latency at depth 1, where it was measured.
     pub(crate) scv: Option<f64>,
 }
 

@@ -21,7 +21,7 @@ use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};
 const SPREAD_ERROR: f64 = 0.05;
 const FORK_ERROR: f64 = 0.05;
 const PARITY_ERROR: f64 = 0.10;
-/// More requests in progress than this are the limit itself.
+/// More requests in flight than this are the limit itself.
 const MOST: usize = 2_048;
 
 /// An error unless the level can be made of so many disks.

@@ -151,7 +151,7 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
     })
 }
 
-/// Mean response time; `None` where there is none.
+/// Mean latency; `None` where there is none.
 fn latency(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
     if rate <= 0.0 {
         return None;

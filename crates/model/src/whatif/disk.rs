@@ -7,7 +7,7 @@ use super::WhatIfError;
 use crate::predict::{DriftFactors, Predictor};
 use record::{Estimate, Mix, NORMAL_95, Offered, Prediction};
 
-/// Mean response times of a load, in nanoseconds, and how far they can be off.
+/// Mean latencies of a load, in nanoseconds, and how far they can be off.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) mean: f64,
@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub(super) read: f64,
     /// Of the writes, likewise.
     pub(super) write: f64,
-    /// Squared coefficient of variation of the response time.
+    /// Squared coefficient of variation of the latency.
     pub(super) scv: f64,
     pub(super) rate: f64,
     /// Half-width of the interval of the times, as a logarithm.

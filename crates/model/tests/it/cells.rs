@@ -200,7 +200,7 @@ fn a_busy_counter_that_cannot_be_right_gives_neither_service_time_nor_utilizatio
     let with = |depth, busy_share: f64| {
         let mut trials = visits(&workload(OpKind::Read, Pattern::Random, 4096, depth), 1000.0);
         for trial in &mut trials {
-            // Time between requests that is nobody's: the response time is half of the spacing.
+            // Time between requests that is nobody's: the latency is half of the spacing.
             let read = trial.result.read.as_mut().unwrap();
             read.latency_ns.as_mut().unwrap().mean /= 2.0;
             let Measured::Value(counters) = &mut trial.device_counters else {

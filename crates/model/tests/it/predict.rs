@@ -164,7 +164,7 @@ fn reads_and_writes_of_a_mix_take_their_turns_at_levels_of_their_own() {
 }
 
 /// How well a level is known is part of how well a prediction is; an end at which the device cannot
-/// carry the rate has no response time, and says so by the interval of the largest rate.
+/// carry the rate has no latency, and says so by the interval of the largest rate.
 #[test]
 fn the_interval_of_a_level_is_part_of_that_of_a_prediction() {
     let predictor = Predictor::of_cells(&servers(8));

@@ -1,7 +1,7 @@
 //! Trials of devices whose truth is known, without running anything. Used by the tests of `model`
 //! and of `diagnose`.
 //!
-//! A device is a function from a workload to its rate; the response time follows from Little's law
+//! A device is a function from a workload to its rate; the latency follows from Little's law
 //! of a closed loop. Each builder gives a trial that counts, and a test changes the one thing that
 //! it is about.
 
@@ -66,7 +66,7 @@ pub fn closed_cell(workload: Workload, iops: f64) -> Cell {
     cell(workload, iops, latency_ns)
 }
 
-/// A trial that counts: `iops` requests per second, response time by Little's law, the device busy
+/// A trial that counts: `iops` requests per second, latency by Little's law, the device busy
 /// all the time.
 pub fn trial(workload: &Workload, iops: f64) -> Trial {
     let ios = (iops * WINDOW_NS as f64 / 1e9).round() as u64;

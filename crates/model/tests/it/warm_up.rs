@@ -12,7 +12,7 @@ fn random_read() -> Workload {
     workload(OpKind::Read, Pattern::Random, 4096, 1)
 }
 
-/// A visit whose completions follow a series, with the response times of a closed loop.
+/// A visit whose completions follow a series, with the latencies of a closed loop.
 fn visit(workload: &Workload, ios: &[f64]) -> Trial {
     let ios: Vec<u64> = ios.iter().map(|ios| ios.max(0.0).round() as u64).collect();
     let mut trial = trial(workload, ios.iter().sum::<u64>().max(1) as f64);

@@ -196,7 +196,7 @@ fn runs_of_one_device_raise_an_alarm_anywhere_in_the_table_in_at_most_a_twentiet
     let rows: u32 = all.iter().map(|one| one.tests).sum();
     println!("{alarms} of {PAIRS} tables with a false alarm, {failed} fail; {rows} rows tested");
     assert!(all.iter().all(|one| one.tests >= 7), "all cells and all of them together");
-    assert!(u64::from(rows) > 8 * PAIRS, "response times, too: {rows}");
+    assert!(u64::from(rows) > 8 * PAIRS, "latencies, too: {rows}");
     assert!(alarms as u64 <= PAIRS / 20, "{alarms}");
     assert!(failed <= alarms, "{failed}");
     // Intervals that always hold one would raise no alarm either.

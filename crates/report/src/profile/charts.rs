@@ -176,7 +176,7 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     })
 }
 
-/// Processor time per request or per MiB, of the cells that the size curves are made of.
+/// CPU time per request or per MiB, of the cells that the size curves are made of.
 fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let series = profile.size_curves.iter().map(|curve| {
         let points = curve.points.iter().filter_map(|point| {
@@ -202,17 +202,17 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
                 "{name}: a MiB costs {dear} in requests of {least} and {cheap} in requests of \
                  {most}, {times} times less."
             ),
-            Axis::decades("processor time per MiB", Some(Unit::Nanos), ys(&series)),
+            Axis::decades("CPU time per MiB", Some(Unit::Nanos), ys(&series)),
         )
     } else {
         (
             "request",
             format!("{name}: a request costs {dear} at {least} and {cheap} at {most}."),
-            Axis::from_zero("processor time per request", Some(Unit::Nanos), ends(&series)),
+            Axis::from_zero("CPU time per request", Some(Unit::Nanos), ends(&series)),
         )
     };
     Some(Chart {
-        title: format!("Processor time per {what} against request size"),
+        title: format!("CPU time per {what} against request size"),
         finding: capital(&finding),
         errors: format!("{OVER_VISITS} Charged to this program: a lower bound."),
         x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
@@ -262,7 +262,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         false => "no more for its size that the intervals could tell".to_owned(),
     };
     let finding = format!(
-        "A lone {} {} takes {} and {per_kib}{}.",
+        "At QD 1 a {} {} takes {} and {per_kib}{}.",
         fit.pattern.name(),
         fit.op.name(),
         number::with_interval(&fit.intercept_ns, number::time),

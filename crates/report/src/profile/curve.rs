@@ -85,7 +85,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     }
 }
 
-/// What the processor time per request means; why there is none.
+/// What the CPU time per request means; why there is none.
 fn cpu_note(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let busy = curves.iter().filter_map(|curve| {
         let point = curve.points.iter().find(|point| point.depth == curve.max_depth)?;

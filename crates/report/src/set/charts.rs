@@ -35,8 +35,8 @@ impl Measure {
             Self::Throughput => ("throughput", Unit::BytesPerSecond, false),
             Self::Rate => ("I/O rate", Unit::PerSecond, false),
             Self::Latency => ("mean latency", Unit::Nanos, true),
-            Self::CostPerRequest => ("processor time per request", Unit::Nanos, false),
-            Self::CostPerMib => ("processor time per MiB", Unit::Nanos, true),
+            Self::CostPerRequest => ("CPU time per request", Unit::Nanos, false),
+            Self::CostPerMib => ("CPU time per MiB", Unit::Nanos, true),
         }
     }
 

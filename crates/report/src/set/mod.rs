@@ -40,7 +40,7 @@ pub(crate) struct SetCell<'a> {
     pub(crate) bytes_per_s: Estimate,
     /// Mean latency.
     pub(crate) latency_ns: Estimate,
-    /// Processor time per request.
+    /// CPU time per request.
     pub(crate) cpu_us_per_io: Option<Estimate>,
     /// Quantities of the preset.
     pub(crate) extras: BTreeMap<String, Estimate>,

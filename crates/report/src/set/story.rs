@@ -275,8 +275,8 @@ fn results(story: &mut Story, set: &Set<'_>) {
     section.table(rows(set, &axes, |_| true), fields);
     if set.cells.iter().any(|cell| cell.cpu_us_per_io.is_some()) {
         section.note(match simulated {
-            true => "CPU: processor time per request, modelled.",
-            false => "CPU: processor time per request, the lower bound.",
+            true => "CPU: CPU time per request, modelled.",
+            false => "CPU: CPU time per request, the lower bound.",
         });
     }
     for name in extra_names(set) {

@@ -1,4 +1,4 @@
-//! What a trial cost and what it ran against: processor time between its two bounds, the device's
+//! What a trial cost and what it ran against: CPU time between its two bounds, the device's
 //! own counters, the limits of the load generator.
 
 use crate::number;

@@ -1,7 +1,7 @@
 //! What is said of a trial, the document of `halfpower run`.
 //!
 //! The rate with its interval comes first, then the distribution of latencies, then what decides
-//! whether the numbers can be believed: errors, the queue depth that was reached, processor time, the
+//! whether the numbers can be believed: errors, the queue depth that was reached, CPU time, the
 //! device's own counters, the limit of the load generator. A part that was not measured keeps its
 //! place and says why.
 

@@ -1,7 +1,7 @@
 //! The order of the devices on the screen.
 //!
 //! The one that a reader looks for is the one with the most waiting, and that is known without a
-//! profile: the mean number of requests in progress. Utilization was rejected as the first key: on
+//! profile: the mean number of requests in flight. Utilization was rejected as the first key: on
 //! a device that serves many requests at once it is 100 % long before anything waits. Equal figures
 //! keep the order of the kernel, so that idle devices do not dance.
 
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 /// By what devices are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
-    /// Mean requests in progress, the most first.
+    /// Mean requests in flight, the most first.
     #[default]
     Concurrency,
     /// Requests per second, the most first.

@@ -1,7 +1,7 @@
 //! The phases of a buffered write load: copied into memory, throttled to the disk, flushed.
 //!
 //! While the trial runs, /proc/meminfo is read for what is dirty or under write, and the clock of
-//! our own processor time. The copy lasts until the rate falls below half of the first interval's
+//! our own CPU time. The copy lasts until the rate falls below half of the first interval's
 //! for good; the rest is throttled; the flush is timed by its own. Rejected: vm.dirty_ratio as the
 //! boundary, which says when the kernel should throttle and not when it did.
 
@@ -72,7 +72,7 @@ impl Treatment for Writeback {
 struct Look {
     /// Since the watch began.
     at_ms: f64,
-    /// Processor time of this program so far.
+    /// CPU time of this program so far.
     cpu_ms: f64,
     /// Memory that waited to be written, of all programs.
     dirty_bytes: u64,
@@ -88,7 +88,7 @@ impl Look {
     }
 }
 
-/// Processor time of this program so far.
+/// CPU time of this program so far.
 fn cpu_ms() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
@@ -113,7 +113,7 @@ fn copied(rates: &[f64]) -> usize {
     fast.map_or(1, |last| last + 1)
 }
 
-/// Length, rate and processor time of each phase.
+/// Length, rate and CPU time of each phase.
 fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
     let intervals: Vec<(f64, f64)> = trial
         .result

@@ -8,7 +8,7 @@ use crate::files::CallCosts;
 pub struct HostSpec {
     /// Processors; 0 for work that takes no time.
     pub processors: u32,
-    /// Processor time of the calls of its file system.
+    /// CPU time of the calls of its file system.
     pub costs: CallCosts,
     /// Memory for the file-system cache.
     pub memory_bytes: u64,

@@ -54,7 +54,7 @@ pub enum FileAction {
         /// Bytes, or a negated error number.
         outcome: i32,
     },
-    /// Processor time that the wants after it wait for.
+    /// CPU time that the wants after it wait for.
     Compute {
         /// How much.
         ns: u64,

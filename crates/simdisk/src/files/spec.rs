@@ -57,7 +57,7 @@ pub enum FileState {
     LastFirst,
 }
 
-/// Processor time of a call.
+/// CPU time of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCost {
     /// Per call.
@@ -74,7 +74,7 @@ impl CallCost {
     }
 }
 
-/// Processor time of everything that the file layer does.
+/// CPU time of everything that the file layer does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCosts {
     /// A read past the cache.

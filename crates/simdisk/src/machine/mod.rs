@@ -1,6 +1,6 @@
 //! A machine with disk drives: from the application's request to the medium and back.
 //!
-//! A request goes to the file layer, which wants blocks moved and processor time spent; a block
+//! A request goes to the file layer, which wants blocks moved and CPU time spent; a block
 //! goes to the volume, which makes stages of pieces of it; a piece is a command to one drive and
 //! crosses bus, adapter, PCI and memory (`path`). The cost of a request is that of its events, each
 //! a step in a heap of a few per drive. Rejected: a process per drive with messages (the order of
@@ -430,7 +430,7 @@ impl Device for Machine {
     }
 
     fn uses(&self) -> Vec<ComponentSample> {
-        // A trial's processor time is that of the host on which the application runs.
+        // A trial's CPU time is that of the host on which the application runs.
         let name = if self.remote.is_some() { "server CPU" } else { HOST_CPU };
         let mut uses = Vec::new();
         if let Some(remote) = &self.remote {

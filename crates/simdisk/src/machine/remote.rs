@@ -1,7 +1,7 @@
 //! The machine as a server: requests come over a network, and their data cross its PCI bus twice.
 //!
 //! A request that has reached the server has its data moved from the network card to memory (a
-//! write), costs the server processor time, and goes on as a local one; what is read goes from
+//! write), costs the server CPU time, and goes on as a local one; what is read goes from
 //! memory to the card before the reply leaves. The card shares the PCI bus and memory with the
 //! disks: that is what limits the server of Chung 2000 (section 9).
 

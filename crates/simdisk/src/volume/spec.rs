@@ -28,7 +28,7 @@ pub enum Raid {
 /// Who does the work of the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Location {
-    /// The host: each piece is a command on the bus, parity costs processor time.
+    /// The host: each piece is a command on the bus, parity costs CPU time.
     #[default]
     Host,
     /// A host bus adapter: the host sends one command, the adapter the pieces.

@@ -34,7 +34,7 @@ fn a_stream_of_large_replies_fills_the_link_but_for_the_headers() {
     let rate = 100.0 * 131_072.0 / wire_ns as f64;
     // 1460 of 1538 bytes are payload.
     assert!((0.1170..0.1188).contains(&rate), "{rate} bytes per ns");
-    assert!(last > wire_ns, "the last one still costs the client processor time");
+    assert!(last > wire_ns, "the last one still costs the client CPU time");
 }
 
 #[test]

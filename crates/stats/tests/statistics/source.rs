@@ -40,7 +40,7 @@ impl Source {
         (0..length).map(|_| next()).collect()
     }
 
-    /// Means of `per_slice` successive response times of a stationary M/M/1 queue of service time
+    /// Means of `per_slice` successive latencies of a stationary M/M/1 queue of service time
     /// 1; their expectation is 1 / (1 - load) (Lindley's recursion, started in steady state).
     pub fn mm1_responses(&mut self, load: f64, length: usize, per_slice: usize) -> Vec<f64> {
         let busy = self.uniform() < load;

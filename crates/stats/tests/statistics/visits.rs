@@ -21,7 +21,7 @@ enum Process {
     /// Mean of an autoregressive chunk; a share of the variance is a level that moves between
     /// visits.
     Autoregressive { coefficient: f64, between: f64 },
-    /// Mean of a chunk of response times at half load, ten per slice: skewed.
+    /// Mean of a chunk of latencies at half load, ten per slice: skewed.
     Queue,
 }
 

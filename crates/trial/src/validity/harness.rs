@@ -11,7 +11,7 @@ use record::{
 const CEILING_SHARE: f64 = 0.5;
 /// Share of a window in which the jobs' processors were busy from which on they may be what limits.
 const BUSY_SHARE: f64 = 0.9;
-/// Share of processor time lost to the host above which times are suspect.
+/// Share of CPU time lost to the host above which times are suspect.
 const STEAL_SHARE: f64 = 0.05;
 /// Share of the mean latency that reading the clock may take.
 const CLOCK_SHARE: f64 = 0.1;
@@ -77,7 +77,7 @@ pub(super) fn processor(trial: &Trial) -> Option<Finding> {
             ),
             remedy,
         )
-        .with("processor time", spent_ms, "ms")
+        .with("CPU time", spent_ms, "ms")
         .confidence(Confidence::Likely)
     })
 }
@@ -120,7 +120,7 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// Processor time that the host took from this virtual machine.
+/// CPU time that the host took from this virtual machine.
 pub(super) fn steal(trial: &Trial) -> Option<Finding> {
     let steal_ms = trial.cpu.value()?.steal_ms?;
     let cpus = f64::from(trial.environment.as_ref()?.cpus.max(1));
@@ -128,7 +128,7 @@ pub(super) fn steal(trial: &Trial) -> Option<Finding> {
     (share > STEAL_SHARE).then(|| {
         Finding::warning(
             FindingCode::StealTime,
-            format!("The host took {:.0} % of the processor time.", share * 100.0),
+            format!("The host took {:.0} % of the CPU time.", share * 100.0),
             "Times include waiting for a processor; run again when the host is quiet.",
         )
         .with("steal", steal_ms, "ms")
@@ -144,9 +144,7 @@ pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
     Some(
         Finding::note(
             FindingCode::LockedMemory,
-            format!(
-                "The kernel refused to pin memory, so a request costs more processor time: {line}."
-            ),
+            format!("The kernel refused to pin memory, so a request costs more CPU time: {line}."),
             "Raise the limit (ulimit -l, LimitMEMLOCK= of a service), or run as root.",
         )
         .with("buffers of a job", need as f64, "bytes"),

@@ -40,7 +40,7 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
             format!("Use --numjobs {} or --ioengine io_uring.", workload.depth),
         )
         .with("depth asked for", f64::from(workload.depth), "")
-        .with("requests in progress", trial.result.concurrency, ""),
+        .with("requests in flight", trial.result.concurrency, ""),
     )
 }
 
@@ -71,10 +71,10 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     (!idle && held < HELD_SHARE * asked).then(|| {
         Finding::warning(
             FindingCode::DepthNotReached,
-            format!("Only {held:.2} of {asked} requests were in progress on average: {why}."),
+            format!("Only {held:.2} of {asked} requests were in flight on average: {why}."),
             remedy,
         )
-        .with("requests in progress", held, "")
+        .with("requests in flight", held, "")
         .confidence(Confidence::Likely)
     })
 }

@@ -25,7 +25,7 @@ impl Probe for NoProbe {
             cpu_split: CpuSplit::Sampled,
             processors: Processors::default(),
             no_device_reason: "no device in this test".to_owned(),
-            no_cpu_reason: "no processor time in this test".to_owned(),
+            no_cpu_reason: "no CPU time in this test".to_owned(),
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn full_file(bytes: usize) -> File {
     file
 }
 
-/// Rate and mean response time lie within the trial's own intervals (with a margin of one half,
+/// Rate and mean latency lie within the trial's own intervals (with a margin of one half,
 /// since this looks at several of them) of what theory says.
 pub(crate) fn assert_agrees(trial: &Trial, iops: f64, latency_ns: f64) {
     let read = trial.result.read.as_ref().unwrap();

@@ -1,5 +1,5 @@
 //! What a simulated device's components come to in the document: busy shares over the part that is
-//! reported, phases, and the modelled processor time.
+//! reported, phases, and the modelled CPU time.
 
 use crate::common::{document, sim_workload, simulated};
 use engine::{ComponentSample, CpuSample, PhaseSample};

@@ -24,7 +24,7 @@ fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
     (1..=SEEDS).map(one).collect()
 }
 
-/// Shares of the runs whose intervals hold the true rate and the true mean response time, and the
+/// Shares of the runs whose intervals hold the true rate and the true mean latency, and the
 /// mean error of both, as shares of the truth.
 #[track_caller]
 fn check(device: &str, change: impl FnOnce(&mut Spec), iops: f64, latency_ns: f64) {

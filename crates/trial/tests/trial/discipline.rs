@@ -49,7 +49,7 @@ impl Engine for Slow {
     }
 }
 
-/// Eight requests in progress for a second at a millisecond each; the hundredth takes as long as
+/// Eight requests in flight for a second at a millisecond each; the hundredth takes as long as
 /// `until` others.
 fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
     let workload = sim_workload(|spec| {

@@ -1,6 +1,6 @@
 //! Every queue device under closed and open loads, against what theory says of it.
 //!
-//! Rates and response times must lie in the interval that the run itself gives (`assert_agrees`),
+//! Rates and latencies must lie in the interval that the run itself gives (`assert_agrees`),
 //! so that a bias of the harness, of the device or of the interval shows. S is the mean service
 //! time, c the number of servers, rho = arrival rate x S / c. Formulae: Kleinrock 1975, Queueing
 //! Systems 1: M/M/1 (3.23), M/G/1 (5.71, Pollaczek-Khinchine), M/M/c (3.40, Erlang C).
@@ -35,7 +35,7 @@ fn iops(trial: &Trial) -> f64 {
     trial.result.read.as_ref().unwrap().iops
 }
 
-/// Mean response time of M/G/1 in units of S.
+/// Mean latency of M/G/1 in units of S.
 fn pollaczek_khinchine(rho: f64, cv: f64) -> f64 {
     1.0 + rho * (1.0 + cv * cv) / (2.0 * (1.0 - rho))
 }
@@ -80,7 +80,7 @@ fn percentiles_of_m_m_1_are_those_of_an_exponential_response_time() {
     let mean_ns = 1e6 / 0.3;
     for (share, found) in [(0.5, latency.p50), (0.9, latency.p90), (0.99, latency.p99)] {
         let truth = -mean_ns * f64::ln(1.0 - share);
-        // A million requests, but response times come in busy periods of some hundred.
+        // A million requests, but latencies come in busy periods of some hundred.
         assert!((found.unwrap() / truth - 1.0).abs() < 0.06, "{share}: {found:?}, not {truth}");
     }
 }

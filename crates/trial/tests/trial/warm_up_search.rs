@@ -44,7 +44,7 @@ fn exponential(rng: &mut Rng) -> f64 {
 }
 
 /// A run of a single server in an open loop at this load, with so many arrivals per slice on
-/// average: response times summed in the slice of their completion. It starts empty, or in its
+/// average: latencies summed in the slice of their completion. It starts empty, or in its
 /// steady state.
 fn open_run(load: f64, per_slice: f64, empty: bool, rng: &mut Rng) -> Vec<Slice> {
     let mut slices = vec![Slice::default(); SLICES];

@@ -1,7 +1,7 @@
 //! What a sample of a thousand devices costs: the price of having `watch` open all day.
 //!
 //! The program's sampler reads a generated /proc/diskstats of 1,000 devices that all did something,
-//! and the context beside it; processor time of the thread is taken around the sample alone. At one
+//! and the context beside it; CPU time of the thread is taken around the sample alone. At one
 //! sample per second a hundredth of a processor is 10 ms per sample. What this machine's own
 //! devices cost, the kernel's work included, is printed beside. Rejected: wall time, which is
 //! somebody else's.
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Devices of the figure, and of the planted fault: a fifth more.
 const DEVICES: u64 = 1_000;
 const PLANTED: u64 = 1_200;
-/// Milliseconds of processor time per sample: a hundredth of a processor at one per second.
+/// Milliseconds of CPU time per sample: a hundredth of a processor at one per second.
 const GOAL_MS: f64 = 10.0;
 const SAMPLES: u64 = 20;
 /// Files of the context, as this machine has them.
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
         Proof::of(context.pairs(15), "a fifth more devices", || cost(&few), || cost(&many))?;
     let gate = Gate::new(
         "a sample of 1,000 devices with its context",
-        "ms of processor time",
+        "ms of CPU time",
         Goal::AtMost(GOAL_MS),
         figure,
         proof,

@@ -1,10 +1,10 @@
 //! halfpower against fio where the device costs least: a cached file in memory, and a RAM block
 //! device written full with data that does not compress.
 //!
-//! At depth 128 the rate and the processor time per request, against the fastest settings that fio
-//! has here ([`crate::contest::fio::best`]); at depth 1 the mean response time. The sides take
+//! At depth 128 the rate and the CPU time per request, against the fastest settings that fio
+//! has here ([`crate::contest::fio::best`]); at depth 1 the mean latency. The sides take
 //! turns in slices of half a second (ABBA), each a process of its own, all bound to one processor;
-//! kernel workers are bound by nobody. Processor time is judged by what the kernel charges to each
+//! kernel workers are bound by nobody. CPU time is judged by what the kernel charges to each
 //! child; the time that the whole machine was busy beside it would show work done elsewhere.
 
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
@@ -93,7 +93,7 @@ impl Context {
     }
 }
 
-/// Depth 128: rate and processor time.
+/// Depth 128: rate and CPU time.
 fn deep(context: &Context, target: &Target) -> Result<Report> {
     let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
     let (settings, tried) = fio::best(&bout, context.smoke)?;
@@ -130,7 +130,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     };
     let gates = vec![
         gate("IOPS", Goal::AtLeast(1.0), &rates, rate_proof),
-        gate("processor time per request", Goal::AtMost(1.0), &costs, cpu_proof),
+        gate("CPU time per request", Goal::AtMost(1.0), &costs, cpu_proof),
     ];
     let each = |values: (f64, f64)| json!({ "fio": values.0, "halfpower": values.1 });
     let tried = tried.iter().map(|(it, iops)| json!({ "settings": it.words(), "iops": iops }));
@@ -144,7 +144,7 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     Ok(Report { gates, details })
 }
 
-/// Depth 1: mean response time.
+/// Depth 1: mean latency.
 fn shallow(context: &Context, target: &Target, load: Load) -> Result<Report> {
     let bout = Bout::new(&context.binary, target, load, Some(context.core));
     let latency = |outcome: &Outcome| outcome.latency_ns;
@@ -153,7 +153,7 @@ fn shallow(context: &Context, target: &Target, load: Load) -> Result<Report> {
     let proof = context.proof(&bout, stopped, "a fifth of the time stopped", latency)?;
     let each = medians(&pairs);
     println!("    {}: mean response, ns: fio {:.0}, halfpower {:.0}", load.label(), each.0, each.1);
-    let name = format!("{} {}, mean response time over fio", target.name, load.label());
+    let name = format!("{} {}, mean latency over fio", target.name, load.label());
     let gate = Gate::new(name, "", Goal::AtMost(1.0), Ratio::median_of_pairs(&pairs), proof);
     let details = json!({ "mean_latency_ns": { "fio": each.0, "halfpower": each.1 } });
     Ok(Report { gates: vec![gate], details })

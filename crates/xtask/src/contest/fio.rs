@@ -4,7 +4,7 @@
 //! [`best`] tries a list of batch sizes on the target itself and takes the fastest. Everywhere:
 //! registered files and buffers where the engine has them, no random map, no second clock reading
 //! for submission, no samples of throughput. What its users know as its fastest (`--gtod_reduce`)
-//! measures no response times, so it is no measurement of the same thing.
+//! measures no latencies, so it is no measurement of the same thing.
 
 use super::{Bout, Load, Outcome, SHORT, Via};
 use crate::child::{self, Plant};
@@ -151,7 +151,7 @@ fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
     command
 }
 
-/// IOPS and mean response time in ns from fio's JSON. Warnings may stand before it.
+/// IOPS and mean latency in ns from fio's JSON. Warnings may stand before it.
 fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
     let json = &output[output.find('{').context("no JSON")?..];
     let document: Value = serde_json::from_str(json)?;
@@ -159,7 +159,7 @@ fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
     ensure!(job["error"] == 0, "fio reports error {}", job["error"]);
     let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
     let iops = number(&job[direction]["iops"]).context("no iops")?;
-    // Submission to completion, as halfpower's response time in a closed loop.
+    // Submission to completion, as halfpower's latency in a closed loop.
     let latency_ns = number(&job[direction]["lat_ns"]["mean"]).context("no lat_ns")?;
     Ok((iops, latency_ns))
 }

@@ -19,7 +19,7 @@ pub(crate) struct Notes {
     pub(crate) findings: Vec<String>,
     /// Requests that the device itself counted over ours; `None` without such counters.
     pub(crate) counted_ratio: Option<f64>,
-    /// Its own two bounds of processor time per request in µs.
+    /// Its own two bounds of CPU time per request in µs.
     pub(crate) bounds_us: (Option<f64>, Option<f64>),
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Line {
     pairs: usize,
     iops: Compared,
     latency: Compared,
-    /// Processor time charged per request, in µs.
+    /// CPU time charged per request, in µs.
     cpu: Compared,
     /// Time of the whole machine per request, in µs.
     busy: Compared,
@@ -91,7 +91,7 @@ impl Line {
         not_behind(&self.iops.ratio, true) && not_behind(&self.latency.ratio, false)
     }
 
-    /// Whether more pairs would change nothing of what halfpower is judged by, processor time too.
+    /// Whether more pairs would change nothing of what halfpower is judged by, CPU time too.
     pub(super) fn says_all(&self) -> bool {
         let costs = [self.cpu, self.busy];
         self.agrees_or_leads() && costs.iter().all(|cost| not_above(&cost.ratio) != "undecided")

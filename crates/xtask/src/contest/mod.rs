@@ -1,7 +1,7 @@
 //! One run of a load generator on a prepared target: what `bench` and `peers` compare.
 //!
-//! Both sides are whole programs in processes of their own, as a user starts them. Response time is
-//! submission to completion, fio's `lat`. Processor time comes twice: what the kernel charges to
+//! Both sides are whole programs in processes of their own, as a user starts them. Latency is
+//! submission to completion, fio's `lat`. CPU time comes twice: what the kernel charges to
 //! the child and its threads, io_uring's workers included; and the time that the whole machine was
 //! not idle, which misses nothing and holds everybody else's work. What a program spends before and
 //! after its load (fio calibrates clocks, halfpower measures its ceiling) is taken out by the
@@ -144,8 +144,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// One outcome of several runs: the mean rate, the mean response time of all requests, and the
-    /// processor time of all.
+    /// One outcome of several runs: the mean rate, the mean latency of all requests, and the
+    /// CPU time of all.
     pub(crate) fn together(runs: &[Self]) -> Self {
         let sum = |value: fn(&Self) -> f64| runs.iter().map(value).sum::<f64>();
         let rates = sum(|run| run.iops);
@@ -162,7 +162,7 @@ impl Outcome {
         self.iops * self.runtime.as_secs_f64()
     }
 
-    /// Charged processor time per request in µs, where `runs` starts and ends cost what those of
+    /// Charged CPU time per request in µs, where `runs` starts and ends cost what those of
     /// `short` did.
     pub(crate) fn cpu_us_per_io(&self, short: &Self, runs: usize) -> f64 {
         self.per_io(short, runs, |run| run.cpu)

@@ -3,7 +3,7 @@
 //! Both do the same requests on the same prepared file or device for the same time. The two sides
 //! of a pair take turns in slices of a fraction of a second (ABBAABBA): on a shared machine the
 //! speed wanders within seconds, and two runs of one second each differ by a tenth where nothing
-//! differs. IOPS and mean response time are compared as [`crate::pairs`] describes. fio gets the
+//! differs. IOPS and mean latency are compared as [`crate::pairs`] describes. fio gets the
 //! same help from the kernel (registered file and buffers) that halfpower says it got, and hands
 //! over as many requests per system call: the question is whether the two measure alike. (`cargo
 //! xtask bench` asks who is faster, against fio's fastest settings.)
@@ -20,7 +20,7 @@
 //! the target has counters of its own, which must agree within 2 %. A pool of threads is shown
 //! without being judged, because fio has none: its jobs need no hand-over.
 //!
-//! Processor time has two bounds, by the same measure for both: what the kernel charges to the
+//! CPU time has two bounds, by the same measure for both: what the kernel charges to the
 //! child, and the time that the whole machine was not idle. A very short run of the same load in
 //! each pair takes out what starts and ends cost. halfpower's own upper bound (`--cpu-upper`) is
 //! shown beside.
@@ -286,7 +286,7 @@ fn compare_on(
     Ok(good)
 }
 
-/// halfpower's own two bounds of processor time, in words. They are beside the comparison: a run
+/// halfpower's own two bounds of CPU time, in words. They are beside the comparison: a run
 /// that cannot make them spoils nothing.
 fn own_bounds(bout: &Bout<'_>, runtime: Duration) -> String {
     match bout.told(runtime, Plant::Nothing, &["--cpu-upper"]) {

@@ -57,7 +57,7 @@ impl ContextReader {
     }
 }
 
-/// Processor time between two looks, in clock ticks.
+/// CPU time between two looks, in clock ticks.
 struct Ticks {
     steps: [f64; 8],
     total: f64,

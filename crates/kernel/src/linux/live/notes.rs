@@ -141,7 +141,7 @@ fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let more = if alike { "" } else { ", or for a like reason" };
     let claim =
         format!("The busy share of {} cannot be trusted: {why}{more}.", listed(&names, true));
-    let remedy = "Conclude from response time and concurrency, which do not rest on it; the \
+    let remedy = "Conclude from latency and concurrency, which do not rest on it; the \
                   utilization law does.";
     let finding = Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy);
     Some(finding.with("devices", names.len() as f64, ""))

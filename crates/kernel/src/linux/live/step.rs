@@ -7,7 +7,7 @@
 //! time, and a reset where it could not. Rejected: taking every backward step for the one or the
 //! other.
 //!
-//! Times are whole milliseconds, so a mean response time is known to a millisecond over the number
+//! Times are whole milliseconds, so a mean latency is known to a millisecond over the number
 //! of requests: the resolution that each figure carries. Discards and flushes are taken out of the
 //! time-weighted sum, because they are no reads or writes.
 

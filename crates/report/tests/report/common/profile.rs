@@ -249,30 +249,30 @@ fn advice() -> Vec<Advice> {
     vec![
         advice(
             "read depth",
-            "8 requests outstanding; 32 where only throughput counts",
+            "QD 8; QD 32 where only throughput counts",
             "QD 8: 52.4k IOPS ±1.3 % at 153 µs; QD 32: 89.8k IOPS ±1.3 % at 356 µs",
-            "QD 4: -36 % rate, -22 % response time; QD 64: +14 %, +76 %",
+            "QD 4: -36 % rate, -22 % latency; QD 64: +14 %, +76 %",
             Some("rule of thumb: 2 to 4 deep; 4 deep gives 64 % of the rate at 8"),
         ),
         advice(
             "write depth",
-            "8 requests outstanding; 32 where only throughput counts",
+            "QD 8; QD 32 where only throughput counts",
             "QD 8: 52.7k IOPS ±3.2 % at 152 µs; QD 32: 77.6k IOPS ±3.2 % at 412 µs",
-            "QD 4: -30 % rate, -29 % response time; QD 64: +8.6 %, +84 %",
+            "QD 4: -30 % rate, -29 % latency; QD 64: +8.6 %, +84 %",
             None,
         ),
         advice(
             "sequential read size",
-            "256 KiB requests, 32 outstanding",
+            "256 KiB requests at QD 32",
             "8.23 GB/s ±1.3 %, 85 % of the largest throughput; 64 KiB give half",
-            "128 KiB, 32 outstanding: -16 % throughput (6.89 GB/s)",
+            "128 KiB, QD 32: -16 % throughput (6.89 GB/s)",
             None,
         ),
         advice(
             "sequential write size",
-            "256 KiB requests, 32 outstanding",
+            "256 KiB requests at QD 32",
             "3.50 GB/s ±3.2 %, 90 % of the largest throughput; 64 KiB give half",
-            "128 KiB, 32 outstanding: -12 % throughput (3.08 GB/s)",
+            "128 KiB, QD 32: -12 % throughput (3.08 GB/s)",
             Some("rule of thumb: 64 KiB requests; here they give 71 % of that"),
         ),
         advice(
@@ -407,7 +407,7 @@ pub fn read_only_simulated_profile() -> Profile {
     profile.environment = None;
     profile.id = "5b1f0e0d7c6a4b3e9f8d2c1b0a998877".into();
     for cell in &mut profile.cells {
-        cell.cpu_us_per_io = Measured::not("a simulated device costs no processor time");
+        cell.cpu_us_per_io = Measured::not("a simulated device costs no CPU time");
     }
     for curve in &mut profile.depth_curves {
         curve.points.iter_mut().for_each(|point| point.cpu_us_per_io = None);
