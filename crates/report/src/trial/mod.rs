@@ -157,7 +157,8 @@ fn latencies(story: &mut Story, trial: &Trial) {
 
 /// The distribution over `columns` characters, its ends labelled: each height is the share of
 /// requests in that column against the fullest one, and any request at all shows. The axis is the
-/// buckets' own, which is logarithmic above 128 ns. `None` for an empty histogram.
+/// buckets' own, which is logarithmic above 128 ns. A column without requests is a space that no view
+/// takes for one between words. `None` for an empty histogram.
 pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option<String> {
     let last_bucket = |index: u32| (index as usize).min(BUCKETS - 1);
     let present = || {
@@ -173,6 +174,7 @@ pub(crate) fn sparkline(histogram: &HistogramSnapshot, columns: usize) -> Option
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let drawn: String = counts.iter().map(|&count| height(count as f64 / most)).collect();
+    let drawn = drawn.replace(' ', "\u{a0}");
     let ends = [bucket_low(low), bucket_high(high)].map(|nanos| number::time(nanos as f64));
     Some(format!("{} {drawn} {}", ends[0], ends[1]))
 }
