@@ -144,6 +144,8 @@ pub struct TrialList {
     /// Those of the whole plan, and those that were begun.
     total: usize,
     begun: usize,
+    /// The longest that the present one can take.
+    current: Nanos,
     observed: u64,
     spent: Nanos,
     /// Bytes per second of the trial before.
@@ -179,6 +181,7 @@ impl Plan for TrialList {
     fn next(&mut self) -> Option<PlannedTrial> {
         let mut planned = self.trials.pop_front()?;
         self.begun += 1;
+        self.current = planned.longest();
         if self.total > 1 {
             let last =
                 self.last.map_or(String::new(), |rate| format!(", last {}", format_rate(rate)));
@@ -200,8 +203,12 @@ impl Plan for TrialList {
             phase: self.phase,
             share: self.begun.saturating_sub(1) as f64 / whole,
             step: 1.0 / whole,
-            left: (self.observed >= TRIALS_TO_TELL)
-                .then(|| Nanos(self.spent.0 / self.observed * to_do)),
+            left: match self.observed {
+                // A trial by itself takes no longer than it may.
+                _ if self.total == 1 => Some(self.current),
+                TRIALS_TO_TELL.. => Some(Nanos(self.spent.0 / self.observed * to_do)),
+                _ => None,
+            },
         }
     }
 }

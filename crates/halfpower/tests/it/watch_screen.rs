@@ -173,9 +173,9 @@ fn keys_show_help_detail_and_another_order() {
     session.wait_for("resolution");
     session.press("\x1b");
     session.wait_for("read/s");
-    // Drawn anew as a whole: of a change alone, only the cells that differ are drawn.
+    // Of a change alone, only the cells that differ are drawn; drawn anew, each word has its place.
     session.press("+\x0c");
-    session.wait_for("200 ms");
+    session.wait_for("every\x1b[1;42H200");
     session.press("\x03");
     session.ends(0);
 }
