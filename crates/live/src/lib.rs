@@ -1,7 +1,7 @@
 //! What the disks do now, and whether it is what they should do: rows with verdicts, as lines and on
 //! a screen.
 //!
-//! [`Judge`] makes rows of samples, [`Lines`] and [`screen`] show them. `report` draws them, as a pure
+//! [`Judge`] makes rows of samples, [`Lines`] and `screen` show them. `report` draws them, as a pure
 //! function; this crate owns the terminal and the keys.
 #![forbid(unsafe_code)]
 

@@ -31,7 +31,7 @@ impl Kind {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// The default, or [`BY_KIND`] where names differ in it.
+    /// The default, or `BY_KIND` where names differ in it.
     pub default: &'static str,
     /// What it sets, with the unit.
     pub help: &'static str,
