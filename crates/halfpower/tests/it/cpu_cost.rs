@@ -168,7 +168,7 @@ fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
     assert_eq!(fit.schema, "halfpower/cost-fit/1");
     // A busy machine may leave too few sizes for a line: then the reason stands on the page.
     let flat = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = fit.break_even_bytes.reason().unwrap_or("break-even");
+    let told = fit.break_even_bytes.reason().unwrap_or("cost the same at");
     assert!(flat.contains(told), "{page:#?}");
     assert_eq!(fit.modes.iter().map(|line| line.cache.letter()).collect::<String>(), "YH");
     assert_eq!(fit.area_bytes.0, 16 << 20);
