@@ -1,4 +1,4 @@
-//! Targets on Linux: what `/sys`, `/proc` and the ioctls of devices and file systems say decides.
+//! Targets on Linux, judged by `/sys`, `/proc` and the ioctls of devices and file systems.
 
 pub(crate) mod capabilities;
 pub(crate) mod claim;
