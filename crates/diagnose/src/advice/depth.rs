@@ -79,13 +79,13 @@ fn against_rule(curve: &DepthCurve, chosen: &DepthPoint) -> Option<String> {
         let share = percent(by_rule.iops.value / chosen.iops.value);
         let depth = chosen.depth;
         return Some(format!(
-            "rule of thumb: 2 to 4 deep; {} deep gives {share} of the rate at {depth}",
+            "rule of thumb: QD 2 to 4; QD {} gives {share} of the rate at QD {depth}",
             by_rule.depth
         ));
     }
     (chosen.depth < *RULE_DEPTHS.start()).then(|| {
         format!(
-            "rule of thumb: 2 to 4 deep; here {} deep changes the rate by {}",
+            "rule of thumb: QD 2 to 4; here QD {} changes the rate by {}",
             by_rule.depth,
             change(chosen.iops.value, by_rule.iops.value),
         )

@@ -71,10 +71,10 @@ fn a_knee_outside_two_to_four_contradicts_the_rule() {
     let deep = depth_advice(32, 128);
     assert_eq!(deep.recommendation, "QD 32");
     let rule = deep.against_rule.unwrap();
-    assert!(rule.contains("4 deep gives 1"), "{rule}");
+    assert!(rule.contains("QD 4 gives 1"), "{rule}");
     let serial = depth_advice(1, 32);
     assert_eq!(serial.recommendation, "QD 1");
-    assert!(serial.against_rule.unwrap().contains("here 4 deep changes the rate by"));
+    assert!(serial.against_rule.unwrap().contains("here QD 4 changes the rate by"));
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn advice() -> Vec<Advice> {
             "QD 8; QD 32 where only throughput counts",
             "QD 8: 52.4k IOPS ±1.3 % at 153 µs; QD 32: 89.8k IOPS ±1.3 % at 356 µs",
             "QD 4: -36 % rate, -22 % latency; QD 64: +14 %, +76 %",
-            Some("rule of thumb: 2 to 4 deep; 4 deep gives 64 % of the rate at 8"),
+            Some("rule of thumb: QD 2 to 4; QD 4 gives 64 % of the rate at QD 8"),
         ),
         advice(
             "write depth",
