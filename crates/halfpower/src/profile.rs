@@ -5,7 +5,6 @@ use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::validate;
 use record::{HistogramSnapshot, Profile};
-use report::ProfileListRow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
@@ -20,8 +19,10 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
             let rows = store.list::<Profile>()?;
             let profiles: Vec<Profile> =
                 rows.iter().map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
-            let rows: Vec<ProfileListRow> = profiles.iter().map(ProfileListRow::from).collect();
-            if *json { output::json(&profiles)? } else { report::profile_list_text(&rows, &style) }
+            match json {
+                true => output::json(&profiles)?,
+                false => report::profile_list_text(&profiles, &style),
+            }
         }
         ProfileAction::Show { id, keeping, json, with_trials } => {
             let store = open(keeping)?;

@@ -325,15 +325,3 @@ fn between(low: f64, high: f64) -> String {
     let text = change(low);
     format!("{} to {}", text.trim_end_matches(" %"), change(high))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interval_is_written_out_where_its_ends_say_something() {
-        assert_eq!(between(0.86, 0.94), "-14 to -6 %");
-        assert_eq!(between(0.5, 4.2), "x 0.500 to 4.20");
-        assert_eq!(between(1e-8, 8.6e13), "not bounded");
-    }
-}

@@ -14,11 +14,10 @@
 pub mod chart;
 mod comparison;
 mod cost_fit;
+mod csv;
 mod diagnosis;
-mod diagnosis_csv;
 mod finding;
 mod html;
-mod intervals;
 mod limits;
 mod list;
 mod number;
@@ -31,7 +30,6 @@ mod png;
 mod prediction;
 mod price;
 mod profile;
-mod quantities;
 mod saved;
 mod set;
 mod settings;
@@ -50,14 +48,15 @@ mod zones;
 pub use self::papers::papers;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
+pub use csv::{
+    DIAGNOSIS_CSV_HEADER, csv, csv_header, diagnosis_csv, intervals_csv, intervals_header,
+};
 pub use diagnosis::diagnosis;
-pub use diagnosis_csv::{DIAGNOSIS_CSV_HEADER, diagnosis_csv};
 pub use html::{HTML_HEAD, report_html};
-pub use intervals::{intervals_csv, intervals_header};
 pub use limits::limits;
 pub use list::{
-    PresetRow, ProfileListRow, capabilities_text, experiment_list_text, next_steps_text,
-    preset_list_text, profile_list_text,
+    PresetRow, capabilities_text, experiment_list_text, next_steps_text, preset_list_text,
+    profile_list_text, quantities_markdown,
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
@@ -66,7 +65,6 @@ pub use png::{PngError, Rasteriser};
 pub use prediction::prediction;
 pub use price::price;
 pub use profile::profile;
-pub use quantities::quantities_markdown;
 pub use saved::stories;
 pub use set::experiment;
 pub use settings::settings_text;
@@ -81,10 +79,10 @@ pub use trace::{
 };
 pub use trial::trial;
 pub use validation::{predicted, validation};
-pub use view::{csv, csv_header, findings_text, markdown, summary, terminal};
+pub use view::{findings_text, markdown, summary, terminal};
 pub use watch::{
-    PastMoment, SortBy, WATCH_COLUMNS, WATCH_KEYS, WatchColumn, WatchData, WatchRow, WatchVerdict,
-    WatchView, watch_header, watch_line, watch_order, watch_screen,
+    PastMoment, SortBy, WatchData, WatchRow, WatchVerdict, WatchView, watch_header, watch_line,
+    watch_order, watch_screen,
 };
 pub use whatif::whatif;
 pub use zones::zones;

@@ -1,46 +1,11 @@
-//! Short lists: saved profiles, what this machine can measure, what to do next.
+//! Short lists: saved profiles and experiments, presets, what this machine can measure, what to do
+//! next; and the page of the documentation that explains every reported quantity, from their one table.
 
 use crate::page::{Page, Span, Tone};
+use crate::profile::largest;
 use crate::story::joined;
 use crate::{Style, number, set, target};
-use record::{Capability, Experiment, Profile};
-
-/// One saved profile in a list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProfileListRow {
-    /// Identifier, as `profile show` takes it.
-    pub id: String,
-    /// When it was measured, RFC 3339 in UTC; `None` for a simulated target.
-    pub time: Option<String>,
-    /// Whether the target was simulated.
-    pub simulated: bool,
-    /// The target in a few words.
-    pub target: String,
-    /// Most random reads per second.
-    pub read_iops: Option<f64>,
-    /// Most random writes per second.
-    pub write_iops: Option<f64>,
-    /// Most bytes read per second.
-    pub read_bytes_per_s: Option<f64>,
-    /// Most bytes written per second.
-    pub write_bytes_per_s: Option<f64>,
-}
-
-impl From<&Profile> for ProfileListRow {
-    fn from(profile: &Profile) -> Self {
-        let limits = &profile.limits;
-        Self {
-            id: profile.id.clone(),
-            time: profile.time.clone(),
-            simulated: profile.simulated,
-            target: target::summary(&profile.target),
-            read_iops: limits.read_iops.map(|estimate| estimate.value),
-            write_iops: limits.write_iops.map(|estimate| estimate.value),
-            read_bytes_per_s: limits.read_bytes_per_s.map(|estimate| estimate.value),
-            write_bytes_per_s: limits.write_bytes_per_s.map(|estimate| estimate.value),
-        }
-    }
-}
+use record::{Capability, Experiment, OpKind, Profile, QUANTITIES};
 
 /// A name with a few words behind it.
 fn entry(page: &mut Page, name: &str, words: &str) {
@@ -57,22 +22,22 @@ fn when(time: Option<&str>, simulated: bool) -> String {
 
 /// The saved profiles, in the given order: identifier, time and target, then the largest rates.
 #[must_use]
-pub fn profile_list_text(rows: &[ProfileListRow], style: &Style) -> String {
+pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     let mut page = Page::new(style);
-    if rows.is_empty() {
+    if profiles.is_empty() {
         page.paragraph(0, "No profiles are saved here. `halfpower check` makes one.", Tone::Plain);
     }
-    for row in rows {
-        entry(&mut page, &row.id, &when(row.time.as_deref(), row.simulated));
-        page.paragraph(4, &row.target, Tone::Plain);
-        let direction = |word, iops: Option<f64>, bytes_per_s: Option<f64>| {
-            let rates = [iops.map(number::per_second), bytes_per_s.map(number::rate)];
-            let rates = joined(rates.into_iter().flatten(), ", ", |rate| rate);
-            format!("{word} {}", if rates.is_empty() { "not measured" } else { &rates })
-        };
-        let reads = direction("reads", row.read_iops, row.read_bytes_per_s);
-        let writes = direction("writes", row.write_iops, row.write_bytes_per_s);
-        page.paragraph(4, &format!("{reads}; {writes}"), Tone::Plain);
+    for profile in profiles {
+        entry(&mut page, &profile.id, &when(profile.time.as_deref(), profile.simulated));
+        page.paragraph(4, &target::summary(&profile.target), Tone::Plain);
+        let rates = joined(OpKind::BOTH, "; ", |op| {
+            let (iops, bytes_per_s) = largest(profile, op);
+            let iops = iops.map(|it| number::per_second(it.value));
+            let rates = iops.into_iter().chain(bytes_per_s.map(|it| number::rate(it.value)));
+            let rates = joined(rates, ", ", |rate| rate);
+            format!("{} {}", op.plural(), if rates.is_empty() { "not measured" } else { &rates })
+        });
+        page.paragraph(4, &rates, Tone::Plain);
     }
     page.finish()
 }
@@ -170,4 +135,24 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
         page.command(step);
     }
     page.finish()
+}
+
+/// `docs/quantities.md`: identifier, title, unit and meaning of each quantity.
+#[must_use]
+pub fn quantities_markdown() -> String {
+    let mut text = String::from(
+        "# Reported quantities\n\n\
+         Every number that halfpower prints or stores, as the program itself defines it. This page is\n\
+         generated from that table.\n\n\
+         A terminal shows times, sizes and rates in the unit that fits, with three significant digits:\n\
+         MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % confidence interval.\n\n\
+         | identifier | in tables | stored as | meaning |\n|---|---|---|---|\n",
+    );
+    let cell = |text: &str| text.replace('|', "\\|");
+    for quantity in QUANTITIES {
+        let (title, help) = (cell(quantity.title), cell(quantity.help));
+        let (stored, ..) = quantity.unit.stored();
+        text.push_str(&format!("| `{}` | {title} | {stored} | {help} |\n", quantity.id));
+    }
+    text
 }

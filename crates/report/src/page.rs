@@ -207,17 +207,29 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Page {
     width: usize,
+    /// Columns of its widest paragraph.
+    prose: usize,
     color: bool,
     lines: Vec<Vec<Span>>,
 }
 
 impl Page {
     pub(crate) fn new(style: &Style) -> Self {
-        Self { width: style.width.clamp(WIDTHS.0, WIDTHS.1), color: style.color, lines: Vec::new() }
+        let width = style.width.clamp(WIDTHS.0, WIDTHS.1);
+        Self { width, prose: width.min(PROSE_MAX), color: style.color, lines: Vec::new() }
+    }
+
+    /// A part of a screen: as wide as it is, and painted by who draws it.
+    pub(crate) fn of_screen(width: usize) -> Self {
+        Self { width, prose: width, color: false, lines: Vec::new() }
     }
 
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    pub(crate) fn lines(&self) -> &[Vec<Span>] {
+        &self.lines
     }
 
     /// An empty line between sections; none at the top, never two.
@@ -251,10 +263,9 @@ impl Page {
     /// Wrapped text. The first line begins with `lead`, the others with `indent` spaces.
     pub(crate) fn flowing(&mut self, lead: Vec<Span>, indent: usize, text: &str, tone: Tone) {
         let used: usize = lead.iter().map(Span::width).sum();
-        let width = self.width.min(PROSE_MAX);
-        let first = width.saturating_sub(used);
+        let first = self.prose.saturating_sub(used);
         let mut lead = lead;
-        for text in wrap(&escape(text), first, width.saturating_sub(indent)) {
+        for text in wrap(&escape(text), first, self.prose.saturating_sub(indent)) {
             lead.push(Span { text, tone });
             self.line(lead);
             lead = vec![Span::plain(" ".repeat(indent))];
@@ -286,7 +297,7 @@ impl Page {
 }
 
 /// A line as text of at most `width` columns, with or without colour.
-pub(crate) fn painted(line: &[Span], width: usize, color: bool) -> String {
+fn painted(line: &[Span], width: usize, color: bool) -> String {
     let mut text = String::new();
     for span in trimmed(line, width) {
         let parameters = span.tone.parameters();
@@ -359,80 +370,4 @@ fn command_words(command: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STYLE: Style = Style { color: false, width: 80 };
-
-    #[test]
-    fn what_could_steer_a_terminal_is_written_out() {
-        assert_eq!(escape("a\x1b[31mb\n\u{9b}c"), "a\\x1b[31mb\\x0a\\x9bc");
-        assert_eq!(escape("x\u{202e}y\u{200b}"), "x\\u{202e}y\\u{200b}");
-        assert_eq!(escape("Größe 4 KiB ± µs \\ ok"), "Größe 4 KiB ± µs \\ ok");
-    }
-
-    #[test]
-    fn a_field_of_csv_is_quoted_where_it_needs_it_and_is_no_formula() {
-        let fields = ["/data", "a,b", "say \"x\"", "=cmd()", "-1.5"].map(csv_field);
-        assert_eq!(fields, ["/data", "\"a,b\"", "\"say \"\"x\"\"\"", "'=cmd()", "-1.5"]);
-    }
-
-    #[test]
-    fn words_are_kept_whole_and_only_longer_ones_are_cut() {
-        assert_eq!(wrap("one two  three", 7, 7), ["one two", "three"]);
-        assert_eq!(wrap("ab cdefghij k", 2, 4), ["ab", "cdef", "ghij", "k"]);
-        assert_eq!(wrap("", 4, 4), Vec::<String>::new());
-        assert_eq!(wrap("at 118k IOPS ±2 %, or", 10, 18), ["at", "118k IOPS ±2 %, or"]);
-    }
-
-    #[test]
-    fn letters_of_two_columns_are_counted_as_two() {
-        assert_eq!(columns("磁盘"), 4);
-        assert_eq!(wrap("磁盘一二三", 4, 4), ["磁盘", "一二", "三"]);
-        assert_eq!(
-            (shortened("磁盘一", 4).as_str(), shortened("磁盘", 4).as_str()),
-            ("磁…", "磁盘")
-        );
-        assert_eq!(wrap("磁", 1, 1), ["磁"]);
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_ends_in_an_ellipsis_at_the_edge() {
-        let mut page = Page::new(&STYLE);
-        page.line(vec![Span::plain("a".repeat(60)), Span::plain("b".repeat(60))]);
-        page.line(vec![Span::plain("c".repeat(80)), Span::plain("d")]);
-        page.line(vec![Span::plain("e".repeat(80)), Span::plain("   ")]);
-        let text = page.finish();
-        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
-        assert_eq!(widths, [80, 80, 80]);
-        let ends: Vec<bool> = text.lines().map(|line| line.ends_with('…')).collect();
-        assert_eq!(ends, [true, true, true]);
-    }
-
-    #[test]
-    fn the_first_line_of_a_heading_leaves_room_for_its_title() {
-        let mut page = Page::new(&STYLE);
-        page.heading("Title", &"word ".repeat(40));
-        let text = page.finish();
-        assert!(text.starts_with("Title: word word"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert_eq!(text.matches("word").count(), 40);
-    }
-
-    #[test]
-    fn a_long_command_goes_on_after_a_backslash_outside_quotes() {
-        let path = format!("'/data/{} b'", "a ".repeat(20));
-        let step = format!("halfpower check {path} --budget 60s --seed 12345 --no-write --full");
-        let mut page = Page::new(&STYLE);
-        page.command(&step);
-        let text = page.finish();
-        let body: Vec<&str> = text.lines().collect();
-        assert_eq!(body.len(), 2, "{text}");
-        assert!(body[0].ends_with(" \\"));
-        let joined = body.iter().map(|line| line.trim_end_matches('\\').trim());
-        assert_eq!(joined.collect::<Vec<_>>().join(" "), step);
-    }
 }

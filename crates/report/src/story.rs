@@ -522,16 +522,3 @@ pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_of_a_command_survives_the_shell() {
-        let words = ["/mnt/data", "a b", "it's $HOME `x`", "$(reboot)", "sim:a,b=2", ""];
-        let shell =
-            ["/mnt/data", "'a b'", "'it'\\''s $HOME `x`'", "'$(reboot)'", "sim:a,b=2", "''"];
-        assert_eq!(words.map(quoted), shell);
-    }
-}

@@ -84,13 +84,3 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
     };
     format!("{}{remark}\n", words.join(" "))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_ends_with_its_line() {
-        assert_eq!(comment("a\nrm -rf b"), "a rm -rf b");
-    }
-}

@@ -21,42 +21,10 @@ const FIELDS: usize = 14;
 const MIB: f64 = (1 << 20) as f64;
 const KIB: f64 = (1 << 10) as f64;
 
-/// Why there can be no trace of something.
+/// Why something is no trace or cannot become one, in words for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TraceError {
-    /// A comment that would break the line.
-    #[error(
-        "--comment {comment:?} holds a {what}, which a line of the trace cannot carry; leave it out"
-    )]
-    Comment {
-        /// The comment.
-        comment: String,
-        /// What is in it.
-        what: &'static str,
-    },
-    /// A workload that one line cannot describe.
-    #[error("--sqlio-csv has one {what} a line, and this run mixes several; {remedy}")]
-    Mixed {
-        /// What is mixed.
-        what: &'static str,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// A line that is none of a trace.
-    #[error("line {number} is none of a trace: {why}")]
-    Line {
-        /// Its number, from 1.
-        number: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// An existing file that is something else.
-    #[error("it is no such trace: {why}")]
-    NotATrace {
-        /// What its first line is instead.
-        why: String,
-    },
-}
+#[error("{0}")]
+pub struct TraceError(String);
 
 /// Whether a comment can stand in a trace.
 ///
@@ -70,7 +38,12 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
         character if character.is_control() => Some("control character"),
         _ => None,
     });
-    what.map_or(Ok(()), |what| Err(TraceError::Comment { comment: comment.to_owned(), what }))
+    what.map_or(Ok(()), |what| {
+        Err(TraceError(format!(
+            "--comment {comment:?} holds a {what}, which a line of the trace cannot carry; leave it \
+             out"
+        )))
+    })
 }
 
 /// Whether a workload can be told in one line.
@@ -78,14 +51,16 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
 /// # Errors
 /// Names what it mixes.
 pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
-    if workload.only_op().is_none() {
-        let remedy = "run reads and writes apart, or leave --sqlio-csv out";
-        return Err(TraceError::Mixed { what: "operation", remedy });
-    }
-    if workload.bs.len() != 1 {
-        return Err(TraceError::Mixed { what: "block size", remedy: "use a single --bs" });
-    }
-    Ok(())
+    let (what, remedy) = if workload.only_op().is_none() {
+        ("operation", "run reads and writes apart, or leave --sqlio-csv out")
+    } else if workload.bs.len() != 1 {
+        ("block size", "use a single --bs")
+    } else {
+        return Ok(());
+    };
+    Err(TraceError(format!(
+        "--sqlio-csv has one {what} a line, and this run mixes several; {remedy}"
+    )))
 }
 
 /// Whether a file that begins with this line is a trace.
@@ -97,7 +72,7 @@ pub fn check_trace_line(line: &str) -> Result<(), TraceError> {
     if line == TRACE_HEADER {
         return Ok(());
     }
-    let not = |why| TraceError::NotATrace { why: format!("of its first line, {why}") };
+    let not = |why| TraceError(format!("it is no such trace: of its first line, {why}"));
     read_line(line).map(drop).map_err(not)
 }
 
@@ -174,8 +149,8 @@ pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
     for (index, line) in text.lines().enumerate() {
         let head = index == 0 && is_head(line);
         if !line.trim().is_empty() && !head {
-            let number = index + 1;
-            lines.push(read_line(line).map_err(|why| TraceError::Line { number, why })?);
+            let none = |why| TraceError(format!("line {} is none of a trace: {why}", index + 1));
+            lines.push(read_line(line).map_err(none)?);
         }
     }
     Ok(lines)

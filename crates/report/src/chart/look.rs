@@ -100,23 +100,3 @@ impl Chart {
         Legend { samples: Sample::of(self) }.to_string()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_of_the_first_dozen_look_alike_even_without_colour_and_line() {
-        let looks: std::collections::BTreeSet<(String, usize, usize)> =
-            (0..12).map(|index| (colour(index), mark(index), dash(index))).collect();
-        assert_eq!(looks.len(), 12);
-        let marks: std::collections::BTreeSet<usize> = (0..5).map(mark).collect();
-        assert_eq!(marks.len(), 5);
-    }
-
-    #[test]
-    fn the_style_of_a_file_names_no_variable() {
-        let style = file_style();
-        assert!(!style.contains("var(") && style.contains(".c0{color:#0065a3}"), "{style}");
-    }
-}

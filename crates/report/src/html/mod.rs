@@ -31,25 +31,3 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn script_policy(script: &str) -> String {
     format!(";script-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chart::{Axis, Chart};
-
-    fn chart() -> Chart {
-        let (x, y) = (Axis::over("", None, [1.0]), Axis::over("", None, [1.0]));
-        let (title, finding, errors) = Default::default();
-        Chart { title, finding, errors, x, y, series: Vec::new(), rules: Vec::new() }
-    }
-
-    #[test]
-    fn the_policy_names_the_hash_of_the_script() {
-        // By `printf 'let a = 1;' | openssl dgst -sha256 -binary | base64`.
-        let hash = "xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck=";
-        assert_eq!(script_policy("let a = 1;"), format!(";script-src 'sha256-{hash}'"));
-        let trial = crate::Story { charts: vec![chart()], ..crate::Story::default() };
-        let page = report_html(&[trial]);
-        assert!(page.contains(SCRIPT) && page.contains(&script_policy(SCRIPT)));
-    }
-}

@@ -81,34 +81,3 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
         series,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn histogram(counts: &[(u32, u64)]) -> HistogramSnapshot {
-        HistogramSnapshot { buckets: counts.to_vec() }
-    }
-
-    #[test]
-    fn a_curve_falls_from_all_requests_and_ends_where_ten_are_left() {
-        let many: Vec<(u32, u64)> = (100..200).map(|bucket| (bucket, 100)).collect();
-        let points = curve(&histogram(&many));
-        assert_eq!(points[0].y, 1.0);
-        assert!(points.windows(2).all(|pair| pair[1].y < pair[0].y && pair[1].x > pair[0].x));
-        let last = points.last().unwrap();
-        assert!(last.y * 10_000.0 >= BEYOND, "{last:?}");
-        assert!(points.iter().all(|p| p.low.unwrap() <= p.y && p.y <= p.high.unwrap()));
-    }
-
-    #[test]
-    fn the_sentence_names_the_median_and_the_farthest_tail_that_is_known() {
-        let known = histogram(&[(640, 9_000), (1_000, 1_000)]);
-        let chart = distribution(&[("reads".to_owned(), &known)]).unwrap();
-        assert!(chart.finding.starts_with("Reads: half take less than"), "{}", chart.finding);
-        assert!(chart.finding.contains("one in 1,000 longer"), "{}", chart.finding);
-        let few = histogram(&[(640, 9)]);
-        assert!(distribution(&[("reads".to_owned(), &few)]).is_none());
-        assert!(distribution(&[]).is_none());
-    }
-}

@@ -61,7 +61,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
 }
 
 /// The largest I/O rate and throughput of a direction.
-fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Option<Estimate>) {
+pub(crate) fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Option<Estimate>) {
     let limits = &profile.limits;
     match op {
         OpKind::Read => (limits.read_iops, limits.read_bytes_per_s),

@@ -18,22 +18,15 @@ const SHORTEST_TEXT: usize = 14;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(crate) fn print(table: &Table, page: &mut Page) {
-    lines(table, page.width()).into_iter().for_each(|line| page.line(line));
-}
-
-/// The lines of a table within so many columns.
-pub(crate) fn lines(table: &Table, page_width: usize) -> Vec<Vec<Span>> {
-    let widths = widths(table, page_width);
-    let mut lines = Vec::new();
+    let widths = widths(table, page.width());
     if table.columns.iter().any(|column| !column.group.is_empty()) {
-        lines.push(groups(&table.columns, &widths));
+        page.line(groups(&table.columns, &widths));
     }
     if table.columns.iter().any(|column| !column.title.is_empty()) {
         let title = |column: &Column| Cell::toned(&column.title, Tone::Faint);
-        lines.push(line(table, &table.columns.iter().map(title).collect::<Vec<_>>(), &widths));
+        page.line(line(table, &table.columns.iter().map(title).collect::<Vec<_>>(), &widths));
     }
-    lines.extend(table.rows.iter().map(|row| line(table, row, &widths)));
-    lines
+    table.rows.iter().for_each(|row| page.line(line(table, row, &widths)));
 }
 
 /// Whether all of a table fits into so many columns.
@@ -157,18 +150,4 @@ fn bar(share: f64, width: usize) -> String {
     }
     let eighths = ((share.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bar;
-
-    #[test]
-    fn a_bar_is_proportional_to_an_eighth_of_a_column_and_never_longer_than_its_room() {
-        assert_eq!(bar(0.5, 8), "████");
-        assert_eq!(bar(0.51, 10), "█████▏");
-        assert_eq!(bar(1e-9, 8), "▏");
-        assert_eq!(bar(7.0, 3), "███");
-        assert_eq!(bar(f64::NAN, 8) + &bar(-1.0, 8) + &bar(0.0, 8), "");
-    }
 }

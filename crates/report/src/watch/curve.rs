@@ -7,11 +7,10 @@
 //! the depths of which they showed as many.
 
 use super::WatchRow;
-use super::pane::{Pane, span};
 use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Field};
-use ratatui::text::Span;
+use crate::page::{Page, Span, Tone};
+use crate::story::{Cell, Field, Table};
+use crate::view::table;
 use record::{
     Arrival, CacheMode, DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes,
 };
@@ -32,7 +31,7 @@ struct Line {
     now: bool,
 }
 
-pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
+pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
     let Some(curve) = curve_of(row, profile) else { return };
     let mut waiting = here(row);
     pane.line(caption(row, curve, waiting.is_some()));
@@ -61,7 +60,7 @@ pub(super) fn print(pane: &mut Pane, row: &WatchRow, profile: &Profile) {
         F::right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3),
         F::bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" })),
     ];
-    pane.table(lines, fields);
+    table::print(&Table::of(lines, fields), pane);
 }
 
 /// The counters' share of a point's latency; all of it where they told nothing.
@@ -100,7 +99,7 @@ fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> 
     curves().find(|curve| curve.op == op).or_else(|| curves().next())
 }
 
-fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span<'static>> {
+fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
     let bytes = row.interval.as_ref().and_then(|interval| interval.all.request_bytes);
     let ratio = bytes.map(|bytes| bytes.value / curve.bs_bytes as f64);
     let other = ratio.filter(|ratio| *ratio > SAME_SIZE || *ratio < 1.0 / SAME_SIZE);
@@ -114,5 +113,5 @@ fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span<'static>>
     };
     let (op, size) = (curve.op.plural(), format_bytes(curve.bs_bytes));
     let text = format!(" of the profile: random {op} of {size}{remark}");
-    vec![span("  Depth curve", Tone::Strong), span(text, Tone::Plain)]
+    vec![Span::new("  Depth curve", Tone::Strong), Span::plain(text)]
 }

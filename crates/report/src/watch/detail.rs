@@ -5,24 +5,23 @@
 //! one above the other, each with its name, because they disagree on parallel devices and a reader
 //! who sees only one takes it for the truth.
 
-use super::pane::{Pane, span};
 use super::{PastMoment, WatchData, WatchRow, curve, words};
 use crate::chart::extremes;
 use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Field, confidence};
+use crate::page::{Page, Span, Tone};
+use crate::story::{Cell, Field, Table, confidence};
 use crate::traced::{self, op_of};
+use crate::view::table;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 use record::{Calibrated, Confidence, Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
 const SCALE: usize = 36;
 
-pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) -> Pane {
-    let mut built = Pane::new(area);
+pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) -> Page {
+    let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
     verdict(pane, row);
@@ -35,8 +34,9 @@ pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) ->
         }
     }
     past(pane, row);
+    let left = usize::from(area.height).saturating_sub(pane.lines().len());
     if let Some(profile) = &data.profile
-        && pane.left() > curve::height(row, profile)
+        && left > curve::height(row, profile)
     {
         pane.blank();
         curve::print(pane, row, profile);
@@ -54,11 +54,18 @@ pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) ->
     built
 }
 
-fn label(text: &str) -> Span<'static> {
-    span(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
+/// Texts behind one label, where there are any.
+fn labelled(pane: &mut Page, name: &str, parts: &[String]) {
+    if !parts.is_empty() {
+        pane.hanging(vec![label(name)], &parts.join(", "), Tone::Plain);
+    }
 }
 
-fn title(pane: &mut Pane, row: &WatchRow) {
+fn label(text: &str) -> Span {
+    Span::new(format!("  {text:<0$}", LABEL - 2), Tone::Faint)
+}
+
+fn title(pane: &mut Page, row: &WatchRow) {
     let device = &row.device;
     let mut what: Vec<String> = Vec::new();
     if let Some(facts) = &device.facts {
@@ -73,25 +80,25 @@ fn title(pane: &mut Pane, row: &WatchRow) {
     }
     what.extend(row.profile.iter().map(|profile| format!("profile {profile}")));
     let what = if what.is_empty() { String::new() } else { format!("  {}", what.join("; ")) };
-    pane.line(vec![span(&device.name, Tone::Strong), span(what, Tone::Plain)]);
+    pane.line(vec![Span::new(&device.name, Tone::Strong), Span::plain(what)]);
 }
 
 /// What is the matter; or what a profile would add, where there is none.
-fn verdict(pane: &mut Pane, row: &WatchRow) {
+fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let sure = match verdict.confidence {
             Confidence::Certain => String::new(),
             other => format!(" ({})", confidence(other)),
         };
         let name = verdict_words(verdict.verdict);
-        let lead = vec![span(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
+        let lead = vec![Span::new(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
-        if indent + 40 <= pane.width {
+        if indent + 40 <= pane.width() {
             pane.hanging(lead, &verdict.claim, Tone::Plain);
         } else {
             pane.line(lead);
-            pane.hanging(vec![span("  ", Tone::Plain)], &verdict.claim, Tone::Plain);
+            pane.hanging(vec![Span::plain("  ")], &verdict.claim, Tone::Plain);
         }
         for alternative in &verdict.alternatives {
             pane.hanging(vec![label("or else")], alternative, Tone::Plain);
@@ -107,18 +114,18 @@ fn verdict(pane: &mut Pane, row: &WatchRow) {
              {}",
             row.device.name, row.profile_command
         );
-        pane.hanging(vec![span("  ", Tone::Plain)], &text, Tone::Faint);
+        pane.hanging(vec![Span::plain("  ")], &text, Tone::Faint);
     }
 }
 
-fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
+fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
             "the kernel keeps no counters for this device"
         } else {
             "no requests in this interval"
         };
-        return pane.line(vec![label("latency"), span(text, Tone::Plain)]);
+        return pane.line(vec![label("latency"), Span::plain(text)]);
     };
     let mut lines: Vec<String> = Vec::new();
     if let Some(split) = row.calibrated {
@@ -144,7 +151,7 @@ fn split(pane: &mut Pane, row: &WatchRow, interval: &Interval) {
     }
     for (index, line) in lines.iter().enumerate() {
         let (name, total) = if index == 0 { ("latency", &total) } else { ("", &blank) };
-        let lead = vec![label(name), span(format!("{total} = "), Tone::Strong)];
+        let lead = vec![label(name), Span::new(format!("{total} = "), Tone::Strong)];
         pane.hanging(lead, line, Tone::Plain);
     }
     if let Some(split) = row.calibrated {
@@ -162,7 +169,7 @@ fn promise(split: &Calibrated) -> String {
     )
 }
 
-fn sizes(pane: &mut Pane, interval: &Interval) {
+fn sizes(pane: &mut Page, interval: &Interval) {
     let part = |name: &str, op: &OpInterval| {
         let bytes = op.request_bytes?;
         let merged = op.merged_per_s.filter(|merged| merged.value > 0.0);
@@ -175,7 +182,7 @@ fn sizes(pane: &mut Pane, interval: &Interval) {
         parts.push(text);
     }
     parts.extend(others(interval));
-    pane.labelled(label("sizes"), &parts);
+    labelled(pane, "sizes", &parts);
 }
 
 fn others(interval: &Interval) -> Vec<String> {
@@ -188,7 +195,7 @@ fn others(interval: &Interval) -> Vec<String> {
     others.into_iter().flatten().collect()
 }
 
-fn operations(pane: &mut Pane, interval: &Interval) {
+fn operations(pane: &mut Page, interval: &Interval) {
     pane.blank();
     let show = |figure: Option<Figure>, format: fn(f64) -> String| {
         Cell::or_none(figure, |figure| format(figure.value))
@@ -210,19 +217,19 @@ fn operations(pane: &mut Pane, interval: &Interval) {
         .gap(3),
     ];
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
-    pane.table(all, fields);
+    table::print(&Table::of(all, fields), pane);
     let depth = interval.concurrency.map(|it| format!("queue depth {}", number::digits(it.value)));
     let now = interval.in_flight.map(|it| format!("{} in flight now", number::count(it.value)));
     let busy = interval.busy_share.map(|it| format!("busy {}", number::percent(it.value)));
     let mut parts: Vec<String> = [depth, now, busy].into_iter().flatten().collect();
     parts.extend(others(interval));
-    pane.labelled(label("device"), &parts);
+    labelled(pane, "device", &parts);
     pane.blank();
 }
 
 /// Rate and latency of the past, each from zero to its largest.
-fn past(pane: &mut Pane, row: &WatchRow) {
-    let width = pane.width.saturating_sub(LABEL + SCALE).max(8);
+fn past(pane: &mut Page, row: &WatchRow) {
+    let width = pane.width().saturating_sub(LABEL + SCALE).max(8);
     type FigureOf = fn(&PastMoment) -> Option<f64>;
     type Format = fn(f64) -> String;
     let figures: [(&str, FigureOf, Format); 3] = [
@@ -236,35 +243,35 @@ fn past(pane: &mut Pane, row: &WatchRow) {
         if most > 0.0 {
             let line = words::sparkline(&row.past, width, of);
             let scale = format!("  from {} to {}", format(least), format(most));
-            pane.line(vec![label(name), span(line, Tone::Plain), span(scale, Tone::Faint)]);
+            pane.line(vec![label(name), Span::plain(line), Span::new(scale, Tone::Faint)]);
         }
     }
 }
 
-fn tracer(pane: &mut Pane, traced: &Traced) {
-    pane.line(vec![span("  From the tracer, single requests", Tone::Strong)]);
+fn tracer(pane: &mut Page, traced: &Traced) {
+    pane.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
     let row = |op| traced::Row { device: String::new(), op, traced: op_of(traced, op).clone() };
-    pane.table(OpKind::BOTH.map(row), traced::fields());
+    table::print(&Table::of(OpKind::BOTH.map(row), traced::fields()), pane);
     for op in OpKind::BOTH {
-        let (width, of) = (pane.width.saturating_sub(LABEL + SCALE).max(8), op_of(traced, op));
+        let (width, of) = (pane.width().saturating_sub(LABEL + SCALE).max(8), op_of(traced, op));
         for (part, histogram) in [("queued", &of.queue_ns), ("in device", &of.device_ns)] {
             if let Some(line) = crate::trial::sparkline(histogram, width) {
-                let lead = span(format!("  {:<6} {part:<10}", op.plural()), Tone::Faint);
-                pane.line(vec![lead, span(line, Tone::Plain)]);
+                let lead = Span::new(format!("  {:<6} {part:<10}", op.plural()), Tone::Faint);
+                pane.line(vec![lead, Span::plain(line)]);
             }
         }
     }
     if traced.lost > 0 {
         let text = format!("{} events were lost: the figures are low", traced.lost);
-        pane.line(vec![label(""), span(text, Tone::Warn)]);
+        pane.line(vec![label(""), Span::new(text, Tone::Warn)]);
     }
     for (id, name, requests) in traced.processes.iter().take(5) {
         let text = format!("{name} ({id}) {requests} requests");
-        pane.line(vec![label("process"), span(text, Tone::Plain)]);
+        pane.line(vec![label("process"), Span::plain(text)]);
     }
 }
 
-fn facts(pane: &mut Pane, row: &WatchRow) {
+fn facts(pane: &mut Page, row: &WatchRow) {
     let Some(facts) = &row.device.facts else { return };
     let mut parts: Vec<String> = Vec::new();
     parts.extend(facts.link.clone().or_else(|| facts.driver.clone()));
@@ -272,7 +279,7 @@ fn facts(pane: &mut Pane, row: &WatchRow) {
     parts.extend(facts.nr_requests.map(|count| format!("{count} requests in its queue")));
     parts.extend(facts.write_cache.clone());
     parts.extend(facts.read_ahead_bytes.map(|bytes| format!("read-ahead {}", format_bytes(bytes))));
-    pane.labelled(label("settings"), &parts);
+    labelled(pane, "settings", &parts);
     for layer in &facts.layers {
         pane.hanging(vec![label("layer")], layer, Tone::Plain);
     }

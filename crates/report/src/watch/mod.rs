@@ -14,23 +14,22 @@
 //! here it means "look"), and one page per figure with tabs between (the answer is in looking at
 //! them together).
 
-mod columns;
 mod curve;
 mod detail;
 mod lines;
 mod order;
-mod pane;
 mod table;
 mod words;
 
-pub use lines::{WATCH_COLUMNS, WatchColumn, watch_header, watch_line};
+pub use lines::{watch_header, watch_line};
 pub use order::{SortBy, watch_order};
 
-use crate::page::Tone;
-use pane::{Pane, span};
+use crate::page::{Page, Span, Tone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{self, Line};
+use ratatui::widgets::{Paragraph, Widget};
 use record::{
     Calibrated, Confidence, Context, Interval, ObservedDevice, Profile, UtilizationLaw, Verdict,
 };
@@ -126,7 +125,7 @@ pub struct WatchView {
 }
 
 /// The keys, with what they do; in the order of the help.
-pub const WATCH_KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 9] = [
     ("up, down, k, j", "pick a device (Home, End, Page Up, Page Down: further)"),
     ("Enter", "show the picked device on the whole screen, and back (Esc)"),
     ("s, S", "sort by the next figure; reverse the order"),
@@ -157,24 +156,24 @@ pub fn watch_screen(
     let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
     let picked = sorted.iter().position(is_picked).unwrap_or(0);
     if view.help {
-        help(body).draw(body, buffer);
+        draw(&help(body), body, buffer);
     } else {
         let head = head(body, data, view);
-        let (top, rest) = split(body, head.used() as u16);
-        head.draw(top, buffer);
+        let (top, rest) = split(body, head.lines().len() as u16);
+        draw(&head, top, buffer);
         match sorted.get(picked) {
-            None => nothing(rest, data).draw(rest, buffer),
-            Some(row) if view.detail => detail::pane(rest, data, row, true).draw(rest, buffer),
+            None => draw(&nothing(rest, data), rest, buffer),
+            Some(row) if view.detail => draw(&detail::pane(rest, data, row, true), rest, buffer),
             Some(row) => {
                 // The table has what the pane below leaves, and at least a third.
                 let pane = detail::pane(rest, data, row, false);
                 let left = usize::from(rest.height);
                 let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
-                let most = left.saturating_sub(pane.used() + 1).max(least);
+                let most = left.saturating_sub(pane.lines().len() + 1).max(least);
                 let (rows, rest) = split(rest, most.min(sorted.len() + 1) as u16);
                 table::draw(&sorted, picked, rows, buffer);
                 let (_, below) = split(rest, 1);
-                detail::pane(below, data, row, false).draw(below, buffer);
+                draw(&detail::pane(below, data, row, false), below, buffer);
             }
         }
     }
@@ -182,11 +181,32 @@ pub fn watch_screen(
         Some(remark) => (remark.as_str(), Tone::Strong),
         None => (FOOTER, Tone::Faint),
     };
-    let mut line = Pane::new(footer);
-    line.line(vec![span(text, tone)]);
-    line.draw(footer, buffer);
+    let mut line = Page::of_screen(footer.width.into());
+    line.line(vec![Span::new(text, tone)]);
+    draw(&line, footer, buffer);
     if !color {
         buffer.set_style(area, Style::reset());
+    }
+}
+
+/// What a page holds, as far as it fits. ratatui's own wrapping would know no hanging indent and part
+/// a number from its unit.
+fn draw(page: &Page, area: Rect, buffer: &mut Buffer) {
+    let span = |span: &Span| text::Span::styled(span.text.clone(), style(span.tone));
+    let lines = page.lines().iter().map(|line| line.iter().map(span).collect());
+    Paragraph::new(lines.collect::<Vec<Line<'_>>>()).render(area, buffer);
+}
+
+fn style(tone: Tone) -> Style {
+    let style = Style::new();
+    match tone {
+        Tone::Plain => style,
+        Tone::Strong => style.add_modifier(Modifier::BOLD),
+        Tone::Faint => style.add_modifier(Modifier::DIM),
+        Tone::Warn => style.fg(Color::Yellow).add_modifier(Modifier::BOLD),
+        Tone::Bad => style.fg(Color::Red).add_modifier(Modifier::BOLD),
+        Tone::Good => style.fg(Color::Green),
+        Tone::Picked => style.add_modifier(Modifier::REVERSED),
     }
 }
 
@@ -197,48 +217,47 @@ fn split(area: Rect, height: u16) -> (Rect, Rect) {
 }
 
 /// The first lines: where, when, how much in all, and the system around the disks.
-fn head(area: Rect, data: &WatchData, view: &WatchView) -> Pane {
-    let mut pane = Pane::new(area);
-    let mut title = vec![span("halfpower watch", Tone::Strong)];
+fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
+    let mut pane = Page::of_screen(area.width.into());
+    let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
     if view.paused {
-        title.push(span("  ", Tone::Plain));
-        title.push(span("PAUSED (p)", Tone::Warn));
+        title.extend([Span::plain("  "), Span::new("PAUSED (p)", Tone::Warn)]);
     }
     if let Some(recording) = &view.recording {
-        title.push(span("  ", Tone::Plain));
-        title.push(span(format!("RECORDING {recording} (r)"), Tone::Bad));
+        let text = format!("RECORDING {recording} (r)");
+        title.extend([Span::plain("  "), Span::new(text, Tone::Bad)]);
     }
     let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
-    title.push(span(format!("{host}  {}  every {}", data.time, data.interval), Tone::Plain));
+    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
     pane.line(title);
-    pane.line(vec![span(words::totals(data, view), Tone::Plain)]);
+    pane.line(vec![Span::plain(words::totals(data, view))]);
     pane.line(words::surroundings(&data.context));
     for limit in words::limits(data).into_iter().take(2) {
-        pane.line(vec![span(limit, Tone::Warn)]);
+        pane.line(vec![Span::new(limit, Tone::Warn)]);
     }
     if let Some(note) = data.notes.first() {
-        pane.line(vec![span(note, Tone::Faint)]);
+        pane.line(vec![Span::new(note, Tone::Faint)]);
     }
     pane.blank();
     pane
 }
 
-fn help(area: Rect) -> Pane {
-    let mut pane = Pane::new(area);
-    pane.line(vec![span("Keys", Tone::Strong)]);
-    for (keys, does) in WATCH_KEYS {
-        pane.hanging(vec![span(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
+fn help(area: Rect) -> Page {
+    let mut pane = Page::of_screen(area.width.into());
+    pane.line(vec![Span::new("Keys", Tone::Strong)]);
+    for (keys, does) in KEYS {
+        pane.hanging(vec![Span::new(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
     }
-    pane.line(vec![span("Figures", Tone::Strong)]);
-    for (figure, means) in columns::MEANINGS {
-        pane.hanging(vec![span(format!("  {figure:<15} "), Tone::Strong)], means, Tone::Plain);
+    pane.line(vec![Span::new("Figures", Tone::Strong)]);
+    for (figure, means) in table::MEANINGS {
+        pane.hanging(vec![Span::new(format!("  {figure:<15} "), Tone::Strong)], means, Tone::Plain);
     }
     pane
 }
 
 /// Where there is no device at all to show.
-fn nothing(area: Rect, data: &WatchData) -> Pane {
-    let mut pane = Pane::new(area);
+fn nothing(area: Rect, data: &WatchData) -> Page {
+    let mut pane = Page::of_screen(area.width.into());
     let text = if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {

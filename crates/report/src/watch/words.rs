@@ -1,13 +1,11 @@
 //! What the screen says in words: sums, the system, limits, the verdict, the past.
 
-use super::pane::span;
 use super::{PastMoment, WatchData, WatchRow, WatchView};
 use crate::diagnosis::verdict_words;
 use crate::number::{self, counted};
-use crate::page::Tone;
+use crate::page::{Span, Tone};
 use crate::target::limit_rate;
 use crate::trial::height;
-use ratatui::text::Span;
 use record::{Context, Figure, Interval, format_bytes};
 
 /// Shares of time from which the pressure and the steal are marked.
@@ -46,13 +44,13 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
 }
 
 /// The system around the disks, in one line.
-pub(super) fn surroundings(context: &Context) -> Vec<Span<'static>> {
-    let mut spans: Vec<Span<'static>> = Vec::new();
+pub(super) fn surroundings(context: &Context) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
     let mut add = |text: String, tone: Tone| {
         if !spans.is_empty() {
-            spans.push(span("; ", Tone::Plain));
+            spans.push(Span::plain("; "));
         }
-        spans.push(span(text, tone));
+        spans.push(Span::new(text, tone));
     };
     match (context.io_some_share, context.io_full_share) {
         (Some(some), full) => {

@@ -1,9 +1,11 @@
 //! What a chart becomes: axes, drawings, tables, data.
 
+use crate::common::clean_trial;
 use crate::report::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::report::{Story, csv, csv_header, report_html};
-use record::Unit;
+use crate::report::{self, Story, csv, csv_header, plot_files, report_html};
+use record::{HistogramSnapshot, Unit};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// A chart with every form that is not of rows, and hostile names.
 pub(crate) fn example() -> Chart {
@@ -207,4 +209,107 @@ fn bars_of_a_row_lie_side_by_side_within_it() {
     let (other, _) = chart.bar(2);
     assert!((other - first - height).abs() < 1e-12 && height * 2.0 <= 1.0);
     assert_eq!(chart.bar(1), (0.0, 0.0));
+}
+
+#[test]
+fn a_field_of_csv_is_quoted_where_it_needs_it_and_is_no_formula() {
+    let mut chart = rows();
+    for (title, field) in [
+        ("/data", "/data"),
+        ("a,b", "\"a,b\""),
+        ("say \"x\"", "\"say \"\"x\"\"\""),
+        ("=cmd()", "'=cmd()"),
+        ("-1.5", "-1.5"),
+    ] {
+        title.clone_into(&mut chart.title);
+        let csv = csv(&[Story { charts: vec![chart.clone()], ..Story::default() }]);
+        let line = csv.lines().nth(1).unwrap();
+        assert!(line.starts_with(&format!(",{field},measured,")), "{line}");
+    }
+}
+
+#[test]
+fn no_two_of_the_first_dozen_series_look_alike_even_without_colour_and_line() {
+    let mut chart = example();
+    chart.rules.clear();
+    chart.series.truncate(1);
+    chart.series = vec![chart.series[0].clone(); 12];
+    let svg = drawing(&page(chart));
+    let part =
+        |group: &str, of: &str| group.split_once(of).map(|(_, rest)| rest[..1].to_owned()).unwrap();
+    let looks: Vec<[String; 3]> = svg
+        .split("<g class=\"c")
+        .skip(1)
+        .map(|group| [group[..1].to_owned(), part(group, "mark m"), part(group, "line d")])
+        .collect();
+    assert_eq!(looks.iter().collect::<BTreeSet<_>>().len(), 12);
+    assert_eq!(looks[..5].iter().map(|look| &look[1]).collect::<BTreeSet<_>>().len(), 5);
+}
+
+#[test]
+fn the_style_of_a_file_names_no_variable() {
+    let svg = example().svg_file();
+    assert!(!svg.contains("var(") && svg.contains(".c0{color:#0065a3}"), "{svg}");
+}
+
+#[test]
+fn a_title_becomes_a_name_that_cannot_leave_the_folder() {
+    let name = |title: &str| {
+        let chart = Chart { title: title.to_owned(), ..rows() };
+        plot_files(&[Story { charts: vec![chart], ..Story::default() }]).remove(0).0
+    };
+    assert_eq!(name("I/O rate against depth (read, 4k)"), "1-01-i-o-rate-against-depth-read-4k");
+    assert_eq!(name("../../etc/passwd"), "1-01-etc-passwd");
+    assert!(name(&"a".repeat(500)).len() <= 65);
+}
+
+/// The plot of the latencies of a trial with these counts of buckets, where it has one.
+fn distribution(counts: &[(u32, u64)]) -> Option<Chart> {
+    let mut trial = clean_trial();
+    let read = trial.result.read.as_mut().unwrap();
+    read.histogram = HistogramSnapshot { buckets: counts.to_vec() };
+    let charts = report::trial(&trial).charts;
+    charts.into_iter().find(|chart| chart.title == "Distribution of latency")
+}
+
+#[test]
+fn a_curve_of_latency_falls_from_all_requests_and_ends_where_ten_are_left() {
+    let many: Vec<(u32, u64)> = (100..200).map(|bucket| (bucket, 100)).collect();
+    let points = distribution(&many).unwrap().series.remove(0).points;
+    assert_eq!(points[0].y, 1.0);
+    assert!(points.windows(2).all(|pair| pair[1].y < pair[0].y && pair[1].x > pair[0].x));
+    let last = points.last().unwrap();
+    assert!(last.y * 10_000.0 >= 10.0, "{last:?}");
+    assert!(points.iter().all(|p| p.low.unwrap() <= p.y && p.y <= p.high.unwrap()));
+}
+
+#[test]
+fn the_sentence_of_a_distribution_names_the_median_and_the_farthest_tail_that_is_known() {
+    let finding = distribution(&[(640, 9_000), (1_000, 1_000)]).unwrap().finding;
+    assert!(finding.starts_with("Reads: half take less than"), "{finding}");
+    assert!(finding.contains("one in 1,000 longer"), "{finding}");
+    assert!(distribution(&[(640, 9)]).is_none());
+    assert!(distribution(&[]).is_none());
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn colours_and_text_of_a_plot_reach_the_png() {
+    use resvg::tiny_skia::Pixmap;
+    let svg = |text: &str| {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"20\">\
+             <style>.c0{{color:#0065a3}}.bar{{fill:currentColor}}</style>\
+             <g class=\"c0\"><path class=\"bar\" d=\"M0 0h10v20h-10z\"/></g>\
+             <text x=\"20\" y=\"15\" style=\"font:11px system-ui,sans-serif\">{text}</text></svg>"
+        )
+    };
+    let Ok(rasteriser) = report::Rasteriser::find() else {
+        return testkit::skip("png", "no font is installed");
+    };
+    let pixels = |text| Pixmap::decode_png(&rasteriser.draw(&svg(text)).unwrap()).unwrap();
+    let (empty, full) = (pixels(""), pixels("HHH"));
+    let corner = full.pixel(2, 2).unwrap();
+    assert_eq!((corner.red(), corner.green(), corner.blue()), (0, 0x65, 0xa3));
+    assert_ne!(empty.data(), full.data(), "the text is not drawn");
 }

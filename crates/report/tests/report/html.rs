@@ -5,7 +5,9 @@ use crate::report::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, HTML_HEAD, Section, Story, Table, Tone,
     report_html,
 };
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// The script of a page.
 fn script(page: &str) -> &str {
@@ -119,6 +121,18 @@ fn the_page_refers_to_nothing_outside_itself() {
     for reference in page.split("href=\"").skip(1) {
         assert!(reference.starts_with('#'), "{}", &reference[..20]);
     }
+}
+
+#[test]
+fn the_policy_names_the_hash_of_the_script() {
+    let policy = |script: &str| {
+        format!(";script-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)))
+    };
+    // By `printf 'let a = 1;' | openssl dgst -sha256 -binary | base64`.
+    let hash = "xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck=";
+    assert_eq!(policy("let a = 1;"), format!(";script-src 'sha256-{hash}'"));
+    let page = report_html(&[hostile_story()]);
+    assert!(page.contains(&policy(script(&page))));
 }
 
 #[test]

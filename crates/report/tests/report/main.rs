@@ -11,6 +11,7 @@ mod charts;
 mod common;
 mod documents;
 mod html;
+mod page;
 mod properties;
 mod snapshots;
 mod trace;

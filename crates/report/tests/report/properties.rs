@@ -1,7 +1,7 @@
 //! What holds of every page, whatever the record: no line too wide, nothing that steers a
 //! terminal, no panic.
 
-use crate::report::{self, ProfileListRow, Style};
+use crate::report::{self, Style};
 use crate::{LOG, common};
 use record::{CacheMode, Capability, Cell, Estimate, Measured, OpKind, Profile, Trial};
 use serde::Serialize;
@@ -27,7 +27,6 @@ impl Choices {
 
 /// All pages that can be made of a profile and a trial.
 fn pages(profile: &Profile, trial: &Trial, style: &Style) -> Vec<String> {
-    let row = ProfileListRow::from(profile);
     let capability = Capability {
         name: profile.target.path.clone(),
         available: profile.simulated,
@@ -39,7 +38,7 @@ fn pages(profile: &Profile, trial: &Trial, style: &Style) -> Vec<String> {
         report::terminal(&report::trial(trial), style),
         report::target_text(&profile.target, profile.environment.as_ref(), style),
         report::findings_text(&trial.findings, style),
-        report::profile_list_text(&[row.clone(), row], style),
+        report::profile_list_text(&[profile.clone(), profile.clone()], style),
         report::capabilities_text(&[capability.clone(), capability], style),
         report::next_steps_text(&[profile.target.path.clone(), profile.id.clone()], style),
     ]

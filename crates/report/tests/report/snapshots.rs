@@ -1,7 +1,7 @@
 //! The whole pages against committed files. `HALFPOWER_BLESS=1` rewrites them; read the
 //! difference as a user would before committing it.
 
-use crate::report::{self, ProfileListRow};
+use crate::report;
 use crate::{LOG, common};
 use record::Capability;
 
@@ -90,10 +90,7 @@ fn intervals_are_a_table_of_their_own() {
 
 #[test]
 fn lists_and_steps() {
-    let rows: Vec<ProfileListRow> = [common::fast_profile(), common::read_only_simulated_profile()]
-        .iter()
-        .map(Into::into)
-        .collect();
+    let profiles = [common::fast_profile(), common::read_only_simulated_profile()];
     let row = |name: &str, available, detail: &str, remedy: &str| Capability {
         name: name.into(),
         available,
@@ -115,7 +112,7 @@ fn lists_and_steps() {
             .into(),
     ];
     let text = [
-        report::profile_list_text(&rows, &LOG),
+        report::profile_list_text(&profiles, &LOG),
         report::profile_list_text(&[], &LOG),
         report::capabilities_text(&capabilities, &LOG),
         report::next_steps_text(&steps, &LOG),

@@ -4,8 +4,8 @@
 use crate::common;
 use crate::report::{self, Action, Block, Cell, Column, Section, Side, Story, Style, Table, Tone};
 use record::{
-    Bytes, Diagnosis, Estimate, Finding, FindingCode, Observation, PriceDocument, PriceRow,
-    SavedDocument, Severity,
+    Bytes, Comparison, Diagnosis, Estimate, Finding, FindingCode, Observation, PriceDocument,
+    PriceRow, SavedDocument, Severity,
 };
 use serde_json::json;
 
@@ -251,7 +251,7 @@ fn text_from_outside_becomes_no_markup() {
 }
 
 /// A story of one table.
-fn printed(columns: Vec<Column>, rows: &[&[&str]]) -> String {
+pub(crate) fn printed(columns: Vec<Column>, rows: &[&[&str]]) -> String {
     let cell = |text: &&str| Cell { text: (*text).to_owned(), ..Cell::default() };
     let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     let blocks = vec![Block::Table(Table { columns, rows })];
@@ -298,4 +298,30 @@ fn a_number_that_the_claim_states_is_not_repeated_and_at_most_two_are_printed() 
     assert_eq!(support(claim, &[(6.0, "")]), format!("{claim} (n: 6)"), "not a part of 64");
     assert_eq!(support(claim, &[(0.123, "share")]), format!("{claim} (n: 12 %)"));
     assert_eq!(support("So.", &[(1.0, ""), (2.0, ""), (3.0, "")]), "So. (n: 1, n: 2)");
+}
+
+#[test]
+fn an_interval_of_a_comparison_is_written_out_where_its_ends_say_something() {
+    let interval = |low: f64, high: f64| {
+        let row = json!({
+            "metric": "rate_per_s", "a": 1.0, "b": 1.0, "n_a": 3, "n_b": 3, "paired": false,
+            "ratio": 1.0, "ratio_low": low, "ratio_high": high, "p_adjusted": null,
+            "verdict": "same", "reason": null, "fails": false,
+        });
+        let side = json!({
+            "given": "x", "kind": "trial", "ids": ["x"], "arm": {}, "time": null,
+            "simulated": false, "target": "/data", "unit": "run", "trials_left_out": 0,
+            "level_se_rel": null,
+        });
+        let comparison: Comparison = serde_json::from_value(json!({
+            "schema": "", "halfpower_version": "0", "id": "", "a": side, "b": side,
+            "conditions": [], "cells": [], "overall": row, "groups": [],
+            "false_alarm_rate": 0.05, "tests": 1, "fail_on_worse_rel": null, "notes": [],
+        }))
+        .unwrap();
+        report::comparison(&comparison).facts[0].value.clone()
+    };
+    assert!(interval(0.86, 0.94).contains("(-14 to -6 %)"), "{}", interval(0.86, 0.94));
+    assert!(interval(0.5, 4.2).contains("(x 0.500 to 4.20)"));
+    assert!(interval(1e-8, 8.6e13).contains("(not bounded)"));
 }
