@@ -3,8 +3,7 @@
 use anyhow::Context;
 use report::Style;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use target::OutputKind;
 
@@ -106,8 +105,8 @@ fn is_document(path: &Path) -> bool {
     struct Document {
         schema: String,
     }
-    let read = |file| serde_json::from_reader::<_, Document>(BufReader::new(file)).ok();
-    let document = File::open(path).ok().and_then(read);
+    let text = begins(path, "{").then(|| std::fs::read_to_string(path).ok()).flatten();
+    let document = text.and_then(|text| serde_json::from_str::<Document>(&text).ok());
     document.is_some_and(|document| document.schema.starts_with("halfpower/"))
 }
 

@@ -4,8 +4,8 @@ use crate::{
     COMPARISON_SCHEMA, Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial,
     ZoneMap,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 /// A kind of document that a database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +79,17 @@ impl SavedDocument {
     ///
     /// # Errors
     /// If it is of no such kind, or is not what its schema says.
-    pub fn from_json(document: Value) -> Result<Self, String> {
-        fn read<D: DeserializeOwned>(document: Value) -> Result<Box<D>, String> {
-            serde_json::from_value(document).map(Box::new).map_err(|error| {
+    pub fn from_json(document: &str) -> Result<Self, String> {
+        #[derive(Default, Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        fn read<D: DeserializeOwned>(document: &str) -> Result<Box<D>, String> {
+            serde_json::from_str(document).map(Box::new).map_err(|error| {
                 format!("it is not what its schema says, or of a newer program: {error}")
             })
         }
-        let schema = document["schema"].as_str().unwrap_or_default().to_owned();
+        let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;
         if schema == COMPARISON_SCHEMA {
             return Ok(Self::Comparison(read(document)?));
         }

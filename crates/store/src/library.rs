@@ -6,7 +6,8 @@
 
 use crate::{Store, StoreError};
 use record::{DocumentKind, SavedDocument, Trial};
-use serde_json::{Deserializer, Value};
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
@@ -63,15 +64,15 @@ impl Library {
         let cannot = |why: String| StoreError::File { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))?;
         let mut found = Vec::new();
-        for value in Deserializer::from_str(&text).into_iter::<Value>() {
-            let no_json =
-                |error| cannot(format!("it is no JSON document of this program: {error}"));
-            let documents = match value.map_err(no_json)? {
-                Value::Array(documents) => documents,
-                one => vec![one],
+        let no_json = |error| cannot(format!("it is no JSON document of this program: {error}"));
+        for value in Deserializer::from_str(&text).into_iter::<&RawValue>() {
+            let value = value.map_err(no_json)?;
+            let documents = match value.get().starts_with('[') {
+                true => serde_json::from_str(value.get()).map_err(no_json)?,
+                false => vec![value],
             };
             for document in documents {
-                found.push(SavedDocument::from_json(document).map_err(cannot)?);
+                found.push(SavedDocument::from_json(document.get()).map_err(cannot)?);
             }
         }
         if found.is_empty() {
