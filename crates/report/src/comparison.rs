@@ -10,7 +10,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Field, Section, Story, joined};
+use crate::story::{Badge, Cell, Section, Story, joined};
 use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
@@ -217,21 +217,19 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
         return;
     }
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
-    type F<'a> = Field<'a, &'a (&'a str, &'a ComparedRow)>;
-    let fields = vec![
-        F::left("size x QD, cache", |(label, _)| short(label)),
-        F::right("A", move |(_, row)| value(row.a)).expendable(1),
-        F::right("B", move |(_, row)| value(row.b)).expendable(1),
-        F::right("change", |(_, row)| Cell::or_none(row.ratio, change)),
-        F::left("interval", |(_, row)| interval(row)),
-        F::left("verdict", |(_, row)| {
-            let (words, tone) = verdict(row.verdict);
-            Cell::toned(words, tone)
-        }),
-    ];
     let remark = "B compared with A; intervals hold for all rows together (95 %)";
     let section = story.section(title, remark);
-    section.table(&found, fields);
+    section.table(&found, |t| {
+        t.left("size x QD, cache", |(label, _)| short(label));
+        t.right("A", move |(_, row)| value(row.a)).expendable(1);
+        t.right("B", move |(_, row)| value(row.b)).expendable(1);
+        t.right("change", |(_, row)| Cell::or_none(row.ratio, change));
+        t.left("interval", |(_, row)| interval(row));
+        t.left("verdict", |(_, row)| {
+            let (words, tone) = verdict(row.verdict);
+            Cell::toned(words, tone)
+        });
+    });
     reasons(section, found.iter().map(|(_, row)| *row));
 }
 

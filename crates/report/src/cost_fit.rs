@@ -4,7 +4,7 @@
 //! cross; then the points, side by side in both cache modes, so that a reader sees where a line
 //! is only a line.
 
-use crate::story::{Cell, Field, Story, told};
+use crate::story::{Cell, Story, told};
 use crate::{number, target};
 use record::{Bytes, CostFit, Estimate, format_bytes};
 use std::collections::BTreeSet;
@@ -49,20 +49,19 @@ fn micros(estimate: &Estimate) -> String {
 fn points(story: &mut Story, fit: &CostFit) {
     let points = fit.modes.iter().flat_map(|line| &line.points);
     let sizes: BTreeSet<Bytes> = points.map(|point| point.bytes).collect();
-    let mut fields = vec![Field::right("size", |size: &Bytes| format_bytes(size.0))];
-    for line in &fit.modes {
-        let at = |size: &Bytes| line.points.iter().find(|point| point.bytes == *size);
-        let title = format!("cache {}", line.cache.name());
-        let cost = move |size: &Bytes| Cell::or_empty(at(size), |it| micros(&it.us_per_io));
-        let off = move |size: &Bytes| {
-            let point = at(size).filter(|point| point.us_per_io.value > 0.0)?;
-            Some(1.0 + point.residual_us? / point.us_per_io.value)
-        };
-        fields.push(Field::right(title, cost).gap(4));
-        fields
-            .push(Field::right("off line", move |size| Cell::or_empty(off(size), number::change)));
-    }
     let remark =
         "charged to this program, a lower bound; fixed part and part per KiB with 95 % intervals";
-    story.section("CPU time per request", remark).table(sizes, fields);
+    story.section("CPU time per request", remark).table(sizes, |t| {
+        t.right("size", |size| format_bytes(size.0));
+        for line in &fit.modes {
+            let at = |size: &Bytes| line.points.iter().find(|point| point.bytes == *size);
+            let off = |size: &Bytes| {
+                let point = at(size).filter(|point| point.us_per_io.value > 0.0)?;
+                Some(1.0 + point.residual_us? / point.us_per_io.value)
+            };
+            let title = format!("cache {}", line.cache.name());
+            t.right(title, |size| Cell::or_empty(at(size), |it| micros(&it.us_per_io))).gap(4);
+            t.right("off line", |size| Cell::or_empty(off(size), number::change));
+        }
+    });
 }

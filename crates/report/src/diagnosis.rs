@@ -9,7 +9,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Action, Alternative, Badge, Cell, Field, Story, bracketed, confidence, prefix};
+use crate::story::{Action, Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
 use record::{
     Activity, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy, Moment, Strategy,
     Unit, Verdict,
@@ -245,40 +245,38 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     listed.sort_unstable();
     let more = device.episodes.len() - listed.len();
     let rows = listed.into_iter().map(|index| (index, &device.episodes[index]));
-    type F<'a> = Field<'a, (usize, &'a Episode)>;
-    let fields = vec![
-        F::right("#", |&(index, _)| {
+    section.table(rows, |t| {
+        t.right("#", |&(index, _)| {
             format!("{}{}", index + 1, if is_worst(device, index) { "*" } else { "" })
         })
-        .gap(1),
-        F::right("from", |(_, episode)| clock(since_start(device, episode))).gap(1),
-        F::right("for", |(_, episode)| number::time(episode.duration_ns as f64)).gap(1),
-        F::left("verdict", |(_, episode)| {
+        .gap(1);
+        t.right("from", |(_, episode)| clock(since_start(device, episode))).gap(1);
+        t.right("for", |(_, episode)| number::time(episode.duration_ns as f64)).gap(1);
+        t.left("verdict", |(_, episode)| {
             let words = match episode.activity {
                 Activity::Idle => "idle".to_owned(),
                 Activity::Quiet | Activity::Busy => verdict_text(episode),
             };
             Cell::toned(words, verdict_tone(episode.verdict))
-        }),
-        F::of("iops", |(_, episode)| episode.numbers.iops).gap(1),
-        F::right("KiB", |(_, episode)| {
+        });
+        t.of("iops", |(_, episode)| episode.numbers.iops).gap(1);
+        t.right("KiB", |(_, episode)| {
             Cell::or_none(episode.numbers.request_bytes, |bytes| number::kib(bytes as u64))
         })
-        .expendable(2),
-        F::of("latency_mean_ns", |(_, episode)| episode.numbers.latency_ns),
-        F::right("expected", |(_, episode)| {
+        .expendable(2);
+        t.of("latency_mean_ns", |(_, episode)| episode.numbers.latency_ns);
+        t.right("expected", |(_, episode)| {
             let split = episode.calibrated.as_ref();
             Cell::or_none(split, |split| number::time(split.expected_ns.value))
-        }),
-        F::of("concurrency", |(_, episode)| episode.numbers.concurrency),
-        F::of("utilization", |(_, episode)| episode.numbers.utilization).expendable(3),
-        F::right("of max", |(_, episode)| {
+        });
+        t.of("concurrency", |(_, episode)| episode.numbers.concurrency);
+        t.of("utilization", |(_, episode)| episode.numbers.utilization).expendable(3);
+        t.right("of max", |(_, episode)| {
             let split = episode.calibrated.as_ref();
             Cell::or_none(split, |split| number::percent(split.saturation))
         })
-        .expendable(1),
-    ];
-    section.table(rows, fields);
+        .expendable(1);
+    });
     if more > 0 {
         section.note(format!("{more} shorter ones are in the document (--json)."));
     }
@@ -295,15 +293,13 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
         ("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share)
     });
     let section = story.section(title, "");
-    type F<'a> = Field<'a, (&'a str, f64, f64, String)>;
-    let fields = vec![
-        F::left("", |row| row.0),
-        F::of("latency_mean_ns", |_| latency),
-        F::of("service_ns", |row| row.1),
-        F::right("queue", |row| number::time(row.2)),
-        F::right("", |row| row.3.clone()).gap(3),
-    ];
-    section.table(by_law.into_iter().chain(by_profile), fields);
+    section.table(by_law.into_iter().chain(by_profile), |t| {
+        t.left("", |row| row.0);
+        t.of("latency_mean_ns", |_| latency);
+        t.of("service_ns", |row| row.1);
+        t.right("queue", |row| number::time(row.2));
+        t.right("", |row| row.3.clone()).gap(3);
+    });
     section.note(&device.splits_compared);
     section.note(match device.hit_share.known() {
         Ok(share) => format!(
@@ -344,13 +340,11 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
     }
-    type F<'a> = Field<'a, (&'a str, Option<String>, &'a str)>;
-    let fields = vec![
-        F::left("", |row| row.0),
-        F::right("", |row| Cell::or_none(row.1.as_ref(), String::clone)),
-        F::left("", |row| Cell::toned(row.2, Tone::Faint)).gap(3),
-    ];
-    story.section(title, "").table(rows, fields);
+    story.section(title, "").table(rows, |t| {
+        t.left("", |row| row.0);
+        t.right("", |row| Cell::or_none(row.1.as_ref(), String::clone));
+        t.left("", |row| Cell::toned(row.2, Tone::Faint)).gap(3);
+    });
 }
 
 fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {

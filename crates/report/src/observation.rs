@@ -10,7 +10,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::number::{self, counted, duration};
 use crate::page::Tone;
 use crate::plots::thinned;
-use crate::story::{Cell, Field, Story, capital, joined};
+use crate::story::{Cell, Story, capital, joined};
 use crate::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
 
@@ -148,22 +148,18 @@ fn devices(story: &mut Story, observation: &Observation) {
         let active = rates.iter().filter(|rate| rate.value > 0.0).count();
         (!rates.is_empty()).then_some(active as f64)
     };
-    type F<'a> = Field<'a, Row<'a>>;
-    let mut fields = vec![
-        F::left("device", |row| Cell::toned(&row.device.name, Tone::Strong)).flexible(),
-        F::right("intervals", |row| number::count(row.own.len() as f64)),
-        F::right("with I/O", |row| Cell::or_none(with_io(row), number::count)),
-    ];
-    let means = [
-        F::of("iops", |row| row.rate),
-        F::of("bytes_per_s", |row| row.over_time(throughput)),
-        F::titled("latency_mean_ns", Row::latency),
-        F::of("utilization", |row| row.over_time(|it| it.busy_share)),
-        F::of("concurrency", |row| row.over_time(|it| it.concurrency)),
-    ];
-    fields.extend(means.map(|field| field.group("means over time")));
     let section = story.section("Devices", "");
-    section.table(rows, fields);
+    section.table(rows, |t| {
+        t.left("device", |row| Cell::toned(&row.device.name, Tone::Strong)).flexible();
+        t.right("intervals", |row| number::count(row.own.len() as f64));
+        t.right("with I/O", |row| Cell::or_none(with_io(row), number::count));
+        t.group("means over time");
+        t.of("iops", |row| row.rate);
+        t.of("bytes_per_s", |row| row.over_time(throughput));
+        t.titled("latency_mean_ns", Row::latency);
+        t.of("utilization", |row| row.over_time(|it| it.busy_share));
+        t.of("concurrency", |row| row.over_time(|it| it.concurrency));
+    });
     if !idle.is_empty() {
         let mut names = joined(idle.iter().take(MOST_IDLE), ", ", |row| row.device.name.clone());
         if idle.len() > MOST_IDLE {

@@ -10,7 +10,7 @@
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Field, Story};
+use crate::story::{Badge, Cell, Story};
 use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
 use std::collections::BTreeMap;
 
@@ -62,23 +62,21 @@ fn by_figure<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
 fn tell_figure(story: &mut Story, title: &str, rows: &[&Row]) {
     let section = story.section(title, "");
     let tried = || rows.iter().filter(|row| row.class != Class::NotReproducible);
-    type F<'a> = Field<'a, &'a &'a Row>;
-    let fields = vec![
-        F::left("id", |row| row.id.clone()),
-        F::left("what", |row| row.subject.clone()).flexible().expendable(1),
-        F::right("published", |row| match row.chart.is_some() || row.unit.is_empty() {
+    section.table(tried(), |t| {
+        t.left("id", |row| row.id.clone());
+        t.left("what", |row| row.subject.clone()).flexible().expendable(1);
+        t.right("published", |row| match row.chart.is_some() || row.unit.is_empty() {
             true => row.published.clone(),
             false => format!("{} {}", row.published, row.unit),
         })
-        .flexible(),
-        F::right("reproduced", |row| Cell::or_none(row.reproduced.clone(), |text| text)).flexible(),
-        F::right("off by", |row| deviation_text(row)),
-        F::left("", |row| match row.class {
+        .flexible();
+        t.right("reproduced", |row| Cell::or_none(row.reproduced.clone(), |text| text)).flexible();
+        t.right("off by", |row| deviation_text(row));
+        t.left("", |row| match row.class {
             Class::Fitted => Cell::toned("shown: fitted", tone(row.verdict)),
             _ => Cell::toned(row.verdict.name(), tone(row.verdict)),
-        }),
-    ];
-    section.table(tried(), fields);
+        });
+    });
     for row in tried().filter(|row| matches!(row.verdict, Verdict::Deviates | Verdict::Failed)) {
         section.row(&row.id, &row.reason);
     }

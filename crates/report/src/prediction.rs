@@ -6,7 +6,7 @@
 
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Fact, Field, Story, joined};
+use crate::story::{Cell, Fact, Story, joined};
 use crate::validation::{error, level_text};
 use record::{
     Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered, OpKind, Prediction,
@@ -155,17 +155,15 @@ fn models(story: &mut Story, document: &PredictionDocument) {
         let accuracy = document.accuracy.iter().find(|it| it.model == one.model);
         Cell::or_none(accuracy.and_then(of), error)
     };
-    type F<'a> = Field<'a, &'a Prediction>;
-    let fields = vec![
-        F::left("", |one| toned(one, one.model.name().to_owned())),
-        F::titled("latency_mean_ns", |one| toned(one, number::time(one.latency_ns.value))),
-        F::right("queue", |one| number::time(one.queue_ns)),
-        F::right("err <70 %", |one| error(one, |it| it.median_rel)),
-        F::right("err ≥70 %", |one| error(one, |it| it.loaded_median_rel)),
-        F::left("", |one| if advised(one) { "← used" } else { "" }),
-    ];
     let remark = "err: median error on the profile's open loads, none of them fitted to";
-    story.section("Models", remark).table(&document.predictions, fields);
+    story.section("Models", remark).table(&document.predictions, |t| {
+        t.left("", |one| toned(one, one.model.name().to_owned()));
+        t.titled("latency_mean_ns", |one| toned(one, number::time(one.latency_ns.value)));
+        t.right("queue", |one| number::time(one.queue_ns));
+        t.right("err <70 %", |one| error(one, |it| it.median_rel));
+        t.right("err ≥70 %", |one| error(one, |it| it.loaded_median_rel));
+        t.left("", |one| if advised(one) { "← used" } else { "" });
+    });
 }
 
 fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {

@@ -3,8 +3,8 @@
 
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Field, Story};
-use record::{PriceDocument, PriceRow, Sizing, format_bytes};
+use crate::story::{Cell, Story};
+use record::{PriceDocument, Sizing, format_bytes};
 
 /// The story of cost and performance.
 #[must_use]
@@ -34,18 +34,16 @@ fn accesses(story: &mut Story, document: &PriceDocument) {
     );
     let money = &document.currency;
     let digits = |value: Option<f64>| Cell::or_empty(value, number::digits);
-    type F<'a> = Field<'a, &'a PriceRow>;
-    let fields = vec![
-        F::left("", |row| format!("QD {}", row.depth)),
-        F::right("KAPS", |row| Cell::toned(number::count(row.kaps.value), Tone::Strong)),
-        F::interval(|row| row.kaps),
-        F::right("MAPS", |row| Cell::toned(number::digits(row.maps), Tone::Strong)),
-        F::right(format!("KAPS/{money}"), |row| digits(row.kaps_per_price)),
-        F::right(format!("MAPS/{money}"), |row| digits(row.maps_per_price)),
-        F::right(format!("{money}/KAPS"), |row| digits(row.price_per_kaps)),
-        F::right(format!("{money}/MAPS"), |row| digits(row.price_per_maps)),
-    ];
-    story.section("Accesses", &remark).table(&document.rows, fields);
+    story.section("Accesses", &remark).table(&document.rows, |t| {
+        t.left("", |row| format!("QD {}", row.depth));
+        t.right("KAPS", |row| Cell::toned(number::count(row.kaps.value), Tone::Strong));
+        t.interval(|row| row.kaps);
+        t.right("MAPS", |row| Cell::toned(number::digits(row.maps), Tone::Strong));
+        t.right(format!("KAPS/{money}"), |row| digits(row.kaps_per_price));
+        t.right(format!("MAPS/{money}"), |row| digits(row.maps_per_price));
+        t.right(format!("{money}/KAPS"), |row| digits(row.price_per_kaps));
+        t.right(format!("{money}/MAPS"), |row| digits(row.price_per_maps));
+    });
 }
 
 fn fills(story: &mut Story, document: &PriceDocument) {

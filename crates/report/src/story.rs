@@ -133,86 +133,94 @@ pub struct Column {
     pub expendable: u8,
 }
 
-/// A column with what stands in it for a row.
-pub(crate) struct Field<'a, R> {
-    column: Column,
-    cell: Box<dyn Fn(&R) -> Cell + 'a>,
+impl Column {
+    /// Sets the spaces before it.
+    pub(crate) fn gap(&mut self, gap: usize) -> &mut Self {
+        self.gap = gap;
+        self
+    }
+
+    /// Lets its texts be cut on a narrow terminal.
+    pub(crate) fn flexible(&mut self) -> &mut Self {
+        self.flexible = true;
+        self
+    }
+
+    /// Lets it be dropped on a narrow terminal; larger ranks go first.
+    pub(crate) fn expendable(&mut self, rank: u8) -> &mut Self {
+        self.expendable = rank;
+        self
+    }
 }
 
-impl<'a, R> Field<'a, R> {
-    fn new<C: Into<Cell>>(
-        side: Side,
-        title: impl Into<String>,
-        cell: impl Fn(&R) -> C + 'a,
-    ) -> Self {
-        let column = Column { title: title.into(), side, gap: 2, ..Column::default() };
-        Self { column, cell: Box::new(move |row| cell(row).into()) }
+/// The columns of a table in the making; each is filled for all rows when it is added.
+pub(crate) struct Columns<'r, R> {
+    rows: &'r [R],
+    group: String,
+    columns: Vec<(Column, Vec<Cell>)>,
+}
+
+impl<R> Columns<'_, R> {
+    fn add<C: Into<Cell>>(&mut self, column: Column, cell: impl Fn(&R) -> C) -> &mut Column {
+        let cells = self.rows.iter().map(|row| cell(row).into()).collect();
+        let place = self.columns.len();
+        self.columns.push((Column { gap: 2, group: self.group.clone(), ..column }, cells));
+        &mut self.columns[place].0
+    }
+
+    /// Puts the columns that follow into a group.
+    pub(crate) fn group(&mut self, group: &str) {
+        group.clone_into(&mut self.group);
     }
 
     pub(crate) fn left<C: Into<Cell>>(
+        &mut self,
         title: impl Into<String>,
-        cell: impl Fn(&R) -> C + 'a,
-    ) -> Self {
-        Self::new(Side::Left, title, cell)
+        cell: impl Fn(&R) -> C,
+    ) -> &mut Column {
+        self.add(Column { title: title.into(), ..Column::default() }, cell)
     }
 
     pub(crate) fn right<C: Into<Cell>>(
+        &mut self,
         title: impl Into<String>,
-        cell: impl Fn(&R) -> C + 'a,
-    ) -> Self {
-        Self::new(Side::Right, title, cell)
+        cell: impl Fn(&R) -> C,
+    ) -> &mut Column {
+        self.add(Column { title: title.into(), side: Side::Right, ..Column::default() }, cell)
     }
 
     /// Cells below the title of a reported quantity, with its help.
-    pub(crate) fn titled<C: Into<Cell>>(id: &str, cell: impl Fn(&R) -> C + 'a) -> Self {
-        let mut field = Self::right(quantity(id).title, cell);
-        field.column.help = quantity(id).help;
-        field
+    pub(crate) fn titled<C: Into<Cell>>(
+        &mut self,
+        id: &str,
+        cell: impl Fn(&R) -> C,
+    ) -> &mut Column {
+        let column = self.right(quantity(id).title, cell);
+        column.help = quantity(id).help;
+        column
     }
 
     /// Values of a reported quantity in its unit; a dash where there is none.
-    pub(crate) fn of<V: Into<Option<f64>>>(id: &str, value: impl Fn(&R) -> V + 'a) -> Self {
-        let unit = quantity(id).unit;
-        Self::titled(id, move |row| {
-            Cell::or_none(value(row).into(), |value| unit.format_titled(value))
-        })
+    pub(crate) fn of<V: Into<Option<f64>>>(
+        &mut self,
+        id: &str,
+        value: impl Fn(&R) -> V,
+    ) -> &mut Column {
+        let format = |value| quantity(id).unit.format_titled(value);
+        self.titled(id, |row| Cell::or_none(value(row).into(), format))
     }
 
     /// The intervals of the values in the column before; empty where there is none.
-    pub(crate) fn interval<V: Into<Option<Estimate>>>(value: impl Fn(&R) -> V + 'a) -> Self {
-        Self::left("", move |row| {
-            let interval = |it: Estimate| number::interval(it.relative_half_width()).into();
-            value(row).into().map_or_else(Cell::default, interval)
-        })
-        .gap(1)
+    pub(crate) fn interval<V: Into<Option<Estimate>>>(
+        &mut self,
+        value: impl Fn(&R) -> V,
+    ) -> &mut Column {
+        let interval = |it: Estimate| number::interval(it.relative_half_width());
+        self.left("", |row| Cell::or_empty(value(row).into(), interval)).gap(1)
     }
 
-    pub(crate) fn bar(cell: impl Fn(&R) -> Cell + 'a) -> Self {
-        Self::new(Side::Bar, "", cell)
-    }
-
-    /// The same column in a group.
-    pub(crate) fn group(mut self, group: impl Into<String>) -> Self {
-        self.column.group = group.into();
-        self
-    }
-
-    /// The same column with other spaces before it.
-    pub(crate) fn gap(mut self, gap: usize) -> Self {
-        self.column.gap = gap;
-        self
-    }
-
-    /// The same column, whose texts may be cut on a narrow terminal.
-    pub(crate) fn flexible(mut self) -> Self {
-        self.column.flexible = true;
-        self
-    }
-
-    /// The same column, to be dropped on a narrow terminal; larger ranks go first.
-    pub(crate) fn expendable(mut self, rank: u8) -> Self {
-        self.column.expendable = rank;
-        self
+    pub(crate) fn bar(&mut self, cell: impl Fn(&R) -> Cell) -> &mut Column {
+        self.add(Column { side: Side::Bar, ..Column::default() }, cell)
     }
 }
 
@@ -265,13 +273,17 @@ pub struct Table {
 
 impl Table {
     /// A row for each of these; columns in which nothing stands are left out.
-    pub(crate) fn of<R>(rows: impl IntoIterator<Item = R>, fields: Vec<Field<'_, R>>) -> Self {
+    pub(crate) fn of<R>(
+        rows: impl IntoIterator<Item = R>,
+        columns: impl FnOnce(&mut Columns<'_, R>),
+    ) -> Self {
         let rows: Vec<R> = rows.into_iter().collect();
+        let mut made = Columns { rows: &rows, group: String::new(), columns: Vec::new() };
+        columns(&mut made);
         let mut table = Self { columns: Vec::new(), rows: vec![Vec::new(); rows.len()] };
-        for field in fields {
-            let cells: Vec<Cell> = rows.iter().map(|row| (field.cell)(row)).collect();
+        for (column, cells) in made.columns {
             if cells.iter().any(|cell| !cell.text.is_empty() || cell.bar.is_some()) {
-                table.columns.push(field.column);
+                table.columns.push(column);
                 table.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
             }
         }
@@ -310,9 +322,9 @@ impl Section {
     pub(crate) fn table<R>(
         &mut self,
         rows: impl IntoIterator<Item = R>,
-        fields: Vec<Field<'_, R>>,
+        columns: impl FnOnce(&mut Columns<'_, R>),
     ) {
-        let table = Table::of(rows, fields);
+        let table = Table::of(rows, columns);
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
         }

@@ -6,7 +6,7 @@
 
 use crate::number::{self, counted};
 use crate::page::Tone;
-use crate::story::{Cell, Field, Story, joined};
+use crate::story::{Cell, Columns, Story, joined};
 use record::{HistogramSnapshot, Interval, Observation, OpKind, Traced, TracedOp};
 use std::collections::BTreeMap;
 
@@ -20,26 +20,20 @@ pub(crate) struct Row {
 }
 
 /// The columns of a table of traced operations.
-pub(crate) fn fields<'a>() -> Vec<Field<'a, Row>> {
-    let percentile = |of: fn(&TracedOp) -> &HistogramSnapshot, id: &str, share: f64| {
-        Field::of(id, move |row: &Row| of(&row.traced).percentile(share))
-    };
-    let group = |group: &'static str, of: fn(&TracedOp) -> &HistogramSnapshot| {
-        [percentile(of, "latency_p50_ns", 0.5), percentile(of, "latency_p99_ns", 0.99)]
-            .map(|field| field.group(group))
-    };
-    type F<'a> = Field<'a, Row>;
-    let mut fields = vec![
-        F::left("device", |row: &Row| Cell::toned(&row.device, Tone::Strong)).flexible(),
-        F::left("", |row| row.op.plural()),
-        F::right("requests", |row| number::count(row.traced.device_ns.count() as f64)),
-    ];
-    fields.extend(group("queued", |op| &op.queue_ns));
-    fields.extend(group("at disk", |op| &op.device_ns));
-    fields.push(F::right("sequential", |row| {
-        Cell::or_none(row.traced.sequential_share, number::percent)
-    }));
-    fields
+pub(crate) fn columns(t: &mut Columns<'_, Row>) {
+    t.left("device", |row| Cell::toned(&row.device, Tone::Strong)).flexible();
+    t.left("", |row| row.op.plural());
+    t.right("requests", |row| number::count(row.traced.device_ns.count() as f64));
+    type TimesOf = fn(&TracedOp) -> &HistogramSnapshot;
+    let times: [(&str, TimesOf); 2] =
+        [("queued", |op| &op.queue_ns), ("at disk", |op| &op.device_ns)];
+    for (group, of) in times {
+        t.group(group);
+        t.of("latency_p50_ns", |row| of(&row.traced).percentile(0.5));
+        t.of("latency_p99_ns", |row| of(&row.traced).percentile(0.99));
+    }
+    t.group("");
+    t.right("sequential", |row| Cell::or_none(row.traced.sequential_share, number::percent));
 }
 
 /// One operation of what was traced.
@@ -74,7 +68,7 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
         }
     }
     let section = story.section("Single requests, from the tracer", "");
-    section.table(rows, fields());
+    section.table(rows, columns);
     section.note(match waits.count() {
         0 => "before a request was started, none waited for a free tag or for a throttle of the \
               queue; limits of control groups hold requests where no tracer sees them"

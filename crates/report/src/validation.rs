@@ -5,7 +5,7 @@
 
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Field, Story, joined};
+use crate::story::{Badge, Cell, Story, joined};
 use record::{
     Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Validation, ValidationSummary,
     ValidationTrial,
@@ -29,23 +29,21 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
         let one = trial.prediction.as_ref()?;
         Some(one.latency_ns.scaled(trial.foretold_ns(one.model)? / one.latency_ns.value))
     };
-    type F<'a> = Field<'a, &'a ValidationTrial>;
-    let fields = vec![
-        F::left("load", |trial| load_text(&trial.mix)),
-        F::of("iops", |trial| trial.rate_per_s),
-        F::right("of max", |trial| number::percent(trial.rate_per_s / trial.foretold_per_s())),
-        F::titled("latency_mean_ns", |trial| match latency(trial) {
+    story.section("", "").table(trials, |t| {
+        t.left("load", |trial| load_text(&trial.mix));
+        t.of("iops", |trial| trial.rate_per_s);
+        t.right("of max", |trial| number::percent(trial.rate_per_s / trial.foretold_per_s()));
+        t.titled("latency_mean_ns", |trial| match latency(trial) {
             Some(latency) => number::time(latency.value),
             None => "too much".to_owned(),
         })
-        .gap(1),
-        F::right("95 % interval", |trial| {
+        .gap(1);
+        t.right("95 % interval", |trial| {
             let ends = latency(trial);
             let ends = ends.map(|it| format!("{}–{}", number::time(it.low), number::time(it.high)));
             Cell::toned(ends.unwrap_or_default(), Tone::Faint)
-        }),
-    ];
-    story.section("", "").table(trials, fields);
+        });
+    });
     story
 }
 
@@ -163,7 +161,6 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
 }
 
 fn accuracy(story: &mut Story, summary: &ValidationSummary) {
-    type Row = (&'static str, Option<f64>, Option<f64>, Tone);
     let known = ModelName::ALL.into_iter().filter_map(|model| {
         let one = summary.accuracy.iter().find(|one| one.model == model)?;
         let tone = if model == summary.advised { Tone::Strong } else { Tone::Plain };
@@ -171,15 +168,13 @@ fn accuracy(story: &mut Story, summary: &ValidationSummary) {
     });
     let repeats = ("repeatability", summary.repeat_rel, summary.loaded_repeat_rel, Tone::Faint);
     let text = |share: &Option<f64>, tone: Tone| Cell::toned(number::or_none(*share, error), tone);
-    type F<'a> = Field<'a, Row>;
-    let fields = vec![
-        F::left("", |row| Cell::toned(row.0, row.3)),
-        F::right("below 70 %", |row| text(&row.1, row.3)).gap(3),
-        F::right("70 % and above", |row| text(&row.2, row.3)).gap(3),
-        F::left("", |row| if row.3 == Tone::Strong { "← advised" } else { "" }),
-    ];
     let remark = "median error of the mean latency, by share of the max IOPS";
-    story.section("Models", remark).table(known.chain([repeats]), fields);
+    story.section("Models", remark).table(known.chain([repeats]), |t| {
+        t.left("", |row| Cell::toned(row.0, row.3));
+        t.right("below 70 %", |row| text(&row.1, row.3)).gap(3);
+        t.right("70 % and above", |row| text(&row.2, row.3)).gap(3);
+        t.left("", |row| if row.3 == Tone::Strong { "← advised" } else { "" });
+    });
 }
 
 fn measured(story: &mut Story, validation: &Validation) {
@@ -193,19 +188,17 @@ fn measured(story: &mut Story, validation: &Validation) {
         Some(trial.foretold_ns(validation.summary.advised)? / trial.latency_ns()?)
     };
     let max_off = |trial: &ValidationTrial| Some(trial.foretold_per_s() / trial.largest_per_s()?);
-    type F<'a> = Field<'a, &'a ValidationTrial>;
-    let fields = vec![
-        F::left("load", |trial| load_text(&trial.mix)),
-        F::right("of max", |trial| number::percent(trial.share_of_largest())).gap(1),
-        F::right("measured", |trial| Cell::or_none(trial.latency_ns(), number::time)).gap(1),
-        F::right("repeat", |trial| {
+    section.table(&validation.trials, |t| {
+        t.left("load", |trial| load_text(&trial.mix));
+        t.right("of max", |trial| number::percent(trial.share_of_largest())).gap(1);
+        t.right("measured", |trial| Cell::or_none(trial.latency_ns(), number::time)).gap(1);
+        t.right("repeat", |trial| {
             Cell::toned(number::or_none(trial.repeat_rel, error), Tone::Faint)
         })
-        .gap(1),
-        F::right("error", |trial| Cell::or_none(off(trial), number::change)).gap(1),
-        F::right("max err", |trial| Cell::or_none(max_off(trial), number::change)).gap(1),
-    ];
-    section.table(&validation.trials, fields);
+        .gap(1);
+        t.right("error", |trial| Cell::or_none(off(trial), number::change)).gap(1);
+        t.right("max err", |trial| Cell::or_none(max_off(trial), number::change)).gap(1);
+    });
     for trial in &validation.trials {
         for reason in &trial.left_out {
             section.item(format!("{}: {reason}", load_text(&trial.mix)));

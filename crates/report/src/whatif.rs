@@ -7,10 +7,10 @@
 use crate::number;
 use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Field, Story};
+use crate::story::{Cell, Story};
 use record::{
-    Balance, BalancedDevice, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState,
-    WhatIf, WhatIfCase, format_bytes,
+    Balance, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState, WhatIf,
+    WhatIfCase, format_bytes,
 };
 
 /// The story of a what-if.
@@ -103,34 +103,30 @@ fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
         let simulated = case.simulated.as_ref().and_then(Measured::value);
         (title(&case.changes), case.after.value(), simulated)
     }));
-    type F<'a> = Field<'a, Row<'a>>;
-    let mut fields = vec![
-        F::left("", |(name, ..)| name.clone()),
-        F::titled("latency_mean_ns", |(_, state, _)| match state {
+    let remark = "mean latency with its interval; IOPS; how full";
+    story.section("Before and after", remark).table(rows, |t| {
+        t.left("", |(name, ..)| name.clone());
+        t.titled("latency_mean_ns", |(_, state, _)| match state {
             Some(state) => Cell::toned(number::time(state.latency_ns.value), Tone::Strong),
             None => number::NONE.into(),
-        }),
-        F::right("95 %", |(_, state, _)| {
+        });
+        t.right("95 %", |(_, state, _)| {
             let ends = state.map(|state| ends(&state.latency_ns));
             Cell::toned(ends.unwrap_or_default(), Tone::Faint)
         })
-        .expendable(1),
-        F::of("iops", |(_, state, _)| state.map(|state| state.iops.value)),
-        F::right("of max", |(_, state, _)| {
+        .expendable(1);
+        t.of("iops", |(_, state, _)| state.map(|state| state.iops.value));
+        t.right("of max", |(_, state, _)| {
             Cell::or_none(*state, |state| number::percent(state.saturation))
-        }),
-    ];
-    if document.before_simulated.is_some() {
-        fields.push(F::right("simulated", |(_, _, simulated)| {
-            Cell::or_none(*simulated, |simulated| number::time(simulated.latency_ns))
-        }));
-        let off = |simulated: &SimulatedState| number::change(1.0 + simulated.difference_rel);
-        fields.push(
-            F::right("off by", move |(_, _, simulated)| Cell::or_empty(*simulated, off)).gap(1),
-        );
-    }
-    let remark = "mean latency with its interval; IOPS; how full";
-    story.section("Before and after", remark).table(rows, fields);
+        });
+        if document.before_simulated.is_some() {
+            t.right("simulated", |(.., simulated)| {
+                Cell::or_none(*simulated, |simulated| number::time(simulated.latency_ns))
+            });
+            let off = |simulated: &SimulatedState| number::change(1.0 + simulated.difference_rel);
+            t.right("off by", |(.., simulated)| Cell::or_empty(*simulated, off)).gap(1);
+        }
+    });
 }
 
 fn ends(estimate: &Estimate) -> String {
@@ -168,19 +164,17 @@ fn balance(story: &mut Story, balance: &Balance) {
     let time = |latency: &Option<Estimate>| {
         Cell::or_none(latency.as_ref(), |latency| number::time(latency.value))
     };
-    type F<'a> = Field<'a, &'a BalancedDevice>;
-    let fields = vec![
-        F::left("", |device| device.device.clone()),
-        F::of("iops", |device| device.iops_before),
-        F::right("after", |device| number::count(device.iops_after)),
-        F::right("of max", |device| number::percent(device.saturation_before)),
-        F::right("after", |device| number::percent(device.saturation_after)),
-        F::titled("latency_mean_ns", |device| time(&device.latency_before_ns)),
-        F::right("after", |device| time(&device.latency_after_ns)),
-    ];
     let remark = "the fullest device gives to the emptiest, step by step";
     let section = story.section("Balanced", remark);
-    section.table(&balance.devices, fields);
+    section.table(&balance.devices, |t| {
+        t.left("", |device| device.device.clone());
+        t.of("iops", |device| device.iops_before);
+        t.right("after", |device| number::count(device.iops_after));
+        t.right("of max", |device| number::percent(device.saturation_before));
+        t.right("after", |device| number::percent(device.saturation_after));
+        t.titled("latency_mean_ns", |device| time(&device.latency_before_ns));
+        t.right("after", |device| time(&device.latency_after_ns));
+    });
     if balance.moves.is_empty() {
         section.row("move", "nothing: no device would be less full by it");
     }

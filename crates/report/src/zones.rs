@@ -2,9 +2,9 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
-use crate::story::{Cell, Field, Story, quoted, told};
+use crate::story::{Cell, Story, quoted, told};
 use crate::target;
-use record::{Band, Bytes, Unit, ZoneMap, ZonePosition, format_bytes};
+use record::{Bytes, Unit, ZoneMap, ZonePosition, format_bytes};
 
 /// Lines of the map; more positions are drawn several to a line.
 const LINES: usize = 30;
@@ -65,16 +65,14 @@ fn loss(map: &ZoneMap) -> String {
 fn bands(story: &mut Story, map: &ZoneMap) {
     let [first, _, ..] = map.bands.as_slice() else { return };
     let first = first.bytes_per_s.value;
-    type F<'a> = Field<'a, &'a Band>;
-    let fields = vec![
-        F::right("from", |band| format_bytes(band.offset_bytes.0)),
-        F::right("positions", |band| (band.last - band.first + 1).to_string()),
-        F::of("bytes_per_s", |band| band.bytes_per_s.value).gap(3),
-        F::interval(|band| band.bytes_per_s),
-        F::right("of first", |band| number::percent(band.bytes_per_s.value / first)).gap(3),
-    ];
     let remark = "ranges of equal rate; narrow zones of a disk share one";
-    story.section("Bands", remark).table(&map.bands, fields);
+    story.section("Bands", remark).table(&map.bands, |t| {
+        t.right("from", |band| format_bytes(band.offset_bytes.0));
+        t.right("positions", |band| (band.last - band.first + 1).to_string());
+        t.of("bytes_per_s", |band| band.bytes_per_s.value).gap(3);
+        t.interval(|band| band.bytes_per_s);
+        t.right("of first", |band| number::percent(band.bytes_per_s.value / first)).gap(3);
+    });
 }
 
 fn positions(story: &mut Story, map: &ZoneMap) {
@@ -89,13 +87,11 @@ fn positions(story: &mut Story, map: &ZoneMap) {
     });
     let lines: Vec<(Bytes, f64)> = lines.collect();
     let largest = lines.iter().map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
-    type F<'a> = Field<'a, (Bytes, f64)>;
-    let fields = vec![
-        F::right("from", |(offset, _)| format_bytes(offset.0)),
-        F::of("bytes_per_s", |(_, rate)| *rate),
-        F::bar(|(_, rate)| Cell::bar(rate / largest, "")),
-    ];
-    story.section("Map", &remark).table(lines, fields);
+    story.section("Map", &remark).table(lines, |t| {
+        t.right("from", |(offset, _)| format_bytes(offset.0));
+        t.of("bytes_per_s", |(_, rate)| *rate);
+        t.bar(|(_, rate)| Cell::bar(rate / largest, ""));
+    });
 }
 
 fn zone_map(map: &ZoneMap) -> Option<Chart> {

@@ -11,7 +11,7 @@ mod tests_behind;
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Alternative, Badge, Cell, Field, Story, joined, quoted};
+use crate::story::{Alternative, Badge, Cell, Story, joined, quoted};
 use crate::target;
 use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit};
 
@@ -64,14 +64,13 @@ fn path(story: &mut Story, components: &[PathComponent]) {
         "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: how many \
          such disks fill it by sequential reads",
     );
-    type F<'a> = Field<'a, &'a PathComponent>;
-    let fields = vec![
-        F::left("", |part| part.name.clone()),
-        F::right("PAP", |part| match part.pap.value() {
+    section.table(components, |t| {
+        t.left("", |part| part.name.clone());
+        t.right("PAP", |part| match part.pap.value() {
             Some(pap) => number::rate(pap.bytes_per_s),
             None => "unknown".to_owned(),
-        }),
-        F::right("RAP", |part| {
+        });
+        t.right("RAP", |part| {
             let bound = if part.rap_is_lower_bound { "≥ " } else { "" };
             match part.rap_bytes_per_s.value() {
                 None => Cell::toned("not measured", Tone::Faint),
@@ -79,18 +78,17 @@ fn path(story: &mut Story, components: &[PathComponent]) {
                     Cell::toned(format!("{bound}{}", number::rate(rap.value)), Tone::Strong)
                 }
             }
-        }),
-        F::interval(|part| part.rap_bytes_per_s.value().copied()),
-        F::right("RAP/PAP", |part| Cell::or_empty(part.ratio, number::percent)),
-        F::left("½", |part| match part.half_power {
+        });
+        t.interval(|part| part.rap_bytes_per_s.value().copied());
+        t.right("RAP/PAP", |part| Cell::or_empty(part.ratio, number::percent));
+        t.left("½", |part| match part.half_power {
             HalfPower::Reached => Cell::toned("yes", Tone::Good),
             HalfPower::Missed => Cell::toned("NO", Tone::Warn),
             HalfPower::CannotTell => Cell::from("inconclusive"),
             HalfPower::NotKnown => Cell::from(number::NONE),
-        }),
-        F::right("disks", |part| Cell::or_empty(part.disks.as_ref(), sizing)),
-    ];
-    section.table(components, fields);
+        });
+        t.right("disks", |part| Cell::or_empty(part.disks.as_ref(), sizing));
+    });
 }
 
 fn sizing(sizing: &Sizing) -> String {

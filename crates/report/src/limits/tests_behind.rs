@@ -1,7 +1,7 @@
 //! The tests behind the path: re-reads on one disk and on more, hits by size, memory.
 
 use crate::number::{self, rate_with_interval};
-use crate::story::{Cell, Field, Section, Story, joined};
+use crate::story::{Cell, Section, Story, joined};
 use record::{
     BusTest, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, MemoryRow, MemoryTest,
     MemoryTests, ServiceTimeFit, format_bytes,
@@ -57,14 +57,13 @@ pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
     type TimeOf = fn(&HitRow) -> Option<&Estimate>;
     let times: [(&str, TimeOf); 2] =
         [("again", |row| row.again_ns.value()), ("ahead", |row| row.ahead_ns.value())];
-    type F<'a> = Field<'a, &'a HitRow>;
-    let mut fields = vec![F::right("size", |row: &&HitRow| format_bytes(row.bytes.0))];
-    for (name, time) in times {
-        let cell = move |row: &&HitRow| Cell::or_none(time(row), |time| number::time(time.value));
-        fields.push(F::right(name, cell).gap(3));
-        fields.push(F::interval(move |row| time(row).copied()));
-    }
-    section.table(&test.rows, fields);
+    section.table(&test.rows, |t| {
+        t.right("size", |row| format_bytes(row.bytes.0));
+        for (name, time) in times {
+            t.right(name, |row| Cell::or_none(time(row), |it| number::time(it.value))).gap(3);
+            t.interval(|row| time(row).copied());
+        }
+    });
     section.row("again", or_why("no line", &test.again_fit, fit));
     section.row("ahead", or_why("no line", &test.ahead_fit, fit));
 }
@@ -107,27 +106,27 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     );
     let section = story.section("Memory", &remark);
     let places = places(tests);
-    let mut fields = vec![Field::left("", |(threads, test): &(u32, MemoryTest)| match threads {
-        1 => test.name().to_owned(),
-        many => format!("{}, {many} threads", test.name()),
-    })];
     type RateOf = fn(&MemoryRow) -> &Estimate;
     let rates: [(usize, RateOf); 2] =
         [(2, |row| &row.bytes_per_s), (1, |row| &row.net_bytes_per_s)];
-    for (place, _) in &places {
-        fields.extend(rates.map(|(gap, rate)| {
-            let cell = move |key: &(u32, MemoryTest)| {
-                let same =
-                    |row: &&MemoryRow| row.place == *place && (row.threads, row.test) == *key;
-                Cell::or_empty(rows().find(same), |row| gigabytes(rate(row)))
-            };
-            Field::right("", cell).gap(gap).group(place)
-        }));
-    }
     let threads: BTreeSet<u32> = rows().map(|row| row.threads).collect();
     let keys = threads.into_iter().flat_map(|threads| TESTS.map(|test| (threads, test)));
     let measured = |key: &(u32, MemoryTest)| rows().any(|row| (row.threads, row.test) == *key);
-    section.table(keys.filter(measured), fields);
+    section.table(keys.filter(measured), |t| {
+        t.left("", |(threads, test)| match threads {
+            1 => test.name().to_owned(),
+            many => format!("{}, {many} threads", test.name()),
+        });
+        for (place, _) in &places {
+            t.group(place);
+            let at = |key: &(u32, MemoryTest)| {
+                rows().find(|row| row.place == *place && (row.threads, row.test) == *key)
+            };
+            for (gap, rate) in rates {
+                t.right("", |key| Cell::or_empty(at(key), |row| gigabytes(rate(row)))).gap(gap);
+            }
+        }
+    });
     let sizes =
         joined(&places, ", ", |(place, bytes)| format!("{place}: {}", format_bytes(*bytes)));
     section.row("buffers", sizes);

@@ -6,7 +6,7 @@
 
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Action, Cell, Field, Story};
+use crate::story::{Action, Cell, Story};
 use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS};
 
 /// Why a latency is not stated.
@@ -30,40 +30,31 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         let same = |e: &&Expectation| e.op == op && e.saturation.total_cmp(&share).is_eq();
         all.iter().find(same)
     };
-    let mut fields = vec![Field::right("of max", |share: &f64| number::percent(*share))];
     let mut missing = false;
-    for op in OpKind::BOTH {
-        if all.iter().all(|expectation| expectation.op != op) {
-            missing |= profile.depth_curves.iter().any(|curve| curve.op == op);
-            continue;
-        }
-        missing |= SATURATIONS.into_iter().any(|share| of(op, share).is_none());
-        let faint = |text: Option<String>| Cell::toned(text.unwrap_or_default(), Tone::Faint);
-        type F<'a> = Field<'a, f64>;
-        let own = [
-            F::titled("iops", move |share| {
-                Cell::or_empty(of(op, *share), |it| number::count(it.iops))
-            }),
+    section.table(SATURATIONS, |t| {
+        t.right("of max", |share| number::percent(*share));
+        for op in OpKind::BOTH {
+            if all.iter().all(|expectation| expectation.op != op) {
+                missing |= profile.depth_curves.iter().any(|curve| curve.op == op);
+                continue;
+            }
+            missing |= SATURATIONS.into_iter().any(|share| of(op, share).is_none());
+            let faint = |text: Option<String>| Cell::toned(text.unwrap_or_default(), Tone::Faint);
+            let of = |share: &f64| of(op, *share);
+            t.group(op.plural());
+            t.titled("iops", |share| Cell::or_empty(of(share), |it| number::count(it.iops)));
             // Left out where its interval would say nothing.
-            F::titled("latency_mean_ns", move |share| match of(op, *share) {
+            t.titled("latency_mean_ns", |share| match of(share) {
                 Some(it) => Cell::toned(number::time(it.latency_ns.value), Tone::Strong),
                 None => Cell::toned("unknown", Tone::Faint),
-            }),
-            F::interval(move |share| of(op, *share).map(|it| it.latency_ns)),
-            F::right("M/M/1", move |share| {
-                faint(of(op, *share).map(|it| number::time(it.mm1_response_ns)))
-            })
-            .gap(1)
-            .expendable(2),
-            F::right("err", move |share| {
-                faint(of(op, *share).map(|it| number::change(1.0 + it.mm1_error_rel)))
-            })
-            .gap(1)
-            .expendable(1),
-        ];
-        fields.extend(own.map(|field| field.group(op.plural())));
-    }
-    section.table(SATURATIONS, fields);
+            });
+            t.interval(|share| of(share).map(|it| it.latency_ns));
+            let mm1 = |share: &f64| of(share).map(|it| number::time(it.mm1_response_ns));
+            t.right("M/M/1", |share| faint(mm1(share))).gap(1).expendable(2);
+            let off = |share: &f64| of(share).map(|it| number::change(1.0 + it.mm1_error_rel));
+            t.right("err", |share| faint(off(share))).gap(1).expendable(1);
+        }
+    });
     if missing {
         section.note(format!("unknown, or left out: {TOO_UNEVEN}."));
     }

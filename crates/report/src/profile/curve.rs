@@ -6,7 +6,7 @@
 use super::{common_size, missing_directions, not_measured};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Field, Section, Story, joined};
+use crate::story::{Cell, Section, Story, joined};
 use record::{
     DepthCurve, DepthPoint, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
 };
@@ -43,18 +43,20 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let strong = |row: &Row<'_>, text: String| {
         Cell::toned(text, if is_knee(row) { Tone::Strong } else { Tone::Plain })
     };
-    type F<'a> = Field<'a, Row<'a>>;
-    let fields = vec![
-        F::left("", name),
-        F::right("QD", |row| strong(row, row.1.depth.to_string())),
-        F::titled("iops", |row| strong(row, number::count(row.1.iops.value))),
-        F::interval(|row| row.1.iops),
-        F::titled("latency_mean_ns", |row| strong(row, number::time(row.1.latency_ns.value))),
-        F::interval(|row| row.1.latency_ns).expendable(1),
-        F::of("latency_p99_ns", |row| row.1.p99_ns),
-        F::right("CPU", |row| Cell::or_empty(row.1.cpu_us_per_io, |cpu| number::time(cpu * 1e3)))
-            .expendable(2),
-        F::bar(|row| {
+    let points = curves.iter().flat_map(|curve| {
+        curve.points.iter().enumerate().map(|(place, point)| (*curve, point, place == 0))
+    });
+    section.table(points, |t| {
+        t.left("", name);
+        t.right("QD", |row| strong(row, row.1.depth.to_string()));
+        t.titled("iops", |row| strong(row, number::count(row.1.iops.value)));
+        t.interval(|row| row.1.iops);
+        t.titled("latency_mean_ns", |row| strong(row, number::time(row.1.latency_ns.value)));
+        t.interval(|row| row.1.latency_ns).expendable(1);
+        t.of("latency_p99_ns", |row| row.1.p99_ns);
+        t.right("CPU", |row| Cell::or_empty(row.1.cpu_us_per_io, |cpu| number::time(cpu * 1e3)))
+            .expendable(2);
+        t.bar(|row| {
             let most = row.0.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
             let mark = match (is_knee(row), row.1.depth == row.0.max_depth) {
                 (true, true) => " knee, most",
@@ -63,12 +65,8 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
                 (false, false) => "",
             };
             Cell::bar(row.1.iops.value / most, mark)
-        }),
-    ];
-    let points = curves.iter().flat_map(|curve| {
-        curve.points.iter().enumerate().map(|(place, point)| (*curve, point, place == 0))
+        });
     });
-    section.table(points, fields);
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
         section.note("p99 –: fewer than ten requests took longer, too few to say.");
     }
@@ -125,35 +123,28 @@ pub(super) fn size(story: &mut Story, profile: &Profile) {
 }
 
 fn size_table(section: &mut Section, abreast: &[&SizeCurve], all: &[&SizeCurve]) {
-    let mut fields = vec![Field::right("size", |bytes: &u64| format_bytes(*bytes))];
-    for &curve in abreast {
-        let same = all.iter().filter(|other| other.op == curve.op);
-        let rates = same.flat_map(|other| other.points.iter().map(|it| it.bytes_per_s.value));
-        let most = rates.fold(0.0, f64::max);
-        let at = move |bytes: &u64| curve.points.iter().find(|point| point.bytes == *bytes);
-        let half = move |point: &SizePoint| curve.half_power_bytes == Some(point.bytes);
-        type F<'a> = Field<'a, u64>;
-        let own = [
-            F::right("", move |bytes| {
+    let points = abreast.iter().flat_map(|curve| &curve.points);
+    section.table(points.map(|point| point.bytes).collect::<BTreeSet<u64>>(), |t| {
+        t.right("size", |bytes| format_bytes(*bytes));
+        for curve in abreast {
+            let same = all.iter().filter(|other| other.op == curve.op);
+            let rates = same.flat_map(|other| other.points.iter().map(|it| it.bytes_per_s.value));
+            let most = rates.fold(0.0, f64::max);
+            let at = |bytes: &u64| curve.points.iter().find(|point| point.bytes == *bytes);
+            let half = |point: &SizePoint| curve.half_power_bytes == Some(point.bytes);
+            t.group(&format!("{}, QD {}", curve.op.name(), curve.depth));
+            t.right("", |bytes| {
                 let tone = if at(bytes).is_some_and(half) { Tone::Strong } else { Tone::Plain };
                 let text = at(bytes).map(|point| number::digits(point.bytes_per_s.value / 1e6));
                 Cell::toned(text.unwrap_or_default(), tone)
-            }),
-            F::interval(move |bytes| at(bytes).map(|point| point.bytes_per_s)).expendable(1),
-            F::bar(move |bytes| {
-                let bar = |point: &SizePoint| {
-                    let mark = if half(point) { " ½" } else { "" };
-                    Cell::bar(point.bytes_per_s.value / most, mark)
-                };
-                at(bytes).map(bar).unwrap_or_default()
-            })
-            .gap(1),
-        ];
-        let group = format!("{}, QD {}", curve.op.name(), curve.depth);
-        fields.extend(own.map(|field| field.group(&group)));
-    }
-    let points = abreast.iter().flat_map(|curve| &curve.points);
-    section.table(points.map(|point| point.bytes).collect::<BTreeSet<u64>>(), fields);
+            });
+            t.interval(|bytes| at(bytes).map(|point| point.bytes_per_s)).expendable(1);
+            let bar = |point: &SizePoint| {
+                Cell::bar(point.bytes_per_s.value / most, if half(point) { " ½" } else { "" })
+            };
+            t.bar(|bytes| at(bytes).map(bar).unwrap_or_default()).gap(1);
+        }
+    });
 }
 
 /// What the mark at a half-power point means, with the throughput that it asks for.

@@ -7,7 +7,7 @@
 //! sizes; which rows of the service times have none for want of sizes is said.
 
 use crate::number;
-use crate::story::{Field, Story, joined};
+use crate::story::{Story, joined};
 use record::{Estimate, OpKind, Pattern, Profile, ServiceTimeFit, format_bytes};
 
 pub(super) fn fits(story: &mut Story, profile: &Profile) {
@@ -23,19 +23,17 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     // Nanoseconds per byte to microseconds per KiB.
     let slope = |fit: &ServiceTimeFit| fit.slope_ns_per_byte.scaled(1.024);
     let fixed = |fit: &ServiceTimeFit| fit.intercept_ns.scaled(1e-3);
-    type F<'a> = Field<'a, &'a ServiceTimeFit>;
-    let fields = vec![
-        F::left("", |fit| format!("{} {}", fit.pattern.name(), fit.op.name())),
-        F::right("b, µs", move |fit| number::digits(fixed(fit).value)).gap(3),
-        F::left("", move |fit| half_width(&fixed(fit))).gap(1),
-        F::right("m, µs/KiB", move |fit| number::digits(slope(fit).value)).gap(3),
-        F::left("", move |fit| half_width(&slope(fit))).gap(1),
-        F::right("1/m", |fit| inverse_rate(fit)).gap(3),
-        F::right("sizes", |fit| fit.sizes_bytes.len().to_string()).expendable(3),
-        F::right("worst", |fit| number::percent(fit.max_residual_rel)).expendable(1),
-        F::right("chi²/df", |fit| number::digits(fit.reduced_chi_square)).expendable(2),
-    ];
-    section.table(fits, fields);
+    section.table(fits, |t| {
+        t.left("", |fit| format!("{} {}", fit.pattern.name(), fit.op.name()));
+        t.right("b, µs", move |fit| number::digits(fixed(fit).value)).gap(3);
+        t.left("", move |fit| half_width(&fixed(fit))).gap(1);
+        t.right("m, µs/KiB", move |fit| number::digits(slope(fit).value)).gap(3);
+        t.left("", move |fit| half_width(&slope(fit))).gap(1);
+        t.right("1/m", |fit| inverse_rate(fit)).gap(3);
+        t.right("sizes", |fit| fit.sizes_bytes.len().to_string()).expendable(3);
+        t.right("worst", |fit| number::percent(fit.max_residual_rel)).expendable(1);
+        t.right("chi²/df", |fit| number::digits(fit.reduced_chi_square)).expendable(2);
+    });
     let left_out = joined(fits.iter().flat_map(left_out), "; ", |point| point);
     if !left_out.is_empty() {
         section.text(format!("Not on the line: {left_out}."));

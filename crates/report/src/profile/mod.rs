@@ -12,7 +12,7 @@ mod line;
 mod service;
 
 use crate::page::Tone;
-use crate::story::{Cell, Fact, Field, Section, Story, quoted, sentence};
+use crate::story::{Cell, Fact, Section, Story, quoted, sentence};
 use crate::{number, target};
 use record::{
     CacheMode, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile,
@@ -128,19 +128,17 @@ fn cells(section: &mut Section, profile: &Profile) {
             workload.cache.name()
         )
     };
-    type F<'a> = Field<'a, &'a Measurement>;
-    let fields = vec![
-        F::left("cell", name),
-        F::of("iops", |cell| cell.iops.value),
-        F::interval(|cell| cell.iops),
-        F::of("bytes_per_s", |cell| cell.bytes_per_s.value),
-        F::of("latency_mean_ns", |cell| cell.latency_ns.value),
-        F::interval(|cell| cell.latency_ns),
-        F::of("latency_p99_ns", |cell| cell.histogram.percentile(0.99)),
-        F::of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value)),
-        F::right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())),
-    ];
-    section.table(&profile.cells, fields);
+    section.table(&profile.cells, |t| {
+        t.left("cell", name);
+        t.of("iops", |cell| cell.iops.value);
+        t.interval(|cell| cell.iops);
+        t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
+        t.of("latency_mean_ns", |cell| cell.latency_ns.value);
+        t.interval(|cell| cell.latency_ns);
+        t.of("latency_p99_ns", |cell| cell.histogram.percentile(0.99));
+        t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value));
+        t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string()));
+    });
 }
 
 /// A size that all have, in front of what is of it; nothing where they differ.

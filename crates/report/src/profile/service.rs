@@ -11,7 +11,7 @@
 
 use super::{missing_directions, not_measured, of_the_device, parallelism};
 use crate::number;
-use crate::story::{Cell, Field, Section, Story};
+use crate::story::{Cell, Section, Story};
 use record::{Cell as Measurement, Estimate, OpKind, Pattern, Profile};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,41 +46,35 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
         before = Some((key.0, key.1));
         (key, new)
     });
-    type F<'a> = Field<'a, (Key, bool)>;
-    let mut fields = vec![
-        F::left("pattern", |(key, new)| if *new { key.0.name() } else { "" }),
-        F::right("QD", |(key, new)| if *new { key.1.to_string() } else { String::new() }).gap(1),
-        F::right("KiB", |(key, _)| number::kib(key.2)).gap(1),
-    ];
     let measured = |op: OpKind| cells.iter().any(|cell| cell.workload.only_op() == Some(op));
-    let cells_of = &cells;
-    for op in OpKind::BOTH.into_iter().filter(|op| measured(*op)) {
-        let of = move |row: &(Key, bool)| {
-            let same = |cell: &&&Measurement| {
-                cell.workload.only_op() == Some(op) && key(cell) == Some(row.0)
+    section.table(rows, |t| {
+        t.left("pattern", |(key, new)| if *new { key.0.name() } else { "" });
+        t.right("QD", |(key, new)| if *new { key.1.to_string() } else { String::new() }).gap(1);
+        t.right("KiB", |(key, _)| number::kib(key.2)).gap(1);
+        for op in OpKind::BOTH.into_iter().filter(|op| measured(*op)) {
+            let of = |row: &(Key, bool)| {
+                let same = |cell: &&&Measurement| {
+                    cell.workload.only_op() == Some(op) && key(cell) == Some(row.0)
+                };
+                cells.iter().find(same).copied()
             };
-            cells_of.iter().find(same).copied()
-        };
-        let latency = move |row: &(Key, bool)| of(row).map(|cell| cell.latency_ns);
-        let service = move |row: &(Key, bool)| of(row)?.service_ns.value().copied();
-        let value = move |it: Estimate| number::digits(it.value / scale);
-        let mut own = vec![
-            F::titled("latency_mean_ns", move |row| Cell::or_empty(latency(row), value)),
-            F::interval(latency),
-        ];
-        if with_service {
-            let known = move |row: &_, text: Option<String>| {
-                Cell::or_empty(of(row), |_| number::or_none(text, |text| text))
-            };
-            let busy =
-                move |row: &_| of(row)?.utilization.value().map(|share| number::percent(*share));
-            own.push(F::right("S", move |row| known(row, service(row).map(value))));
-            own.push(F::interval(service).expendable(2));
-            own.push(F::right("U", move |row| known(row, busy(row))).gap(1).expendable(1));
+            let latency = |row: &_| of(row).map(|cell| cell.latency_ns);
+            let value = |it: Estimate| number::digits(it.value / scale);
+            t.group(op.plural());
+            t.titled("latency_mean_ns", |row| Cell::or_empty(latency(row), value));
+            t.interval(latency);
+            if with_service {
+                let service = |row: &_| of(row)?.service_ns.value().copied();
+                let busy = |row: &_| of(row)?.utilization.value().copied();
+                let known = |row: &_, text: Option<String>| {
+                    Cell::or_empty(of(row), |_| number::or_none(text, |text| text))
+                };
+                t.right("S", |row| known(row, service(row).map(value)));
+                t.interval(service).expendable(2);
+                t.right("U", |row| known(row, busy(row).map(number::percent))).gap(1).expendable(1);
+            }
         }
-        fields.extend(own.into_iter().map(|field| field.group(op.plural())));
-    }
-    section.table(rows, fields);
+    });
     missing_directions(section, profile, measured);
     notes(section, profile, &cells, with_service);
 }

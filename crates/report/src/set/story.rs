@@ -13,7 +13,7 @@ use crate::number::counted;
 use crate::page::Tone;
 use crate::plots::{self, Visit};
 use crate::profile::advice;
-use crate::story::{Action, Cell, Field, Section, Story, joined, quoted};
+use crate::story::{Action, Cell, Columns, Section, Story, joined, quoted};
 use crate::trial;
 use crate::{number, target};
 use record::{
@@ -224,9 +224,13 @@ fn levelled<'a, R>(rows: impl Iterator<Item = Levelled<'a, R>>) -> Vec<Levelled<
 }
 
 /// Columns of the axes of such rows.
-fn level_fields<'a, R: 'a>(axes: impl Iterator<Item = &'a str>) -> Vec<Field<'a, Levelled<'a, R>>> {
-    let field = |(place, axis)| Field::right(axis, move |row: &Levelled<'a, R>| row.0[place]);
-    axes.enumerate().map(field).collect()
+fn level_columns<'a, R>(
+    t: &mut Columns<'_, Levelled<'_, R>>,
+    axes: impl IntoIterator<Item = &'a str>,
+) {
+    for (place, axis) in axes.into_iter().enumerate() {
+        t.right(axis, |row| row.0[place]);
+    }
 }
 
 fn results(story: &mut Story, set: &Set<'_>) {
@@ -248,31 +252,29 @@ fn results(story: &mut Story, set: &Set<'_>) {
     if !fixed.is_empty() {
         section.note(format!("In all: {fixed}."));
     }
-    let mut fields = level_fields(axes.iter().map(|axis| set.axes[*axis].as_str()));
-    type F<'a> = Field<'a, Levelled<'a, &'a SetCell<'a>>>;
-    fields.extend([
-        F::of("iops", |(_, cell): &Levelled<'_, &SetCell<'_>>| cell.iops.value),
-        F::interval(|(_, cell)| known(cell.iops)),
-        F::left("", |(_, cell)| {
+    section.table(rows(set, &axes, |_| true), |t| {
+        level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
+        t.of("iops", |(_, cell)| cell.iops.value);
+        t.interval(|(_, cell)| known(cell.iops));
+        t.left("", |(_, cell)| {
             let differ = cell.spread_rel.is_some_and(|spread| spread > SPREAD_MARKED_REL);
             if differ { Cell::toned("!", Tone::Warn) } else { " ".into() }
         })
-        .gap(0),
-        F::of("bytes_per_s", |(_, cell)| cell.bytes_per_s.value),
+        .gap(0);
+        t.of("bytes_per_s", |(_, cell)| cell.bytes_per_s.value);
         // With a constant depth it is depth over rate, so it goes first.
-        F::of("latency_mean_ns", |(_, cell)| cell.latency_ns.value).expendable(2),
-        F::interval(|(_, cell)| known(cell.latency_ns)).expendable(3),
-        F::right("CPU", |(_, cell)| {
+        t.of("latency_mean_ns", |(_, cell)| cell.latency_ns.value).expendable(2);
+        t.interval(|(_, cell)| known(cell.latency_ns)).expendable(3);
+        t.right("CPU", |(_, cell)| {
             Cell::or_empty(cell.cpu_us_per_io, |cpu| number::time(cpu.value * 1e3))
         })
-        .expendable(1),
-        F::right("trials", |(_, cell)| {
+        .expendable(1);
+        t.right("trials", |(_, cell)| {
             let trials = Some(cell.trials.len()).filter(|count| *count > 0);
             Cell::or_empty(trials, |count| count.to_string())
         })
-        .expendable(3),
-    ]);
-    section.table(rows(set, &axes, |_| true), fields);
+        .expendable(3);
+    });
     if set.cells.iter().any(|cell| cell.cpu_us_per_io.is_some()) {
         section.note(match simulated {
             true => "CPU: CPU time per request, modelled.",
@@ -330,15 +332,13 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
         return section.note("Blocks that were never written read as zeros.");
     }
     let value = |cell: &SetCell<'_>| cell.extras.get(name).copied();
-    let mut fields = level_fields(axes.iter().map(|axis| set.axes[*axis].as_str()));
-    type F<'a> = Field<'a, Levelled<'a, &'a SetCell<'a>>>;
-    fields.push(F::right(name.replace('_', " "), |(_, cell): &Levelled<'_, &SetCell<'_>>| {
-        Cell::or_empty(value(cell), |value| extra(name, value.value))
-    }));
-    fields.push(F::interval(|(_, cell)| {
-        known(value(cell).filter(|value| value.n > 1 && value.value != 0.0)?)
-    }));
-    section.table(rows(set, axes, |cell| value(cell).is_some()), fields);
+    section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
+        level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
+        t.right(name.replace('_', " "), |(_, cell)| {
+            Cell::or_empty(value(cell), |value| extra(name, value.value))
+        });
+        t.interval(|(_, cell)| known(value(cell).filter(|it| it.n > 1 && it.value != 0.0)?));
+    });
 }
 
 /// Whether the device saw requests of the sizes that were requested.
@@ -377,15 +377,13 @@ fn reached(story: &mut Story, experiment: &Experiment) {
         (axes.iter().map(level).collect(), row)
     });
     let size = |bytes: Option<u64>| bytes.map_or("none".to_owned(), format_bytes);
-    let mut fields = level_fields(axes.iter().copied());
-    type F<'a> = Field<'a, Levelled<'a, &'a ReachedSizes>>;
-    fields.extend([
-        F::right("half", |(_, row): &Levelled<'_, &ReachedSizes>| size(row.half_bytes)).gap(3),
-        F::right("95 %", |(_, row)| size(row.most_bytes)).gap(3),
-        F::right("of the largest", |(_, row)| number::rate(row.maximum_bytes_per_s)).gap(3),
-    ]);
     let remark = "smallest size that reaches a share of the largest throughput";
-    story.section("Half-power points", remark).table(levelled(rows), fields);
+    story.section("Half-power points", remark).table(levelled(rows), |t| {
+        level_columns(t, axes.iter().copied());
+        t.right("half", |(_, row)| size(row.half_bytes)).gap(3);
+        t.right("95 %", |(_, row)| size(row.most_bytes)).gap(3);
+        t.right("of the largest", |(_, row)| number::rate(row.maximum_bytes_per_s)).gap(3);
+    });
 }
 
 /// What an effect answers: axis, base, measure, and the axes that it is told for.
@@ -425,7 +423,20 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             listed.retain(|effect| unknown || change(effect) >= least);
             listed.truncate(EFFECTS_LISTED);
         }
-        section.table(&listed, ratios(&within));
+        section.table(&listed, |t| {
+            t.left("level", |effect| effect.level.as_str());
+            for axis in &within {
+                let level = |effect: &&&ExperimentEffect| effect.within.get(*axis).cloned();
+                t.right(*axis, |effect| level(effect).unwrap_or(number::NONE.to_owned()));
+            }
+            t.right("ratio", |effect| format!("x{}", number::digits(effect.ratio.value)));
+            t.left("95 % interval", |effect| {
+                let ends = Some(&effect.ratio).filter(|ratio| ratio.n > 1);
+                Cell::or_empty(ends, |ratio| {
+                    format!("{} to {}", number::digits(ratio.low), number::digits(ratio.high))
+                })
+            });
+        });
         section.note(if unknown {
             "Inconclusive: less than three blocks cannot distinguish an effect from chance."
                 .to_owned()
@@ -442,23 +453,4 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             format!("Found: {number_found} of {}{listed}.", effects.len())
         });
     }
-}
-
-/// The columns of effects, with the axes that they are told for.
-fn ratios<'a>(within: &BTreeSet<&'a String>) -> Vec<Field<'a, &'a &'a ExperimentEffect>> {
-    type F<'a> = Field<'a, &'a &'a ExperimentEffect>;
-    let mut fields = vec![F::left("level", |effect| effect.level.as_str().to_owned())];
-    fields.extend(within.iter().map(|&axis| {
-        F::right(axis, move |effect: &&&ExperimentEffect| {
-            effect.within.get(axis).map_or(number::NONE, String::as_str).to_owned()
-        })
-    }));
-    fields.push(F::right("ratio", |effect| format!("x{}", number::digits(effect.ratio.value))));
-    fields.push(F::left("95 % interval", |effect| {
-        let ends = Some(&effect.ratio).filter(|ratio| ratio.n > 1);
-        Cell::or_empty(ends, |ratio| {
-            format!("{} to {}", number::digits(ratio.low), number::digits(ratio.high))
-        })
-    }));
-    fields
 }

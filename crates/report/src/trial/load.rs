@@ -3,7 +3,7 @@
 
 use crate::number;
 use crate::plots::directions;
-use crate::story::{Cell, Field, Section, Story, joined};
+use crate::story::{Cell, Columns, Section, Story, joined};
 use record::{
     Arrival, EndedBy, IntervalDirection, IntervalResult, OpKind, OpenLoop, Trial, format_bytes,
     quantity,
@@ -161,18 +161,19 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         rows.extend(intervals[head + left_out..].iter().map(Some));
     }
     let both = directions(trial).count() > 1;
-    let mut fields = vec![Field::right("from", |row: &Option<&IntervalResult>| {
-        row.map_or("…".to_owned(), |interval| number::time(interval.begin_ns.0 as f64))
-    })];
-    directions(trial).for_each(|(op, _)| fields.extend(direction_fields(op, both)));
-    fields.push(
-        Field::titled("concurrency", |row: &Option<&IntervalResult>| {
+    let section = story.section("Intervals", "");
+    section.table(rows, |t| {
+        t.right("from", |row| match row {
+            Some(interval) => number::time(interval.begin_ns.0 as f64),
+            None => "…".to_owned(),
+        });
+        directions(trial).for_each(|(op, _)| direction_columns(t, op, both));
+        t.group("");
+        t.titled("concurrency", |row| {
             Cell::or_empty(*row, |interval| number::digits(interval.concurrency))
         })
-        .gap(3),
-    );
-    let section = story.section("Intervals", "");
-    section.table(rows, fields);
+        .gap(3);
+    });
     if left_out > 0 {
         section.note(format!("… {left_out} more: --json or --csv FILE has them all."));
     }
@@ -181,7 +182,7 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
 type ValueOf = fn(&IntervalDirection) -> Option<f64>;
 
 /// The columns of a direction; where there are two, the fewer.
-fn direction_fields<'a>(op: OpKind, both: bool) -> Vec<Field<'a, Option<&'a IntervalResult>>> {
+fn direction_columns(t: &mut Columns<'_, Option<&IntervalResult>>, op: OpKind, both: bool) {
     let values: [(&str, bool, ValueOf); 5] = [
         ("iops", true, |it| Some(it.iops)),
         ("bytes_per_s", false, |it| Some(it.bytes_per_s)),
@@ -189,18 +190,16 @@ fn direction_fields<'a>(op: OpKind, both: bool) -> Vec<Field<'a, Option<&'a Inte
         ("latency_p50_ns", false, |it| it.latency_ns.as_ref()?.p50),
         ("latency_p99_ns", true, |it| it.latency_ns.as_ref()?.p99),
     ];
-    let shown = values.into_iter().filter(|(_, always, _)| *always || !both);
-    let fields = shown.map(|(id, _, value)| {
-        let field = Field::titled(id, move |row: &Option<&IntervalResult>| {
-            let own = |interval: &&IntervalResult| match op {
-                OpKind::Read => interval.read.as_ref().map(value),
-                OpKind::Write => interval.write.as_ref().map(value),
-            };
-            Cell::or_empty(row.as_ref().and_then(own), |value| {
-                number::or_none(value, |value| quantity(id).unit.format_titled(value))
-            })
-        });
-        field.gap(if id == "iops" { 3 } else { 2 }).group(op.plural())
-    });
-    fields.collect()
+    t.group(op.plural());
+    for (id, _, value) in values.into_iter().filter(|(_, always, _)| *always || !both) {
+        t.titled(id, |row| {
+            let own = row.and_then(|interval| match op {
+                OpKind::Read => interval.read.as_ref(),
+                OpKind::Write => interval.write.as_ref(),
+            });
+            let format = |value| quantity(id).unit.format_titled(value);
+            Cell::or_empty(own, |own| number::or_none(value(own), format))
+        })
+        .gap(if id == "iops" { 3 } else { 2 });
+    }
 }

@@ -14,7 +14,7 @@ mod load;
 use crate::number::{self, counted};
 use crate::page::Tone;
 use crate::plots::{directions, distribution, latency_over_time, rate_over_time};
-use crate::story::{Fact, Field, Section, Story, sentence, told};
+use crate::story::{Fact, Section, Story, sentence, told};
 use crate::target;
 use record::{
     BUCKETS, DirectionResult, HistogramSnapshot, OpKind, TimeSummary, Trial, bucket_high,
@@ -138,14 +138,13 @@ fn latencies(story: &mut Story, trial: &Trial) {
         return;
     }
     let absent = rows.iter().any(|(_, times)| TIMES.iter().any(|(_, of)| of(times).is_none()));
-    type F<'a> = Field<'a, (&'a str, &'a TimeSummary)>;
-    let mut fields = vec![F::left("", |row| row.0)];
-    fields
-        .extend(TIMES.map(|(id, of)| {
-            F::of(id, move |row| of(row.1)).expendable(u8::from(id == TIMES[0].0))
-        }));
     let section = story.section("Latency", "");
-    section.table(rows, fields);
+    section.table(rows, |t| {
+        t.left("", |row| row.0);
+        for (id, of) in TIMES {
+            t.of(id, |row| of(row.1)).expendable(u8::from(id == TIMES[0].0));
+        }
+    });
     for (op, direction) in directions(trial) {
         let drawn = sparkline(&direction.histogram, SPARK_COLUMNS);
         section.row(op.plural(), drawn.unwrap_or_default());

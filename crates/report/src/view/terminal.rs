@@ -7,7 +7,7 @@
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone};
 use crate::story::{
-    Action, Badge, Block, Cell, Field, Section, Story, Table, joined, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Section, Story, Table, joined, prefix, severity,
 };
 use crate::{Style, finding};
 use record::Finding;
@@ -99,15 +99,14 @@ fn figures(page: &mut Page, story: &Story) {
             }
         }
     }
-    type F<'a> = Field<'a, &'a str>;
-    let mut fields = vec![F::left("", |name: &&str| *name)];
-    fields.extend(parts.into_iter().map(|part| {
-        F::left(part, move |name: &&str| {
-            let fact = facts.iter().find(|fact| fact.name == *name && fact.of == part);
-            fact.map_or(Cell::default(), |fact| Cell::toned(&fact.value, fact.tone))
-        })
-    }));
-    let table = Table::of(names, fields);
+    let table = Table::of(names, |t| {
+        t.left("", |name| *name);
+        for part in parts {
+            let fact = |name: &&str| facts.iter().find(|it| it.name == *name && it.of == part);
+            let cell = |fact: &Fact| Cell::toned(&fact.value, fact.tone);
+            t.left(part, |name| fact(name).map(cell).unwrap_or_default());
+        }
+    });
     if fits(&table, page.width()) {
         return table::print(&table, page);
     }

@@ -9,7 +9,7 @@
 use super::WatchRow;
 use crate::number;
 use crate::page::{Page, Span, Tone};
-use crate::story::{Cell, Field, Table};
+use crate::story::{Cell, Table};
 use crate::view::table;
 use record::{
     Arrival, CacheMode, DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes,
@@ -52,15 +52,16 @@ pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
     let toned = |line: &Line, text: String| {
         Cell::toned(text, if line.now { Tone::Strong } else { Tone::Plain })
     };
-    type F<'a> = Field<'a, Line>;
-    let fields = vec![
-        F::left("", |line: &Line| if line.now { "→" } else { " " }).gap(0),
-        F::right("QD", |line| toned(line, line.depth.clone())).gap(3),
-        F::right("IOPS", |line| toned(line, number::count(line.rate))).gap(3),
-        F::right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3),
-        F::bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" })),
-    ];
-    table::print(&Table::of(lines, fields), pane);
+    table::print(
+        &Table::of(lines, |t| {
+            t.left("", |line: &Line| if line.now { "→" } else { " " }).gap(0);
+            t.right("QD", |line| toned(line, line.depth.clone())).gap(3);
+            t.right("IOPS", |line| toned(line, number::count(line.rate))).gap(3);
+            t.right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3);
+            t.bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" }));
+        }),
+        pane,
+    );
 }
 
 /// The counters' share of a point's latency; all of it where they told nothing.

@@ -10,7 +10,7 @@ use crate::chart::extremes;
 use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
 use crate::page::{Page, Span, Tone};
-use crate::story::{Cell, Field, Table, confidence};
+use crate::story::{Cell, Table, confidence};
 use crate::traced::{self, op_of};
 use crate::view::table;
 use ratatui::layout::Rect;
@@ -200,24 +200,25 @@ fn operations(pane: &mut Page, interval: &Interval) {
     let show = |figure: Option<Figure>, format: fn(f64) -> String| {
         Cell::or_none(figure, |figure| format(figure.value))
     };
-    type F<'a> = Field<'a, (&'a str, OpInterval)>;
-    let fields = vec![
-        F::left("", |(name, _)| *name),
-        F::right("IOPS", |(_, op)| show(op.per_s, number::count)).gap(3),
-        F::right("bytes/s", |(_, op)| show(op.bytes_per_s, number::rate)).gap(3),
-        F::right("size", |(_, op)| show(op.request_bytes, number::size)).gap(3),
-        F::right("merged/s", |(_, op)| show(op.merged_per_s, number::count)).gap(3),
-        F::right("latency", |(_, op)| show(op.latency_ns, number::time)).gap(3),
-        F::right("resolution", |(_, op)| {
-            Cell::or_none(op.latency_ns, |figure| match figure.resolution {
-                step if step > 0.0 => number::time(step),
-                _ => "exactly".to_owned(),
-            })
-        })
-        .gap(3),
-    ];
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
-    table::print(&Table::of(all, fields), pane);
+    table::print(
+        &Table::of(all, |t| {
+            t.left("", |(name, _)| *name);
+            t.right("IOPS", |(_, op)| show(op.per_s, number::count)).gap(3);
+            t.right("bytes/s", |(_, op)| show(op.bytes_per_s, number::rate)).gap(3);
+            t.right("size", |(_, op)| show(op.request_bytes, number::size)).gap(3);
+            t.right("merged/s", |(_, op)| show(op.merged_per_s, number::count)).gap(3);
+            t.right("latency", |(_, op)| show(op.latency_ns, number::time)).gap(3);
+            t.right("resolution", |(_, op)| {
+                Cell::or_none(op.latency_ns, |figure| match figure.resolution {
+                    step if step > 0.0 => number::time(step),
+                    _ => "exactly".to_owned(),
+                })
+            })
+            .gap(3);
+        }),
+        pane,
+    );
     let depth = interval.concurrency.map(|it| format!("queue depth {}", number::digits(it.value)));
     let now = interval.in_flight.map(|it| format!("{} in flight now", number::count(it.value)));
     let busy = interval.busy_share.map(|it| format!("busy {}", number::percent(it.value)));
@@ -251,7 +252,7 @@ fn past(pane: &mut Page, row: &WatchRow) {
 fn tracer(pane: &mut Page, traced: &Traced) {
     pane.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
     let row = |op| traced::Row { device: String::new(), op, traced: op_of(traced, op).clone() };
-    table::print(&Table::of(OpKind::BOTH.map(row), traced::fields()), pane);
+    table::print(&Table::of(OpKind::BOTH.map(row), traced::columns), pane);
     for op in OpKind::BOTH {
         let (width, of) = (pane.width().saturating_sub(LABEL + SCALE).max(8), op_of(traced, op));
         for (part, histogram) in [("queued", &of.queue_ns), ("in device", &of.device_ns)] {
