@@ -196,8 +196,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
                 self.remark(format!("{what}, from the next interval on"));
             }
-            KeyCode::Char('+') => self.lengthen(|known, now| known > now, true),
-            KeyCode::Char('-') => self.lengthen(|known, now| known < now, false),
+            KeyCode::Char('+') => self.lengthen(true),
+            KeyCode::Char('-') => self.lengthen(false),
             _ => {}
         }
         Ok(Next::Stay)
@@ -223,15 +223,16 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     }
 
     /// The next longer or shorter interval.
-    fn lengthen(&mut self, fits: impl Fn(u64, u64) -> bool, longer: bool) {
-        let mut lengths = INTERVALS_MS.map(|ms| ms * 1_000_000).to_vec();
-        if !longer {
-            lengths.reverse();
-        }
-        let Some(length) = lengths.into_iter().find(|&known| fits(known, self.interval.0)) else {
+    fn lengthen(&mut self, longer: bool) {
+        let mut lengths = INTERVALS_MS.into_iter().map(|ms| Nanos(ms * 1_000_000));
+        let next = match longer {
+            true => lengths.find(|known| *known > self.interval),
+            false => lengths.rfind(|known| *known < self.interval),
+        };
+        let Some(next) = next else {
             return self.remark("there is no such interval".to_owned());
         };
-        self.interval = Nanos(length);
+        self.interval = next;
         self.events.order(Order::Interval(self.interval));
     }
 

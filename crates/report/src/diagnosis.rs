@@ -21,26 +21,25 @@ const IN_FULL: usize = 3;
 const EPISODES_MAX: usize = 16;
 const SECOND_NS: f64 = 1e9;
 
-pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
+/// A verdict in words, and how bad it is, the same wherever it is shown.
+fn told(verdict: Verdict) -> (&'static str, Tone) {
     match verdict {
-        Verdict::Healthy => "healthy",
-        Verdict::Slow => "slow",
-        Verdict::Overloaded => "overloaded",
-        Verdict::SlowAndOverloaded => "slow and overloaded",
-        Verdict::Capped => "capped",
-        Verdict::NotTheDisk => "not the disk",
-        Verdict::NotEnoughEvidence => "not enough evidence",
+        Verdict::Healthy => ("healthy", Tone::Good),
+        Verdict::Slow => ("slow", Tone::Bad),
+        Verdict::Overloaded => ("overloaded", Tone::Warn),
+        Verdict::SlowAndOverloaded => ("slow and overloaded", Tone::Bad),
+        Verdict::Capped => ("capped", Tone::Warn),
+        Verdict::NotTheDisk => ("not the disk", Tone::Good),
+        Verdict::NotEnoughEvidence => ("not enough evidence", Tone::Faint),
     }
 }
 
-/// How bad a verdict is, the same wherever it is shown.
+pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
+    told(verdict).0
+}
+
 pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Healthy | Verdict::NotTheDisk => Tone::Good,
-        Verdict::NotEnoughEvidence => Tone::Faint,
-        Verdict::Capped | Verdict::Overloaded => Tone::Warn,
-        Verdict::Slow | Verdict::SlowAndOverloaded => Tone::Bad,
-    }
+    told(verdict).1
 }
 
 /// The story of a diagnosis.

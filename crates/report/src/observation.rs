@@ -155,7 +155,7 @@ fn devices(story: &mut Story, observation: &Observation) {
         t.right("with I/O", |row| Cell::or_none(with_io(row), number::count));
         t.group("means over time");
         t.of("iops", |row| row.rate);
-        t.of("bytes_per_s", |row| row.over_time(throughput));
+        t.of("bytes_per_s", |row| row.over_time(|it| it.all.bytes_per_s));
         t.titled("latency_mean_ns", Row::latency);
         t.of("utilization", |row| row.over_time(|it| it.busy_share));
         t.of("concurrency", |row| row.over_time(|it| it.concurrency));
@@ -181,41 +181,18 @@ type Quantity = (&'static str, Option<Unit>, bool, fn(&Interval) -> Option<Figur
 
 const QUANTITIES: [Quantity; 5] = [
     ("IOPS", Some(Unit::PerSecond), false, rate),
-    ("throughput", Some(Unit::BytesPerSecond), false, throughput),
+    ("throughput", Some(Unit::BytesPerSecond), false, |interval| interval.all.bytes_per_s),
     ("mean latency", Some(Unit::Nanos), true, latency),
     ("queue depth", None, false, |interval| interval.concurrency),
     ("share of time busy", Some(Unit::Share), false, |interval| interval.busy_share),
 ];
 
-fn sum(all: Option<Figure>, read: Option<Figure>, write: Option<Figure>) -> Option<Figure> {
-    all.or_else(|| match (read, write) {
-        (Some(read), Some(write)) => {
-            Some(Figure::derived(read.value + write.value, read.resolution + write.resolution))
-        }
-        (one, other) => one.or(other),
-    })
-}
-
 fn rate(interval: &Interval) -> Option<Figure> {
-    sum(interval.all.per_s, interval.read.per_s, interval.write.per_s)
-}
-
-fn throughput(interval: &Interval) -> Option<Figure> {
-    sum(interval.all.bytes_per_s, interval.read.bytes_per_s, interval.write.bytes_per_s)
+    interval.all.per_s
 }
 
 fn latency(interval: &Interval) -> Option<Figure> {
-    interval.all.latency_ns.or_else(|| {
-        let (read, write) = (&interval.read, &interval.write);
-        match (read.latency_ns.zip(read.per_s), write.latency_ns.zip(write.per_s)) {
-            (Some((a, n)), Some((b, m))) => {
-                let mean = (a.value * n.value + b.value * m.value) / (n.value + m.value);
-                Some(Figure::derived(mean, a.resolution.max(b.resolution)))
-            }
-            (Some((only, _)), None) | (None, Some((only, _))) => Some(only),
-            (None, None) => None,
-        }
-    })
+    interval.all.latency_ns
 }
 
 fn requests(observation: &Observation, device: &str) -> f64 {

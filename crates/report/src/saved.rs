@@ -18,13 +18,11 @@ const TRIALS_APART: usize = 6;
 /// together, where the first of them stands.
 #[must_use]
 pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
-    let loose: Vec<&Trial> = saved
-        .iter()
-        .filter_map(|saved| match saved {
-            SavedDocument::Trial(trial) => Some(&**trial),
-            _ => None,
-        })
-        .collect();
+    let loose = saved.iter().filter_map(|saved| match saved {
+        SavedDocument::Trial(trial) => Some(&**trial),
+        _ => None,
+    });
+    let loose: Vec<&Trial> = loose.collect();
     let mut stories = Vec::new();
     let mut together = loose.len() > 1;
     for each in saved {

@@ -173,23 +173,17 @@ fn queue_line(device: &DeviceFacts) -> String {
     let mut parts = Vec::new();
     parts.extend(device.scheduler.as_ref().map(|name| format!("scheduler {name}")));
     parts.extend(device.write_cache.as_ref().map(|mode| format!("write cache {mode}")));
-    match (device.logical_block_bytes, device.physical_block_bytes) {
-        (Some(logical), Some(physical)) => {
-            parts.push(format!("blocks of {} (physical {})", bytes(logical), bytes(physical)));
-        }
-        (Some(block), None) | (None, Some(block)) => {
-            parts.push(format!("blocks of {}", bytes(block)));
-        }
-        (None, None) => {}
-    }
-    match (device.nr_requests, device.max_request_bytes) {
-        (Some(requests), Some(size)) => {
-            parts.push(format!("{requests} requests of at most {}", bytes(size)));
-        }
-        (Some(requests), None) => parts.push(format!("{requests} requests")),
-        (None, Some(size)) => parts.push(format!("requests of at most {}", bytes(size))),
-        (None, None) => {}
-    }
+    let (logical, physical) = (device.logical_block_bytes, device.physical_block_bytes);
+    let both = logical.and(physical).map(|physical| format!(" (physical {})", bytes(physical)));
+    let both = both.unwrap_or_default();
+    parts.extend(logical.or(physical).map(|block| format!("blocks of {}{both}", bytes(block))));
+    let count = device.nr_requests.map(|requests| format!("{requests} requests"));
+    let size = device.max_request_bytes.map(|size| format!("of at most {}", bytes(size)));
+    parts.extend(match (count, size) {
+        (Some(count), Some(size)) => Some(format!("{count} {size}")),
+        (None, Some(size)) => Some(format!("requests {size}")),
+        (count, None) => count,
+    });
     // Merging is the rule; only its absence is worth a word.
     match device.nomerges {
         Some(0) | None => {}

@@ -8,6 +8,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, point
 use crate::number;
 use crate::story::{capital, prefix};
 use record::{Trial, Unit};
+use std::collections::BTreeMap;
 
 const POINTS: usize = 256;
 const BANDS: &str = "Bands: least and largest of the slices that a point stands for.";
@@ -98,31 +99,21 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     Some(over_time("Latency over time", &finding, y, Vec::new(), series))
 }
 
-/// A trial beside the mean of its cell.
-#[derive(Clone, Debug)]
-pub(crate) struct Visit {
-    /// Its place in the order of time, from 1.
-    pub(crate) place: usize,
-    /// Its rate over the mean of its cell.
-    pub(crate) ratio: f64,
-    /// Relative half-width of the interval within it.
-    pub(crate) within: Option<f64>,
-    /// What it was.
-    pub(crate) what: String,
-    /// The series that it belongs to.
-    pub(crate) series: &'static str,
-}
-
-impl Visit {
-    pub(crate) fn new(place: usize, trial: &Trial, cell_iops: f64, what: &str) -> Self {
-        Self {
-            place,
-            ratio: trial.iops() / cell_iops,
-            within: super::rate_interval(trial),
-            what: what.to_owned(),
-            series: super::op_word(&trial.workload),
-        }
-    }
+/// A trial beside the mean of its cell, `place` in the order of time from 1: the series that it belongs
+/// to, and its rate over that mean with the interval within it.
+pub(crate) fn visit(
+    place: usize,
+    trial: &Trial,
+    cell_iops: f64,
+    what: &str,
+) -> (&'static str, Point) {
+    let (ratio, half) = (trial.iops() / cell_iops, super::rate_interval(trial));
+    let point = Point {
+        low: half.map(|half| ratio * (1.0 - half)),
+        high: half.map(|half| ratio * (1.0 + half)),
+        ..Point::bare(place as f64, ratio).remark(what)
+    };
+    (super::op_word(&trial.workload), point)
 }
 
 /// Visits from which on their course is drawn.
@@ -133,35 +124,29 @@ const BARS_MAX: usize = 120;
 const NEAR: f64 = 0.1;
 
 /// How the level moved between trials, each against the mean of its own cell.
-pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
-    visits.retain(|visit| visit.ratio.is_finite());
-    visits.sort_by_key(|visit| visit.place);
+pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
+    visits.retain(|(_, visit)| visit.y.is_finite());
+    visits.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
     if visits.len() < VISITS {
         return None;
     }
-    let ratios = || visits.iter().map(|visit| visit.ratio);
-    let (early, late) = visits.split_at(visits.len() / 2);
-    let level = |part: &[Visit]| stats::median(part.iter().map(|visit| visit.ratio).collect());
-    let near = ratios().filter(|ratio| (ratio - 1.0).abs() <= NEAR).count();
+    let ratios: Vec<f64> = visits.iter().map(|(_, visit)| visit.y).collect();
+    let (early, late) = ratios.split_at(ratios.len() / 2);
+    let level = |part: &[f64]| stats::median(part.to_vec());
+    let near = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
     let finding = format!(
         "{near} of {} trials were within 10 % of the mean of their cell; the second half ran at {} of \
          the first.",
         visits.len(),
         number::percent(level(late) / level(early))
     );
-    let mut names: Vec<&str> = visits.iter().map(|visit| visit.series).collect();
-    names.sort_unstable();
-    names.dedup();
+    let x = Axis::over("trial", None, visits.iter().map(|(_, visit)| visit.x));
     let bars = visits.len() <= BARS_MAX;
-    let of = |name: &str| {
-        let own = visits.iter().filter(|visit| visit.series == name);
-        let points = own.map(|visit| Point {
-            low: visit.within.filter(|_| bars).map(|half| visit.ratio * (1.0 - half)),
-            high: visit.within.filter(|_| bars).map(|half| visit.ratio * (1.0 + half)),
-            ..Point::bare(visit.place as f64, visit.ratio).remark(&visit.what)
-        });
-        Series::new(name, Form::Marks, points.collect())
-    };
+    let mut by_series: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+    for (series, visit) in visits {
+        let visit = if bars { visit } else { Point { low: None, high: None, ..visit } };
+        by_series.entry(series).or_default().push(visit);
+    }
     let errors = match bars {
         true => {
             "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
@@ -172,9 +157,12 @@ pub(crate) fn visits(mut visits: Vec<Visit>) -> Option<Chart> {
         title: "Trials in order of time, each against the mean of its cell".to_owned(),
         finding,
         errors: errors.to_owned(),
-        x: Axis::over("trial", None, visits.iter().map(|visit| visit.place as f64)),
-        y: Axis::from_zero("rate over the mean of its cell", None, ratios().chain([1.0])),
+        x,
+        y: Axis::from_zero("rate over the mean of its cell", None, ratios.into_iter().chain([1.0])),
         rules: vec![Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")],
-        series: names.into_iter().map(of).collect(),
+        series: by_series
+            .into_iter()
+            .map(|(name, points)| Series::new(name, Form::Marks, points))
+            .collect(),
     })
 }

@@ -3,7 +3,7 @@
 mod course;
 mod distribution;
 
-pub(crate) use course::{Visit, latency_over_time, rate_over_time, thinned, visits};
+pub(crate) use course::{latency_over_time, rate_over_time, thinned, visit, visits};
 pub(crate) use distribution::distribution;
 
 use record::{DirectionResult, OpKind, Trial, Workload};

@@ -9,7 +9,7 @@
 use super::{cell_of, cells_of, of_the_device};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, points, xs, ys};
 use crate::number;
-use crate::plots::{Visit, distribution, visits};
+use crate::plots::{distribution, visit, visits};
 use crate::story::{capital, joined, sentence};
 use record::{
     DepthCurve, Estimate, HistogramSnapshot, OpKind, Pattern, Profile, ServiceTimeFit, SizeCurve,
@@ -330,9 +330,7 @@ fn visits_over_time(profile: &Profile, trials: &[Trial]) -> Option<Chart> {
         let workload = &cell.workload;
         let what = format!("{} {}", workload.pattern.name(), format_bytes(workload.max_bs().0));
         let at_hand = cell.trial_ids.iter().filter_map(|id| by_id.get(id.as_str()));
-        found.extend(
-            at_hand.map(|(place, trial)| Visit::new(*place, trial, cell.iops.value, &what)),
-        );
+        found.extend(at_hand.map(|(place, trial)| visit(*place, trial, cell.iops.value, &what)));
     }
     visits(found)
 }

@@ -11,7 +11,7 @@ use super::{Levels, Set, SetCell, arrange, charts};
 use crate::chart::Chart;
 use crate::number::counted;
 use crate::page::Tone;
-use crate::plots::{self, Visit};
+use crate::plots;
 use crate::profile::advice;
 use crate::story::{Action, Cell, Columns, Section, Story, joined, quoted};
 use crate::trial;
@@ -201,7 +201,7 @@ fn visits(experiment: &Experiment, set: &Set<'_>) -> Option<Chart> {
         let what = arrange::name(set, cell, &axes);
         visits.extend(cell.trials.iter().filter_map(|trial| {
             let place = *places.get(trial.id.as_str())? as usize + 1;
-            Some(Visit::new(place, trial, cell.iops.value, &what))
+            Some(plots::visit(place, trial, cell.iops.value, &what))
         }));
     }
     plots::visits(visits)

@@ -5,7 +5,7 @@
 //! what Markdown would take for markup or HTML.
 
 use crate::finding;
-use crate::story::{Block, Section, Story, Table, prefix, severity};
+use crate::story::{Block, Section, Story, Table, joined, prefix, severity};
 use std::fmt::Write;
 
 fn plain(text: &str) -> String {
@@ -63,55 +63,42 @@ fn one(story: &Story) -> String {
     to_do(&mut text, story);
     found(&mut text, story);
     story.sections.iter().for_each(|each| section(&mut text, each));
-    if !story.conditions.is_empty() {
-        text.push_str("### Conditions\n\n");
-        for (name, condition) in &story.conditions {
-            let _ = writeln!(text, "- {}: {}", plain(name), plain(condition));
-        }
-        text.push('\n');
-    }
-    if !story.commands.is_empty() {
-        text.push_str("### To repeat it\n\n");
-        for command in &story.commands {
-            let _ = writeln!(text, "- {}", code(command));
-        }
-        text.push('\n');
-    }
+    let named =
+        |(name, condition): &(String, String)| format!("{}: {}", plain(name), plain(condition));
+    list(&mut text, "Conditions", story.conditions.iter().map(named));
+    list(&mut text, "To repeat it", story.commands.iter().map(|command| code(command)));
     text
 }
 
+/// A list below its heading, unless it is empty.
+fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let items: String = items.map(|item| format!("- {item}\n")).collect();
+    if !items.is_empty() {
+        let _ = writeln!(text, "### {title}\n\n{items}");
+    }
+}
+
 fn found(text: &mut String, story: &Story) {
-    if story.findings.is_empty() && story.charts.is_empty() {
-        return;
-    }
-    text.push_str("### Findings\n\n");
-    for finding in story.sorted_findings() {
-        let claim = finding::supported(finding);
-        let _ = write!(text, "- {}: {}", severity(finding.severity).0, plain(&claim));
-        if !finding.remedy.trim().is_empty() {
-            let _ = write!(text, " → {}", plain(finding.remedy.trim()));
-        }
-        let _ = writeln!(text, " {}", code(&finding.code.name()));
-    }
-    for chart in story.charts.iter().filter(|chart| !chart.finding.is_empty()) {
-        let _ = writeln!(text, "- {}: {}", plain(&chart.title), plain(&chart.finding));
-    }
-    text.push('\n');
+    let findings = story.sorted_findings().into_iter().map(|finding| {
+        let remedy = finding.remedy.trim();
+        let remedy =
+            if remedy.is_empty() { String::new() } else { format!(" → {}", plain(remedy)) };
+        let (label, claim) = (severity(finding.severity).0, plain(&finding::supported(finding)));
+        format!("{label}: {claim}{remedy} {}", code(&finding.code.name()))
+    });
+    let charts = story.charts.iter().filter(|chart| !chart.finding.is_empty());
+    let charts = charts.map(|chart| format!("{}: {}", plain(&chart.title), plain(&chart.finding)));
+    list(text, "Findings", findings.chain(charts));
 }
 
 fn to_do(text: &mut String, story: &Story) {
-    if story.actions.is_empty() {
-        return;
-    }
-    text.push_str("### What to do\n\n");
-    for action in &story.actions {
-        let subject = prefix(&action.subject);
-        let _ = writeln!(text, "- {}**{}**", plain(&subject), plain(&action.what));
-        for (name, detail) in &action.details {
-            let _ = writeln!(text, "  - {}: {}", plain(name), plain(detail));
-        }
-    }
-    text.push('\n');
+    let actions = story.actions.iter().map(|action| {
+        let details = joined(&action.details, "", |(name, detail)| {
+            format!("\n  - {}: {}", plain(name), plain(detail))
+        });
+        format!("{}**{}**{details}", plain(&prefix(&action.subject)), plain(&action.what))
+    });
+    list(text, "What to do", actions);
 }
 
 fn section(text: &mut String, section: &Section) {

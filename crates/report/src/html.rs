@@ -1,18 +1,37 @@
-//! The page of `halfpower report`: stories, answer first.
+//! The page of `halfpower report`: stories in one self-contained file, answer first.
 //!
-//! A reader who opens the page from a mail has a minute: the answer, the findings and what to do
-//! stand above the first plot. Each plot carries its sentence, so that it can be read without
-//! studying it, and a table of its data, so that it can be read without seeing it. What the script
-//! draws stands in one block of JSON, whose letters that mean something to HTML are written as
-//! escapes of JSON. Rejected: plots first (most readers never come to the text), and a tab per
-//! document (what is hidden is not printed).
+//! A page needs no network: it is mailed, committed, opened years later. A reader who opens it from a
+//! mail has a minute: the answer, the findings and what to do stand above the first plot. Each plot
+//! carries its sentence, so that it can be read without studying it, and a table of its data, so that
+//! it can be read without seeing it. Light and dark follow the reader's system; a narrow screen gets
+//! one column, and tables that are wider than it scroll by themselves.
+//!
+//! Nothing that a page says needs its script, which mail and viewers strip. What that draws stands in
+//! one block of JSON, whose letters that mean something to HTML are written as escapes of JSON. A policy
+//! in the head lets the browser run that one script, known by its hash, and fetch nothing, so that a
+//! mistake in escaping would still not become code. The templates escape whatever they write;
+//! characters that steer a terminal are written out in the whole page at the end: pages are looked at
+//! in terminals, too. Rejected: plots first (most readers never come to the text), a tab per document
+//! (what is hidden is not printed), and a plotting library from a server (the page would be empty
+//! without it) or in the page (ten times its size, for plots that are not those of the papers).
 
-use super::{SCRIPT, script_policy};
 use crate::chart::{COLOURS, Chart, DASHES, MARKS};
 use crate::page::{Tone, escape_lines, is_hostile};
 use crate::story::{Block, Side, Story};
 use askama::Template;
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// The first line of every page, by which a file is known as one.
+pub const HTML_HEAD: &str = "<!DOCTYPE html><!-- halfpower page -->";
+
+/// Layout, and the colours that are not those of the drawings.
+pub(crate) const STYLE: &str = include_str!("html/page.css");
+/// The script of a page with plots.
+pub(crate) const SCRIPT: &str = include_str!("html/page.js");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+const TITLE: &str = "halfpower report";
 
 /// Stories as a page that needs nothing else.
 #[must_use]
@@ -37,7 +56,9 @@ pub fn report_html(stories: &[Story]) -> String {
     escape_lines(&page.to_string())
 }
 
-const TITLE: &str = "halfpower report";
+fn script_policy(script: &str) -> String {
+    format!(";script-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)))
+}
 
 #[derive(Template)]
 #[template(path = "report.html")]
