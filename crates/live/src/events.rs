@@ -13,7 +13,6 @@ use signal_hook::iterator::Signals;
 use std::io::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-/// What happened.
 pub(crate) enum Event {
     Key(KeyEvent),
     /// The terminal has another size.

@@ -24,10 +24,9 @@ const FACTOR: f64 = 3.0;
 const UNBOUNDED: f64 = 1_000.0;
 const ROWS: usize = 40;
 
-/// A compared quantity: title, word within a sentence, unit.
+/// A compared quantity, in the order of the tables: title, word within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
-/// The quantities, in the order of their tables.
 const METRICS: [Metric; 5] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),

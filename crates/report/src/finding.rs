@@ -6,8 +6,8 @@
 //! states already: the document has them all.
 
 use crate::number;
-use crate::story::{bracketed, confidence, joined};
-use record::{Confidence, Evidence, Finding};
+use crate::story::{bracketed, doubt, joined};
+use record::{Evidence, Finding};
 
 const NUMBERS: usize = 2;
 
@@ -17,11 +17,8 @@ pub(crate) fn supported(finding: &Finding) -> String {
     let numbers = joined(new.take(NUMBERS), ", ", |evidence| {
         format!("{}: {}", evidence.what, number_text(evidence))
     });
-    let sure = match finding.confidence {
-        Confidence::Certain => String::new(),
-        other => confidence(other).to_owned(),
-    };
-    let support = [sure, numbers].into_iter().filter(|words| !words.is_empty());
+    let support = doubt(finding.confidence).into_iter().chain([numbers]);
+    let support = support.filter(|words| !words.is_empty());
     format!("{}{}", finding.claim.trim(), bracketed(support, "; "))
 }
 

@@ -15,7 +15,7 @@
 //! (what is hidden is not printed), and a plotting library from a server (the page would be empty
 //! without it) or in the page (ten times its size, for plots that are not those of the papers).
 
-use crate::chart::{COLOURS, Chart, DASHES, MARKS};
+use crate::chart::{COLOURS, Chart, MARKS};
 use crate::page::{Tone, escape_lines, is_hostile};
 use crate::story::{Block, Side, Story};
 use askama::Template;
@@ -48,8 +48,7 @@ pub fn report_html(stories: &[Story]) -> String {
     let page = if charts.is_empty() {
         Page { title: TITLE, policy: String::new(), articles, data: String::new() }
     } else {
-        let data =
-            json!({ "charts": charts, "marks": MARKS, "dashes": DASHES, "colours": COLOURS });
+        let data = json!({ "charts": charts, "marks": MARKS, "colours": COLOURS });
         let data = script_safe(&data.to_string());
         Page { title: TITLE, policy: script_policy(SCRIPT), articles, data }
     };

@@ -9,7 +9,6 @@ pub(crate) use record::{
     with_half_width, with_interval, with_range,
 };
 
-/// `format` of what there is.
 pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), format)
 }

@@ -67,7 +67,7 @@ impl Span {
     }
 
     pub(crate) fn width(&self) -> usize {
-        columns(&self.text)
+        self.text.width()
     }
 }
 
@@ -139,10 +139,6 @@ fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-pub(crate) fn columns(text: &str) -> usize {
-    text.width()
-}
-
 /// Words that belong to the number before them.
 const UNITS: [&str; 17] = [
     "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s", "k", "M",
@@ -178,11 +174,11 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
     let (mut used, mut room) = (0, first.max(1));
     for word in words(text) {
         let mut rest = word.as_str();
-        if used > 0 && used + 1 + columns(rest) > room {
+        if used > 0 && used + 1 + rest.width() > room {
             lines.push(String::new());
             (used, room) = (0, width);
         }
-        while columns(rest) > room {
+        while rest.width() > room {
             // A letter may be wider than the room.
             let letter = rest.chars().next().map_or(0, char::len_utf8);
             let (head, tail) = rest.split_at(beginning(rest, room).len().max(letter));
@@ -196,14 +192,13 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
                 used += 1;
             }
             line.push_str(rest);
-            used += columns(rest);
+            used += rest.width();
         }
     }
     lines.retain(|line| !line.is_empty());
     lines
 }
 
-/// A page under construction.
 #[derive(Debug)]
 pub(crate) struct Page {
     width: usize,
@@ -272,7 +267,6 @@ impl Page {
         }
     }
 
-    /// Wrapped text, indented.
     pub(crate) fn paragraph(&mut self, indent: usize, text: &str, tone: Tone) {
         self.hanging(vec![Span::plain(" ".repeat(indent))], text, tone);
     }
@@ -318,7 +312,7 @@ fn trimmed(line: &[Span], width: usize) -> Vec<Span> {
     for span in line {
         let past_edge = total > width && span.width() >= room;
         let text = if past_edge { cut(&span.text, room) } else { span.text.clone() };
-        room = room.saturating_sub(columns(&text));
+        room = room.saturating_sub(text.width());
         kept.push(Span { text, tone: span.tone });
     }
     while let Some(last) = kept.last_mut() {

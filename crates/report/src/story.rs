@@ -22,13 +22,17 @@ pub fn severity(severity: Severity) -> (&'static str, Tone) {
     }
 }
 
-/// The word of a confidence.
 pub(crate) fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Certain => "certain",
         Confidence::Likely => "likely",
         Confidence::Possible => "possible",
     }
+}
+
+/// The word of a confidence that is less than certain.
+pub(crate) fn doubt(doubted: Confidence) -> Option<String> {
+    (doubted != Confidence::Certain).then(|| confidence(doubted).to_owned())
 }
 
 /// An explanation that the verdict does not exclude.
@@ -134,7 +138,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Sets the spaces before it.
     pub(crate) fn gap(&mut self, gap: usize) -> &mut Self {
         self.gap = gap;
         self
@@ -168,7 +171,7 @@ impl<R> Columns<'_, R> {
         &mut self.columns[place].0
     }
 
-    /// Puts the columns that follow into a group.
+    /// Sets the group of the columns that follow.
     pub(crate) fn group(&mut self, group: &str) {
         group.clone_into(&mut self.group);
     }
@@ -354,7 +357,6 @@ impl Section {
         self.blocks.push(Block::Text(text.into(), Tone::Faint));
     }
 
-    /// An item of a list.
     pub(crate) fn item(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Item(text.into()));
     }
@@ -439,7 +441,6 @@ impl Story {
         self.facts.push(Fact { name, of, value, tone: Tone::Strong });
     }
 
-    /// A new section.
     pub(crate) fn section(&mut self, title: impl Into<String>, remark: &str) -> &mut Section {
         let section =
             Section { title: title.into(), remark: remark.to_owned(), ..Section::default() };
@@ -505,7 +506,6 @@ pub(crate) fn bracketed(words: impl IntoIterator<Item = String>, between: &str) 
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(between)) }
 }
 
-/// The words of each, joined.
 pub(crate) fn joined<T>(
     all: impl IntoIterator<Item = T>,
     between: &str,
@@ -523,13 +523,11 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Clauses as one sentence.
 pub(crate) fn sentence(clauses: &[String]) -> String {
     let text = clauses.join("; ");
     if text.is_empty() { text } else { format!("{}.", capital(&text)) }
 }
 
-/// The text with a capital letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())

@@ -154,11 +154,9 @@ struct Table<'a> {
     title: &'a str,
     across: &'a Axis,
     value: &'a Axis,
-    /// Whether any value has one.
     intervals: bool,
     remarks: bool,
     rows: Vec<Row<'a>>,
-    /// Whether rows were left out.
     thinned: bool,
 }
 

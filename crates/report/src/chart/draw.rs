@@ -7,7 +7,7 @@
 //! same things in the same frame; what it needs to know of it is [`Frame`]. Rejected: a canvas
 //! (nothing to read for a screen reader, nothing to print sharply).
 
-use super::look::{Sample, colour, dash, file_style, mark_at};
+use super::look::{Sample, colour, file_style, line, mark_at};
 use super::{Chart, Form, Point, Rule, Series};
 use crate::page::{shortened, wrap};
 use askama::Template;
@@ -274,8 +274,8 @@ impl Drawing<'_> {
             shapes.extend(self.band(series));
         }
         if matches!(series.form, Form::Trace | Form::Curve) && series.points.len() > 1 {
-            let line = self.line(series.points.iter().map(|point| (point.x, point.y)));
-            shapes.push(Shape::path(format!("line d{}", dash(index)), format!("M{line}")));
+            let path = self.line(series.points.iter().map(|point| (point.x, point.y)));
+            shapes.push(line(index, format!("M{path}")));
         }
         let (beside, height) = self.chart.bar(index);
         if series.form == Form::Bars {

@@ -21,8 +21,6 @@ pub(crate) const MARKS: [&str; 5] = [
     "m-3-3l6 6m0-6l-6 6",
 ];
 
-pub(crate) const DASHES: [&str; 5] = ["none", "6 3", "2 2.5", "8 3 2 3", "4 4"];
-
 /// Colours and strokes of all drawings: in the page's style, and in that of a drawing by itself.
 pub(crate) const CHART_STYLE: &str = "\
 :root{--page:#fff;--ink:#1a1a1a;--faint:#5c5c5c;--rule:#d4d4d4;--half:#8a6d00;\
@@ -37,20 +35,21 @@ svg text{fill:var(--ink);font:11px system-ui,sans-serif}\
 svg text.half{stroke:var(--page);stroke-width:3;stroke-dasharray:none;paint-order:stroke;fill:var(--half)}\
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
 
-pub(crate) fn colour(index: usize) -> String {
+pub(super) fn colour(index: usize) -> String {
     format!("c{}", index % COLOURS)
 }
 
-pub(crate) fn mark(index: usize) -> usize {
+/// The number of a series' mark, and of its dash in the style.
+fn look(index: usize) -> usize {
     (index + index / COLOURS) % MARKS.len()
 }
 
-pub(crate) fn dash(index: usize) -> usize {
-    (index + index / COLOURS) % DASHES.len()
+pub(super) fn line(index: usize, path: String) -> Shape {
+    Shape::path(format!("line d{}", look(index)), path)
 }
 
 pub(super) fn mark_at(index: usize, (x, y): (f64, f64)) -> Shape {
-    let mark = mark(index);
+    let mark = look(index);
     Shape::path(format!("mark m{mark}"), format!("M{x:.1} {y:.1}{}", MARKS[mark]))
 }
 
@@ -74,7 +73,7 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     pub(super) fn of(chart: &'a Chart) -> Vec<Self> {
         let samples = chart.series.iter().enumerate().map(|(index, series)| {
-            let line = || Shape::path(format!("line d{}", dash(index)), "M1 6H33".to_owned());
+            let line = || line(index, "M1 6H33".to_owned());
             let mark = || mark_at(index, (17.0, 6.0));
             let area = |class, d: &str| Shape::path(class, d.to_owned());
             let shapes = match series.form {

@@ -19,7 +19,7 @@ pub use axis::Axis;
 pub(crate) use axis::extremes;
 
 pub(crate) use data::CSV_HEADER;
-pub(crate) use look::{CHART_STYLE, COLOURS, DASHES, MARKS};
+pub(crate) use look::{CHART_STYLE, COLOURS, MARKS};
 
 /// One value with its interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,12 +114,10 @@ pub(crate) fn points(series: &[Series]) -> impl Iterator<Item = &Point> + Clone 
     series.iter().flat_map(|series| &series.points)
 }
 
-/// The abscissae of some series.
 pub(crate) fn xs(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
     points(series).map(|point| point.x)
 }
 
-/// Their values.
 pub(crate) fn ys(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
     points(series).map(|point| point.y)
 }

@@ -8,7 +8,7 @@
 (() => {
   const source = document.getElementById("charts");
   if (!source) return;
-  const { charts, marks, dashes, colours } = JSON.parse(source.textContent);
+  const { charts, marks, colours } = JSON.parse(source.textContent);
   const space = document.querySelector("figure.chart svg")?.namespaceURI;
   const MARGIN = 6;
   const TICKS_MAX = 9;
@@ -328,7 +328,7 @@
 
     series({ f, p, b }, index) {
       const group = svg("g", { class: `c${index % colours}`, "data-series": index });
-      const dash = `line d${(index + Math.floor(index / colours)) % dashes.length}`;
+      const dash = `line d${look(index)}`;
       const place = ([x, y]) => `${this.across(x).toFixed(1)} ${this.down(y).toFixed(1)}`;
       const ranged = p.filter((point) => typeof point[2] === "number");
       if (f === "b") {

@@ -50,7 +50,6 @@ const MEANINGS: [(Meaning, Asked); 5] = [
 pub(super) struct Abscissa {
     /// Its place in [`Set::axes`].
     pub(super) axis: usize,
-    /// What its numbers are.
     pub(super) meaning: Meaning,
     /// The number of each level.
     pub(super) values: BTreeMap<String, f64>,
@@ -65,12 +64,10 @@ pub(super) struct Along<'s> {
     pub(super) cells: Vec<(f64, &'s SetCell<'s>)>,
 }
 
-/// One plot.
 #[derive(Clone, Debug)]
 pub(super) struct Plot<'s> {
     /// The levels that make it; empty where it is the only one.
     pub(super) name: String,
-    /// Its curves.
     pub(super) curves: Vec<Along<'s>>,
 }
 

@@ -51,15 +51,15 @@ impl Measure {
 
     fn of(self, cell: &SetCell<'_>) -> Option<Estimate> {
         match self {
-            Self::Throughput => Some(cell.bytes_per_s),
-            Self::Rate => Some(cell.iops),
-            Self::Latency => Some(cell.latency_ns),
-            Self::CostPerRequest => cell.cpu_us_per_io.map(|cost| cost.scaled(1e3)),
+            Self::Throughput => Some(cell.results.bytes_per_s),
+            Self::Rate => Some(cell.results.iops),
+            Self::Latency => Some(cell.results.latency_ns),
+            Self::CostPerRequest => cell.results.cpu_us_per_io.map(|cost| cost.scaled(1e3)),
             Self::CostPerMib => {
-                let per_request = cell.bytes_per_s.value / cell.iops.value;
+                let per_request = cell.results.bytes_per_s.value / cell.results.iops.value;
                 let factor = 1e3 * f64::from(1 << 20) / per_request;
                 let sound = factor.is_finite() && factor > 0.0;
-                cell.cpu_us_per_io.filter(|_| sound).map(|cost| cost.scaled(factor))
+                cell.results.cpu_us_per_io.filter(|_| sound).map(|cost| cost.scaled(factor))
             }
         }
     }
@@ -306,14 +306,18 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         let y = writes.values.get(&cell.levels[writes.axis])?;
         Some((*x, *y))
     };
-    let least = set.cells.iter().map(|cell| cell.latency_ns.value).fold(f64::INFINITY, f64::min);
-    let most = set.cells.iter().max_by(|a, b| a.latency_ns.value.total_cmp(&b.latency_ns.value))?;
+    let least =
+        set.cells.iter().map(|cell| cell.results.latency_ns.value).fold(f64::INFINITY, f64::min);
+    let most = set
+        .cells
+        .iter()
+        .max_by(|a, b| a.results.latency_ns.value.total_cmp(&b.results.latency_ns.value))?;
     let mut bins: Vec<Vec<Point>> = Vec::new();
     for cell in &set.cells {
         let Some((x, y)) = place(cell) else { continue };
-        let bin = (cell.latency_ns.value / least).log2().max(0.0).floor() as usize;
+        let bin = (cell.results.latency_ns.value / least).log2().max(0.0).floor() as usize;
         bins.resize_with(bins.len().max(bin + 1), Vec::new);
-        let told = number::with_interval(&cell.latency_ns, number::time);
+        let told = number::with_interval(&cell.results.latency_ns, number::time);
         bins[bin].push(Point::bare(x, y).remark(told));
     }
     let named = |(bin, points): (usize, Vec<Point>)| {
@@ -330,10 +334,10 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         finding: format!(
             "The longest mean latency time is {}, at a read rate of {} and a write rate of {}, {} \
              times the shortest ({}).",
-            number::with_interval(&most.latency_ns, number::time),
+            number::with_interval(&most.results.latency_ns, number::time),
             number::digits(x),
             number::digits(y),
-            number::digits(most.latency_ns.value / least),
+            number::digits(most.results.latency_ns.value / least),
             number::time(least)
         ),
         errors: "Each mark is a range of latency times; values with their 95 % intervals are read \

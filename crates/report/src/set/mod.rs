@@ -19,7 +19,7 @@ pub(crate) use story::{done, of_trials};
 use crate::chart::extremes;
 use crate::plots::{directions, rate_interval};
 use crate::story::joined;
-use record::{Estimate, Experiment, Trial, Workload, format_bytes};
+use record::{Estimate, Experiment, ExperimentCell, Trial, Workload, format_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Probability below the upper end of a two-sided 95 % interval.
@@ -34,30 +34,16 @@ pub(crate) struct SetCell<'a> {
     pub(crate) levels: Vec<String>,
     /// What was asked.
     pub(crate) workload: &'a Workload,
-    /// Requests per second.
-    pub(crate) iops: Estimate,
-    /// Bytes per second.
-    pub(crate) bytes_per_s: Estimate,
-    /// Mean latency.
-    pub(crate) latency_ns: Estimate,
-    /// CPU time per request.
-    pub(crate) cpu_us_per_io: Option<Estimate>,
-    /// Quantities of the preset.
-    pub(crate) extras: BTreeMap<String, Estimate>,
-    /// How far blocks differ, as a share of the mean.
-    pub(crate) spread_rel: Option<f64>,
-    /// Its trials.
+    pub(crate) results: ExperimentCell,
     pub(crate) trials: Vec<&'a Trial>,
 }
 
 /// Trials with what varies among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Set<'a> {
-    /// Names of the axes.
     pub(crate) axes: Vec<String>,
-    /// The combinations, in the order of the design.
+    /// In the order of the design.
     pub(crate) cells: Vec<SetCell<'a>>,
-    /// What the error bars are.
     pub(crate) errors: String,
 }
 
@@ -88,12 +74,7 @@ impl<'a> Set<'a> {
             Some(SetCell {
                 workload: group.map(|group| group.workload).or(planned.map(|p| &p.workload))?,
                 levels,
-                iops: cell.iops,
-                bytes_per_s: cell.bytes_per_s,
-                latency_ns: cell.latency_ns,
-                cpu_us_per_io: cell.cpu_us_per_io,
-                extras: cell.extras.clone(),
-                spread_rel: cell.spread_rel,
+                results: cell.clone(),
                 trials: group.map(|group| group.trials.clone()).unwrap_or_default(),
             })
         });
@@ -138,7 +119,6 @@ impl<'a> Set<'a> {
         Self { axes, errors: errors(&cells), cells }
     }
 
-    /// All axes, by their places.
     pub(crate) fn all_axes(&self) -> Vec<usize> {
         (0..self.axes.len()).collect()
     }
@@ -206,12 +186,18 @@ impl<'a> Group<'a> {
         Some(SetCell {
             levels: self.levels.clone(),
             workload: self.workload,
-            iops: mean(&trials, Trial::iops, rate_interval)?,
-            bytes_per_s: mean(&trials, bytes, rate_interval)?,
-            latency_ns: mean(&trials, latency, latency_interval)?,
-            cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
-            spread_rel: None,
-            extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
+            results: ExperimentCell {
+                levels: Levels::new(),
+                trials: trials.len() as u32,
+                iops: mean(&trials, Trial::iops, rate_interval)?,
+                bytes_per_s: mean(&trials, bytes, rate_interval)?,
+                latency_ns: mean(&trials, latency, latency_interval)?,
+                cpu_us_per_io: (costs.len() == trials.len())
+                    .then(|| over_repeats(&costs))
+                    .flatten(),
+                spread_rel: None,
+                extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
+            },
             trials,
         })
     }

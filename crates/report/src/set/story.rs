@@ -133,10 +133,11 @@ fn headline(set: &Set<'_>) -> String {
     let axes = set.all_axes();
     let most = |memory: bool| {
         let cells = set.cells.iter().filter(|cell| of_memory(cell) == memory);
-        let best = cells.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
-        let rate = number::rate_with_interval(&best.bytes_per_s);
+        let best = cells
+            .max_by(|a, b| a.results.bytes_per_s.value.total_cmp(&b.results.bytes_per_s.value))?;
+        let rate = number::rate_with_interval(&best.results.bytes_per_s);
         let at = arrange::name_or_op(set, best, &axes);
-        Some((best.bytes_per_s.value, format!("{rate}: {at}")))
+        Some((best.results.bytes_per_s.value, format!("{rate}: {at}")))
     };
     match (most(false), most(true)) {
         (Some((device, past)), Some((memory, through))) if memory > device => format!(
@@ -201,7 +202,7 @@ fn visits(experiment: &Experiment, set: &Set<'_>) -> Option<Chart> {
         let what = arrange::name(set, cell, &axes);
         visits.extend(cell.trials.iter().filter_map(|trial| {
             let place = *places.get(trial.id.as_str())? as usize + 1;
-            Some(plots::visit(place, trial, cell.iops.value, &what))
+            Some(plots::visit(place, trial, cell.results.iops.value, &what))
         }));
     }
     plots::visits(visits)
@@ -243,7 +244,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
         Some(format!("{} {only}", set.axes[axis]))
     });
     let fixed = joined(fixed, ", ", |level| level);
-    let remark = match set.cells.iter().any(|cell| cell.iops.n > 1) {
+    let remark = match set.cells.iter().any(|cell| cell.results.iops.n > 1) {
         true => "mean over blocks, ± 95 % from between them; !: blocks differ by over 3 %",
         false => "one block: no interval",
     };
@@ -254,19 +255,19 @@ fn results(story: &mut Story, set: &Set<'_>) {
     }
     section.table(rows(set, &axes, |_| true), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
-        t.of("iops", |(_, cell)| cell.iops.value);
-        t.interval(|(_, cell)| known(cell.iops));
+        t.of("iops", |(_, cell)| cell.results.iops.value);
+        t.interval(|(_, cell)| known(cell.results.iops));
         t.left("", |(_, cell)| {
-            let differ = cell.spread_rel.is_some_and(|spread| spread > SPREAD_MARKED_REL);
+            let differ = cell.results.spread_rel.is_some_and(|spread| spread > SPREAD_MARKED_REL);
             if differ { Cell::toned("!", Tone::Warn) } else { " ".into() }
         })
         .gap(0);
-        t.of("bytes_per_s", |(_, cell)| cell.bytes_per_s.value);
+        t.of("bytes_per_s", |(_, cell)| cell.results.bytes_per_s.value);
         // With a constant depth it is depth over rate, so it goes first.
-        t.of("latency_mean_ns", |(_, cell)| cell.latency_ns.value).expendable(2);
-        t.interval(|(_, cell)| known(cell.latency_ns)).expendable(3);
+        t.of("latency_mean_ns", |(_, cell)| cell.results.latency_ns.value).expendable(2);
+        t.interval(|(_, cell)| known(cell.results.latency_ns)).expendable(3);
         t.right("CPU", |(_, cell)| {
-            Cell::or_empty(cell.cpu_us_per_io, |cpu| number::time(cpu.value * 1e3))
+            Cell::or_empty(cell.results.cpu_us_per_io, |cpu| number::time(cpu.value * 1e3))
         })
         .expendable(1);
         t.right("trials", |(_, cell)| {
@@ -275,7 +276,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
         })
         .expendable(3);
     });
-    if set.cells.iter().any(|cell| cell.cpu_us_per_io.is_some()) {
+    if set.cells.iter().any(|cell| cell.results.cpu_us_per_io.is_some()) {
         section.note(match simulated {
             true => "CPU: CPU time per request, modelled.",
             false => "CPU: CPU time per request, the lower bound.",
@@ -309,9 +310,9 @@ fn rows<'s>(
 /// Names of what was measured beside, without what says nothing (device requests as large as ours).
 fn extra_names<'a>(set: &'a Set<'_>) -> Vec<&'a str> {
     let names: BTreeSet<&str> =
-        set.cells.iter().flat_map(|cell| cell.extras.keys()).map(String::as_str).collect();
+        set.cells.iter().flat_map(|cell| cell.results.extras.keys()).map(String::as_str).collect();
     let differs = |name: &&str| {
-        let values = set.cells.iter().filter_map(|cell| cell.extras.get(*name));
+        let values = set.cells.iter().filter_map(|cell| cell.results.extras.get(*name));
         let largest = values.clone().map(|value| value.value).fold(f64::MIN, f64::max);
         match *name {
             // Flushes of what was written past the page cache, and reads that nobody asked for.
@@ -331,7 +332,7 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     if name == "holes_read_as_zero" {
         return section.note("Blocks that were never written read as zeros.");
     }
-    let value = |cell: &SetCell<'_>| cell.extras.get(name).copied();
+    let value = |cell: &SetCell<'_>| cell.results.extras.get(name).copied();
     section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
         t.right(name.replace('_', " "), |(_, cell)| {
@@ -345,7 +346,7 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
 fn own_sizes(set: &Set<'_>, name: &str) -> bool {
     set.cells.iter().all(|cell| {
         let requested = cell.workload.max_bs().0 as f64;
-        cell.extras.get(name).is_none_or(|seen| (seen.value / requested - 1.0).abs() < 0.02)
+        cell.results.extras.get(name).is_none_or(|seen| (seen.value / requested - 1.0).abs() < 0.02)
     })
 }
 

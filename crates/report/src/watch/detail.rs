@@ -10,11 +10,11 @@ use crate::chart::extremes;
 use crate::diagnosis::{verdict_tone, verdict_words};
 use crate::number;
 use crate::page::{Page, Span, Tone};
-use crate::story::{Cell, Table, confidence};
+use crate::story::{Cell, Table, bracketed, doubt};
 use crate::traced::{self, op_of};
 use crate::view::table;
 use ratatui::layout::Rect;
-use record::{Calibrated, Confidence, Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
+use record::{Calibrated, Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
@@ -86,12 +86,9 @@ fn title(pane: &mut Page, row: &WatchRow) {
 /// What is the matter; or what a profile would add, where there is none.
 fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
-        let sure = match verdict.confidence {
-            Confidence::Certain => String::new(),
-            other => format!(" ({})", confidence(other)),
-        };
-        let name = verdict_words(verdict.verdict);
-        let lead = vec![Span::new(format!("  {name}{sure}: "), verdict_tone(verdict.verdict))];
+        let (name, sure) = (verdict_words(verdict.verdict), doubt(verdict.confidence));
+        let name = format!("  {name}{}: ", bracketed(sure, ""));
+        let lead = vec![Span::new(name, verdict_tone(verdict.verdict))];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
         if indent + 40 <= pane.width() {

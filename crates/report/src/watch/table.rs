@@ -6,13 +6,14 @@
 
 use super::{WatchRow, style, words};
 use crate::number;
-use crate::page::{Tone, columns, shortened};
+use crate::page::{Tone, shortened};
 use Entry::{Known, Text, Toned};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{HighlightSpacing, Row, StatefulWidget, Table, TableState};
 use record::{Figure, Interval};
+use unicode_width::UnicodeWidthStr;
 
 /// In front of the picked row. A terminal without colours shows it, too.
 const MARK: &str = ">";
@@ -167,7 +168,7 @@ fn fitting(width: usize, rows: &[&WatchRow]) -> Vec<(&'static Column, usize)> {
         }
     }
     let mut spare = width.saturating_sub(total(&shown));
-    let longest = rows.iter().map(|row| columns(&crate::escape(&row.device.name))).max();
+    let longest = rows.iter().map(|row| crate::escape(&row.device.name).width()).max();
     if let Some((_, name)) = shown.first_mut() {
         let more = longest.unwrap_or(0).min(WIDEST_NAME).saturating_sub(*name).min(spare);
         *name += more;
