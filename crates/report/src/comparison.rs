@@ -86,15 +86,9 @@ fn side_line(side: &ComparedSide) -> String {
     };
     let arm = joined(&side.arm, " and ", |(axis, level)| format!("{axis}={level}"));
     let mut text = format!("{documents} of {}", side.target);
-    if !arm.is_empty() {
-        text.push_str(&format!(", where {arm}"));
-    }
-    if side.simulated {
-        text.push_str(", SIMULATED");
-    }
-    if let Some(time) = &side.time {
-        text.push_str(&format!(", {}", number::when(time)));
-    }
+    text.extend((!arm.is_empty()).then(|| format!(", where {arm}")));
+    text.extend(side.simulated.then_some(", SIMULATED"));
+    text.extend(side.time.as_deref().map(|time| format!(", {}", number::when(time))));
     let observed = match side.unit {
         ComparedUnit::Block => "block",
         ComparedUnit::Visit => "visit",

@@ -76,9 +76,7 @@ fn span(observation: &Observation) -> String {
         return "no intervals".to_owned();
     };
     let mut of = format!("of {}", duration(shortest));
-    if shortest < longest {
-        of.push_str(&format!(" to {}", duration(longest)));
-    }
+    of.extend((shortest < longest).then(|| format!(" to {}", duration(longest))));
     format!(
         "{} to {} UTC: {}, {} {of} over {}",
         moment(begin),
@@ -162,9 +160,8 @@ fn devices(story: &mut Story, observation: &Observation) {
     });
     if !idle.is_empty() {
         let mut names = joined(idle.iter().take(MOST_IDLE), ", ", |row| row.device.name.clone());
-        if idle.len() > MOST_IDLE {
-            names.push_str(&format!(", {} more", idle.len() - MOST_IDLE));
-        }
+        let more = idle.len().saturating_sub(MOST_IDLE);
+        names.extend((more > 0).then(|| format!(", {more} more")));
         section.text(format!("Without any request: {names}."));
     }
     if left_out > 0 {

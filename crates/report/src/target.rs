@@ -36,25 +36,20 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
     }
     match &target.device {
         Some(device) => {
-            facts.push(("device", device_line(device)));
-            facts.push(("rotational", rotational_line(device)));
-            let queue = queue_line(device);
-            if !queue.is_empty() {
-                facts.push(("queue", queue));
-            }
-            if !device.layers.is_empty() || device.leaves.len() > 1 {
-                facts.push(("layers", layers_line(device)));
-            }
+            facts.extend([
+                ("device", device_line(device)),
+                ("rotational", rotational_line(device)),
+                ("queue", queue_line(device)),
+                ("layers", layers_line(device)),
+            ]);
         }
         None if target.kind != TargetKind::Simulated => {
             facts.push(("device", "none: nothing here reaches a block device".to_owned()));
         }
         None => {}
     }
-    let limits = environment.map(limits_line).unwrap_or_default();
-    if !limits.is_empty() {
-        facts.push(("I/O limits", limits));
-    }
+    facts.extend(environment.map(|environment| ("I/O limits", limits_line(environment))));
+    facts.retain(|(_, text)| !text.is_empty());
     facts
 }
 
@@ -73,9 +68,7 @@ pub(crate) fn summary(target: &Target) -> String {
         let (kind, size) = (device_kind(device), format_bytes(device.size_bytes.0));
         text.push_str(&format!(" on {} ({kind}, {size})", device.disk));
     }
-    if let Some(filesystem) = &target.filesystem {
-        text.push_str(&format!(", {}", filesystem.kind));
-    }
+    text.extend(target.filesystem.as_ref().map(|filesystem| format!(", {}", filesystem.kind)));
     text
 }
 
@@ -104,15 +97,9 @@ fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
             format_bytes(filesystem.size_bytes.0)
         ),
     ];
-    if filesystem.in_memory {
-        parts.push("lives in memory".to_owned());
-    }
-    if filesystem.compresses {
-        parts.push("compresses".to_owned());
-    }
-    if !filesystem.options.is_empty() {
-        parts.push(filesystem.options.clone());
-    }
+    parts.extend(filesystem.in_memory.then(|| "lives in memory".to_owned()));
+    parts.extend(filesystem.compresses.then(|| "compresses".to_owned()));
+    parts.extend(Some(filesystem.options.clone()).filter(|options| !options.is_empty()));
     parts.join("; ")
 }
 
@@ -185,23 +172,19 @@ fn queue_line(device: &DeviceFacts) -> String {
         (count, None) => count,
     });
     // Merging is the rule; only its absence is worth a word.
-    match device.nomerges {
-        Some(0) | None => {}
-        Some(1) => parts.push("merging partly off".to_owned()),
-        Some(_) => parts.push("merging off".to_owned()),
-    }
-    if device.iostats == Some(false) {
-        parts.push("counters switched off".to_owned());
-    }
+    parts.extend(match device.nomerges {
+        Some(0) | None => None,
+        Some(1) => Some("merging partly off".to_owned()),
+        Some(_) => Some("merging off".to_owned()),
+    });
+    parts.extend((device.iostats == Some(false)).then(|| "counters switched off".to_owned()));
     parts.join("; ")
 }
 
 fn layers_line(device: &DeviceFacts) -> String {
-    let mut parts = device.layers.clone();
-    if device.leaves.len() > 1 {
-        parts.push(format!("built of {}", device.leaves.join(", ")));
-    }
-    parts.join("; ")
+    let built = (device.leaves.len() > 1).then(|| device.leaves.join(", "));
+    let built = built.map(|leaves| format!("built of {leaves}"));
+    joined(device.layers.iter().cloned().chain(built), "; ", |layer| layer)
 }
 
 fn limits_line(environment: &Environment) -> String {
@@ -219,13 +202,10 @@ pub(crate) fn limit_rate(limit: &CgroupLimit) -> String {
 
 fn environment_parts(environment: Option<&Environment>) -> Vec<String> {
     let Some(environment) = environment else { return Vec::new() };
+    let Environment { kernel, cpu, cpus, .. } = environment;
     let mut parts = Vec::new();
-    if !environment.kernel.is_empty() {
-        parts.push(format!("kernel {}", environment.kernel));
-    }
-    if !environment.cpu.is_empty() {
-        parts.push(format!("{} x {}", environment.cpus, environment.cpu));
-    }
+    parts.extend((!kernel.is_empty()).then(|| format!("kernel {kernel}")));
+    parts.extend((!cpu.is_empty()).then(|| format!("{cpus} x {cpu}")));
     parts.extend(environment.virtualization.as_ref().map(|kind| format!("VM ({kind})")));
     parts.extend(environment.governor.as_ref().map(|name| format!("governor {name}")));
     parts

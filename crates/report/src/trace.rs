@@ -128,13 +128,10 @@ impl TraceLine {
             depth => format!("depth {depth}"),
         };
         let mut cell = format!("{} {size}, {depth}", self.op.name());
-        if self.threads > 1 {
-            cell.push_str(&format!(", {} threads", self.threads));
-        }
+        cell.extend((self.threads > 1).then(|| format!(", {} threads", self.threads)));
         cell.push_str(&format!(", buffering {}", self.buffering));
-        if by_comment && !self.comment.trim().is_empty() {
-            cell.push_str(&format!(", \"{}\"", self.comment.trim()));
-        }
+        let comment = Some(self.comment.trim()).filter(|text| by_comment && !text.is_empty());
+        cell.extend(comment.map(|comment| format!(", \"{comment}\"")));
         cell
     }
 }

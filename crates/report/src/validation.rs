@@ -118,18 +118,13 @@ pub(crate) fn error(share: f64) -> String {
 fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     let mut text = format!("{}, which the predictions follow", level_text(since));
     if let (Some(least), Some(most)) = (since.least_deep_ratio, since.most_deep_ratio) {
-        text.push_str(&format!(
-            ", visit by visit (deep ones from x {} to x {})",
-            number::digits(least),
-            number::digits(most)
-        ));
+        let (least, most) = (number::digits(least), number::digits(most));
+        text.push_str(&format!(", visit by visit (deep ones from x {least} to x {most})"));
     }
     if let Some(still) = &summary.as_profiled {
-        text.push_str(&format!(
-            "; as profiled, without that, they are off by {} and {}",
-            known(still.latency_rel),
-            known(still.max_iops_rel)
-        ));
+        let (latency, rate) = (known(still.latency_rel), known(still.max_iops_rel));
+        let off = format!("; as profiled, without that, they are off by {latency} and {rate}");
+        text.push_str(&off);
     }
     text
 }

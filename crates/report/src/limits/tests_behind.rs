@@ -132,9 +132,8 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     section.row("buffers", sizes);
     shifts(section, tests);
     let mut file = format!("in {}, in calls of 64 KiB", tests.file_on);
-    if let Some(bytes) = tests.device_read_bytes {
-        file.push_str(&format!("; read from devices meanwhile: {}", format_bytes(bytes)));
-    }
+    let read = tests.device_read_bytes.map(format_bytes);
+    file.extend(read.map(|bytes| format!("; read from devices meanwhile: {bytes}")));
     section.row("file", file);
     section.row("huge pages", tests.huge_pages.clone().unwrap_or_default());
     tests.left_out.iter().for_each(|text| section.row("note", text));

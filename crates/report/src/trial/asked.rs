@@ -2,7 +2,9 @@
 
 use crate::number;
 use crate::story::joined;
-use record::{Arrival, Data, Discipline, Regions, SizeShare, Workload, format_bytes};
+use record::{
+    Arrival, Bytes, Data, Discipline, HotArea, Regions, SizeShare, Workload, format_bytes,
+};
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
 pub(crate) fn workload_text(workload: &Workload) -> String {
@@ -47,28 +49,19 @@ fn sizes(workload: &Workload) -> String {
 /// Where within the area, as far as the pattern's name does not say it.
 fn place(workload: &Workload) -> String {
     let mut text = String::new();
-    if let Some(hit) = workload.hit_bytes {
-        text.push_str(&format!(", area re-read {}", format_bytes(hit.0)));
-    }
-    if let Some(theta) = workload.zipf_theta_milli {
-        text.push_str(&format!(", theta {}", f64::from(theta) / 1e3));
-    }
-    if let Some(hot) = workload.hot {
-        let area = format_bytes(hot.bytes.0);
-        text.push_str(&format!(", {} % of them within {area}", hot.percent));
-    }
-    if let Some(stride) = workload.stride_bytes {
-        text.push_str(&format!(" every {}", format_bytes(stride.0)));
-    }
-    if workload.misalign_bytes.0 > 0 {
-        text.push_str(&format!(", {} off alignment", format_bytes(workload.misalign_bytes.0)));
-    }
-    if workload.regions == Regions::Shared && workload.numjobs > 1 {
-        text.push_str(", one stream for all jobs");
-    }
-    if workload.regions == Regions::Own && workload.numjobs > 1 {
-        text.push_str(", each job in its own part");
-    }
+    let bytes = |bytes: Bytes| format_bytes(bytes.0);
+    text.extend(workload.hit_bytes.map(|hit| format!(", area re-read {}", bytes(hit))));
+    text.extend(workload.zipf_theta_milli.map(|it| format!(", theta {}", f64::from(it) / 1e3)));
+    let hot = |hot: HotArea| format!(", {} % of them within {}", hot.percent, bytes(hot.bytes));
+    text.extend(workload.hot.map(hot));
+    text.extend(workload.stride_bytes.map(|stride| format!(" every {}", bytes(stride))));
+    let misalign = Some(workload.misalign_bytes).filter(|misalign| misalign.0 > 0);
+    text.extend(misalign.map(|misalign| format!(", {} off alignment", bytes(misalign))));
+    text.extend(match workload.regions {
+        Regions::Shared if workload.numjobs > 1 => Some(", one stream for all jobs"),
+        Regions::Own if workload.numjobs > 1 => Some(", each job in its own part"),
+        _ => None,
+    });
     text
 }
 

@@ -30,15 +30,10 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
         let method = cpu.upper_method.as_deref().unwrap_or("method not recorded");
         text.push_str(&format!(", {} at most ({method})", micros(upper)));
     }
-    if let Some(per_mib) = cpu.ms_per_mib {
-        text.push_str(&format!("; {} per MiB", millis(per_mib)));
-    }
-    if let Some(clocks) = cpu.clocks_per_byte {
-        text.push_str(&format!("; {} clocks per byte", number::digits(clocks)));
-    }
-    if let Some(instructions) = cpu.instructions_per_io.value() {
-        text.push_str(&format!("; {} instructions", number::count(*instructions)));
-    }
+    text.extend(cpu.ms_per_mib.map(|cost| format!("; {} per MiB", millis(cost))));
+    text.extend(cpu.clocks_per_byte.map(|it| format!("; {} clocks per byte", number::digits(it))));
+    let instructions = cpu.instructions_per_io.value();
+    text.extend(instructions.map(|count| format!("; {} instructions", number::count(*count))));
     text
 }
 
@@ -52,14 +47,10 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
         CpuSplit::Exact => measured("split exact"),
         CpuSplit::Modelled => format!("system {system} (modelled)"),
     };
-    if let Some(steal) = cpu.steal_ms {
-        text.push_str(&format!("; stolen by the host {}", millis(steal)));
-    }
+    text.extend(cpu.steal_ms.map(|steal| format!("; stolen by the host {}", millis(steal))));
     if let Some(rate) = cpu.saturation_iops {
-        let throughput =
-            cpu.saturation_bytes_per_s.map(|rate| format!(" ({})", number::rate(rate)));
-        let (rate, throughput) = (number::per_second(rate), throughput.unwrap_or_default());
-        text.push_str(&format!("; all processors busy at {rate}{throughput}"));
+        text.push_str(&format!("; all processors busy at {}", number::per_second(rate)));
+        text.extend(cpu.saturation_bytes_per_s.map(|it| format!(" ({})", number::rate(it))));
     }
     text
 }
@@ -67,26 +58,18 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
 /// What the device counted, against ours.
 pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
     let ratio = |value| number::or_none(value, number::digits);
+    let count = |count: u64| number::count(count as f64);
+    let mut text = format!("{} saw {} requests", device.device, count(device.ios));
     let size = device.mean_request_bytes.filter(|size| size.is_finite());
-    let size = size.map(|size| format!(" of {}", number::size(size))).unwrap_or_default();
-    let splits = match device.splits {
-        Some(splits) => format!("{} splits", number::count(splits as f64)),
-        None => "splits unknown".to_owned(),
-    };
+    text.extend(size.map(|size| format!(" of {}", number::size(size))));
+    let (ios, bytes) = (ratio(device.ratio_ios), ratio(device.ratio_bytes));
+    text.push_str(&format!(": {ios} of our requests, {bytes} of our bytes"));
     let others = device.other_bytes.filter(|bytes| *bytes > 0);
-    let others = others.map(|bytes| format!("; others' {}", format_bytes(bytes)));
-    let others = others.unwrap_or_default();
-    format!(
-        "{} saw {} requests{size}: {} of our requests, {} of our bytes{others}; {} merges, \
-         {splits}; busy {}, queue depth {} on average",
-        device.device,
-        number::count(device.ios as f64),
-        ratio(device.ratio_ios),
-        ratio(device.ratio_bytes),
-        number::count(device.merges as f64),
-        number::percent(device.busy_ms * 1e6 / window_ns),
-        number::digits(device.concurrency),
-    )
+    text.extend(others.map(|bytes| format!("; others' {}", format_bytes(bytes))));
+    let splits = device.splits.map_or("splits unknown".to_owned(), |it| count(it) + " splits");
+    let busy = number::percent(device.busy_ms * 1e6 / window_ns);
+    let (merges, depth) = (count(device.merges), number::digits(device.concurrency));
+    text + &format!("; {merges} merges, {splits}; busy {busy}, queue depth {depth} on average")
 }
 
 /// What handing over several requests at a time does to their times.
@@ -111,20 +94,13 @@ pub(super) fn batching_text(batching: &Batching) -> String {
 }
 
 pub(super) fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
+    let mut text = format!("{} per job", number::per_second(harness.ceiling_iops));
     let factor = harness.ceiling_iops / iops_per_job;
-    let factor = if factor.is_finite() && iops_per_job > 0.0 {
-        format!(", {} times what a job did here", number::count(factor))
-    } else {
-        String::new()
-    };
-    let mut text = format!(
-        "{} per job{factor}; clock {}, {} a reading",
-        number::per_second(harness.ceiling_iops),
-        harness.clock,
-        number::time(harness.clock_cost_ns)
-    );
-    if !harness.engine_features.is_empty() {
-        text.push_str(&format!("; {}", harness.engine_features.join(", ")));
-    }
+    let factor = Some(factor).filter(|factor| factor.is_finite() && iops_per_job > 0.0);
+    text.extend(factor.map(|it| format!(", {} times what a job did here", number::count(it))));
+    let cost = number::time(harness.clock_cost_ns);
+    text.push_str(&format!("; clock {}, {cost} a reading", harness.clock));
+    let features = harness.engine_features.join(", ");
+    text.extend((!features.is_empty()).then(|| format!("; {features}")));
     text
 }

@@ -41,20 +41,15 @@ fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
 }
 
 fn lateness_text(open: &OpenLoop) -> String {
-    let p99 = open.late_p99_ns.map_or(String::new(), |p99| format!(", p99 {}", number::time(p99)));
-    let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map_or(String::new(), |own| {
-        format!("; {} where a slot was free, the pacer's own", number::time(own))
-    });
-    let spin = if open.spin_ms > 0.0 {
-        format!("; {} of polling, not in the CPU cost", number::time(open.spin_ms * 1e6))
-    } else {
-        String::new()
-    };
-    format!(
-        "{} on average{p99}, {} at most{own}{spin}",
-        number::time(open.late_mean_ns),
-        number::time(open.late_max_ns as f64),
-    )
+    let time = number::time;
+    let mut text = format!("{} on average", time(open.late_mean_ns));
+    text.extend(open.late_p99_ns.map(|p99| format!(", p99 {}", time(p99))));
+    text.push_str(&format!(", {} at most", time(open.late_max_ns as f64)));
+    let own = open.pacer_late_mean_ns.filter(|own| *own > 0.0).map(time);
+    text.extend(own.map(|own| format!("; {own} where a slot was free, the pacer's own")));
+    let spin = (open.spin_ms > 0.0).then(|| time(open.spin_ms * 1e6));
+    text.extend(spin.map(|spin| format!("; {spin} of polling, not in the CPU cost")));
+    text
 }
 
 /// Depth, length, steadiness, why it ended.

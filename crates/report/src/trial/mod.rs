@@ -103,12 +103,10 @@ fn failures(op: OpKind, direction: &DirectionResult) -> Option<String> {
     let mut parts: Vec<String> = kinds.collect();
     let counts = direction.error_kinds.iter().map(|kind| kind.count);
     let named = counts.fold(0, u64::saturating_add);
-    if direction.errors > named {
-        parts.push(format!("{} failed", requests(direction.errors - named)));
-    }
-    if direction.short > 0 {
-        parts.push(format!("{} short, not counted", requests(direction.short)));
-    }
+    let others = direction.errors.saturating_sub(named);
+    parts.extend((others > 0).then(|| format!("{} failed", requests(others))));
+    let short = direction.short;
+    parts.extend((short > 0).then(|| format!("{} short, not counted", requests(short))));
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

@@ -197,11 +197,8 @@ fn end(page: &mut Page, story: &Story) {
     for (name, text, tone) in rows {
         labelled(page, name, width, text, tone);
     }
-    if alone.is_some() {
-        return;
-    }
-    if !story.commands.is_empty() {
+    if alone.is_none() && !story.commands.is_empty() {
         page.heading("To repeat it", "");
+        story.commands.iter().take(COMMANDS).for_each(|command| page.command(command));
     }
-    story.commands.iter().take(COMMANDS).for_each(|command| page.command(command));
 }

@@ -70,9 +70,7 @@ fn title(pane: &mut Page, row: &WatchRow) {
     let mut what: Vec<String> = Vec::new();
     if let Some(facts) = &device.facts {
         what.extend(facts.model.clone());
-        if facts.size_bytes.0 > 0 {
-            what.push(format_bytes(facts.size_bytes.0));
-        }
+        what.extend((facts.size_bytes.0 > 0).then(|| format_bytes(facts.size_bytes.0)));
     }
     what.extend(device.partition_of.iter().map(|disk| format!("a part of {disk}")));
     if !device.built_of.is_empty() {
