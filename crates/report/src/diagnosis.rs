@@ -224,12 +224,8 @@ fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> S
         return "one episode, the whole time".to_owned();
     }
     let which = if is_worst(device, index) { "the worst episode" } else { "the longest episode" };
-    format!(
-        "{which}, number {} at {}, {} long",
-        index + 1,
-        clock(since_start(device, episode)),
-        number::time(episode.duration_ns as f64)
-    )
+    let (begin, length) = (clock(since_start(device, episode)), episode.duration_ns as f64);
+    format!("{which}, number {} at {begin}, {} long", index + 1, number::time(length))
 }
 
 fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {

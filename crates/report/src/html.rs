@@ -6,14 +6,10 @@
 //! it can be read without seeing it. Light and dark follow the reader's system; a narrow screen gets
 //! one column, and tables that are wider than it scroll by themselves.
 //!
-//! Nothing that a page says needs its script, which mail and viewers strip. What that draws stands in
-//! one block of JSON, whose letters that mean something to HTML are written as escapes of JSON. A policy
-//! in the head lets the browser run that one script, known by its hash, and fetch nothing, so that a
-//! mistake in escaping would still not become code. The templates escape whatever they write;
-//! characters that steer a terminal are written out in the whole page at the end: pages are looked at
-//! in terminals, too. Rejected: plots first (most readers never come to the text), a tab per document
-//! (what is hidden is not printed), and a plotting library from a server (the page would be empty
-//! without it) or in the page (ten times its size, for plots that are not those of the papers).
+//! Mail and viewers strip the script, so nothing that a page says needs it. Characters that steer a
+//! terminal are written out in the whole page at the end: pages are looked at in terminals, too.
+//! Rejected: plots first (most readers never come to the text), a tab per document (what is hidden is
+//! not printed), and a plotting library from a server (the page would be empty without it).
 
 use crate::chart::{COLOURS, Chart, MARKS};
 use crate::page::{Tone, escape_lines, is_hostile};

@@ -7,8 +7,7 @@
 //! language (alignment is the work here, and templates do not align), and printing straight to
 //! the terminal (pages could be neither compared in tests nor sent elsewhere).
 //!
-//! `number` writes values, `page` escapes, wraps and paints, `table` aligns and draws bars;
-//! the other modules are one page or one section each.
+//! `number` writes values, `page` escapes, wraps and paints; most other modules tell one document each.
 #![forbid(unsafe_code)]
 
 pub mod chart;
@@ -26,7 +25,6 @@ mod page;
 mod papers;
 mod plot_files;
 mod plots;
-mod png;
 mod prediction;
 mod price;
 mod profile;
@@ -60,8 +58,7 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
-pub use plot_files::{PLOT_MARK, plot_files};
-pub use png::{PngError, Rasteriser};
+pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;
 pub use price::price;
 pub use profile::profile;

@@ -77,14 +77,10 @@ fn span(observation: &Observation) -> String {
     };
     let mut of = format!("of {}", duration(shortest));
     of.extend((shortest < longest).then(|| format!(" to {}", duration(longest))));
-    format!(
-        "{} to {} UTC: {}, {} {of} over {}",
-        moment(begin),
-        moment(end),
-        duration(end - begin),
-        counted(intervals.len() as f64, "interval"),
-        counted(observation.devices.len() as f64, "device"),
-    )
+    let (count, devices) = (intervals.len() as f64, observation.devices.len() as f64);
+    let (count, devices) = (counted(count, "interval"), counted(devices, "device"));
+    let (from, to, length) = (moment(begin), moment(end), duration(end - begin));
+    format!("{from} to {to} UTC: {length}, {count} {of} over {devices}")
 }
 
 /// A moment in UTC to the second.
@@ -233,12 +229,10 @@ fn over_time(
     let most = first.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
     let usual = stats::median(first.points.iter().map(|point| point.y).collect());
     let write = |value: f64| unit.map_or_else(|| number::digits(value), |unit| unit.format(value));
+    let (name, after) = (&first.name, number::time(most.x));
+    let (largest, usual) = (write(most.y), write(usual));
     let finding = format!(
-        "{}: {} at most, {} after the beginning; the median of its intervals is {}.",
-        first.name,
-        write(most.y),
-        number::time(most.x),
-        write(usual)
+        "{name}: {largest} at most, {after} after the beginning; the median of its intervals is {usual}."
     );
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
@@ -273,11 +267,9 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     let first = series.first()?;
     let (quiet, busy) = first.points.split_at(first.points.len() / 2);
     let middle = |part: &[Point]| stats::median(part.iter().map(|point| point.y).collect());
+    let (name, [quiet, busy]) = (&first.name, [quiet, busy].map(|it| number::time(middle(it))));
     let finding = format!(
-        "{}: intervals with less than the median rate had a latency of {}, those with more {}.",
-        first.name,
-        number::time(middle(quiet)),
-        number::time(middle(busy))
+        "{name}: intervals with less than the median rate had a latency of {quiet}, those with more {busy}."
     );
     Some(Chart {
         title: "Latency against IOPS, an interval each".to_owned(),

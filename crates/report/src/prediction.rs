@@ -168,15 +168,12 @@ fn models(story: &mut Story, document: &PredictionDocument) {
 
 fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {
     let time = number::time;
-    let parts = format!(
-        "{} = seek {} + rotation {} + transfer {} + overhead {}",
-        time(sheet.service_ns),
-        time(sheet.seek_ns),
-        time(sheet.rotation_ns),
-        time(sheet.transfer_ns),
-        time(sheet.overhead_ns)
-    );
-    story.fact("service time", parts);
+    let (service, seek) = (time(sheet.service_ns), time(sheet.seek_ns));
+    let [rotation, transfer, overhead] =
+        [sheet.rotation_ns, sheet.transfer_ns, sheet.overhead_ns].map(time);
+    let parts =
+        format!("seek {seek} + rotation {rotation} + transfer {transfer} + overhead {overhead}");
+    story.fact("service time", format!("{service} = {parts}"));
     let latency = format!("mean {} by M/M/1, p99 {}", time(sheet.latency_ns), time(sheet.p99_ns));
     story.fact("latency", latency);
     story.fact("utilization", number::percent(sheet.utilization));

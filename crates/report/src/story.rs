@@ -1,11 +1,9 @@
 //! What one document says, before it becomes a page, a ticket, a web page or a table.
 //!
 //! A [`Story`] has the order of a reader's questions: what is the answer, which figures carry it, what
-//! to do, what supports it, what was found, under which conditions it holds, how to repeat it. Each
-//! kind of document has one function that tells its story. The terminal page, Markdown, HTML and CSV
-//! are views of stories: none of them reads a document, so none can show something else than the
-//! others. Rejected: a renderer per kind and view, in which one verdict was red on one page and
-//! yellow on another.
+//! to do, what supports it, what was found, under which conditions it holds, how to repeat it.
+//! Rejected: a renderer per kind and view, in which one verdict was red on one page and yellow on
+//! another.
 
 use crate::chart::Chart;
 use crate::number;

@@ -1,11 +1,8 @@
 //! One model of a plot, whoever draws it.
 //!
-//! A [`Chart`] is data: axes, series with error bars, lines such as the half-power line, and the
-//! sentence that a reader should take away. The static drawing, the drawing of the page's script,
-//! the table for readers who do not see either, the CSV and the summary in Markdown are all made of
-//! it, so that none of them can show something else. Where something is drawn is decided by the
-//! axes alone. Rejected: drawing straight from documents (each kind of page had its own error
-//! bars, or none), and a general grammar of graphics (a dozen forms are all that the papers use).
+//! Where something is drawn is decided by the axes alone. Rejected: drawing straight from documents
+//! (each kind of page had its own error bars, or none), and a general grammar of graphics (a dozen
+//! forms are all that the papers use).
 //!
 //! `axis` places values and writes them, `look` tells series apart, `draw` makes the static SVG,
 //! `data` what the script, the table and the CSV take.

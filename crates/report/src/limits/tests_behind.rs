@@ -84,15 +84,6 @@ fn fit(fit: &ServiceTimeFit) -> String {
     format!("{fixed} + {per_byte}{not}{left_out}")
 }
 
-const TESTS: [MemoryTest; 7] = [
-    MemoryTest::Read,
-    MemoryTest::Write,
-    MemoryTest::Copy,
-    MemoryTest::FileRead,
-    MemoryTest::FileWrite,
-    MemoryTest::LineRead,
-    MemoryTest::LineWrite,
-];
 /// Place of the rows with shifted buffers.
 const SHIFTS: &str = "shifts";
 
@@ -109,10 +100,8 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
     type RateOf = fn(&MemoryRow) -> &Estimate;
     let rates: [(usize, RateOf); 2] =
         [(2, |row| &row.bytes_per_s), (1, |row| &row.net_bytes_per_s)];
-    let threads: BTreeSet<u32> = rows().map(|row| row.threads).collect();
-    let keys = threads.into_iter().flat_map(|threads| TESTS.map(|test| (threads, test)));
-    let measured = |key: &(u32, MemoryTest)| rows().any(|row| (row.threads, row.test) == *key);
-    section.table(keys.filter(measured), |t| {
+    let keys: BTreeSet<(u32, MemoryTest)> = rows().map(|row| (row.threads, row.test)).collect();
+    section.table(keys, |t| {
         t.left("", |(threads, test)| match threads {
             1 => test.name().to_owned(),
             many => format!("{}, {many} threads", test.name()),

@@ -87,13 +87,11 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let median = stats::median(first.points.iter().map(|point| point.y).collect());
     let high = |point: &Point| point.high.unwrap_or(point.y);
     let worst = first.points.iter().max_by(|a, b| high(a).total_cmp(&high(b)))?;
+    let [longest, usual, after] = [high(worst), median, worst.x].map(number::time);
+    let (name, times) = (prefix(&first.name), number::digits(high(worst) / median));
     let finding = format!(
-        "{}the worst slice took {} on average, {} times the usual one ({}), {} after the start.",
-        prefix(&first.name),
-        number::time(high(worst)),
-        number::digits(high(worst) / median),
-        number::time(median),
-        number::time(worst.x)
+        "{name}the worst slice took {longest} on average, {times} times the usual one ({usual}), \
+         {after} after the start."
     );
     let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
     Some(over_time("Latency over time", &finding, y, Vec::new(), series))

@@ -89,13 +89,8 @@ fn inverse_rate(fit: &ServiceTimeFit) -> String {
 fn left_out(fit: &ServiceTimeFit) -> impl Iterator<Item = String> {
     fit.left_out.iter().map(|point| {
         let side = if point.residual_ns < 0.0 { "faster" } else { "slower" };
-        format!(
-            "{} {} of {} took {}, {} {side}",
-            fit.pattern.name(),
-            fit.op.name(),
-            format_bytes(point.bytes),
-            number::time(point.measured_ns),
-            number::time(point.residual_ns.abs())
-        )
+        let [took, off] = [point.measured_ns, point.residual_ns.abs()].map(number::time);
+        let (op, size) = (fit.op.name(), format_bytes(point.bytes));
+        format!("{} {op} of {size} took {took}, {off} {side}", fit.pattern.name())
     })
 }

@@ -1,13 +1,7 @@
 //! Trials that belong together: those of an experiment, or several that were named.
 //!
-//! Which plots a set gets follows from what varies in it, not from the name of its design. An axis
-//! whose levels are request sizes, depths, rates, places or numbers of disks can be an abscissa; the
-//! others tell series apart, and where these become too many, plots. So a design of a user's own is
-//! drawn like a preset. Rejected: a list of plots per preset, which would know nothing of other
-//! designs and would have to change with each.
-//!
-//! `arrange` decides abscissa, series and plots; `charts` draws them; `distribution` and `course`
-//! are the plots of single trials, side by side.
+//! Which plots a set gets follows from what varies in it, not from the name of its design: `arrange`
+//! decides abscissa, series and plots; `charts` draws them.
 
 mod arrange;
 mod charts;

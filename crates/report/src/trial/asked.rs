@@ -8,13 +8,8 @@ use record::{
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
 pub(crate) fn workload_text(workload: &Workload) -> String {
-    let requests = format!(
-        "{} {} of {}{}",
-        workload.pattern.name(),
-        operation(workload),
-        sizes(workload),
-        place(workload)
-    );
+    let (pattern, operation) = (workload.pattern.name(), operation(workload));
+    let requests = format!("{pattern} {operation} of {}{}", sizes(workload), place(workload));
     let think = Some(workload.think_ns.0 as f64).filter(|think| *think > 0.0);
     let parts = [
         Some(requests),

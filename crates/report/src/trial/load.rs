@@ -68,12 +68,10 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let text = format!("{} on average, {asked}; {steady}", number::digits(result.concurrency),);
     section.row(quantity("concurrency").title, text);
     if let Some(warm_up) = &result.warm_up {
-        let text = format!(
-            "{} cut off: {} requests at {}",
-            number::time(warm_up.duration_ns.0 as f64),
-            number::count(warm_up.ios as f64),
-            number::per_second(warm_up.iops)
-        );
+        let (length, count) = (warm_up.duration_ns.0 as f64, warm_up.ios as f64);
+        let (length, count) = (number::time(length), number::count(count));
+        let rate = number::per_second(warm_up.iops);
+        let text = format!("{length} cut off: {count} requests at {rate}");
         section.row(quantity("warm_up_ns").title, text);
     }
     if let Some(why) = result.ended_by {

@@ -1,11 +1,51 @@
-//! The views of stories: a page of a terminal, Markdown and a summary. The web page is `html`, CSV is
-//! `csv`.
+//! The views of stories: a page of a terminal, Markdown, and what is found without the data
+//! (`report --json`). The web page is `html`, CSV is `csv`.
 
 mod markdown;
-mod summary;
 pub(crate) mod table;
 mod terminal;
 
 pub use markdown::markdown;
-pub use summary::summary;
 pub use terminal::{findings_text, terminal};
+
+use crate::story::Story;
+use serde_json::{Value, json};
+
+/// What is found in the documents; `written` are the files beside it.
+#[must_use]
+pub fn summary(stories: &[Story], halfpower_version: &str, written: &[String]) -> Value {
+    json!({
+        "schema": "halfpower/report/1",
+        "halfpower_version": halfpower_version,
+        "documents": stories.iter().map(of_story).collect::<Vec<_>>(),
+        "written": written,
+    })
+}
+
+fn of_story(story: &Story) -> Value {
+    fn list<T>(all: &[T], value: impl Fn(&T) -> Value) -> Vec<Value> {
+        all.iter().map(value).collect()
+    }
+    json!({
+        "kind": story.kind,
+        "subject": story.subject,
+        "id": story.id,
+        "simulated": story.simulated,
+        "clean": story.is_clean(),
+        "verdicts": list(&story.badges, |badge| {
+            json!({"subject": badge.subject, "verdict": badge.words, "because": badge.because})
+        }),
+        "headline": story.headline,
+        "facts": list(&story.facts, |fact| {
+            json!({"name": fact.name, "of": fact.of, "value": fact.value})
+        }),
+        "actions": list(&story.actions, |action| {
+            json!({"subject": action.subject, "what": action.what, "details": action.details})
+        }),
+        "plots": list(&story.charts, |chart| {
+            json!({"title": chart.title, "finding": chart.finding})
+        }),
+        "left_out": story.left_out,
+        "commands": story.commands,
+    })
+}

@@ -1,7 +1,5 @@
 //! Stories as pages of a terminal.
 //!
-//! A reader at a terminal is tired, may have no colour, and may be reading a log file a week later.
-//! So a page gives the answer first, then what supports it, then under which conditions it holds.
 //! Plots are not drawn; bars within tables and the tables' numbers stand for them.
 
 use super::table::{self, fits};

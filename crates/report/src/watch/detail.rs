@@ -14,7 +14,7 @@ use crate::story::{Cell, Table, bracketed, doubt};
 use crate::traced::{self, op_of};
 use crate::view::table;
 use ratatui::layout::Rect;
-use record::{Calibrated, Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
+use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
@@ -132,12 +132,9 @@ fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     }
     if let Some(split) = row.utilization_law {
         let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };
-        lines.push(format!(
-            "{} service + {} queued, by S = U/X (U {}{doubt})",
-            number::time(split.service_ns),
-            number::time(split.queue_ns),
-            number::percent(split.utilization)
-        ));
+        let [service, queue] = [split.service_ns, split.queue_ns].map(number::time);
+        let busy = number::percent(split.utilization);
+        lines.push(format!("{service} service + {queue} queued, by S = U/X (U {busy}{doubt})"));
     }
     let total = number::time(latency.value);
     let blank = " ".repeat(total.chars().count());
@@ -150,18 +147,11 @@ fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
         pane.hanging(lead, line, Tone::Plain);
     }
     if let Some(split) = row.calibrated {
-        pane.hanging(vec![label("profile")], &promise(&split), Tone::Plain);
+        let expected = number::with_interval(&split.expected_ns, number::time);
+        let (share, max) = (number::percent(split.saturation), number::per_second(split.max_iops));
+        let text = format!("expects {expected}; load is {share} of the max {max} for this mix");
+        pane.hanging(vec![label("profile")], &text, Tone::Plain);
     }
-}
-
-/// What the profile promises for this load.
-fn promise(split: &Calibrated) -> String {
-    format!(
-        "expects {}; load is {} of the max {} for this mix",
-        number::with_interval(&split.expected_ns, number::time),
-        number::percent(split.saturation),
-        number::per_second(split.max_iops)
-    )
 }
 
 fn sizes(pane: &mut Page, interval: &Interval) {

@@ -90,13 +90,9 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
     };
     let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
         let row = of(&limit.major_minor)?;
-        Some(format!(
-            "control group {} is limited to {} of {} on {}",
-            limit.group,
-            limit_rate(limit),
-            limit.limited.op().plural(),
-            row.device.name
-        ))
+        let (group, device, rate) = (&limit.group, &row.device.name, limit_rate(limit));
+        let op = limit.limited.op().plural();
+        Some(format!("control group {group} is limited to {rate} of {op} on {device}"))
     });
     limits.collect()
 }
