@@ -4,32 +4,44 @@ use crate::cost::cpu_cost;
 use crate::steady_window::SteadyWindow;
 use engine::{DeviceSample, ProbeSample};
 use record::{
-    ComponentUse, CpuCost, DeviceCounters, EngineName, Measured, Nanos, OpKind, PhaseUse, Workload,
-    format_nanos,
+    ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Measured, Nanos, OpKind, PhaseUse,
+    Workload, format_nanos,
 };
 
-/// The counters may be read later than the boundaries by this part of the window's length, or by a
+/// The counters may be read later than the boundaries by this part of the time between them, or by a
 /// millisecond: more, and what they saw is not what the jobs did.
 const LATENESS_PARTS: u64 = 50;
 
-/// The readings at both ends of the part, or why they say nothing about it: read too far from its
-/// ends, as happens when the jobs leave no processor to the thread that reads them.
-fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<(&'a ProbeSample, &'a ProbeSample), String> {
+/// The readings at both ends of the part, and the time between them.
+struct Readings<'a> {
+    before: &'a ProbeSample,
+    after: &'a ProbeSample,
+    span_ns: f64,
+}
+
+/// The readings, or why they say nothing about the part: read too far from its ends, as happens when the
+/// jobs leave no processor to the thread that reads them. Once the jobs have done all that they were asked
+/// for, nothing is at work any more, and the last reading may come at any time.
+fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
     let measurement = steady.measurement();
     let Some(before) = measurement.before.get(steady.cut()) else {
         return Err("the counters were not read at the end of the warm-up".to_owned());
     };
     let after = &measurement.after;
-    let window = measurement.window;
-    let late = before.at.since(steady.begin()).max(after.at.since(measurement.end));
-    let allowed = Nanos((window.end.since(window.begin).0 / LATENESS_PARTS).max(1_000_000));
+    let (begin, end) = (steady.begin(), measurement.end);
+    let all_done = matches!(measurement.ended_by, Some(EndedBy::Bytes | EndedBy::Passes));
+    let last = if all_done { after.at.min(end) } else { after.at };
+    let late = before.at.since(begin).max(last.since(end));
+    let allowed = Nanos((end.since(begin).0 / LATENESS_PARTS).max(1_000_000));
     if late > allowed {
         return Err(format!(
             "the counters were read {} late, the processors being busy with the jobs",
             format_nanos(late.0 as f64)
         ));
     }
-    Ok((before, after))
+    // Before the begin nothing was at work, where the first reading was taken earlier.
+    let span_ns = last.since(before.at.max(begin)).0.max(1) as f64;
+    Ok(Readings { before, after, span_ns })
 }
 
 fn ours(steady: &SteadyWindow<'_>) -> (u64, u64) {
@@ -42,7 +54,7 @@ pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Measured<CpuCost> {
     if measurement.after.cpu.is_none() {
         return Measured::not(measurement.probe.no_cpu_reason.clone());
     }
-    let (before, after) = match readings(steady) {
+    let Readings { before, after, .. } = match readings(steady) {
         Ok(readings) => readings,
         Err(reason) => return Measured::not(reason),
     };
@@ -62,8 +74,7 @@ const BUSIEST_SHOWN: usize = 16;
 
 /// How busy the components of a simulated device were; none on a real one.
 pub(crate) fn components(steady: &SteadyWindow<'_>) -> Vec<ComponentUse> {
-    let Ok((before, after)) = readings(steady) else { return Vec::new() };
-    let span_ns = after.at.since(before.at).0.max(1) as f64;
+    let Ok(Readings { before, after, span_ns }) = readings(steady) else { return Vec::new() };
     let pairs = before.components.iter().zip(&after.components);
     let all: Vec<ComponentUse> = pairs
         .map(|(before, after)| {
@@ -156,11 +167,11 @@ pub(crate) fn device_counters(
     if workload.engine == EngineName::Null {
         return Measured::not("the null engine does no I/O");
     }
-    let (before_at, after_at) = match readings(steady) {
+    let Readings { before, after, span_ns } = match readings(steady) {
         Ok(readings) => readings,
         Err(reason) => return Measured::not(reason),
     };
-    let (Some(before), Some(after)) = (&before_at.device, &after_at.device) else {
+    let (Some(before), Some(after)) = (&before.device, &after.device) else {
         return Measured::not(measurement.probe.no_device_reason.clone());
     };
     let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
@@ -175,7 +186,6 @@ pub(crate) fn device_counters(
     let other_bytes = only.map(|other| after.bytes[other].saturating_sub(before.bytes[other]));
     let merges = delta(|sample| sample.merges);
     let (our_ios, our_bytes) = ours(steady);
-    let span_ns = after_at.at.since(before_at.at).0.max(1) as f64;
     let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
     let ratio_bytes = ratio(bytes, our_bytes);
     // Splits are what is left over once merged requests are counted again, if all bytes are ours.

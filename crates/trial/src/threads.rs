@@ -74,6 +74,9 @@ impl ThreadedRun<'_> {
             CompletionBatch::Search => search_time(plan.depth),
             CompletionBatch::Fixed(_) => Nanos(0),
         };
+        // Where nothing precedes the window, the first reading cannot come too late: it is taken before
+        // any request, and a short run on a busy machine is counted from its first byte.
+        let at_rest = (search.0 + workload.ramp_ns.0 == 0).then(|| self.probe.sample());
         let begin = plan.clock.now().plus(lead).plus(search).plus(workload.ramp_ns);
         let window = Window { begin, end: begin.plus(workload.runtime_ns) };
         let control = Arc::new(Control::new(workload, window));
@@ -88,7 +91,7 @@ impl ThreadedRun<'_> {
             finished: vec![false; workload.numjobs as usize],
             precision: Precision::of(workload),
         };
-        let watched = watch.run(self.probe, self.tick);
+        let watched = watch.run(at_rest, self.probe, self.tick);
         let collected = crew.collect(&watched)?;
         if self.stop.load(Ordering::Relaxed) && control.nothing_measured() {
             return Err(TrialError::Interrupted);

@@ -38,10 +38,20 @@ pub(crate) struct Watched {
 }
 
 impl Watch<'_> {
-    pub(crate) fn run(mut self, probe: &mut dyn Probe, tick: &mut dyn FnMut(f64)) -> Watched {
+    /// Watches until all jobs have ended or are given up; `at_rest` are the counters before the first
+    /// request, where no request precedes the window.
+    pub(crate) fn run(
+        mut self,
+        at_rest: Option<ProbeSample>,
+        probe: &mut dyn Probe,
+        tick: &mut dyn FnMut(f64),
+    ) -> Watched {
         let window = self.control.window();
-        self.sleep_until(window.begin, &mut |_| ());
-        let mut before = vec![probe.sample()];
+        let first = at_rest.unwrap_or_else(|| {
+            self.sleep_until(window.begin, &mut |_| ());
+            probe.sample()
+        });
+        let mut before = vec![first];
         let cuts = if self.workload.stop.cut_warm_up { 1..SEGMENTS } else { 0..0 };
         for segment in cuts {
             if self.sleep_until(window.slice_begin(segment * SLICES_PER_SEGMENT), tick) {

@@ -8,6 +8,7 @@ mod closed;
 mod common;
 mod components;
 mod cost;
+mod counters;
 mod coverage;
 mod discipline;
 mod faults;
