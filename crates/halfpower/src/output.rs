@@ -105,7 +105,9 @@ fn is_document(path: &Path) -> bool {
     struct Document {
         schema: String,
     }
-    let text = begins(path, "{").then(|| std::fs::read_to_string(path).ok()).flatten();
+    // Whatever is no JSON may be too large to be read.
+    let json = target::first_line(path).is_ok_and(|line| line.starts_with('{'));
+    let text = json.then(|| std::fs::read_to_string(path).ok()).flatten();
     let document = text.and_then(|text| serde_json::from_str::<Document>(&text).ok());
     document.is_some_and(|document| document.schema.starts_with("halfpower/"))
 }
