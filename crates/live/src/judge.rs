@@ -141,12 +141,9 @@ impl Judge {
             .collect()
     }
 
-    /// All that a screen needs; `picked` is the device whose curve is shown, where one is.
-    pub fn data(&self, columns: usize, interval: Nanos, picked: Option<&str>) -> WatchData {
+    /// All that a screen needs but the profile whose curve is shown.
+    pub fn data(&self, columns: usize, interval: Nanos) -> WatchData {
         let Some(tick) = &self.last else { return WatchData::default() };
-        let profile = picked
-            .and_then(|name| self.known.get(name)?.profile.as_ref())
-            .map(|fitted| fitted.profile().clone());
         WatchData {
             host: self.host.clone(),
             time: jiff::Timestamp::now().strftime("%H:%M:%S UTC").to_string(),
@@ -154,14 +151,14 @@ impl Judge {
             rows: self.rows(columns),
             hidden: tick.hidden,
             context: tick.context.clone(),
-            profile,
+            profile: None,
             notes: tick.findings.iter().map(|finding| finding.claim.clone()).collect(),
         }
     }
 
-    /// Id of the profile that stands for a device.
-    pub fn profile_id(&self, name: &str) -> Option<&str> {
-        Some(&self.known.get(name)?.profile.as_ref()?.profile().id)
+    /// The profile that stands for a device.
+    pub fn profile(&self, name: &str) -> Option<&Profile> {
+        Some(self.known.get(name)?.profile.as_ref()?.profile())
     }
 }
 

@@ -56,7 +56,7 @@ impl Lines {
                     interval,
                     utilization_law: row.utilization_law,
                     calibrated: row.calibrated,
-                    profile_id: judge.profile_id(&row.device.name),
+                    profile_id: judge.profile(&row.device.name).map(|profile| profile.id.as_str()),
                     verdict: row.verdict.as_ref(),
                 };
                 serde_json::to_string(&document)?

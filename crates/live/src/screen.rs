@@ -156,13 +156,10 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     /// Brings what is drawn up to date.
     fn refresh(&mut self, columns: usize) {
         if !self.view.paused {
-            let picked = self.view.picked.clone();
-            self.data = self.judge.data(columns, self.interval, picked.as_deref());
-            if picked.is_none() {
-                // The first one is shown as picked: its curve belongs to it.
-                let first = self.order().first().cloned();
-                self.data = self.judge.data(columns, self.interval, first.as_deref());
-            }
+            self.data = self.judge.data(columns, self.interval);
+            // Without a picked one the first is shown as picked: its curve belongs to it.
+            let picked = self.view.picked.clone().or_else(|| self.order().first().cloned());
+            self.data.profile = picked.and_then(|name| self.judge.profile(&name).cloned());
         }
         let seconds =
             |recording: &Recorder<E>| format!("{:.0} s", recording.length().as_secs_f64());

@@ -10,7 +10,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Section, Story, joined};
+use crate::story::{Badge, Cell, Section, Story, grouped, joined};
 use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
@@ -240,19 +240,9 @@ fn without_partner(story: &mut Story, comparison: &Comparison) {
 
 /// Why rows are inconclusive, each reason once.
 fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow>) {
-    let mut found: Vec<(&str, ComparedVerdict, usize)> = Vec::new();
-    for row in rows {
-        let Some(reason) = row.reason.as_deref() else { continue };
-        let same = |other: &&mut (&str, ComparedVerdict, usize)| {
-            other.0 == reason && other.1 == row.verdict
-        };
-        match found.iter_mut().find(same) {
-            Some((_, _, count)) => *count += 1,
-            None => found.push((reason, row.verdict, 1)),
-        }
-    }
-    for (reason, found, count) in found {
-        section.note(format!("{} ({}): {reason}", verdict(found).0, self::rows(count)));
+    let found = rows.filter_map(|row| Some(((row.reason.as_deref()?, row.verdict), row)));
+    for ((reason, found), all) in grouped(found) {
+        section.note(format!("{} ({}): {reason}", verdict(found).0, self::rows(all.len())));
     }
 }
 

@@ -232,7 +232,8 @@ fn over_time(
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
     let finding = format!(
-        "{name}: {largest} at most, {after} after the beginning; the median of its intervals is {usual}."
+        "{name}: {largest} at most, {after} after the beginning; the median of its intervals is \
+         {usual}."
     );
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
@@ -269,7 +270,8 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     let middle = |part: &[Point]| stats::median(part.iter().map(|point| point.y).collect());
     let (name, [quiet, busy]) = (&first.name, [quiet, busy].map(|it| number::time(middle(it))));
     let finding = format!(
-        "{name}: intervals with less than the median rate had a latency of {quiet}, those with more {busy}."
+        "{name}: intervals with less than the median rate had a latency of {quiet}, those with more \
+         {busy}."
     );
     Some(Chart {
         title: "Latency against IOPS, an interval each".to_owned(),

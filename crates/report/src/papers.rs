@@ -10,7 +10,7 @@
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Story};
+use crate::story::{Badge, Cell, Story, grouped};
 use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
 use std::collections::BTreeMap;
 
@@ -24,11 +24,8 @@ pub fn papers(report: &Report, verbose: bool) -> Story {
     let mut story = Story::new("Papers", "published figures, and the same reproduced", false);
     summary(&mut story, report);
     for paper in Paper::ALL {
-        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.paper == paper).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        for (figure, rows) in by_figure(&rows) {
+        let rows = report.rows.iter().filter(|row| row.paper == paper);
+        for (figure, rows) in grouped(rows.map(|row| (row.figure.as_str(), row))) {
             tell_figure(&mut story, &format!("{}, {figure}", paper.title()), &rows);
             let charts = report.charts.iter().filter(|chart| chart.paper == paper);
             for chart in charts.filter(|chart| chart.figure == figure) {
@@ -45,18 +42,6 @@ pub fn papers(report: &Report, verbose: bool) -> Story {
     }
     story.condition("version", format!("halfpower {}", report.halfpower_version));
     story
-}
-
-/// Rows by figure or section, in the order of their first.
-fn by_figure<'a>(rows: &[&'a Row]) -> Vec<(&'a str, Vec<&'a Row>)> {
-    let mut figures: Vec<(&str, Vec<&Row>)> = Vec::new();
-    for row in rows {
-        match figures.iter_mut().find(|(figure, _)| *figure == row.figure) {
-            Some((_, rows)) => rows.push(row),
-            None => figures.push((&row.figure, vec![row])),
-        }
-    }
-    figures
 }
 
 fn tell_figure(story: &mut Story, title: &str, rows: &[&Row]) {

@@ -8,7 +8,7 @@
 
 use super::{Set, SetCell};
 use crate::plots::op_word;
-use crate::story::joined;
+use crate::story::{grouped, joined};
 use record::{CacheMode, OpKind, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,23 +132,18 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
         plots.push(fewest);
     }
     plots.sort_unstable();
-    let mut made: Vec<(Vec<&str>, Plot<'s>)> = Vec::new();
-    for cell in &set.cells {
-        let key = key(cell, &plots);
-        let Some(&x) = abscissa.values.get(&cell.levels[abscissa.axis]) else { continue };
-        let place = made.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
-            let name = name(set, cell, &plots);
-            made.push((key, Plot { name, curves: Vec::new() }));
-            made.len() - 1
-        });
-        let name = name(set, cell, &curves);
-        let plot = &mut made[place].1;
-        match plot.curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.cells.push((x, cell)),
-            None => plot.curves.push(Along { name, cells: vec![(x, cell)] }),
-        }
-    }
-    let mut plots: Vec<Plot<'s>> = made.into_iter().map(|(_, plot)| plot).collect();
+    let placed = set.cells.iter().filter_map(|cell| {
+        let x = *abscissa.values.get(&cell.levels[abscissa.axis])?;
+        Some((key(cell, &plots), (x, cell)))
+    });
+    let made = grouped(placed).into_iter().map(|(_, cells)| Plot {
+        name: name(set, cells[0].1, &plots),
+        curves: grouped(cells.into_iter().map(|(x, cell)| (name(set, cell, &curves), (x, cell))))
+            .into_iter()
+            .map(|(name, cells)| Along { name, cells })
+            .collect(),
+    });
+    let mut plots: Vec<Plot<'s>> = made.collect();
     // A plot in which no curve has two points shows nothing over this abscissa.
     plots.retain(|plot| plot.curves.iter().any(|curve| curve.cells.len() > 1));
     let mut left_out = plots.len().saturating_sub(PLOTS);

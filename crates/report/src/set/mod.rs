@@ -12,8 +12,8 @@ pub(crate) use story::{done, of_trials};
 
 use crate::chart::extremes;
 use crate::plots::{directions, rate_interval};
-use crate::story::joined;
-use record::{Estimate, Experiment, ExperimentCell, Trial, Workload, format_bytes};
+use crate::story::{grouped, joined};
+use record::{Estimate, Experiment, ExperimentCell, PlannedTrial, Trial, Workload, format_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Probability below the upper end of a two-sided 95 % interval.
@@ -52,28 +52,23 @@ impl<'a> Set<'a> {
             let axes = experiment.axes.iter();
             axes.map(|axis| levels.get(axis).cloned().unwrap_or_default()).collect()
         };
-        let mut groups = Groups::default();
-        for done in &experiment.done {
-            let Some(planned) = experiment.plan.get(done.position as usize) else { continue };
-            let group = groups.of(level(&planned.levels), &planned.workload);
-            if let Some(trial) = by_id.get(done.trial_id.as_str()) {
-                group.trials.push(trial);
-                group.extras.push(&done.extras);
-            }
-        }
-        let computed = experiment.cells.iter().filter_map(|cell| {
+        let at_hand = grouped(experiment.done.iter().filter_map(|done| {
+            let PlannedTrial { levels, workload, .. } =
+                experiment.plan.get(done.position as usize)?;
+            let trial = *by_id.get(done.trial_id.as_str())?;
+            Some((level(levels), Visit { workload, trial, extras: Some(&done.extras) }))
+        }));
+        let cell = |cell: &ExperimentCell| {
             let levels = level(&cell.levels);
-            let planned = experiment.plan.iter().find(|plan| plan.levels == cell.levels);
-            let group = groups.0.iter().find(|group| group.levels == levels);
-            Some(SetCell {
-                workload: group.map(|group| group.workload).or(planned.map(|p| &p.workload))?,
-                levels,
-                results: cell.clone(),
-                trials: group.map(|group| group.trials.clone()).unwrap_or_default(),
-            })
-        });
-        let computed: Vec<SetCell<'a>> = computed.collect();
-        let cells = if experiment.cells.is_empty() { groups.cells() } else { computed };
+            let planned = experiment.plan.iter().find(|plan| plan.levels == cell.levels)?;
+            let visits = at_hand.iter().filter(|(known, _)| *known == levels);
+            let trials = visits.flat_map(|(_, visits)| visits).map(|visit| visit.trial).collect();
+            Some(SetCell { workload: &planned.workload, levels, results: cell.clone(), trials })
+        };
+        let cells: Vec<SetCell<'a>> = match experiment.cells.as_slice() {
+            [] => at_hand.iter().filter_map(|(levels, visits)| mean_cell(levels, visits)).collect(),
+            computed => computed.iter().filter_map(cell).collect(),
+        };
         Self { axes: experiment.axes.clone(), errors: errors(&cells), cells }
     }
 
@@ -103,12 +98,13 @@ impl<'a> Set<'a> {
             values.any(|value| Some(value) != first)
         };
         let axes: Vec<Aspect> = aspects.into_iter().filter(varies).collect();
-        let mut groups = Groups::default();
-        for trial in trials {
-            let levels = axes.iter().map(|axis| axis.1(trial)).collect();
-            groups.of(levels, &trial.workload).trials.push(trial);
-        }
-        let cells = groups.cells();
+        let visits = trials.iter().map(|&trial| {
+            let levels: Vec<String> = axes.iter().map(|axis| axis.1(trial)).collect();
+            (levels, Visit { workload: &trial.workload, trial, extras: None })
+        });
+        let cells = grouped(visits);
+        let cells = cells.iter().filter_map(|(levels, visits)| mean_cell(levels, visits));
+        let cells: Vec<SetCell<'a>> = cells.collect();
         let axes = axes.iter().map(|axis| axis.0.to_owned()).collect();
         Self { axes, errors: errors(&cells), cells }
     }
@@ -136,65 +132,42 @@ fn errors(cells: &[SetCell<'_>]) -> String {
     .to_owned()
 }
 
-/// Trials by their combination, in the order of the first of each.
-#[derive(Default)]
-struct Groups<'a>(Vec<Group<'a>>);
-
-/// Trials of one combination.
-struct Group<'a> {
-    levels: Vec<String>,
+/// A trial of a combination.
+struct Visit<'a> {
+    /// What was planned.
     workload: &'a Workload,
-    trials: Vec<&'a Trial>,
-    extras: Vec<&'a BTreeMap<String, f64>>,
+    trial: &'a Trial,
+    extras: Option<&'a BTreeMap<String, f64>>,
 }
 
-impl<'a> Groups<'a> {
-    fn of(&mut self, levels: Vec<String>, workload: &'a Workload) -> &mut Group<'a> {
-        let known = self.0.iter().position(|group| group.levels == levels);
-        let place = known.unwrap_or_else(|| {
-            self.0.push(Group { levels, workload, trials: Vec::new(), extras: Vec::new() });
-            self.0.len() - 1
-        });
-        &mut self.0[place]
+/// The means of a combination; `None` without a trial in which something completed.
+fn mean_cell<'a>(levels: &[String], visits: &[Visit<'a>]) -> Option<SetCell<'a>> {
+    let trials = visits.iter().map(|visit| visit.trial).filter(|trial| trial.iops() > 0.0);
+    let trials: Vec<&Trial> = trials.collect();
+    let bytes = |trial: &Trial| directions(trial).map(|(_, each)| each.bytes_per_s).sum();
+    let latency = |trial: &Trial| trial.latency_ns().unwrap_or(f64::NAN);
+    let cost = |trial: &&Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
+    let costs: Vec<f64> = trials.iter().filter_map(cost).collect();
+    let mut extras: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (name, value) in visits.iter().filter_map(|visit| visit.extras).flatten() {
+        extras.entry(name.clone()).or_default().push(*value);
     }
-
-    fn cells(&self) -> Vec<SetCell<'a>> {
-        self.0.iter().filter_map(Group::cell).collect()
-    }
-}
-
-impl<'a> Group<'a> {
-    /// Their means; `None` without a trial in which something completed.
-    fn cell(&self) -> Option<SetCell<'a>> {
-        let trials: Vec<&Trial> =
-            self.trials.iter().copied().filter(|trial| trial.iops() > 0.0).collect();
-        let bytes = |trial: &Trial| directions(trial).map(|(_, each)| each.bytes_per_s).sum();
-        let latency = |trial: &Trial| trial.latency_ns().unwrap_or(f64::NAN);
-        let cost = |trial: &&Trial| trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io);
-        let costs: Vec<f64> = trials.iter().filter_map(cost).collect();
-        let mut extras: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for (name, value) in self.extras.iter().copied().flatten() {
-            extras.entry(name.clone()).or_default().push(*value);
-        }
-        let extras = extras.into_iter();
-        Some(SetCell {
-            levels: self.levels.clone(),
-            workload: self.workload,
-            results: ExperimentCell {
-                levels: Levels::new(),
-                trials: trials.len() as u32,
-                iops: mean(&trials, Trial::iops, rate_interval)?,
-                bytes_per_s: mean(&trials, bytes, rate_interval)?,
-                latency_ns: mean(&trials, latency, latency_interval)?,
-                cpu_us_per_io: (costs.len() == trials.len())
-                    .then(|| over_repeats(&costs))
-                    .flatten(),
-                spread_rel: None,
-                extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
-            },
-            trials,
-        })
-    }
+    let extras = extras.into_iter();
+    Some(SetCell {
+        levels: levels.to_vec(),
+        workload: visits.first()?.workload,
+        results: ExperimentCell {
+            levels: Levels::new(),
+            trials: trials.len() as u32,
+            iops: mean(&trials, Trial::iops, rate_interval)?,
+            bytes_per_s: mean(&trials, bytes, rate_interval)?,
+            latency_ns: mean(&trials, latency, latency_interval)?,
+            cpu_us_per_io: (costs.len() == trials.len()).then(|| over_repeats(&costs)).flatten(),
+            spread_rel: None,
+            extras: extras.filter_map(|(name, v)| Some((name, over_repeats(&v)?))).collect(),
+        },
+        trials,
+    })
 }
 
 /// Relative half-width of the latency's interval within a trial: the wider direction's.

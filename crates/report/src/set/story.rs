@@ -13,7 +13,7 @@ use crate::number::counted;
 use crate::page::Tone;
 use crate::plots;
 use crate::profile::advice;
-use crate::story::{Action, Cell, Columns, Section, Story, joined, quoted};
+use crate::story::{Action, Cell, Columns, Section, Story, grouped, joined, quoted};
 use crate::trial;
 use crate::{number, target};
 use record::{
@@ -178,18 +178,12 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
         Some(Action::new(levels, format!("requests of at least {half}")).with("why", why))
     };
     // Of those with one maximum the one that asks least: it names the depth as well.
-    let mut best: Vec<&ReachedSizes> = Vec::new();
-    for each in reached.iter().filter(|each| each.half_bytes.is_some()) {
-        let same = |other: &&ReachedSizes| {
-            other.maximum_bytes_per_s.total_cmp(&each.maximum_bytes_per_s).is_eq()
-        };
-        match best.iter().position(same) {
-            Some(place) if each.half_bytes < best[place].half_bytes => best[place] = each,
-            Some(_) => {}
-            None => best.push(each),
-        }
-    }
-    best.into_iter().filter_map(action).collect()
+    let known = reached.iter().filter(|each| each.half_bytes.is_some());
+    let by_maximum = grouped(known.map(|each| (each.maximum_bytes_per_s.to_bits(), each)));
+    let best = by_maximum
+        .into_iter()
+        .filter_map(|(_, all)| all.into_iter().min_by_key(|each| each.half_bytes));
+    best.filter_map(action).collect()
 }
 
 /// The trials in the order of the plan, each against the mean of its cell.
@@ -396,17 +390,8 @@ fn question(effect: &ExperimentEffect) -> Question<'_> {
 
 /// The effects that were found, by axis; the others counted.
 fn effects(story: &mut Story, experiment: &Experiment) {
-    let mut questions: Vec<Question<'_>> = Vec::new();
-    for effect in &experiment.effects {
-        let question = question(effect);
-        if !questions.contains(&question) {
-            questions.push(question);
-        }
-    }
-    for asked in questions {
-        let all = experiment.effects.iter().filter(|effect| question(effect) == asked);
-        let effects: Vec<&ExperimentEffect> = all.collect();
-        let (axis, base, measure, within) = asked;
+    let all = experiment.effects.iter().map(|effect| (question(effect), effect));
+    for ((axis, base, measure, within), effects) in grouped(all) {
         let remark = format!("{} of {axis} over that of {base}, all else equal", measure.name());
         let section = story.section("Effects", &remark);
         let unknown = effects.iter().all(|effect| effect.found.is_none());
