@@ -19,14 +19,9 @@ use kernel::KernelError;
 /// Why nothing can be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The terminal or a thread.
-    #[error("cannot {what}: {cause}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+    /// The terminal or a thread: what was tried, and what the system said.
+    #[error("cannot {0}: {1}")]
+    System(&'static str, std::io::Error),
     /// The counters cannot be read.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -40,5 +35,5 @@ pub enum LiveError {
 
 /// The error of a system call for what was tried.
 pub(crate) fn cannot(what: &'static str) -> impl FnOnce(std::io::Error) -> LiveError {
-    move |cause| LiveError::System { what, cause }
+    move |cause| LiveError::System(what, cause)
 }

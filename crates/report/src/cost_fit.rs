@@ -12,13 +12,10 @@ use std::collections::BTreeSet;
 /// The story of a cost fit.
 #[must_use]
 pub fn cost_fit(fit: &CostFit) -> Story {
+    let (pattern, ops, depth) = (fit.pattern.name(), fit.op.plural(), fit.depth);
+    let (targets, area) = (target::summaries(&fit.targets), format_bytes(fit.area_bytes.0));
     let subject = format!(
-        "{} {} at QD {} on {}, over {} kept in the page cache for buffered ones",
-        fit.pattern.name(),
-        fit.op.plural(),
-        fit.depth,
-        target::summaries(&fit.targets),
-        format_bytes(fit.area_bytes.0)
+        "{pattern} {ops} at QD {depth} on {targets}, over {area} kept in the page cache for buffered ones"
     );
     let mut story = Story::new("Cost fit", subject, false).saved(&fit.id, &fit.findings);
     story.headline = match fit.break_even_bytes.known() {

@@ -35,10 +35,14 @@ pub fn report_html(stories: &[Story]) -> String {
     let charts = stories.iter().flat_map(|story| &story.charts);
     let charts: Vec<Value> = charts.map(Chart::data).collect();
     let mut numbers = 0..;
-    let articles = stories.iter().map(|story| {
-        let figures = story.charts.iter().zip(&mut numbers);
-        let figures = figures.map(|(chart, number)| Figure { number, chart }).collect();
-        Article { story, figures }
+    let articles = stories.iter().map(|story| Article {
+        story,
+        figures: story
+            .charts
+            .iter()
+            .zip(&mut numbers)
+            .map(|(chart, number)| (number, chart))
+            .collect(),
     });
     let articles = articles.collect();
     let page = if charts.is_empty() {
@@ -67,19 +71,14 @@ struct Page<'a> {
 
 struct Article<'a> {
     story: &'a Story,
-    figures: Vec<Figure<'a>>,
-}
-
-struct Figure<'a> {
-    /// Place among all charts of the page.
-    number: usize,
-    chart: &'a Chart,
+    /// Charts with their places among all of the page.
+    figures: Vec<(usize, &'a Chart)>,
 }
 
 impl Article<'_> {
     fn has_findings(&self) -> bool {
         !self.story.findings.is_empty()
-            || self.figures.iter().any(|figure| !figure.chart.finding.is_empty())
+            || self.figures.iter().any(|(_, chart)| !chart.finding.is_empty())
     }
 }
 

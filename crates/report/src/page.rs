@@ -335,7 +335,7 @@ fn continued(command: &str, width: usize) -> Vec<String> {
             lines.push(format!("{line} \\"));
             line = "     ".to_owned();
         }
-        line = if line.trim().is_empty() { line + &word } else { line + " " + &word };
+        line = if line.trim().is_empty() { line + word } else { line + " " + word };
         // A single longer word goes on at the left edge, where the shell joins it again.
         while line.chars().count() > width {
             let head: String = line.chars().take(width - 1).collect();
@@ -348,20 +348,15 @@ fn continued(command: &str, width: usize) -> Vec<String> {
 }
 
 /// The words of a command; spaces between quotes do not part them.
-fn command_words(command: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
+fn command_words(command: &str) -> impl Iterator<Item = &str> {
     let mut quote = None;
-    for character in command.chars() {
-        match (quote, character) {
-            (None, ' ') => words.push(String::new()),
-            (None, '\'' | '"') => quote = Some(character),
-            (Some(open), close) if open == close => quote = None,
+    let parts = move |letter: char| {
+        match quote {
+            None if matches!(letter, '\'' | '"') => quote = Some(letter),
+            Some(open) if open == letter => quote = None,
             _ => {}
         }
-        if quote.is_some() || character != ' ' {
-            words.last_mut().into_iter().for_each(|word| word.push(character));
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
+        quote.is_none() && letter == ' '
+    };
+    command.split(parts).filter(|word| !word.is_empty())
 }

@@ -41,12 +41,9 @@ pub fn whatif(document: &WhatIf) -> Story {
 }
 
 fn observed_load(story: &mut Story, observed: &ObservedLoad, before: Option<&LoadState>) {
-    let text = format!(
-        "{}, the busiest period of observation {}: {} long",
-        observed.device,
-        observed.observation_id,
-        number::time(observed.duration_ns as f64)
-    );
+    let ObservedLoad { device, observation_id: id, .. } = observed;
+    let length = number::time(observed.duration_ns as f64);
+    let text = format!("{device}, the busiest period of observation {id}: {length} long");
     story.fact("observed", text);
     if let (Some(counted), Some(before)) = (observed.latency_ns, before) {
         let ratio = counted / before.latency_ns.value;

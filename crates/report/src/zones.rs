@@ -40,13 +40,11 @@ pub fn zones(map: &ZoneMap) -> Story {
     let targets = std::slice::from_ref(&map.target);
     let about = (map.halfpower_version.as_str(), map.time.as_deref(), map.seed);
     target::conditions(&mut story, targets, map.environment.as_ref(), about);
+    let (positions, passes, depth) = (map.positions.len(), map.passes, map.depth);
+    let [window, request] = [map.window_bytes, map.request_bytes].map(|it| format_bytes(it.0));
     let design = format!(
-        "{} positions, {} passes in random order, {} of reads of {} at QD {} at each",
-        map.positions.len(),
-        map.passes,
-        format_bytes(map.window_bytes.0),
-        format_bytes(map.request_bytes.0),
-        map.depth
+        "{positions} positions, {passes} passes in random order, {window} of reads of {request} at QD \
+         {depth} at each"
     );
     story.condition("design", design);
     let path = quoted(&map.target.path);

@@ -100,20 +100,24 @@ impl Chart {
 
     /// The same as a table, for readers who do not see the drawing.
     pub(crate) fn table(&self) -> String {
+        let (across, value) = self.axes();
+        let intervals = points(&self.series).any(|point| point.low.is_some());
         let every = |points: usize| points.div_ceil(TABLE_ROWS).max(1);
         let rows = self.series.iter().flat_map(|series| {
             let shown = series.points.iter().step_by(every(series.points.len()));
             shown.map(|point| {
-                let (at, value) = self.at_and_value(point);
-                Row { series: &series.name, at, value, point }
+                let (at, of) = self.at_and_value(point);
+                let end = |end: Option<f64>| end.map_or(String::new(), |end| value.value(end));
+                let mut numbers = vec![across.value(at), value.value(of)];
+                numbers.extend([point.low, point.high].into_iter().filter(|_| intervals).map(end));
+                (series.name.as_str(), numbers, point.remark.as_str())
             })
         });
-        let (across, value) = self.axes();
         let table = Table {
             title: &self.title,
-            across,
-            value,
-            intervals: points(&self.series).any(|point| point.low.is_some()),
+            across: &across.title,
+            value: &value.title,
+            intervals,
             remarks: points(&self.series).any(|point| !point.remark.is_empty()),
             rows: rows.collect(),
             thinned: self.series.iter().any(|series| every(series.points.len()) > 1),
@@ -152,24 +156,12 @@ impl Chart {
 #[template(path = "table.html")]
 struct Table<'a> {
     title: &'a str,
-    across: &'a Axis,
-    value: &'a Axis,
+    across: &'a str,
+    value: &'a str,
     intervals: bool,
     remarks: bool,
-    rows: Vec<Row<'a>>,
+    /// Series, numbers and remark.
+    rows: Vec<(&'a str, Vec<String>, &'a str)>,
+    /// Whether rows were left out.
     thinned: bool,
-}
-
-struct Row<'a> {
-    series: &'a str,
-    at: f64,
-    value: f64,
-    point: &'a Point,
-}
-
-impl Table<'_> {
-    /// An end of an interval; empty where there is none.
-    fn end(&self, end: Option<f64>) -> String {
-        end.map_or(String::new(), |end| self.value.value(end))
-    }
 }

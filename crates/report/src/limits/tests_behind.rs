@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 
 pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     let Some(test) = story.part("Bus and controller", bus) else { return };
+    let [area, request] = [test.area_bytes, test.request_bytes].map(|it| format_bytes(it.0));
     let remark = format!(
-        "{} again and again in requests of {}, QD {} on each target; a limit only where a cache \
-         served it and the sum stopped growing",
-        format_bytes(test.area_bytes.0),
-        format_bytes(test.request_bytes.0),
+        "{area} again and again in requests of {request}, QD {} on each target; a limit only where a \
+         cache served it and the sum stopped growing",
         test.depth
     );
     let section = story.section("Bus and controller", &remark);

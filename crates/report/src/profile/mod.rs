@@ -51,12 +51,9 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let budget = Some(profile.budget_ns.0).filter(|&budget| budget < UNLIMITED_NS);
     let budget = budget.map(|budget| format!(" of {}", number::duration(budget)));
     story.condition("measured for", used + &budget.unwrap_or_default());
-    story.commands.push(format!(
-        "halfpower check {} --budget {}s --seed {}",
-        quoted(&profile.target.path),
-        (profile.budget_ns.0 as f64 / 1e9).ceil(),
-        profile.seed
-    ));
+    let (path, seed) = (quoted(&profile.target.path), profile.seed);
+    let seconds = profile.budget_ns.as_secs_f64().ceil();
+    story.commands.push(format!("halfpower check {path} --budget {seconds}s --seed {seed}"));
     story
 }
 
@@ -119,14 +116,10 @@ fn facts(story: &mut Story, profile: &Profile) {
 fn cells(section: &mut Section, profile: &Profile) {
     let name = |cell: &&Measurement| {
         let workload = &cell.workload;
-        format!(
-            "{} {} {}, QD {}, cache {}",
-            workload.pattern.name(),
-            workload.only_op().map_or("mixed", OpKind::name),
-            format_bytes(workload.max_bs().0),
-            workload.depth,
-            workload.cache.name()
-        )
+        let op = workload.only_op().map_or("mixed", OpKind::name);
+        let (size, depth) = (format_bytes(workload.max_bs().0), workload.depth);
+        let (pattern, cache) = (workload.pattern.name(), workload.cache.name());
+        format!("{pattern} {op} {size}, QD {depth}, cache {cache}")
     };
     section.table(&profile.cells, |t| {
         t.left("cell", name);

@@ -245,15 +245,8 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     let (words, times) = if ratio >= 1.0 { ("more", ratio) } else { ("less", 1.0 / ratio) };
     let sure = if apart(first, last) { "" } else { ", which the intervals do not tell apart" };
     let name = prefix(name);
-    let text = format!(
-        "{name}{} at {}, {} at {}, {} times {words}{sure}.",
-        measure.written(first.y),
-        x.label(first.x),
-        measure.written(last.y),
-        x.label(last.x),
-        number::digits(times)
-    );
-    capital(&text)
+    let [from, to] = [first, last].map(|p| format!("{} at {}", measure.written(p.y), x.label(p.x)));
+    capital(&format!("{name}{from}, {to}, {} times {words}{sure}.", number::digits(times)))
 }
 
 /// Cells as rows, where no axis is of numbers.

@@ -74,23 +74,21 @@ pub(super) fn device_text(device: &DeviceCounters, window_ns: f64) -> String {
 
 /// What handing over several requests at a time does to their times.
 pub(super) fn batching_text(batching: &Batching) -> String {
-    let handed_over = format!(
-        "{} requests handed over at a time: times are too long by at most {} on average, {} for \
-         one",
-        number::digits(batching.requests_per_call),
-        number::time(batching.error_mean_ns),
-        number::time(batching.error_max_ns as f64)
+    let requests = number::digits(batching.requests_per_call);
+    let [mean, max] = [batching.error_mean_ns, batching.error_max_ns as f64].map(number::time);
+    let mut text = format!(
+        "{requests} requests handed over at a time: times are too long by at most {mean} on average, \
+         {max} for one"
     );
-    match (batching.held_mean_ns, batching.held_max_ns) {
-        (Some(mean), Some(max)) => format!(
-            "{handed_over}; {} completions waited for at once, which is faster here: the first \
-             was held back {} on average, {} at most",
-            batching.complete_batch,
-            number::time(mean),
-            number::time(max as f64)
-        ),
-        _ => handed_over,
+    if let (Some(mean), Some(max)) = (batching.held_mean_ns, batching.held_max_ns) {
+        let [mean, max] = [mean, max as f64].map(number::time);
+        text.push_str(&format!(
+            "; {} completions waited for at once, which is faster here: the first was held back \
+             {mean} on average, {max} at most",
+            batching.complete_batch
+        ));
     }
+    text
 }
 
 pub(super) fn harness_text(harness: &Harness, iops_per_job: f64) -> String {
