@@ -3,7 +3,8 @@
 use anyhow::Context;
 use report::Style;
 use serde::Deserialize;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 use target::OutputKind;
 
@@ -106,8 +107,12 @@ fn is_document(path: &Path) -> bool {
         schema: String,
     }
     // Whatever is no JSON may be too large to be read.
-    let json = target::first_line(path).is_ok_and(|line| line.starts_with('{'));
-    let text = json.then(|| std::fs::read_to_string(path).ok()).flatten();
+    let bytes = |file| BufReader::new(file).bytes().map_while(Result::ok);
+    let first = |file| bytes(file).find(|byte| !byte.is_ascii_whitespace());
+    if File::open(path).ok().and_then(first) != Some(b'{') {
+        return false;
+    }
+    let text = std::fs::read_to_string(path).ok();
     let document = text.and_then(|text| serde_json::from_str::<Document>(&text).ok());
     document.is_some_and(|document| document.schema.starts_with("halfpower/"))
 }
