@@ -87,7 +87,7 @@ fn a_cold_start_drops_the_pages_that_a_warm_one_reads() {
     };
     let bytes_from_device = |drop_cache: &str| {
         let before = bytes_read();
-        let words = "--rw read --bs 64k --cache all --runtime 200ms --drop-cache";
+        let words = "--rw read --bs 64k --cache all --io-size 32m --runtime 60s --drop-cache";
         let trial = trial(0, &format!("{} {words} {drop_cache}", file.display()));
         assert!(trial.result.read.unwrap().bytes > FILE_BYTES, "it was not read in full");
         bytes_read() - before

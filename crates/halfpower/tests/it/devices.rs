@@ -14,7 +14,7 @@ fn kernel_name(device: &Path) -> String {
 /// Random writes to a device under its own name.
 fn write_to(device: &Path, flags: &str) -> Outcome {
     let name = kernel_name(device);
-    let words = format!("run {} --rw randwrite --runtime 200ms", device.display());
+    let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", device.display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save {flags}"))
 }
 
@@ -47,7 +47,7 @@ fn what_a_run_wrote_is_no_signature_so_that_the_device_can_be_written_again() {
     requires!(Root, Loop);
     let device = LoopDevice::new(8 * MIB).unwrap();
     for _ in 0..3 {
-        let words = "--rw write --bs 64k --runtime 300ms";
+        let words = "--rw write --bs 64k --io-size 32m --runtime 60s";
         let name = kernel_name(device.path());
         let path = device.path().display();
         halfpower(&format!("run {path} {words} --destroy-data-on {name} --no-save")).expect(0);
@@ -72,7 +72,7 @@ fn only_the_area_that_was_named_is_written() {
 fn reads_of_a_device_destroy_nothing_and_need_no_name() {
     requires!(Root, Loop);
     let device = LoopDevice::new(16 * MIB).unwrap();
-    let read = trial(0, &format!("{} --runtime 200ms", device.path().display()));
+    let read = trial(0, &format!("{} --io-size 4m --runtime 60s", device.path().display()));
     assert!(!found(&read.findings, FindingCode::DataDestroyed), "{:?}", read.findings);
     assert!(std::fs::read(device.path()).unwrap().iter().all(|byte| *byte == 0));
 }
@@ -85,7 +85,7 @@ fn a_link_to_a_blank_device_is_written_under_the_devices_name() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(device.path(), &link).unwrap();
     let name = kernel_name(device.path());
-    let words = format!("run {} --rw randwrite --runtime 100ms", link.display());
+    let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", link.display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save")).expect(0);
     halfpower(&format!("{words} --destroy-data-on link --no-save"))
         .refuses(3, &["which it is not", &name]);
@@ -143,7 +143,7 @@ fn two_devices_need_two_names() {
     let (one, two) = (LoopDevice::new(8 * MIB).unwrap(), LoopDevice::new(8 * MIB).unwrap());
     let (first, second) = (kernel_name(one.path()), kernel_name(two.path()));
     let words = format!(
-        "run {} {} --rw randwrite --runtime 200ms --numjobs 2 --no-save --json",
+        "run {} {} --rw randwrite --io-size 4m --runtime 60s --numjobs 2 --no-save --json",
         one.path().display(),
         two.path().display()
     );

@@ -62,7 +62,7 @@ fn dontneed_empties_the_cache_of_the_area_before_the_run() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let path = cached_file(folder.path());
-    let words = format!("{} --cache all --runtime 100ms --drop-cache", path.display());
+    let words = format!("{} --cache all --io-size 4m --runtime 60s --drop-cache", path.display());
     let trial = trial(0, &format!("{words} dontneed"));
     let cache_dropped = trial.cache_dropped.unwrap();
     assert_eq!(cache_dropped.method, DropCache::Dontneed);
@@ -140,7 +140,7 @@ fn a_scratch_read_pushes_the_area_out_of_memory_without_dropping_it() {
     // Read again and again, so that its pages are as hard to push out as pages can be.
     let file = path.display();
     let words = format!(
-        "cat {file} {file} {file} > /dev/null && exec $0 run {file} --cache all --runtime 100ms \
+        "cat {file} {file} {file} > /dev/null && exec $0 run {file} --cache all --io-size 4m --runtime 60s \
          --drop-cache scratch-read --no-save --json"
     );
     let ended = run(group.shell(&words), "");

@@ -102,7 +102,7 @@ fn a_file_on_a_file_system_that_is_read_only_is_not_opened_for_writing() {
     disk.make_read_only().unwrap();
     halfpower(&format!("run {} --overwrite --rw write --no-save", file.display()))
         .refuses(4, &["Read-only file system", "mounted read-write"]);
-    let words = format!("run {} --cache all --runtime 100ms --no-save", file.display());
+    let words = format!("run {} --cache all --io-size 4m --runtime 60s --no-save", file.display());
     halfpower(&words).expect(0);
 }
 

@@ -38,7 +38,8 @@ fn kernel_name(device: &Path) -> String {
 fn is_refused(target: &Path, name: &str, kept: &Path, words: &[&str]) {
     let before = std::fs::read(kept).unwrap();
     for flags in ["--rw randwrite", "--rw rw --rwmixread 99 --overwrite --cache all"] {
-        let words_of = format!("run {} {flags} --runtime 100ms --no-save", target.display());
+        let words_of =
+            format!("run {} {flags} --io-size 4m --runtime 60s --no-save", target.display());
         halfpower(&format!("{words_of} --destroy-data-on {name}")).refuses(3, words);
     }
     assert!(std::fs::read(kept).unwrap() == before, "{} has changed", kept.display());
@@ -249,7 +250,8 @@ fn a_device_that_a_program_writes_to_is_refused_and_one_that_is_read_is_not() {
     drop(open);
     let _reader = std::fs::File::open(device.path()).unwrap();
     let name = kernel_name(device.path());
-    let words = format!("run {} --rw randwrite --runtime 100ms", device.path().display());
+    let words =
+        format!("run {} --rw randwrite --io-size 4m --runtime 60s", device.path().display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save")).expect(0);
 }
 
@@ -299,7 +301,8 @@ fn a_device_that_bears_a_signature_is_refused_and_named_until_it_is_cleared() {
         open().write_all_at(bytes, at).unwrap();
         let wipe = format!("wipefs --all /dev/{}", kernel_name(device.path()));
         let words = ["bears", name, &*format!("at byte {at}"), &wipe];
-        let words_of = format!("run {} --rw write --runtime 100ms", device.path().display());
+        let words_of =
+            format!("run {} --rw write --io-size 4m --runtime 60s", device.path().display());
         let name = kernel_name(device.path());
         halfpower(&format!("{words_of} --destroy-data-on {name} --no-save")).refuses(3, &words);
         let mut kept = vec![0; bytes.len()];
@@ -319,7 +322,8 @@ fn what_mkfs_writes_is_refused() {
     let cleared = Command::new("wipefs").args(["-q", "-a"]).arg(device.path()).status().unwrap();
     assert!(cleared.success());
     let name = kernel_name(device.path());
-    let words = format!("run {} --rw randwrite --runtime 100ms", device.path().display());
+    let words =
+        format!("run {} --rw randwrite --io-size 4m --runtime 60s", device.path().display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save")).expect(0);
 }
 

@@ -63,7 +63,8 @@ fn a_comma_in_the_comment_and_a_mix_are_refused() {
     let folder = folder_with_file();
     let with_comma = words("--sqlio-csv t.csv --comment a,b");
     halfpower_in(folder.path(), &with_comma).refuses(2, &["--comment", "comma"]);
-    let mixed = "run . --size 16m --rw randrw --runtime 100ms --no-save --sqlio-csv t.csv";
+    let mixed =
+        "run . --size 16m --rw randrw --io-size 4m --runtime 60s --no-save --sqlio-csv t.csv";
     halfpower_in(folder.path(), mixed).refuses(2, &["--sqlio-csv", "operation"]);
     let sizes = words("--sqlio-csv t.csv").replace("--bs 64k", "--bs 4k/50:64k/50");
     halfpower_in(folder.path(), &sizes).refuses(2, &["--sqlio-csv", "block size"]);

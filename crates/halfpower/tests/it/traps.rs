@@ -97,13 +97,15 @@ fn what_was_never_written_is_told_for_the_area_that_is_read_and_for_no_other() {
     // Allocated and not written: what a database does with its log.
     let grow = ["--offset", "64m", "--length", "64m"];
     assert!(Command::new("fallocate").args(grow).arg(&half).status().unwrap().success());
-    let run = |code, area: &str| trial(code, &format!("{} --runtime 300ms {area}", half.display()));
+    let run = |code, area: &str| {
+        trial(code, &format!("{} --io-size 4m --runtime 60s {area}", half.display()))
+    };
     assert_silent(&run(0, "--size 64m"));
     let unwritten = run(1, "--offset 64m --size 64m");
     assert_alone(&unwritten, FindingCode::UnwrittenExtents, Severity::Invalid);
     let sparse = disk.path().join("sparse");
     File::create(&sparse).unwrap().set_len(FILE as u64).unwrap();
-    let holes = trial(1, &format!("{} --runtime 300ms", sparse.display()));
+    let holes = trial(1, &format!("{} --io-size 4m --runtime 60s", sparse.display()));
     assert_alone(&holes, FindingCode::UnwrittenExtents, Severity::Invalid);
 }
 
@@ -166,13 +168,17 @@ fn assert_not_compressed(trial: &Trial) {
 fn an_area_that_fits_the_cache_of_a_drive_is_told_and_the_whole_device_is_not() {
     requires!(Root, Loop);
     let device = LoopDevice::new(DEVICE).unwrap();
-    let run = |size: &str| trial(0, &format!("{} --runtime 300ms {size}", device.path().display()));
+    let run = |size: &str| {
+        trial(0, &format!("{} --io-size 4m --runtime 60s {size}", device.path().display()))
+    };
     assert_alone(&run("--size 32m"), FindingCode::CacheSizedArea, Severity::Warning);
     assert_silent(&run("--size 64m"));
     assert_silent(&run(""));
     // Less than a hundredth of the device: of a large one that can still be too much for a cache.
     let large = LoopDevice::new(16 << 30).unwrap();
-    let run = |size: &str| trial(0, &format!("{} --runtime 300ms {size}", large.path().display()));
+    let run = |size: &str| {
+        trial(0, &format!("{} --io-size 4m --runtime 60s {size}", large.path().display()))
+    };
     assert_alone(&run("--size 128m"), FindingCode::CacheSizedArea, Severity::Info);
     assert_silent(&run("--size 256m"));
 }
@@ -187,7 +193,7 @@ fn a_file_that_opens_with_o_direct_and_has_none_is_told() {
         let disk = Mounted::with_options("ext4", device.path(), journal).unwrap();
         let file = disk.path().join("data");
         write_file(&file, &noise(FILE));
-        trial(code, &format!("{} --rw read --runtime 300ms", file.display()))
+        trial(code, &format!("{} --rw read --io-size 4m --runtime 60s", file.display()))
     };
     // Data goes through the journal, and so through the page cache.
     assert_alone(

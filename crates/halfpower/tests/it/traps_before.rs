@@ -112,7 +112,7 @@ fn a_file_in_many_pieces_is_told_and_one_that_was_written_in_one_go_is_not() {
         }
         let file = disk.path().join("data");
         write_file(&file, &noise(FILE));
-        trial(0, &format!("{} --runtime 300ms", file.display()))
+        trial(0, &format!("{} --io-size 4m --runtime 60s", file.display()))
     };
     assert_alone(&measure(true), FindingCode::Fragmented, Severity::Info);
     assert_silent(&measure(false));

@@ -22,7 +22,7 @@ fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
     let mut other = Running::start(command);
     other.wait_for("measure ...");
     std::thread::sleep(Duration::from_millis(100));
-    let trial = trial(0, &format!("{} --runtime 300ms", target.path().display()));
+    let trial = trial(0, &format!("{} --io-size 4m --runtime 60s", target.path().display()));
     other.kill();
     trial
 }
@@ -136,33 +136,28 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
     assert_eq!(graver(&cut), [(FindingCode::ShortTransfers, Severity::Invalid)]);
 }
 
+/// That one which does not is silent is asked in virtual time, below: here the kernel hands out the
+/// requests of a limit in lumps, and a busy machine makes steps of them that are really there.
 #[test]
-fn a_device_that_slows_down_in_the_middle_is_told_and_one_that_does_not_is_not() {
+fn a_device_that_slows_down_in_the_middle_is_told() {
     requires!(Root, Loop, BlkioGroup);
     let device = LoopDevice::new(DEVICE).unwrap();
     let group = testkit::ThrottledGroup::new().unwrap();
     // Below what the device does, so that the limit alone makes the rate, whatever else the machine
     // does.
-    const HELD: u64 = 1_200;
-    group.limit(device.path(), Throttle::ReadIops, HELD).unwrap();
-    let run = |then: u64| {
-        let mut command = group.entered();
-        // Given a processor whenever it asks for one: the noise of other tests would hide the step.
-        command.args(["chrt", "--fifo", "1", env!("CARGO_BIN_EXE_halfpower")]);
-        let path = device.path().display();
-        let words = format!("run {path} --runtime 2s --keep-warm-up --no-save --json");
-        command.args(words.split_whitespace());
-        let mut running = Running::start(command);
-        running.wait_for("measure ...");
-        std::thread::sleep(Duration::from_millis(1000));
-        group.limit(device.path(), Throttle::ReadIops, then).unwrap();
-        running.end().expect(0).trial()
-    };
-    let slowed = run(300);
+    group.limit(device.path(), Throttle::ReadIops, 1_200).unwrap();
+    let mut command = group.entered();
+    // Given a processor whenever it asks for one: the noise of other tests would hide the step.
+    command.args(["chrt", "--fifo", "1", env!("CARGO_BIN_EXE_halfpower")]);
+    let words =
+        format!("run {} --runtime 2s --keep-warm-up --no-save --json", device.path().display());
+    command.args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("measure ...");
+    std::thread::sleep(Duration::from_millis(1000));
+    group.limit(device.path(), Throttle::ReadIops, 300).unwrap();
+    let slowed = running.end().expect(0).trial();
     assert!(has(&slowed.findings, FindingCode::NotSteady), "{:?}", slowed.result.series);
-    group.limit(device.path(), Throttle::ReadIops, HELD).unwrap();
-    let steady = run(HELD);
-    assert!(!has(&steady.findings, FindingCode::NotSteady), "{:?}", steady.result.series);
 }
 
 #[test]
@@ -178,7 +173,7 @@ fn the_sync_engine_below_the_depth_asked_for_is_told_and_io_uring_at_it_is_silen
     requires!(Root, Loop);
     let device = LoopDevice::new(DEVICE).unwrap();
     let measure = |flags: &str| {
-        let words = format!("{} --runtime 300ms {flags}", device.path().display());
+        let words = format!("{} --io-size 4m --runtime 60s {flags}", device.path().display());
         run(program(), &format!("run {words} --no-save --json")).expect(0).trial()
     };
     let sync = measure("--iodepth 8 --ioengine sync");

@@ -61,12 +61,11 @@ fn a_target_as_fast_as_the_processor_is_told_and_one_that_lets_it_wait_is_not() 
 fn the_null_engine_is_told_to_be_no_device_and_a_device_is_not() {
     requires!(Root, Loop);
     let device = LoopDevice::new(DEVICE).unwrap();
-    let measure =
-        |flags: &str| trial(0, &format!("{} --runtime 200ms {flags}", device.path().display()));
-    let null = measure("--ioengine null");
+    let measure = |flags: &str| trial(0, &format!("{} {flags}", device.path().display()));
+    let null = measure("--ioengine null --runtime 200ms");
     assert_eq!(found(&null), [(FindingCode::NoDevice, Severity::Warning)]);
     assert_eq!(null.workload.engine, EngineName::Null);
-    assert_silent(&measure(""));
+    assert_silent(&measure("--io-size 4m --runtime 60s"));
 }
 
 #[test]
@@ -83,7 +82,9 @@ fn a_machine_that_gave_its_clock_up_is_told_and_one_that_did_not_is_not() {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_halfpower")]);
         let path = device.path().display();
-        run(command, &format!("run {path} --runtime 300ms --no-save --json")).expect(0).trial()
+        run(command, &format!("run {path} --io-size 4m --runtime 60s --no-save --json"))
+            .expect(0)
+            .trial()
     };
     assert_alone(&seen_as("hpet"), FindingCode::ClockUnsound, Severity::Warning);
     assert_silent(&seen_as(present.trim()));
@@ -128,7 +129,8 @@ fn locked_memory_that_is_too_short_is_told_with_the_limit_and_the_need() {
         // Root without the right to lock what it likes, as in a container.
         let words = "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock";
         let command = program_under(&format!("{words} prlimit --memlock={limit}:{limit}"));
-        let words = format!("run {} --iodepth 64 --runtime 200ms", device.path().display());
+        let words =
+            format!("run {} --iodepth 64 --io-size 4m --runtime 60s", device.path().display());
         run(command, &format!("{words} --no-save --json")).expect(0).trial()
     };
     let short = measure(64 << 10);

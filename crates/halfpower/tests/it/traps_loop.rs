@@ -130,7 +130,8 @@ fn a_flag_of_rotation_that_says_nothing_is_told_and_a_kernel_that_gives_none_is_
     let measure = |text: &str| {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let words = format!("run {} --runtime 200ms --no-save --json", device.path().display());
+        let words =
+            format!("run {} --io-size 4m --runtime 60s --no-save --json", device.path().display());
         let trial = run(seeing(file.path(), &over), &words).expect(0).trial();
         crate::program::found(&trial.findings, FindingCode::RotationalUntrusted)
     };

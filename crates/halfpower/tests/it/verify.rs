@@ -87,7 +87,7 @@ fn requests_of_a_sector_are_verified_by_the_sector() {
     let device = LoopDevice::new(1 << 20).unwrap();
     let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
     let words = format!(
-        "{} --destroy-data-on {name} --verify --rw randwrite --bs 512 --runtime 200ms",
+        "{} --destroy-data-on {name} --verify --rw randwrite --bs 512 --io-size 4m --runtime 60s",
         device.path().display()
     );
     let trial = trial(0, &words);
