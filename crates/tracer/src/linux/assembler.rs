@@ -23,13 +23,14 @@ pub(super) enum Register {
     R10,
 }
 
-/// Width of a load or store.
+/// Width of a load or store in bytes, by its bits in the operation code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Width {
-    One,
-    Two,
-    Four,
-    Eight,
+    Four = 0x00,
+    Two = 0x08,
+    One = 0x10,
+    Eight = 0x18,
 }
 
 impl Width {
@@ -41,15 +42,6 @@ impl Width {
             4 => Some(Self::Four),
             8 => Some(Self::Eight),
             _ => None,
-        }
-    }
-
-    fn bits(self) -> u8 {
-        match self {
-            Self::Four => 0x00,
-            Self::Two => 0x08,
-            Self::One => 0x10,
-            Self::Eight => 0x18,
         }
     }
 }
@@ -111,9 +103,12 @@ pub(super) enum KernelFunction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// Why a program could not be put together; a fault of ours, never of the machine.
+/// Why a program could not be put together; but for the first a fault of ours, not of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum AssemblyError {
+pub(super) enum ProgramError {
+    /// The event lacks what the program needs.
+    #[error("it has no usable field {0:?}")]
+    Field(&'static str),
     /// A jump to a place that was never given.
     #[error("a jump leads nowhere")]
     Unbound,
@@ -154,7 +149,7 @@ impl Assembler {
 
     /// `target = *(base + offset)`.
     pub(super) fn load(&mut self, width: Width, target: Register, base: Register, offset: i16) {
-        self.push(LOAD_MEMORY | width.bits(), target as u8, base as u8, offset, 0);
+        self.push(LOAD_MEMORY | width as u8, target as u8, base as u8, offset, 0);
     }
 
     /// `*(base + offset) = source`.
@@ -169,12 +164,12 @@ impl Assembler {
             Operand::Value(value) => (STORE_VALUE, 0, value),
             Operand::Register(source) => (STORE_MEMORY, source as u8, 0),
         };
-        self.push(code | width.bits(), base as u8, source, offset, value);
+        self.push(code | width as u8, base as u8, source, offset, value);
     }
 
     /// `*(base + offset) += source` on eight bytes, seen by all processors as one step.
     pub(super) fn add_shared(&mut self, base: Register, offset: i16, source: Register) {
-        self.push(ATOMIC_ADD | Width::Eight.bits(), base as u8, source as u8, offset, 0);
+        self.push(ATOMIC_ADD | Width::Eight as u8, base as u8, source as u8, offset, 0);
     }
 
     /// `target = target operation operand`.
@@ -252,11 +247,11 @@ impl Assembler {
         self.push_operand(CLASS_JUMP | when as u8, left, right.into());
     }
 
-    pub(super) fn finish(mut self) -> Result<Vec<u64>, AssemblyError> {
+    pub(super) fn finish(mut self) -> Result<Vec<u64>, ProgramError> {
         for &(at, label) in &self.jumps {
-            let to = self.labels[label.0].ok_or(AssemblyError::Unbound)?;
+            let to = self.labels[label.0].ok_or(ProgramError::Unbound)?;
             let distance =
-                i16::try_from(to as i64 - at as i64 - 1).map_err(|_| AssemblyError::TooFar)?;
+                i16::try_from(to as i64 - at as i64 - 1).map_err(|_| ProgramError::TooFar)?;
             self.code[at] |= u64::from(distance as u16) << 16;
         }
         Ok(self.code)
@@ -300,6 +295,6 @@ mod tests {
         let mut code = Assembler::default();
         let nowhere = code.label();
         code.jump(nowhere);
-        assert_eq!(code.finish(), Err(AssemblyError::Unbound));
+        assert_eq!(code.finish(), Err(ProgramError::Unbound));
     }
 }

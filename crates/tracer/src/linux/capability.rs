@@ -1,6 +1,6 @@
 //! Whether requests can be traced here.
 
-use super::tracer::{Tracer, request_disks};
+use super::tracer::{TRACEFS, Tracer, request_disks};
 use kernel::Roots;
 use record::{Capability, DeviceFacts};
 
@@ -11,8 +11,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
 }
 
 fn tracepoints(roots: &Roots) -> Capability {
-    let mounts = ["kernel/tracing", "kernel/debug/tracing"];
-    let found = mounts.iter().find(|mount| roots.sys.join(mount).join("events/block").exists());
+    let found = TRACEFS.iter().find(|mount| roots.sys.join(mount).join("events/block").exists());
     Capability::of(
         "block tracepoints",
         found.is_some(),

@@ -19,10 +19,11 @@
 //! 6.18.
 
 use super::assembler::{
-    Arithmetic, Assembler, AssemblyError, KernelFunction, Label, Register, When, Width,
+    Arithmetic, Assembler, KernelFunction, Label, ProgramError, Register, When, Width,
 };
 use super::format::{Format, Place};
 use super::layout;
+use super::syscalls::Map;
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 
 /// Ends of requests that are remembered for each device, to tell interleaved streams from random
@@ -39,37 +40,29 @@ pub(super) const REQUEST_BYTES: usize = 24;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
 pub(super) const PROCESS_BYTES: usize = 8 + NAME_BYTES;
 
-#[derive(Clone, Copy, Debug)]
+/// What the programs look up and count in.
+#[derive(Debug)]
 pub(super) struct Maps {
     /// Device number to slot.
-    pub(super) slots: i32,
+    pub(super) slots: Map,
     /// Bio to the time when it was queued.
-    pub(super) queued: i32,
+    pub(super) queued: Map,
     /// Request to start, issue, sectors.
-    pub(super) requests: i32,
+    pub(super) requests: Map,
     /// Slot to the last ends, and which is to be replaced next.
-    pub(super) ends: i32,
+    pub(super) ends: Map,
     /// Slot to counts.
-    pub(super) counts: i32,
+    pub(super) counts: Map,
     /// Slot and process to requests and name.
-    pub(super) processes: Option<i32>,
+    pub(super) processes: Option<Map>,
 }
 
 /// What the programs are made for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Plan {
     pub(super) maps: Maps,
     /// Device numbers as the kernel has them, with the slot of the device.
     pub(super) devices: Vec<(u32, u32)>,
-}
-
-/// Why an event cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ProgramError {
-    #[error("it has no usable field {0:?}")]
-    Field(&'static str),
-    #[error(transparent)]
-    Assembly(#[from] AssemblyError),
 }
 
 // The stack frame, below its end. Keys are (slot and operation, sector).
@@ -86,14 +79,6 @@ const DEVICE_TIME: i16 = -72;
 const QUEUE_TIME: i16 = -80;
 const PROCESS: i16 = -104;
 
-/// Where the three fields that every event must have are.
-#[derive(Clone, Copy, Debug)]
-struct Places {
-    device: Place,
-    sector: Place,
-    operation: i16,
-}
-
 /// A program in the making, and where it ends early.
 struct Program<'a> {
     plan: &'a Plan,
@@ -105,23 +90,21 @@ impl<'a> Program<'a> {
     /// Leaves with anything but reads and writes of the devices. Then `R6` is the event, `R7` the
     /// slot, `R8` 0 for reads and 1 for writes, `R9` the time, and the key is on the stack.
     fn begin(plan: &'a Plan, format: &Format) -> Result<Self, ProgramError> {
-        let places = Places {
-            device: format.number("dev").ok_or(ProgramError::Field("dev"))?,
-            sector: format.number("sector").ok_or(ProgramError::Field("sector"))?,
-            operation: format.array("rwbs", 2).ok_or(ProgramError::Field("rwbs"))?,
-        };
+        let device = format.number("dev").ok_or(ProgramError::Field("dev"))?;
+        let sector = format.number("sector").ok_or(ProgramError::Field("sector"))?;
+        let operation = format.array("rwbs", 2).ok_or(ProgramError::Field("rwbs"))?;
         let mut code = Assembler::default();
         let out = code.label();
         let mut program = Self { plan, code, out };
         program.code.set(R6, R1);
-        program.find_slot(places.device);
-        program.find_operation(places.operation);
+        program.find_slot(device);
+        program.find_operation(operation);
         let code = &mut program.code;
         code.set(R1, R7);
         code.compute(Arithmetic::ShiftLeft, R1, 1);
         code.compute(Arithmetic::Add, R1, R8);
         code.store(Width::Eight, R10, KEY, R1);
-        code.load(places.sector.width, R1, R6, places.sector.offset);
+        code.load(sector.width, R1, R6, sector.offset);
         code.store(Width::Eight, R10, SECTOR, R1);
         code.call(KernelFunction::Nanoseconds);
         code.set(R9, R0);
@@ -133,7 +116,7 @@ impl<'a> Program<'a> {
         code.load(device.width, R1, R6, device.offset);
         if plan.devices.len() > COMPARED {
             code.store(Width::Four, R10, SLOT, R1);
-            look_up(code, plan.maps.slots, SLOT);
+            look_up(code, &plan.maps.slots, SLOT);
             code.jump_if(R0, When::Equal, 0, *out);
             code.load(Width::Four, R7, R0, 0);
             return;
@@ -167,14 +150,14 @@ impl<'a> Program<'a> {
     fn finish(mut self) -> Result<Vec<u64>, ProgramError> {
         self.code.bind(self.out);
         self.code.exit();
-        Ok(self.code.finish()?)
+        self.code.finish()
     }
 
     /// `R0` becomes the device's counts on this processor, or the program ends.
     fn find_counts(&mut self) {
         let Self { plan, code, out } = self;
         code.store(Width::Four, R10, SLOT, R7);
-        look_up(code, plan.maps.counts, SLOT);
+        look_up(code, &plan.maps.counts, SLOT);
         code.jump_if(R0, When::Equal, 0, *out);
     }
 
@@ -192,8 +175,8 @@ impl<'a> Program<'a> {
         code.store(Width::Eight, R10, START, R9);
         code.store(Width::Eight, R10, ISSUE, 0);
         code.store(Width::Eight, R10, SECTORS, 0);
-        update(code, plan.maps.requests, KEY, START);
-        let Some(processes) = plan.maps.processes else { return };
+        update(code, &plan.maps.requests, KEY, START);
+        let Some(processes) = &plan.maps.processes else { return };
         let (unknown, done) = (code.label(), code.label());
         code.call(KernelFunction::ProcessAndThread);
         code.compute(Arithmetic::ShiftRight, R0, 32);
@@ -222,15 +205,15 @@ fn address(code: &mut Assembler, register: Register, place: i16) {
 }
 
 /// `R0 = ` address of the entry of the key on the stack, or 0.
-fn look_up(code: &mut Assembler, map: i32, key: i16) {
-    code.set_map(R1, map);
+fn look_up(code: &mut Assembler, map: &Map, key: i16) {
+    code.set_map(R1, map.number());
     address(code, R2, key);
     code.call(KernelFunction::MapLookup);
 }
 
 /// Sets the entry of the key on the stack to the value there.
-fn update(code: &mut Assembler, map: i32, key: i16, value: i16) {
-    code.set_map(R1, map);
+fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
+    code.set_map(R1, map.number());
     address(code, R2, key);
     address(code, R3, value);
     code.set(R4, 0);
@@ -238,8 +221,8 @@ fn update(code: &mut Assembler, map: i32, key: i16, value: i16) {
 }
 
 /// Forgets the entry of the key on the stack.
-fn delete(code: &mut Assembler, map: i32, key: i16) {
-    code.set_map(R1, map);
+fn delete(code: &mut Assembler, map: &Map, key: i16) {
+    code.set_map(R1, map.number());
     address(code, R2, key);
     code.call(KernelFunction::MapDelete);
 }
@@ -329,7 +312,7 @@ impl Event {
         match self {
             Self::BioQueue => {
                 code.store(Width::Eight, R10, START, R9);
-                update(code, plan.maps.queued, KEY, START);
+                update(code, &plan.maps.queued, KEY, START);
             }
             Self::Getrq { waits, starts } => {
                 if starts {
@@ -342,9 +325,9 @@ impl Event {
             Self::IoStart => program.note_start(),
             Self::Issue => program.issue(length()?),
             Self::Complete => program.complete(length()?),
-            Self::BackMerge => delete(code, plan.maps.queued, KEY),
+            Self::BackMerge => delete(code, &plan.maps.queued, KEY),
             Self::FrontMerge => program.front_merge(length()?),
-            Self::RequestMerge => delete(code, plan.maps.requests, KEY),
+            Self::RequestMerge => delete(code, &plan.maps.requests, KEY),
         }
         program.finish()
     }
@@ -354,13 +337,13 @@ impl Program<'_> {
     fn end_wait(&mut self) {
         let (plan, out) = (self.plan, self.out);
         let code = &mut self.code;
-        look_up(code, plan.maps.queued, KEY);
+        look_up(code, &plan.maps.queued, KEY);
         code.jump_if(R0, When::Equal, 0, out);
         code.load(Width::Eight, R1, R0, 0);
         // Clocks of processors may differ by a hair.
         code.jump_if(R1, When::Above, R9, out);
         code.compute(Arithmetic::Subtract, R9, R1);
-        delete(code, plan.maps.queued, KEY);
+        delete(code, &plan.maps.queued, KEY);
         self.find_counts();
         self.code.set(R1, R9);
         record(&mut self.code, R0, layout::BEFORE, layout::TIME_SHIFT);
@@ -372,7 +355,7 @@ impl Program<'_> {
         let (unknown, first) = (code.label(), code.label());
         code.load(length.width, R6, R6, length.offset);
         code.store(Width::Eight, R10, SECTORS, R6);
-        look_up(code, plan.maps.requests, KEY);
+        look_up(code, &plan.maps.requests, KEY);
         code.jump_if(R0, When::Equal, 0, unknown);
         code.load(Width::Eight, R1, R0, 8);
         code.store(Width::Eight, R0, 8, R9);
@@ -383,13 +366,13 @@ impl Program<'_> {
         code.bind(unknown);
         code.store(Width::Eight, R10, START, 0);
         code.store(Width::Eight, R10, ISSUE, R9);
-        update(code, plan.maps.requests, KEY, START);
+        update(code, &plan.maps.requests, KEY, START);
         code.bind(first);
         // R9 becomes the first sector and R6 the one behind the last.
         code.load(Width::Eight, R9, R10, SECTOR);
         code.compute(Arithmetic::Add, R6, R9);
         code.store(Width::Four, R10, SLOT, R7);
-        look_up(code, plan.maps.ends, SLOT);
+        look_up(code, &plan.maps.ends, SLOT);
         code.jump_if(R0, When::Equal, 0, out);
         let (matched, counted) = (code.label(), code.label());
         let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
@@ -429,7 +412,7 @@ impl Program<'_> {
         let code = &mut self.code;
         let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
         code.load(length.width, R6, R6, length.offset);
-        look_up(code, plan.maps.requests, KEY);
+        look_up(code, &plan.maps.requests, KEY);
         code.jump_if(R0, When::Equal, 0, unmatched);
         code.load(Width::Eight, R1, R0, 0);
         code.load(Width::Eight, R2, R0, 8);
@@ -444,7 +427,7 @@ impl Program<'_> {
         code.store(Width::Eight, R10, DEVICE_TIME, R9);
         code.compute(Arithmetic::Subtract, R2, R1);
         code.store(Width::Eight, R10, QUEUE_TIME, R2);
-        delete(code, plan.maps.requests, KEY);
+        delete(code, &plan.maps.requests, KEY);
         self.find_operation_counts();
         let code = &mut self.code;
         code.load(Width::Eight, R1, R10, DEVICE_TIME);
@@ -462,15 +445,15 @@ impl Program<'_> {
         code.bind(partial);
         code.compute(Arithmetic::Subtract, R3, R6);
         code.store(Width::Eight, R10, SECTORS, R3);
-        delete(code, plan.maps.requests, KEY);
+        delete(code, &plan.maps.requests, KEY);
         code.load(Width::Eight, R1, R10, SECTOR);
         code.compute(Arithmetic::Add, R1, R6);
         code.store(Width::Eight, R10, SECTOR, R1);
-        update(code, plan.maps.requests, KEY, START);
+        update(code, &plan.maps.requests, KEY, START);
         code.jump(out);
 
         code.bind(forgotten);
-        delete(code, plan.maps.requests, KEY);
+        delete(code, &plan.maps.requests, KEY);
         code.bind(unmatched);
         self.find_operation_counts();
         let code = &mut self.code;
@@ -480,20 +463,20 @@ impl Program<'_> {
     fn front_merge(&mut self, length: Place) {
         let (plan, out) = (self.plan, self.out);
         let code = &mut self.code;
-        delete(code, plan.maps.queued, KEY);
+        delete(code, &plan.maps.queued, KEY);
         code.load(length.width, R6, R6, length.offset);
         code.load(Width::Eight, R1, R10, SECTOR);
         code.compute(Arithmetic::Add, R1, R6);
         code.store(Width::Eight, R10, OTHER_SECTOR, R1);
         code.load(Width::Eight, R1, R10, KEY);
         code.store(Width::Eight, R10, OTHER_KEY, R1);
-        look_up(code, plan.maps.requests, OTHER_KEY);
+        look_up(code, &plan.maps.requests, OTHER_KEY);
         code.jump_if(R0, When::Equal, 0, out);
         for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
             code.load(Width::Eight, R1, R0, (word * 8) as i16);
             code.store(Width::Eight, R10, place, R1);
         }
-        delete(code, plan.maps.requests, OTHER_KEY);
-        update(code, plan.maps.requests, KEY, START);
+        delete(code, &plan.maps.requests, OTHER_KEY);
+        update(code, &plan.maps.requests, KEY, START);
     }
 }

@@ -20,6 +20,8 @@ const PROCESSES: usize = 8_192;
 const NAMED: usize = 20;
 /// Memory for counts, all processors together.
 const COUNT_BYTES: usize = 256 << 20;
+/// Where tracefs may be mounted, below sysfs.
+pub(super) const TRACEFS: [&str; 2] = ["kernel/tracing", "kernel/debug/tracing"];
 
 /// Major and minor number of a device.
 type DeviceNumber = (u32, u32);
@@ -93,12 +95,9 @@ impl TracerError {
 pub struct Tracer {
     devices: Vec<Followed>,
     processors: usize,
-    counts: Map,
-    processes: Option<Map>,
-    /// Maps that only the programs use.
-    _maps: Vec<Map>,
-    programs: Vec<OwnedFd>,
-    events: Vec<OwnedFd>,
+    plan: Plan,
+    /// The programs and what attaches them, which end with them.
+    attached: Vec<OwnedFd>,
     roots: Roots,
     known: BTreeMap<Vec<u8>, u64>,
     lacks: Vec<String>,
@@ -155,25 +154,22 @@ impl Tracer {
             numbers.extend(numbers_of(roots, device)?.into_iter().map(|number| (number, slot)));
         }
         let events = Events::find(roots)?;
-        let made = MadeMaps::new(devices.len(), numbers.len(), processors, per_process)
+        let maps = make_maps(devices.len(), numbers.len(), processors, per_process)
             .map_err(|cause| TracerError::of("making a BPF map", cause))?;
-        made.fill(devices.len(), &numbers).map_err(|cause| TracerError::of("a BPF map", cause))?;
-        let plan = Plan { maps: made.numbers(), devices: numbers };
+        let plan = Plan { maps, devices: numbers };
+        fill(&plan, devices.len()).map_err(|cause| TracerError::of("a BPF map", cause))?;
         let counts = vec![0; layout::WORDS];
         let followed = |&number| Followed { number, counts: counts.clone(), at_start: 0, lost: 0 };
         let mut tracer = Self {
             devices: devices.iter().map(followed).collect(),
             processors,
-            counts: made.counts,
-            processes: made.processes,
-            _maps: vec![made.slots, made.queued, made.requests, made.ends],
-            programs: Vec::new(),
-            events: Vec::new(),
+            plan,
+            attached: Vec::new(),
             roots: roots.clone(),
             known: BTreeMap::new(),
             lacks: Vec::new(),
         };
-        tracer.attach_all(&plan, &events)?;
+        tracer.attach_all(&events)?;
         for device in &mut tracer.devices {
             device.at_start = in_flight(roots, device.number);
         }
@@ -181,15 +177,15 @@ impl Tracer {
     }
 
     /// Attaches the programs, those of the end first: a beginning without an end would be kept.
-    fn attach_all(&mut self, plan: &Plan, events: &Events) -> Result<(), TracerError> {
-        self.attach(plan, events, Event::Complete)?;
-        self.attach(plan, events, Event::Issue)?;
-        let starts = self.attach(plan, events, Event::IoStart).is_ok();
-        let waits = self.attach(plan, events, Event::BioQueue);
+    fn attach_all(&mut self, events: &Events) -> Result<(), TracerError> {
+        self.attach(events, Event::Complete)?;
+        self.attach(events, Event::Issue)?;
+        let starts = self.attach(events, Event::IoStart).is_ok();
+        let waits = self.attach(events, Event::BioQueue);
         let unseen = |error| format!("waits before a request are not seen: {error}");
         if !starts || waits.is_ok() {
             let getrq = Event::Getrq { waits: waits.is_ok(), starts: !starts };
-            let getrq = self.attach(plan, events, getrq);
+            let getrq = self.attach(events, getrq);
             if !starts {
                 getrq?;
                 self.lacks.push(
@@ -203,18 +199,19 @@ impl Tracer {
         self.lacks.extend(waits.err().map(unseen));
         // Old kernels merge requests without a word.
         for event in [Event::FrontMerge, Event::BackMerge, Event::RequestMerge] {
-            if let Err(error) = self.attach(plan, events, event) {
+            if let Err(error) = self.attach(events, event) {
                 self.lacks.push(format!("requests that were merged late may be missing: {error}"));
             }
         }
         Ok(())
     }
 
-    fn attach(&mut self, plan: &Plan, events: &Events, event: Event) -> Result<(), TracerError> {
+    fn attach(&mut self, events: &Events, event: Event) -> Result<(), TracerError> {
         let name = event.name();
         let unusable = |why: String| TracerError::Event { event: name, why };
         let format = events.format(name).map_err(unusable)?;
-        let code = event.program(plan, &format).map_err(|error| unusable(error.to_string()))?;
+        let code =
+            event.program(&self.plan, &format).map_err(|error| unusable(error.to_string()))?;
         let program = syscalls::load_program(&code).map_err(|(cause, log)| match cause {
             Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
             cause => {
@@ -224,8 +221,7 @@ impl Tracer {
         })?;
         let attached = syscalls::attach(format.id, &program)
             .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
-        self.programs.push(program);
-        self.events.push(attached);
+        self.attached.extend([attached, program]);
         Ok(())
     }
 
@@ -247,7 +243,7 @@ impl Tracer {
         let mut answers = Vec::with_capacity(self.devices.len());
         for (slot, device) in self.devices.iter_mut().enumerate() {
             let in_flight = in_flight(&self.roots, device.number);
-            self.counts.get(&(slot as u32).to_ne_bytes(), &mut words).map_err(failed)?;
+            self.plan.maps.counts.get(&(slot as u32).to_ne_bytes(), &mut words).map_err(failed)?;
             let mut sums = vec![0_u64; layout::WORDS];
             for copy in words.chunks_exact(layout::WORDS).take(self.processors) {
                 sums.iter_mut().zip(copy).for_each(|(sum, word)| *sum += word);
@@ -276,7 +272,7 @@ impl Tracer {
     /// Requests per process since the last call, by slot, the most first.
     fn read_processes(&mut self) -> Result<BTreeMap<u64, Processes>, Errno> {
         let mut found: BTreeMap<u64, Processes> = BTreeMap::new();
-        let Some(map) = &self.processes else { return Ok(found) };
+        let Some(map) = &self.plan.maps.processes else { return Ok(found) };
         let mut known = BTreeMap::new();
         let (mut key, mut words) = (map.next_key(None)?, Vec::new());
         // New processes may come while this goes on; the kernel begins anew where a key is gone.
@@ -317,56 +313,35 @@ fn process_name(words: &[u64]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-struct MadeMaps {
-    slots: Map,
-    queued: Map,
-    requests: Map,
-    ends: Map,
-    counts: Map,
-    processes: Option<Map>,
+fn make_maps(
+    devices: usize,
+    numbers: usize,
+    processors: usize,
+    per_process: bool,
+) -> Result<Maps, Errno> {
+    use programs::{ENDS_BYTES, KEY_BYTES, PROCESS_BYTES, REQUEST_BYTES};
+    let map = |kind, key, value, entries| Map::new(kind, key, value, entries, processors);
+    let recent = MapKind::ForgettingHash;
+    let processes = per_process.then(|| map(recent, KEY_BYTES, PROCESS_BYTES, PROCESSES));
+    Ok(Maps {
+        slots: map(MapKind::Hash, 4, 4, numbers)?,
+        queued: map(recent, KEY_BYTES, 8, IN_PROGRESS)?,
+        requests: map(recent, KEY_BYTES, REQUEST_BYTES, IN_PROGRESS)?,
+        ends: map(MapKind::Array, 4, ENDS_BYTES, devices)?,
+        counts: map(MapKind::ProcessorArray, 4, layout::WORDS * 8, devices)?,
+        processes: processes.transpose()?,
+    })
 }
 
-impl MadeMaps {
-    fn new(
-        devices: usize,
-        numbers: usize,
-        processors: usize,
-        per_process: bool,
-    ) -> Result<Self, Errno> {
-        use programs::{ENDS_BYTES, KEY_BYTES, PROCESS_BYTES, REQUEST_BYTES};
-        let map = |kind, key, value, entries| Map::new(kind, key, value, entries, processors);
-        let recent = MapKind::ForgettingHash;
-        let processes = per_process.then(|| map(recent, KEY_BYTES, PROCESS_BYTES, PROCESSES));
-        Ok(Self {
-            slots: map(MapKind::Hash, 4, 4, numbers)?,
-            queued: map(recent, KEY_BYTES, 8, IN_PROGRESS)?,
-            requests: map(recent, KEY_BYTES, REQUEST_BYTES, IN_PROGRESS)?,
-            ends: map(MapKind::Array, 4, ENDS_BYTES, devices)?,
-            counts: map(MapKind::ProcessorArray, 4, layout::WORDS * 8, devices)?,
-            processes: processes.transpose()?,
-        })
+/// Enters what the programs expect to find.
+fn fill(plan: &Plan, devices: usize) -> Result<(), Errno> {
+    for (number, slot) in &plan.devices {
+        plan.maps.slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
     }
-
-    fn fill(&self, devices: usize, numbers: &[DeviceNumber]) -> Result<(), Errno> {
-        for (number, slot) in numbers {
-            self.slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
-        }
-        // No request begins at the last sector of all; the counter of replacements is 0.
-        let mut none = vec![0xFF; programs::ENDS_BYTES];
-        none[programs::STREAMS * 8..].fill(0);
-        (0..devices as u32).try_for_each(|slot| self.ends.set(&slot.to_ne_bytes(), &none))
-    }
-
-    fn numbers(&self) -> Maps {
-        Maps {
-            slots: self.slots.number(),
-            queued: self.queued.number(),
-            requests: self.requests.number(),
-            ends: self.ends.number(),
-            counts: self.counts.number(),
-            processes: self.processes.as_ref().map(Map::number),
-        }
-    }
+    // No request begins at the last sector of all; the counter of replacements is 0.
+    let mut none = vec![0xFF; programs::ENDS_BYTES];
+    none[programs::STREAMS * 8..].fill(0);
+    (0..devices as u32).try_for_each(|slot| plan.maps.ends.set(&slot.to_ne_bytes(), &none))
 }
 
 /// Those of the named devices whose requests can be followed, with their numbers: whole disks that
@@ -393,19 +368,15 @@ struct Events {
 
 impl Events {
     fn find(roots: &Roots) -> Result<Self, TracerError> {
-        let mounted = ["kernel/tracing", "kernel/debug/tracing"];
-        let mut directories = mounted.map(|place| roots.sys.join(place).join("events/block"));
-        if let Some(directory) =
-            directories.iter_mut().find(|place| place.join("block_rq_issue/format").exists())
-        {
-            return Ok(Self { directory: std::mem::take(directory), _mount: None });
+        let mut places = TRACEFS.iter().map(|place| roots.sys.join(place).join("events/block"));
+        if let Some(directory) = places.find(|place| place.join("block_rq_issue/format").exists()) {
+            return Ok(Self { directory, _mount: None });
         }
         let mount = syscalls::private_tracefs().map_err(|cause| match cause {
             Errno::NODEV => TracerError::NoSupport("tracefs"),
             cause => TracerError::of("tracefs", cause),
         })?;
-        let own = format!("/proc/self/fd/{}/events/block", mount.as_raw_fd());
-        let directory = PathBuf::from(own);
+        let directory = PathBuf::from(format!("/proc/self/fd/{}/events/block", mount.as_raw_fd()));
         if !directory.exists() {
             return Err(TracerError::NoSupport("block tracepoints"));
         }
