@@ -386,7 +386,7 @@ fn extents(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<String> 
     if let Some(path) = &arguments.extents_of {
         let file = File::open(path).with_context(|| format!("cannot open {path:?}"))?;
         let length = file.metadata().with_context(|| format!("cannot read {path:?}"))?.len();
-        let Some(found) = target::extents(&file, Bytes(length))? else {
+        let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
             return Ok(format!("not known: the file system of {path:?} does not tell extents"));
         };
         let each = length / found.count.max(1);

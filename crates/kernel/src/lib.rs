@@ -29,12 +29,12 @@ pub use linux::unsafe_calls::{PerfEventAttributes, last_error, own_descriptor, p
 
 /// Block devices.
 pub mod device {
-    pub use crate::linux::device::{device_of, device_of_mount, serial, whole_disk};
+    pub use crate::linux::device::{device_of, device_of_mount, numbers, serial, whole_disk};
 }
 
 /// Mounted file systems.
 pub mod filesystem {
-    pub use crate::linux::filesystem::{direct_alignment_told, filesystem_of, locate_filesystem};
+    pub use crate::linux::filesystem::{direct_alignment_told, locate_filesystem};
 }
 
 /// The table of mounts.

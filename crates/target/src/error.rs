@@ -112,4 +112,9 @@ impl TargetError {
     pub(crate) fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
         KernelError::system(action, path, cause).into()
     }
+
+    /// What becomes of the cause where this action on a path fails.
+    pub(crate) fn failing(action: &'static str, path: &Path) -> impl Fn(Errno) -> Self {
+        move |cause| Self::system(action, path, cause)
+    }
 }

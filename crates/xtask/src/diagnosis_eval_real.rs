@@ -151,7 +151,7 @@ fn disk_of(folder: &Path) -> Result<PathBuf> {
     let number = nix::sys::stat::stat(folder)?.st_dev;
     let part = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let (major, minor) = (nix::sys::stat::major(number), nix::sys::stat::minor(number));
-    let facts = kernel::device::device_of(&kernel::Roots::default(), part(major), part(minor))
+    let facts = kernel::device::device_of(&kernel::Roots::default(), (part(major), part(minor)))
         .with_context(|| format!("{} is on no block device", folder.display()))?;
     Ok(Path::new("/dev").join(facts.disk))
 }

@@ -24,7 +24,7 @@ const MAX_LAYERS: u32 = 16;
 /// `None` where sysfs knows no such device (an anonymous number of a file system, a device that is
 /// gone). A fact that sysfs does not give is `None` in the result.
 #[must_use]
-pub fn device_of(roots: &Roots, major: u32, minor: u32) -> Option<DeviceFacts> {
+pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFacts> {
     let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
     let named = fs::canonicalize(link).ok()?;
     let mut walk = Walk { roots, leaves: Vec::new(), layers: Vec::new() };
@@ -52,7 +52,7 @@ pub fn device_of_mount(
     device: (u32, u32),
     mount: Option<&Mount>,
 ) -> Option<DeviceFacts> {
-    device_of(roots, device.0, device.1).or_else(|| {
+    device_of(roots, device).or_else(|| {
         let source = Path::new(&mount?.source);
         if !source.starts_with("/dev") {
             return None;
@@ -60,9 +60,14 @@ pub fn device_of_mount(
         // /dev/mapper/name is a symbolic link to the node with the kernel's name.
         let node = roots.locate(source);
         let node = fs::canonicalize(&node).unwrap_or(node);
-        let (major, minor) = numbers_of(roots, &base_name(&node))?;
-        device_of(roots, major, minor)
+        device_of(roots, numbers_of(roots, &base_name(&node))?)
     })
+}
+
+/// Major and minor number of a device, of the one number that calls give (`st_dev`, `st_rdev`).
+#[must_use]
+pub fn numbers(device: u64) -> (u32, u32) {
+    (rustix::fs::major(device), rustix::fs::minor(device))
 }
 
 /// Device numbers of a kernel name.

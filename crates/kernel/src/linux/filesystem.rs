@@ -7,33 +7,25 @@
 //! cannot tell ext3 from ext4 and grow stale.
 
 use crate::error::KernelError;
+use crate::linux::device::numbers;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::Roots;
 use record::{Bytes, FilesystemFacts};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Types that keep files in memory.
 const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
 /// Types that always store compressed data.
 const ALWAYS_COMPRESSED: [&str; 3] = ["squashfs", "erofs", "cramfs"];
 
-/// Describes the file system of an open file; `path` is the name by which it was opened and
-/// tells bind mounts apart.
+/// Describes the file system of an open file, with its mount and the device numbers of the file;
+/// `path` is the name by which it was opened and tells bind mounts apart.
 ///
 /// # Errors
 /// If the system gives no size, or no mount matches.
-pub fn filesystem_of(
-    roots: &Roots,
-    path: &Path,
-    file: impl AsFd,
-) -> Result<FilesystemFacts, KernelError> {
-    locate_filesystem(roots, path, file).map(|(facts, _, _)| facts)
-}
-
-/// The same, with the mount and the device number of the file.
 pub fn locate_filesystem(
     roots: &Roots,
     path: &Path,
@@ -41,11 +33,11 @@ pub fn locate_filesystem(
 ) -> Result<(FilesystemFacts, Mount, (u32, u32)), KernelError> {
     let stat = rustix::fs::fstat(&file)
         .map_err(|cause| KernelError::system("ask for the file system of", path, cause))?;
-    let device = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+    let device = numbers(stat.st_dev);
     let size = rustix::fs::fstatvfs(&file)
         .map_err(|cause| KernelError::system("ask for the free space of", path, cause))?;
     let mounts = read_mounts(roots);
-    let absolute = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(mount) = mount_of(&mounts, &absolute, Some(device)) else {
         return Err(KernelError::Format {
             file: "/proc/self/mountinfo",

@@ -68,7 +68,7 @@ fn scsi_disk(fake: &Fake, host: &str, name: &str, numbers: &str) -> String {
 #[test]
 fn a_partition_of_an_nvme_drive_leads_to_the_drive_with_all_its_facts() {
     let fake = nvme();
-    let facts = device_of(&Roots::below(fake.root()), 259, 2).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (259, 2)).unwrap();
     assert_eq!((facts.name.as_str(), facts.disk.as_str()), ("nvme0n1p2", "nvme0n1"));
     assert_eq!(facts.major_minor, "259:0");
     assert!(facts.leaves.is_empty());
@@ -95,7 +95,7 @@ fn a_partition_of_an_nvme_drive_leads_to_the_drive_with_all_its_facts() {
 fn a_partition_off_the_physical_blocks_is_told() {
     let fake = nvme();
     fake.sys(&format!("devices/{NVME}/nvme0n1p2/start"), "63\n");
-    let facts = device_of(&Roots::below(fake.root()), 259, 2).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (259, 2)).unwrap();
     assert!(facts.layers[0].contains("not aligned"), "{:?}", facts.layers);
 }
 
@@ -104,7 +104,7 @@ fn an_nvme_disk_of_a_cloud_is_virtual_although_its_driver_is_not() {
     let fake = nvme();
     let controller = "devices/pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme0";
     fake.sys(&format!("{controller}/model"), "Amazon Elastic Block Store\n");
-    let facts = device_of(&Roots::below(fake.root()), 259, 0).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (259, 0)).unwrap();
     assert!(facts.virtual_disk && !facts.rotational_trusted);
 }
 
@@ -119,7 +119,7 @@ fn an_nvme_subsystem_with_paths_is_described_by_its_first_controller() {
         &format!("{subsystem}/nvme0"),
         "devices/pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme0",
     );
-    let facts = device_of(&Roots::below(fake.root()), 259, 9).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (259, 9)).unwrap();
     assert_eq!(facts.link.as_deref(), Some("nvme pcie 8.0 GT/s x4"));
     assert!(facts.rotational_trusted);
 }
@@ -145,7 +145,7 @@ fn a_volume_on_two_disks_lists_both_and_takes_its_settings_from_the_first() {
         &format!("{volume}/slaves/sdb"),
         "devices/pci0000:00/0000:00:17.0/ata2/host0/target0:0:0/0:0:0:0/block/sdb",
     );
-    let facts = device_of(&Roots::below(fake.root()), 253, 0).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (253, 0)).unwrap();
     assert_eq!((facts.name.as_str(), facts.disk.as_str()), ("dm-0", "sda"));
     assert_eq!(facts.leaves, ["sda", "sdb"]);
     assert_eq!(facts.major_minor, "8:0");
@@ -173,7 +173,7 @@ fn two_partitions_of_one_disk_below_an_array_are_one_leaf() {
             &format!("{disk}/{part}"),
         );
     }
-    let facts = device_of(&Roots::below(fake.root()), 9, 0).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (9, 0)).unwrap();
     assert_eq!(facts.leaves, ["sda"]);
     assert_eq!(facts.layers[0], "md0 is a raid0 array with chunks of 512 KiB on sda1, sda2");
 }
@@ -192,7 +192,7 @@ fn virtual_and_bridged_disks_do_not_vouch_for_their_rotational_flag() {
     fake.sys_link("devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/driver", "bus/usb/drivers/uas");
     scsi_disk(&fake, "pci0000:00/0000:00:06.0", "sdc", "8:32");
     fake.sys_link("devices/pci0000:00/0000:00:06.0/driver", "bus/pci/drivers/megaraid_sas");
-    let facts = |minor| device_of(&Roots::below(fake.root()), 8, minor).unwrap();
+    let facts = |minor| device_of(&Roots::below(fake.root()), (8, minor)).unwrap();
     let (virtio, usb, raid) = (facts(0), facts(16), facts(32));
     assert_eq!(virtio.driver.as_deref(), Some("virtio_scsi"));
     assert_eq!(virtio.link.as_deref(), Some("virtio scsi"));
@@ -213,7 +213,7 @@ fn a_loop_device_keeps_its_own_counters_and_names_what_its_file_is_on() {
     fake.block("virtual/block/loop0", "7:0", 100);
     fake.sys("devices/virtual/block/loop0/loop/backing_file", "/images/a.img\n");
     fake.sys("devices/virtual/block/loop0/loop/dio", "0\n");
-    let facts = device_of(&Roots::below(fake.root()), 7, 0).unwrap();
+    let facts = device_of(&Roots::below(fake.root()), (7, 0)).unwrap();
     assert_eq!((facts.name.as_str(), facts.disk.as_str()), ("loop0", "loop0"));
     assert!(facts.leaves.is_empty());
     assert_eq!(facts.link.as_deref(), Some("loop"));
@@ -251,7 +251,7 @@ fn a_driver_that_counts_on_its_own_has_counters_although_the_flag_of_the_queue_i
         if mq {
             fake.sys("devices/virtual/block/zram0/mq/0/cpu_list", "0");
         }
-        device_of(&Roots::below(fake.root()), 253, 0).unwrap().iostats
+        device_of(&Roots::below(fake.root()), (253, 0)).unwrap().iostats
     };
     let (none, some) = ("  0  0  0  0\n", "  12  0  96  0\n");
     assert_eq!(keeps("0\n", false, some), Some(true), "zram");
@@ -262,7 +262,7 @@ fn a_driver_that_counts_on_its_own_has_counters_although_the_flag_of_the_queue_i
 
 #[test]
 fn unknown_numbers_are_no_device() {
-    assert_eq!(device_of(&Roots::below(Fake::new().root()), 8, 0), None);
+    assert_eq!(device_of(&Roots::below(Fake::new().root()), (8, 0)), None);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_scheduler_list_gives_the_one_in_brackets() {
     fake.block("x/sda", "8:0", 4_000);
     for (list, chosen) in [("none [mq-deadline] kyber\n", "mq-deadline"), ("none\n", "none")] {
         fake.sys("devices/x/sda/queue/scheduler", list);
-        let facts = device_of(&Roots::below(fake.root()), 8, 0).unwrap();
+        let facts = device_of(&Roots::below(fake.root()), (8, 0)).unwrap();
         assert_eq!(facts.scheduler.as_deref(), Some(chosen));
     }
 }
@@ -288,7 +288,7 @@ fn kernel_names_tell_the_driver_where_sysfs_has_none() {
     ] {
         let fake = Fake::new();
         fake.block(&format!("x/{name}"), "8:0", 100);
-        let facts = device_of(&Roots::below(fake.root()), 8, 0).unwrap();
+        let facts = device_of(&Roots::below(fake.root()), (8, 0)).unwrap();
         assert_eq!(facts.driver.as_deref(), driver, "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! The file system that a file is on.
 
 use kernel::Roots;
-use kernel::filesystem::filesystem_of;
+use kernel::filesystem::locate_filesystem;
 use std::fs::{self, File};
 use testkit::Fake;
 
@@ -21,7 +21,7 @@ fn compression_is_read_from_the_mount_options() {
         ("ext4", "rw,compress=zstd", false),
     ] {
         fake.proc("self/mountinfo", &format!("1 0 0:1 / / {options} - {kind} none {options}\n"));
-        let facts = filesystem_of(&Roots::below(fake.root()), &path, &file).unwrap();
+        let (facts, ..) = locate_filesystem(&Roots::below(fake.root()), &path, &file).unwrap();
         assert_eq!(facts.compresses, expected, "{kind} {options}");
     }
 }
@@ -40,7 +40,7 @@ fn a_file_is_described_by_the_mount_that_its_path_is_on() {
             point.display()
         ),
     );
-    let facts = filesystem_of(&Roots::below(fake.root()), &path, &file).unwrap();
+    let (facts, ..) = locate_filesystem(&Roots::below(fake.root()), &path, &file).unwrap();
     assert_eq!((facts.kind.as_str(), facts.source.as_str()), ("ramfs", "none"));
     assert_eq!(facts.options, "rw,noatime,mode=700");
     assert!(facts.in_memory && !facts.compresses);
@@ -51,7 +51,8 @@ fn a_file_is_described_by_the_mount_that_its_path_is_on() {
 fn a_path_without_any_mount_is_an_error_that_names_the_file() {
     let fake = Fake::new();
     let file = File::open(Roots::below(fake.root()).proc.as_path()).unwrap();
-    let error = filesystem_of(&Roots::below(fake.root()), &Roots::below(fake.root()).proc, &file)
-        .unwrap_err();
+    let error =
+        locate_filesystem(&Roots::below(fake.root()), &Roots::below(fake.root()).proc, &file)
+            .unwrap_err();
     assert!(error.to_string().contains("mountinfo"), "{error}");
 }

@@ -32,7 +32,7 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
         said(&direct),
         "reads come from the page cache: name a directory on a disk, or use --cache all",
     );
-    let map = plain.ok().and_then(|file| extents(&file, Bytes(1)).ok()).flatten();
+    let map = plain.ok().and_then(|file| extents(&file, Bytes(0), Bytes(1)).ok()).flatten();
     let found = if map.is_some() { "works" } else { "this file system has no map" };
     let map = Capability::of(
         "FIEMAP",

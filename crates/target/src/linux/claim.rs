@@ -9,15 +9,18 @@
 //! overrides all this, and asking on the terminal (scripts answer yes).
 
 use crate::error::TargetError;
-use crate::linux::in_use::{Node, Use, device_use, file_use};
+use crate::linux::in_use::{Node, Use, device_use};
 use crate::linux::stable_name::{is_one_of, stable_names};
 use crate::linux::unsafe_calls::is_read_only;
 use crate::signature::{Looked, Signature, find};
 use kernel::Roots;
+use kernel::device::numbers;
 use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind, format_bytes};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Opens a block device for writing, if it is named by one of `typed` and nobody can need what is
@@ -34,10 +37,10 @@ pub(crate) fn claim(
         remedy,
     };
     let used = |found: Use| refused(found.why, found.remedy);
-    let numbers = numbers(stat);
-    let Some(node) = Node::find(roots, numbers) else {
+    let (major, minor) = numbers(stat.st_rdev);
+    let Some(node) = Node::find(roots, (major, minor)) else {
         return Err(refused(
-            format!("{}/dev/block has no {}:{}", roots.sys.display(), numbers.0, numbers.1),
+            format!("{}/dev/block has no {major}:{minor}", roots.sys.display()),
             "mount sysfs, without which nobody can tell who uses it".to_owned(),
         ));
     };
@@ -56,7 +59,7 @@ pub(crate) fn claim(
     let mode = if consent { OFlags::RDWR } else { OFlags::RDONLY };
     let flags = mode | OFlags::EXCL | OFlags::CLOEXEC;
     let device = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(device) => device,
+        Ok(device) => File::from(device),
         Err(Errno::BUSY) => {
             return Err(refused(
                 format!(
@@ -72,15 +75,14 @@ pub(crate) fn claim(
         }
         Err(cause) => return Err(TargetError::system("open", path, cause)),
     };
-    let opened =
-        rustix::fs::fstat(&device).map_err(|cause| TargetError::system("examine", path, cause))?;
-    if self::numbers(&opened) != numbers || opened.st_mode != stat.st_mode {
+    let opened = rustix::fs::fstat(&device).map_err(TargetError::failing("examine", path))?;
+    if (opened.st_rdev, opened.st_mode) != (stat.st_rdev, stat.st_mode) {
         return Err(refused(
             "the name led to another device while it was opened".to_owned(),
             "see who changes it, and run again".to_owned(),
         ));
     }
-    if is_read_only(&device).map_err(|cause| TargetError::system("examine", path, cause))? {
+    if is_read_only(&device).map_err(TargetError::failing("examine", path))? {
         return Err(read_only());
     }
     // Again: from here on the kernel keeps others away.
@@ -111,17 +113,13 @@ pub(crate) fn claim(
         let node_path = roots.dev.join(&disk.name);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let whole = rustix::fs::open(&node_path, flags, Mode::empty())
-            .map_err(|cause| TargetError::system("examine", &node_path, cause))?;
+            .map_err(TargetError::failing("examine", &node_path))?;
         // The table that makes the partition is no danger to it.
-        if let Some(signature) = signature(&node_path, &whole, Looked::NoTables)? {
+        if let Some(signature) = signature(&node_path, &whole.into(), Looked::NoTables)? {
             return Err(borne(signature, &disk.name));
         }
     }
-    if consent { Ok(device) } else { Err(not_named(path, &node, &stable, typed)) }
-}
-
-fn numbers(stat: &Stat) -> (u32, u32) {
-    (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev))
+    if consent { Ok(device.into()) } else { Err(not_named(path, &node, &stable, typed)) }
 }
 
 /// The refusal that tells the flag to type.
@@ -159,48 +157,17 @@ fn shell_word(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-fn signature(
-    path: &Path,
-    device: &OwnedFd,
-    looked: Looked,
-) -> Result<Option<Signature>, TargetError> {
-    let failed = |cause| TargetError::system("look for signatures on", path, cause);
-    let size = rustix::fs::seek(device, SeekFrom::End(0)).map_err(failed)?;
-    let found =
-        find(size, looked, &mut |at, buffer| read_all(device, at, buffer)).map_err(failed)?;
+fn signature(path: &Path, device: &File, looked: Looked) -> Result<Option<Signature>, TargetError> {
+    let failed = TargetError::failing("look for signatures on", path);
+    let size = rustix::fs::seek(device, SeekFrom::End(0)).map_err(&failed)?;
+    let found = find(size, looked, &mut |at, buffer| {
+        let read = device.read_exact_at(buffer, at);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    });
+    let found = found.map_err(&failed)?;
     // What was read must not stay in the page cache, where a run would find it.
-    rustix::fs::fadvise(device, 0, None, Advice::DontNeed).map_err(failed)?;
+    rustix::fs::fadvise(device, 0, None, Advice::DontNeed).map_err(&failed)?;
     Ok(found)
-}
-
-fn read_all(device: &OwnedFd, mut at: u64, mut buffer: &mut [u8]) -> Result<(), Errno> {
-    while !buffer.is_empty() {
-        match rustix::io::pread(device.as_fd(), &mut *buffer, at) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(count) => {
-                at += count as u64;
-                buffer = &mut buffer[count..];
-            }
-            Err(Errno::INTR) => {}
-            Err(cause) => return Err(cause),
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a regular file that something uses as its storage, on the descriptor that will be
-/// written.
-pub(crate) fn refuse_file_in_use(
-    roots: &Roots,
-    path: &Path,
-    stat: &Stat,
-) -> Result<(), TargetError> {
-    match file_use(roots, stat, path) {
-        None => Ok(()),
-        Some(Use { why, remedy }) => {
-            Err(TargetError::Refused { what: format!("writing to the file {path:?}"), why, remedy })
-        }
-    }
 }
 
 /// What a finished run has destroyed on a block device: `None` for other targets. The area is what

@@ -17,40 +17,36 @@ use std::path::{Path, PathBuf};
 const SMALLEST_BLOCK_BYTES: u64 = 512;
 /// Names that are tried for a file that is unlinked at once.
 const NAME_ATTEMPTS: u32 = 16;
+
 /// A file in `directory` that has no name.
 pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
         // The three ways in which file systems and old kernels say that they have none.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => create_unlinked(directory),
-        outcome => {
-            outcome.map_err(|cause| TargetError::system("make a test file in", directory, cause))
-        }
+        outcome => outcome.map_err(TargetError::failing("make a test file in", directory)),
     }
 }
 
 /// Creates a file under a name that nobody has and unlinks it before anything else is done.
 pub(super) fn create_unlinked(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-    let mut cause = Errno::EXIST;
+    let failed = TargetError::failing("make a test file in", directory);
     for attempt in 0..NAME_ATTEMPTS {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let name = format!(".halfpower-{}-{}-{attempt}", std::process::id(), now.tv_nsec);
         let path = directory.join(name);
         match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => {
-                rustix::fs::unlink(&path)
-                    .map_err(|cause| TargetError::system("unlink the test file", &path, cause))?;
+                let unlinked = rustix::fs::unlink(&path);
+                unlinked.map_err(TargetError::failing("unlink the test file", &path))?;
                 return Ok(file);
             }
-            Err(Errno::EXIST) => cause = Errno::EXIST,
-            Err(other) => {
-                cause = other;
-                break;
-            }
+            Err(Errno::EXIST) => {}
+            Err(other) => return Err(failed(other)),
         }
     }
-    Err(TargetError::system("make a test file in", directory, cause))
+    Err(failed(Errno::EXIST))
 }
 
 /// A new descriptor of the target with the flags of a cache mode, verified.
@@ -83,8 +79,8 @@ pub fn reopen(
             cause => TargetError::system("open for a run", &path, cause),
         },
     )?;
-    let got = rustix::fs::fcntl_getfl(&file)
-        .map_err(|cause| TargetError::system("read the flags of", &path, cause))?;
+    let got =
+        rustix::fs::fcntl_getfl(&file).map_err(TargetError::failing("read the flags of", &path))?;
     let missing = missing_flags(wanted, got);
     if missing.is_empty() { Ok(file) } else { Err(TargetError::FlagsIgnored { path, missing }) }
 }
@@ -132,15 +128,15 @@ pub fn direct_alignment(file: impl AsFd, device: Option<&DeviceFacts>) -> u64 {
 /// # Errors
 /// If writing the dirty pages fails.
 pub fn drop_clean_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<(), TargetError> {
-    let name = || PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
-    let flags = rustix::fs::fcntl_getfl(&file)
-        .map_err(|cause| TargetError::system("read the flags of", &name(), cause))?;
+    let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()));
+    let flags =
+        rustix::fs::fcntl_getfl(&file).map_err(TargetError::failing("read the flags of", &name))?;
     if flags.intersects(OFlags::RDWR | OFlags::WRONLY) {
-        rustix::fs::fdatasync(&file)
-            .map_err(|cause| TargetError::system("write back the pages of", &name(), cause))?;
+        let written = rustix::fs::fdatasync(&file);
+        written.map_err(TargetError::failing("write back the pages of", &name))?;
     }
     let outcome = rustix::fs::fadvise(&file, offset.0, NonZeroU64::new(length.0), Advice::DontNeed);
-    outcome.map_err(|cause| TargetError::system("drop the cached pages of", &name(), cause))
+    outcome.map_err(TargetError::failing("drop the cached pages of", &name))
 }
 
 #[cfg(test)]

@@ -206,8 +206,8 @@ fn open_scratch(
     let mut refused = None;
     for directory in directories {
         let made = create_nameless(directory).and_then(|file| {
-            rustix::fs::ftruncate(&file, length)
-                .map_err(|cause| TargetError::system("make a scratch file in", directory, cause))?;
+            let sized = rustix::fs::ftruncate(&file, length);
+            sized.map_err(TargetError::failing("make a scratch file in", directory))?;
             Ok(file)
         });
         let file = match made {
@@ -242,9 +242,8 @@ fn read_stretch(
     for part in (start..end).step_by(REREAD_BYTES) {
         let chunks = (part..end.min(part + REREAD_BYTES as u64)).step_by(CHUNK_BYTES);
         for offset in chunks.clone().chain(chunks) {
-            rustix::io::pread(file, &mut *buffer, offset).map_err(|cause| {
-                TargetError::system("read", Path::new("the scratch file"), cause)
-            })?;
+            rustix::io::pread(file, &mut *buffer, offset)
+                .map_err(TargetError::failing("read", Path::new("the scratch file")))?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@
 use crate::error::TargetError;
 use crate::linux::unsafe_calls::{FiemapExtent, fiemap_page};
 use record::{Bytes, Extents, Finding, FindingCode, Severity, format_bytes, hex_digest};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use std::fmt::Write;
 use std::path::Path;
@@ -28,21 +28,13 @@ const SCATTERED_BELOW_BYTES: u64 = 1 << 20;
 /// A handful of short extents is normal at the ends of a file.
 const SCATTERED_MIN_COUNT: u64 = 16;
 
-/// The placement of the first `size` bytes of an open file.
+/// The placement of `length` bytes of an open file from `offset` on.
 ///
 /// `None` where the file system has no such map (tmpfs, NFS, a block device).
 ///
 /// # Errors
 /// If the map exists and cannot be read.
-pub fn extents(file: impl AsFd, size: Bytes) -> Result<Option<Extents>, TargetError> {
-    extents_of_area(file, Bytes(0), size)
-}
-
-/// The same of another area than the first bytes: `length` bytes from `offset` on.
-///
-/// # Errors
-/// If the map exists and cannot be read.
-pub fn extents_of_area(
+pub fn extents(
     file: impl AsFd,
     offset: Bytes,
     length: Bytes,
@@ -58,7 +50,7 @@ pub fn extents_of_area(
                 return Ok(None);
             }
             Err(cause) => {
-                let path = format!("/proc/self/fd/{}", descriptor_number(&file));
+                let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
                 return Err(TargetError::system("read the extents of", Path::new(&path), cause));
             }
         };
@@ -72,11 +64,6 @@ pub fn extents_of_area(
         position = end;
     }
     Ok(Some(summarise(&map, offset.0, area_end)))
-}
-
-fn descriptor_number(file: &impl AsFd) -> i32 {
-    use rustix::fd::AsRawFd;
-    file.as_fd().as_raw_fd()
 }
 
 /// Counts, ends, gaps and hash of a map in the order of the file.
@@ -227,6 +214,6 @@ mod tests {
     #[test]
     fn a_kernel_file_has_no_map() {
         let file = File::open("/proc/self/status").unwrap();
-        assert_eq!(extents(&file, Bytes(4096)).unwrap(), None);
+        assert_eq!(extents(&file, Bytes(0), Bytes(4096)).unwrap(), None);
     }
 }

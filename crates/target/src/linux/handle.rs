@@ -1,7 +1,7 @@
 //! An open target: its file, what was learnt about it, and what may be done to it.
 
 use crate::error::TargetError;
-use crate::linux::extents::{extents_of_area, findings as extent_findings};
+use crate::linux::extents::{extents, findings as extent_findings};
 use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind};
 use rustix::fd::OwnedFd;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl TargetHandle {
         if self.facts.kind != TargetKind::File {
             return Ok(());
         }
-        self.facts.extents = extents_of_area(&self.file, offset, length)?;
+        self.facts.extents = extents(&self.file, offset, length)?;
         self.findings.retain(|finding| {
             !matches!(finding.code, FindingCode::UnwrittenExtents | FindingCode::Fragmented)
         });

@@ -8,7 +8,7 @@
 
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
-use kernel::device::whole_disk;
+use kernel::device::{numbers, whole_disk};
 use kernel::mounts::{Mount, mounts_of_process, read_mounts};
 use kernel::read::{base_name, device_numbers, names, number, text};
 use rustix::fs::{FileType, Stat};
@@ -235,7 +235,7 @@ fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
 
 fn is_node(stat: &Stat, member: &Node) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice
-        && (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == member.numbers
+        && numbers(stat.st_rdev) == member.numbers
 }
 
 /// Whether a descriptor was opened for writing (proc(5), `flags:` of fdinfo, in octal).

@@ -7,6 +7,7 @@
 
 use crate::linux::unsafe_calls::{LoopStatus, loop_status};
 use kernel::Roots;
+use kernel::device;
 use kernel::read::{base_name, names, text};
 use rustix::fs::{Mode, OFlags, Stat};
 use std::path::{Path, PathBuf};
@@ -33,11 +34,7 @@ impl LoopDevice {
     pub(crate) fn is_on_device(&self, numbers: (u32, u32), name: &str) -> bool {
         match &self.status {
             Some(status) => {
-                let below = (
-                    rustix::fs::major(status.block_device),
-                    rustix::fs::minor(status.block_device),
-                );
-                status.block_device != 0 && below == numbers
+                status.block_device != 0 && device::numbers(status.block_device) == numbers
             }
             None => self.file.starts_with("/dev") && base_name(&self.file) == name,
         }

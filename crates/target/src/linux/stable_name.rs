@@ -9,6 +9,7 @@
 use kernel::Roots;
 use kernel::device::{serial, whole_disk};
 use kernel::read::{base_name, names, number, text};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,17 +37,11 @@ pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
     };
     found.extend([unique(serial), unique(wwid)].into_iter().flatten().map(with_part));
     found.extend(text(&directory.join("dm/name")));
-    let kernel = base_name(directory);
-    let family = base_name(&disk);
-    if KERNEL_NAMED.contains(&family.trim_end_matches(|c: char| c.is_ascii_digit())) {
-        found.push(kernel);
+    if KERNEL_NAMED.contains(&base_name(&disk).trim_end_matches(|c: char| c.is_ascii_digit())) {
+        found.push(base_name(directory));
     }
-    let mut seen = Vec::new();
-    found.retain(|name| {
-        let new = !seen.contains(name);
-        seen.push(name.clone());
-        new
-    });
+    let mut seen = HashSet::new();
+    found.retain(|name| seen.insert(name.clone()));
     found
 }
 

@@ -12,10 +12,11 @@ use crate::linux::descriptor::{drop_clean_pages, reopen};
 use crate::linux::extents::{extents, findings as extent_findings};
 use crate::linux::handle::TargetHandle;
 use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes};
-use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use stats::SplitMix64;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -101,13 +102,13 @@ pub fn write_test_file(
         });
     };
     let space = rustix::fs::fstatvfs(&handle.file)
-        .map_err(|cause| TargetError::system("ask for the free space of", &path, cause))?;
+        .map_err(TargetError::failing("ask for the free space of", &path))?;
     filesystem.free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
     check_margin(&path, filesystem, size)?;
     fill(handle, size, seed, progress, cancel)?;
     drop_clean_pages(&handle.file, Bytes(0), size)?;
     handle.facts.size_bytes = size;
-    handle.facts.extents = extents(&handle.file, size)?;
+    handle.facts.extents = extents(&handle.file, Bytes(0), size)?;
     if let Some(map) = &handle.facts.extents {
         handle.findings.extend(extent_findings(map, size, Severity::Invalid));
     }
@@ -127,10 +128,9 @@ fn fill(
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
         Err(cause) => return Err(write_error(handle, size, 0, cause)),
     }
-    let past_cache = reopen(handle, CacheMode::Device, true);
     let plan = Plan {
-        buffered: handle.file.as_fd(),
-        direct: past_cache.as_ref().ok().map(AsFd::as_fd),
+        buffered: reopen(handle, CacheMode::All, true)?.into(),
+        direct: reopen(handle, CacheMode::Device, true).ok().map(File::from),
         alignment: handle.alignment_bytes,
         size: size.0,
         seed,
@@ -138,12 +138,10 @@ fn fill(
         stop: AtomicBool::new(false),
     };
     plan.run(progress, cancel)
-        .and_then(|()| {
-            rustix::fs::fdatasync(&handle.file).map_err(|cause| Ended::at(size.0, cause))
-        })
-        .map_err(|ended| match ended {
-            Ended::Cancelled => TargetError::Cancelled,
-            Ended::Failed { written, cause } => write_error(handle, size, written, cause),
+        .and_then(|()| rustix::fs::fdatasync(&handle.file).map_err(|cause| Some((size.0, cause))))
+        .map_err(|failure| match failure {
+            None => TargetError::Cancelled,
+            Some((written, cause)) => write_error(handle, size, written, cause),
         })
 }
 
@@ -158,21 +156,9 @@ fn write_error(handle: &TargetHandle, size: Bytes, written: u64, cause: Errno) -
     }
 }
 
-/// Why the writing ended before the end.
-enum Ended {
-    Cancelled,
-    Failed { written: u64, cause: Errno },
-}
-
-impl Ended {
-    fn at(written: u64, cause: Errno) -> Self {
-        Self::Failed { written, cause }
-    }
-}
-
-struct Plan<'a> {
-    buffered: BorrowedFd<'a>,
-    direct: Option<BorrowedFd<'a>>,
+struct Plan {
+    buffered: File,
+    direct: Option<File>,
     alignment: u64,
     size: u64,
     seed: u64,
@@ -180,14 +166,14 @@ struct Plan<'a> {
     stop: AtomicBool,
 }
 
-impl Plan<'_> {
+impl Plan {
     /// Runs the writers and, on the calling thread, tells of their progress and asks for
-    /// cancellation.
+    /// cancellation. An error is the bytes that were written and the cause; `None` is cancellation.
     fn run(
         &self,
         progress: &mut dyn FnMut(u64, u64),
         cancel: &dyn Fn() -> bool,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), Option<(u64, Errno)>> {
         let mut done = 0;
         let mut outcome = Ok(());
         progress(done, self.size);
@@ -205,12 +191,12 @@ impl Plan<'_> {
                         done += bytes;
                         progress(done, self.size);
                     }
-                    Ok(Err(cause)) if outcome.is_ok() => outcome = Err(Ended::at(done, cause)),
+                    Ok(Err(cause)) if outcome.is_ok() => outcome = Err(Some((done, cause))),
                     Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
                 if outcome.is_ok() && done < self.size && cancel() {
-                    outcome = Err(Ended::Cancelled);
+                    outcome = Err(None);
                 }
                 if outcome.is_err() {
                     self.stop.store(true, Ordering::Relaxed);
@@ -237,7 +223,7 @@ impl Plan<'_> {
             let mut outcome = self.write(chunk, offset);
             unsynced += 1;
             if outcome.is_ok() && self.direct.is_none() && unsynced >= CHUNKS_PER_SYNC {
-                outcome = rustix::fs::fdatasync(self.buffered);
+                outcome = rustix::fs::fdatasync(&self.buffered);
                 unsynced = 0;
             }
             // The receiver outlives the writers.
@@ -250,32 +236,22 @@ impl Plan<'_> {
 
     /// Writes a chunk past the page cache as far as its length allows it, the rest through it.
     fn write(&self, chunk: &[u8], offset: u64) -> Result<(), Errno> {
+        let write_all = |file: &File, part: &[u8], at: u64| {
+            // Only a write that takes nothing has no number.
+            let written = file.write_all_at(part, at);
+            written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOSPC))
+        };
         let aligned = chunk.len() - chunk.len() % self.alignment.max(1) as usize;
-        let Some(direct) = self.direct else {
-            return write_all(self.buffered, chunk, offset);
+        let Some(direct) = &self.direct else {
+            return write_all(&self.buffered, chunk, offset);
         };
         match write_all(direct, &chunk[..aligned], offset) {
             // Taken at open and refused at the first write.
-            Err(Errno::INVAL) => write_all(self.buffered, chunk, offset),
+            Err(Errno::INVAL) => write_all(&self.buffered, chunk, offset),
             Err(cause) => Err(cause),
-            Ok(()) => write_all(self.buffered, &chunk[aligned..], offset + aligned as u64),
+            Ok(()) => write_all(&self.buffered, &chunk[aligned..], offset + aligned as u64),
         }
     }
-}
-
-fn write_all(file: BorrowedFd<'_>, mut buffer: &[u8], mut offset: u64) -> Result<(), Errno> {
-    while !buffer.is_empty() {
-        match rustix::io::pwrite(file, buffer, offset) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(written) => {
-                buffer = &buffer[written..];
-                offset += written as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(cause) => return Err(cause),
-        }
-    }
-    Ok(())
 }
 
 /// Fills memory with the content of the test file at `offset`: a [`SplitMix64`] sequence whose

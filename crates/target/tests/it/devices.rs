@@ -147,7 +147,7 @@ fn holes_and_unwritten_extents_of_a_real_file_are_found_and_a_full_file_has_none
         return skip("holes of a real file", cause);
     }
     file.sync_all().unwrap();
-    let Some(map) = extents(&file, Bytes(3 * MIB)).unwrap() else {
+    let Some(map) = extents(&file, Bytes(0), Bytes(3 * MIB)).unwrap() else {
         return skip("holes of a real file", "the file system has no FIEMAP");
     };
     assert_eq!(map.hole_bytes, Bytes(MIB));
@@ -171,7 +171,7 @@ fn a_map_longer_than_one_answer_of_the_kernel_is_read_whole() {
     }
     file.sync_all().unwrap();
     let size = (teeth - 1) * 16_384 + 4096;
-    let Some(map) = extents(&file, Bytes(size)).unwrap() else {
+    let Some(map) = extents(&file, Bytes(0), Bytes(size)).unwrap() else {
         return skip("a long extent map", "the file system has no FIEMAP");
     };
     if map.hole_bytes == Bytes(0) {
@@ -304,7 +304,7 @@ fn the_disk_under_a_real_file_is_described_as_sysfs_and_statfs_have_it() {
     assert_eq!(disk.size_bytes, Bytes(sectors.trim().parse::<u64>().unwrap() * 512));
     let (major, minor) = disk.major_minor.split_once(':').unwrap();
     let again =
-        device_of(&Roots::default(), major.parse().unwrap(), minor.parse().unwrap()).unwrap();
+        device_of(&Roots::default(), (major.parse().unwrap(), minor.parse().unwrap())).unwrap();
     assert_eq!(again.disk, disk.disk);
     assert!(disk.logical_block_bytes.is_some_and(u64::is_power_of_two));
 }

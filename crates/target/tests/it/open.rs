@@ -1,6 +1,7 @@
 //! Opening targets, on temporary files of this machine.
 
 use kernel::Roots;
+use kernel::device::numbers;
 use record::{Bytes, CacheMode, DeviceFacts, FindingCode, TargetKind};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -8,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use target::{Access, TargetError, TargetHandle, direct_alignment, open_target, reopen};
 use tempfile::TempDir;
+use testkit::Fake;
 
 const BLOCK: Bytes = Bytes(4096);
 /// The flag of the kernel; the one of rustix holds O_SYNC too.
@@ -166,4 +168,42 @@ fn alignment_is_a_power_of_two_and_falls_back_to_the_devices_block() {
     let device = DeviceFacts { logical_block_bytes: Some(4096), ..DeviceFacts::default() };
     assert_eq!(direct_alignment(&reader, Some(&device)), 4096);
     assert_eq!(direct_alignment(&reader, None), 512);
+}
+
+/// What is found of a directory on a machine made of files.
+fn found_on(fake: &Fake, directory: &TempDir) -> Vec<FindingCode> {
+    let roots = Roots::below(fake.root());
+    let handle = open_target(&roots, directory.path(), &Access::ReadOnly, None, BLOCK).unwrap();
+    handle.findings.iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn a_file_system_in_memory_or_with_compression_is_a_finding() {
+    let (fake, directory) = (Fake::new(), TempDir::new().unwrap());
+    let codes = |kind: &str, options: &str| {
+        fake.proc("self/mountinfo", &format!("1 0 0:1 / / {options} - {kind} none {options}\n"));
+        found_on(&fake, &directory)
+    };
+    assert_eq!(codes("ext4", "rw"), []);
+    assert_eq!(codes("tmpfs", "rw"), [FindingCode::NoDevice]);
+    assert_eq!(codes("btrfs", "rw,compress=zstd"), [FindingCode::CompressedFilesystem]);
+}
+
+#[test]
+fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
+    let directory = TempDir::new().unwrap();
+    let (major, minor) = numbers(rustix::fs::stat(directory.path()).unwrap().st_dev);
+    let codes = |name: &str, flag: Option<&str>| {
+        let fake = Fake::new();
+        fake.proc("self/mountinfo", "1 0 0:1 / / rw - ext4 none rw\n");
+        fake.block(&format!("pci/block/{name}"), &format!("{major}:{minor}"), 1000);
+        if let Some(flag) = flag {
+            fake.sys(&format!("devices/pci/block/{name}/queue/rotational"), flag);
+        }
+        found_on(&fake, &directory)
+    };
+    // A disk of virtio says what its host likes.
+    assert_eq!(codes("vda", Some("1")), [FindingCode::RotationalUntrusted]);
+    assert_eq!(codes("sda", Some("1")), []);
+    assert_eq!(codes("vda", None), []);
 }

@@ -7,7 +7,7 @@
 //! which it asks what the file system chooses.
 
 use super::doubt;
-use crate::linux::device::{device_of, device_of_mount, whole_disk};
+use crate::linux::device::{device_of, device_of_mount, numbers, whole_disk};
 use crate::linux::diskstats::DiskstatsLine;
 use crate::linux::mounts::{mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, names};
@@ -29,7 +29,7 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
     };
     ObservedDevice {
         name: name.clone(),
-        facts: device_of(roots, line.major, line.minor).filter(|facts| facts.name == *name),
+        facts: device_of(roots, (line.major, line.minor)).filter(|facts| facts.name == *name),
         partition_of: match &directory {
             Some(directory) => partition_of(directory),
             None => old_partition_of(line),
@@ -107,8 +107,8 @@ pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
 fn device_below(roots: &Roots, text: &str) -> Option<String> {
     let path = Path::new(text);
     let facts = fs::metadata(path).ok()?;
-    let number = if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() };
-    let numbers = (rustix::fs::major(number), rustix::fs::minor(number));
+    let numbers =
+        numbers(if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() });
     let mounts = read_mounts(roots);
     let real = fs::canonicalize(path).ok()?;
     let mount = mount_of(&mounts, &real, Some(numbers));
