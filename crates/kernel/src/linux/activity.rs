@@ -5,7 +5,7 @@
 //! Rejected: asking which process it is, which needs privileges that most users lack.
 
 use crate::error::KernelError;
-use crate::linux::diskstats::{DiskstatsLine, counted_devices, read_lines};
+use crate::linux::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
 use crate::linux::roots::Roots;
 use record::{DeviceFacts, Nanos};
 use std::time::{Duration, Instant};
@@ -58,8 +58,9 @@ fn difference(before: &[DiskstatsLine], after: &[DiskstatsLine], interval: Durat
         .iter()
         .zip(after)
         .filter_map(|(before, after)| {
-            // 32-bit milliseconds, as the kernel keeps them.
-            Some((after.busy_ms? as u32).wrapping_sub(before.busy_ms? as u32))
+            let mut busy = Wrapping::default();
+            busy.advance(before.busy_ms?);
+            Some(busy.advance(after.busy_ms?))
         })
         .max()
         .unwrap_or(0);
@@ -67,30 +68,8 @@ fn difference(before: &[DiskstatsLine], after: &[DiskstatsLine], interval: Durat
         reads_per_s: rate(|line| line.reads.ios),
         writes_per_s: rate(|line| line.writes.ios),
         bytes_per_s: rate(|line| line.reads.sectors + line.writes.sectors) * 512.0,
-        busy_share: (f64::from(busy_ms) / 1e3 / seconds).min(1.0),
+        busy_share: (busy_ms as f64 / 1e3 / seconds).min(1.0),
         in_flight: after.iter().filter_map(|line| line.in_flight).sum(),
         interval: Nanos(u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::linux::diskstats::parse_diskstats;
-
-    #[test]
-    fn rates_are_the_difference_over_the_interval_summed_over_the_leaves() {
-        let before = "8 0 sda 100 0 800 0 50 0 400 0 0 4294967290 0\n\
-                      8 16 sdb 0 0 0 0 0 0 0 0 0 10 0\n";
-        let after = "8 0 sda 300 0 1000 0 60 0 400 0 2 494 0\n\
-                     8 16 sdb 10 0 0 0 0 0 0 0 1 20 0\n";
-        let activity = difference(
-            &parse_diskstats(before).unwrap(),
-            &parse_diskstats(after).unwrap(),
-            Duration::from_secs(2),
-        );
-        assert_eq!((activity.reads_per_s, activity.writes_per_s), (105.0, 5.0));
-        assert_eq!(activity.bytes_per_s, 200.0 * 512.0 / 2.0);
-        assert_eq!((activity.busy_share, activity.in_flight), (0.25, 3));
     }
 }

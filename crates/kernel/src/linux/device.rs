@@ -7,7 +7,7 @@
 //! naming the top device, and summing settings over the leaves (they have no sum).
 
 use crate::linux::device_cache::cache_bytes;
-use crate::linux::link::attachment;
+use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
 use record::{Bytes, DeviceFacts, format_bytes};
@@ -203,12 +203,7 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
     facts.iostats = keeps_counters(disk);
     facts.cache_bytes = cache_bytes(roots, disk);
-    let attached = attachment(roots, disk, &[facts.model.as_deref(), facts.vendor.as_deref()]);
-    facts.driver = attached.driver;
-    facts.link = attached.link;
-    facts.virtual_disk = attached.virtual_disk;
-    facts.rotational_trusted = attached.rotational_trusted && facts.rotational.is_some();
-    facts.layers.extend(attached.layers);
+    describe_attachment(roots, disk, facts);
 }
 
 /// The serial number of a whole disk, where its driver keeps it.

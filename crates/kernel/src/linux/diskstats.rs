@@ -68,15 +68,17 @@ pub struct DiskstatsLine {
 /// # Errors
 /// [`KernelError::Format`] with the first line that is not as documented.
 pub fn parse_diskstats(text: &str) -> Result<Vec<DiskstatsLine>, KernelError> {
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(index, line)| parse_line(line, index + 1))
-        .collect()
+    lines(text).collect()
+}
+
+/// Each line of the file that is not empty.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Result<DiskstatsLine, KernelError>> + '_ {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(index, line)| parse_line(line, index + 1))
 }
 
 /// Reads one line; `number` counts from 1 and is for the message.
-pub(crate) fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
+fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
     let fail = |problem: String| KernelError::Format {
         file: FILE,
         line: number,

@@ -7,20 +7,8 @@
 //! measurement.
 
 use crate::linux::roots::{Roots, base_name, link_name, names, number, text};
+use record::DeviceFacts;
 use std::path::{Path, PathBuf};
-
-/// What the attachment of a disk tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Attachment {
-    /// Driver, or for devices without one (loop, zram) the kind.
-    pub(crate) driver: Option<String>,
-    pub(crate) link: Option<String>,
-    /// Whether the disk is presented by software.
-    pub(crate) virtual_disk: bool,
-    /// Whether the rotational flag can be believed.
-    pub(crate) rotational_trusted: bool,
-    pub(crate) layers: Vec<String>,
-}
 
 /// Drivers of virtual disks, and how their link is called.
 const VIRTUAL_DRIVERS: [(&str, &str); 16] = [
@@ -83,8 +71,9 @@ const VIRTUAL_MODELS: [&str; 14] = [
     "XENSRC",
 ];
 
-/// Reads the attachment of a whole disk, given its directory (resolved) in sysfs.
-pub(crate) fn attachment(roots: &Roots, disk: &Path, identity: &[Option<&str>]) -> Attachment {
+/// Fills in how a whole disk is attached, given its directory (resolved) in sysfs; its model and
+/// vendor are known already.
+pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     let path = upward_path(roots, disk);
     let driver = path
         .iter()
@@ -94,16 +83,16 @@ pub(crate) fn attachment(roots: &Roots, disk: &Path, identity: &[Option<&str>]) 
     let known = driver.as_deref();
     let virtual_link =
         VIRTUAL_DRIVERS.iter().find(|(name, _)| Some(*name) == known).map(|(_, link)| *link);
-    let virtual_model = identity
-        .iter()
+    let virtual_model = [&facts.model, &facts.vendor]
+        .into_iter()
         .flatten()
         .any(|claim| VIRTUAL_MODELS.iter().any(|model| claim.starts_with(model)));
-    let virtual_disk = virtual_link.is_some() || virtual_model;
+    facts.virtual_disk = virtual_link.is_some() || virtual_model;
     let transport = path.iter().find_map(|directory| Transport::of_directory(directory));
     let direct = transport.as_ref().is_none_or(|transport| transport.direct)
         && !known.is_some_and(|driver| RAID_DRIVERS.contains(&driver));
     let (pcie, slower) = pcie_link(&path);
-    let link = virtual_link.map(str::to_owned).or_else(|| {
+    facts.link = virtual_link.map(str::to_owned).or_else(|| {
         let name = transport.map(|transport| transport.name);
         // The PCIe link of a SATA or USB host adapter says nothing of the disk's own link.
         match (name, pcie) {
@@ -112,14 +101,10 @@ pub(crate) fn attachment(roots: &Roots, disk: &Path, identity: &[Option<&str>]) 
             (None, pcie) => pcie,
         }
     });
-    let slower = slower.filter(|_| link.as_deref().is_some_and(|link| link.contains("pcie")));
-    Attachment {
-        driver,
-        link,
-        virtual_disk,
-        rotational_trusted: direct && !virtual_disk,
-        layers: slower.into_iter().collect(),
-    }
+    let by_pcie = facts.link.as_deref().is_some_and(|link| link.contains("pcie"));
+    facts.layers.extend(slower.filter(|_| by_pcie));
+    facts.rotational_trusted = direct && !facts.virtual_disk && facts.rotational.is_some();
+    facts.driver = driver;
 }
 
 /// The directories from the device's parent device up to the root of sysfs, nearest first.

@@ -57,9 +57,8 @@ impl PerfCounter {
         if rustix::io::read(&self.0, &mut answer).ok()? != answer.len() {
             return None;
         }
-        let mut words = answer.chunks_exact(8).map(|word| word.try_into().map(u64::from_ne_bytes));
-        let (count, enabled, running) =
-            (words.next()?.ok()?, words.next()?.ok()?, words.next()?.ok()?);
+        let (words, _) = answer.as_chunks();
+        let [count, enabled, running] = std::array::from_fn(|word| u64::from_ne_bytes(words[word]));
         scaled(count, enabled, running)
     }
 }

@@ -34,15 +34,10 @@ pub struct RealProbe {
     roots: Roots,
     workers: Workers,
     last_cpu: (u64, u64),
-    device: Device,
+    /// Or why there is none.
+    device: Result<DeviceReader, String>,
     instructions: Result<PerfCounter, PerfRefusal>,
     tap: SoakTap,
-}
-
-/// The device's counters, or why there are none.
-enum Device {
-    Counted(DeviceReader),
-    None(String),
 }
 
 impl RealProbe {
@@ -51,8 +46,8 @@ impl RealProbe {
     pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let uncounted = disks.iter().find(|disk| disk.iostats == Some(false));
         let device = match uncounted {
-            _ if disks.is_empty() => Device::None("the target has no block device".to_owned()),
-            Some(disk) => Device::None(format!(
+            _ if disks.is_empty() => Err("the target has no block device".to_owned()),
+            Some(disk) => Err(format!(
                 "the kernel keeps no counters for {}; write 1 to /sys/block/{}/queue/iostats",
                 disk.disk, disk.disk
             )),
@@ -63,7 +58,7 @@ impl RealProbe {
                         names.push(name);
                     }
                 }
-                Device::Counted(DeviceReader::new(names))
+                Ok(DeviceReader::new(names))
             }
         };
         let instructions = PerfCounter::instructions(&roots);
@@ -92,17 +87,11 @@ impl RealProbe {
     }
 
     fn device(&mut self) -> Option<DeviceSample> {
-        let Device::Counted(reader) = &mut self.device else { return None };
+        let reader = self.device.as_mut().ok()?;
         let read = read_lines(&self.roots, &reader.names)
             .map_err(|error| format!("the device's counters are gone: {error}"))
             .and_then(|lines| reader.advance(&lines));
-        match read {
-            Ok(sample) => Some(sample),
-            Err(reason) => {
-                self.device = Device::None(reason);
-                None
-            }
-        }
+        read.map_err(|reason| self.device = Err(reason)).ok()
     }
 }
 
@@ -124,10 +113,7 @@ impl Probe for RealProbe {
         ProbeFacts {
             cpu_split: cpu_split(&self.roots),
             processors: Processors { usable, clock, no_instructions_reason },
-            no_device_reason: match &self.device {
-                Device::Counted(_) => String::new(),
-                Device::None(reason) => reason.clone(),
-            },
+            no_device_reason: self.device.as_ref().err().cloned().unwrap_or_default(),
             no_cpu_reason: "the system refuses getrusage".to_owned(),
         }
     }

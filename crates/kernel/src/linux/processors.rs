@@ -99,34 +99,3 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     }
     doubts
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use testkit::Fake;
-
-    #[test]
-    fn each_cause_of_doubt_is_named_and_a_plain_machine_has_none() {
-        let fake = Fake::new();
-        let roots = Roots::below(fake.root());
-        fake.proc("self/status", "Cpus_allowed_list:\t0-1\n");
-        fake.sys("devices/system/cpu/online", "0-1\n");
-        let both = BTreeSet::from([0, 1]);
-        assert_eq!(doubts(&roots, &both), Vec::<String>::new());
-        fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
-        fake.sys("devices/system/cpu/intel_pstate/no_turbo", "1\n");
-        fake.sys("devices/system/cpu/smt/active", "0\n");
-        assert_eq!(doubts(&roots, &both), Vec::<String>::new());
-        fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil\n");
-        fake.sys("devices/system/cpu/intel_pstate/no_turbo", "0\n");
-        fake.sys("devices/system/cpu/smt/active", "1\n");
-        fake.sys("devices/system/cpu/isolated", "1\n");
-        fake.proc("self/cgroup", "0::/a\n");
-        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 c rw\n");
-        fake.sys("fs/cgroup/a/cpu.max", "50000 100000\n");
-        let all = doubts(&roots, &BTreeSet::from([0])).join("; ");
-        for part in ["schedutil", "boost", "SMT", "not seen (1)", "isolated", "0.50 processors"] {
-            assert!(all.contains(part), "{part}: {all}");
-        }
-    }
-}

@@ -3,7 +3,6 @@
 
 use super::*;
 use crate::linux::roots::text;
-use testkit::Fake;
 
 fn reading(at_ms: u64, loops: &[u64]) -> SoakReading {
     SoakReading { at: Nanos(at_ms * 1_000_000), loops: loops.to_vec(), kernel_ticks: None }
@@ -48,21 +47,6 @@ fn calibrations_are_compared_by_the_processor_that_moved_most() {
     let (before, after) = (calibration(&[100.0, 200.0]), calibration(&[102.0, 190.0]));
     assert!((before.change_rel(&after) - 0.05).abs() < 1e-9);
     assert_eq!(before.best(&after).loops_per_s, [102.0, 200.0]);
-}
-
-#[test]
-fn the_kernel_s_account_is_read_as_shares_of_all_time() {
-    let fake = Fake::new();
-    fake.proc("stat", "cpu  10 20 30 1000 100 4 6 50 7 0\n");
-    let before = kernel_ticks(&Roots::below(fake.root())).unwrap();
-    assert_eq!(before, [1_100, 10, 50, 1_220]);
-    fake.proc("stat", "cpu  30 20 60 1020 110 9 11 60 7 0\n");
-    let after = kernel_ticks(&Roots::below(fake.root())).unwrap();
-    let at = |ticks| SoakReading { kernel_ticks: Some(ticks), ..reading(0, &[]) };
-    let kernel = at(after).since(&at(before)).kernel().unwrap();
-    assert_eq!((kernel.idle, kernel.interrupts, kernel.steal), (0.3, 0.1, 0.1));
-    fake.proc("stat", "cpu  1 2 3\n");
-    assert_eq!(kernel_ticks(&Roots::below(fake.root())), None);
 }
 
 /// Names, policies and allowed processors of the soaker threads of this process.

@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod activity;
 mod capabilities;
 mod cgroup;
 mod changed_settings;
 mod conditions;
+mod context;
 mod descriptors;
 mod device;
 mod diskstats;
@@ -15,3 +17,5 @@ mod mounts;
 mod probe;
 mod processors;
 mod roots;
+mod soaker;
+mod steps;

@@ -23,7 +23,7 @@ pub use wake::wake_ups;
 
 use crate::error::KernelError;
 use crate::linux::clock::now_ns;
-use crate::linux::diskstats::{DiskstatsLine, parse_line};
+use crate::linux::diskstats::{DiskstatsLine, lines};
 use crate::linux::roots::{Roots, number, text};
 use context::ContextReader;
 use notes::Notes;
@@ -238,7 +238,7 @@ impl Sampler {
             let line = match line {
                 Ok(line) => line,
                 Err(error) => {
-                    self.notes.unreadable(&error);
+                    self.notes.unreadable.add(error.to_string());
                     round.broken += 1;
                     continue;
                 }
@@ -265,7 +265,7 @@ impl Sampler {
         let now = round.now;
         let Some(tracked) = self.tracked.get_mut(&line.device) else {
             if self.samples > 0 {
-                self.notes.appeared(&line.device);
+                self.notes.came.add(&line.device);
             }
             round.changed = true;
             let tracked = Tracked::new(&self.roots, line, now, &self.release);
@@ -274,7 +274,7 @@ impl Sampler {
         };
         let span = std::mem::replace(&mut tracked.at, now).to(now);
         let step = if numbers(&line) == numbers(tracked.reading.line()) {
-            tracked.reading.advance(line, span, tracked.counted)
+            tracked.reading.advance(line, span)
         } else {
             tracked.reading = Reading::first(line);
             Step::Reset("device numbers")
@@ -282,21 +282,21 @@ impl Sampler {
         let interval = match step {
             Step::Interval(interval) => *interval,
             Step::Reset(counter) => {
-                self.notes.reset(&tracked.device.name, counter);
+                self.notes.resets.add(format!("{} ({counter})", tracked.device.name));
                 round.changed = true;
                 let line = tracked.reading.line().clone();
                 *tracked = Tracked::new(&self.roots, line, now, &self.release);
                 return None;
             }
         };
-        let moved = tracked.reading.moved();
+        let (moved, counted_before) = (tracked.reading.moved(), tracked.counted);
         let fell_silent = std::mem::replace(&mut tracked.busy, moved) && !moved;
         if (fell_silent || moved && !tracked.counted) && round.rechecks > 0 {
             round.rechecks -= 1;
             tracked.look_whether_counted(&self.roots, moved);
         }
         shown(tracked, &self.selection, self.chosen.as_deref())
-            .then(|| if tracked.counted { interval } else { bare(interval) })
+            .then(|| if counted_before && tracked.counted { interval } else { bare(interval) })
     }
 
     /// Drops what was not in the last reading.
@@ -308,8 +308,8 @@ impl Sampler {
         let gone = self.tracked.extract_if(|_, tracked| tracked.at != round.now);
         let mut gone: Vec<String> = gone.map(|(name, _)| name).collect();
         gone.sort();
-        gone.iter().for_each(|name| self.notes.gone(name));
         round.changed |= !gone.is_empty();
+        gone.into_iter().for_each(|name| self.notes.went.add(name));
     }
 
     /// Asks again what the devices that are built of others are built of.
@@ -377,12 +377,6 @@ fn shown(tracked: &Tracked, selection: &Selection, chosen: Option<&[String]>) ->
 
 fn numbers(line: &DiskstatsLine) -> (u32, u32) {
     (line.major, line.minor)
-}
-
-/// The lines of the file that are not empty.
-fn lines(text: &str) -> impl Iterator<Item = Result<DiskstatsLine, KernelError>> + '_ {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(index, line)| parse_line(line, index + 1))
 }
 
 /// Names for a message, not too many.

@@ -5,22 +5,24 @@
 //! and becomes one finding. What follows from a device itself (no counters, a busy time in doubt)
 //! is not an event and is read off the devices when the findings are asked for.
 
-use crate::error::KernelError;
 use record::{Finding, FindingCode, ObservedDevice, Severity};
 use std::sync::Arc;
 
 /// Names that a finding lists, at most.
 const NAMED: usize = 6;
 
+/// Events of one kind.
 #[derive(Debug, Default)]
-struct Events {
+pub(crate) struct Events {
     count: u64,
     examples: Vec<String>,
 }
 
 impl Events {
-    fn add(&mut self, example: String) {
+    /// One more; the first examples are kept.
+    pub(crate) fn add(&mut self, example: impl Into<String>) {
         self.count += 1;
+        let example = example.into();
         if self.examples.len() < NAMED && !self.examples.contains(&example) {
             self.examples.push(example);
         }
@@ -35,33 +37,17 @@ impl Events {
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    unreadable: Events,
-    resets: Events,
-    came: Events,
-    went: Events,
+    /// Lines that could not be read, by the error.
+    pub(crate) unreadable: Events,
+    /// Devices whose counters began anew, each with the counter that shows it.
+    pub(crate) resets: Events,
+    /// Devices that were not there before.
+    pub(crate) came: Events,
+    /// Devices that are there no more.
+    pub(crate) went: Events,
 }
 
 impl Notes {
-    /// A line could not be read.
-    pub(crate) fn unreadable(&mut self, error: &KernelError) {
-        self.unreadable.add(error.to_string());
-    }
-
-    /// A device's counters began anew; `counter` shows it.
-    pub(crate) fn reset(&mut self, device: &str, counter: &str) {
-        self.resets.add(format!("{device} ({counter})"));
-    }
-
-    /// A device was not there before.
-    pub(crate) fn appeared(&mut self, device: &str) {
-        self.came.add(device.to_owned());
-    }
-
-    /// A device is there no more.
-    pub(crate) fn gone(&mut self, device: &str) {
-        self.went.add(device.to_owned());
-    }
-
     /// One finding for each kind of event, and for what the devices themselves cannot tell.
     pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
         let events = [self.unreadable_finding(), self.reset_finding(), self.changed_finding()];

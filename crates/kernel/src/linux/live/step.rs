@@ -73,9 +73,8 @@ impl Reading {
         self.moved
     }
 
-    /// Takes in the next reading. `counted` is whether the kernel keeps counters for the device:
-    /// where it does not, no figure is known.
-    pub(crate) fn advance(&mut self, line: DiskstatsLine, span: Span, counted: bool) -> Step {
+    /// Takes in the next reading.
+    pub(crate) fn advance(&mut self, line: DiskstatsLine, span: Span) -> Step {
         let seconds = span.duration_ns as f64 / 1e9;
         let before = std::mem::replace(&mut self.line, line);
         let now = &self.line;
@@ -92,16 +91,7 @@ impl Reading {
         self.moved = read.ios + write.ios > 0.0;
         let times = advance(&mut self.times, &self.line);
         (read.time_ms, write.time_ms) = (times.read, times.write);
-        let mut interval = Interval {
-            device: now.device.clone(),
-            begin_ns: span.begin_ns,
-            duration_ns: span.duration_ns,
-            ..Interval::default()
-        };
-        if counted {
-            fill(&mut interval, [read, write], &times, &before, now);
-        }
-        Step::Interval(Box::new(interval))
+        Step::Interval(Box::new(interval(span, [read, write], &times, &before, now)))
     }
 }
 
@@ -160,15 +150,14 @@ fn grown(before: u64, now: u64, possible: f64) -> Option<f64> {
     (before > u32::MAX / 2 && wrapped < possible.min(f64::from(u32::MAX / 2))).then_some(wrapped)
 }
 
-/// Writes the figures of an interval.
-fn fill(
-    interval: &mut Interval,
+fn interval(
+    span: Span,
     [read, write]: [Moved; 2],
     times: &Elapsed,
     before: &DiskstatsLine,
     now: &DiskstatsLine,
-) {
-    let seconds = interval.duration_ns as f64 / 1e9;
+) -> Interval {
+    let seconds = span.duration_ns as f64 / 1e9;
     let milliseconds = seconds * 1e3;
     let add = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
     let all = Moved {
@@ -177,30 +166,30 @@ fn fill(
         merges: add(read.merges, write.merges),
         time_ms: add(read.time_ms, write.time_ms),
     };
-    interval.read = op(read, seconds);
-    interval.write = op(write, seconds);
-    interval.all = op(all, seconds);
     let count = |before: u64, now: u64| {
         Figure::measured(now.saturating_sub(before) as f64 / seconds, 1.0 / seconds)
     };
-    interval.discards_per_s =
-        before.discards.zip(now.discards).map(|(before, now)| count(before.ios, now.ios));
-    interval.flushes_per_s =
-        before.flushes.zip(now.flushes).map(|(before, now)| count(before.0, now.0));
     let step = 1.0 / milliseconds;
-    // A request that ends after a long time brings all of its busy time at once.
-    interval.busy_share =
-        times.busy.map(|busy_ms| Figure::measured((busy_ms / milliseconds).min(1.0), step));
-    interval.concurrency = times.weighted.map(|weighted_ms| {
+    let concurrency = |weighted_ms: f64| {
         let others_ms = times.discard.unwrap_or(0.0) + times.flush.unwrap_or(0.0);
-        let present = (weighted_ms - others_ms).max(0.0) / milliseconds;
-        if others_ms > 0.0 {
-            Figure::derived(present, step)
-        } else {
-            Figure::measured(present, step)
-        }
-    });
-    interval.in_flight = now.in_flight.map(|count| Figure::measured(count as f64, 1.0));
+        let figure = if others_ms > 0.0 { Figure::derived } else { Figure::measured };
+        figure((weighted_ms - others_ms).max(0.0) / milliseconds, step)
+    };
+    Interval {
+        device: now.device.clone(),
+        begin_ns: span.begin_ns,
+        duration_ns: span.duration_ns,
+        read: op(read, seconds),
+        write: op(write, seconds),
+        all: op(all, seconds),
+        discards_per_s: before.discards.zip(now.discards).map(|(old, new)| count(old.ios, new.ios)),
+        flushes_per_s: before.flushes.zip(now.flushes).map(|(old, new)| count(old.0, new.0)),
+        // A request that ends after a long time brings all of its busy time at once.
+        busy_share: times.busy.map(|ms| Figure::measured((ms / milliseconds).min(1.0), step)),
+        concurrency: times.weighted.map(concurrency),
+        in_flight: now.in_flight.map(|count| Figure::measured(count as f64, 1.0)),
+        ..Interval::default()
+    }
 }
 
 fn op(moved: Moved, seconds: f64) -> OpInterval {
@@ -218,7 +207,3 @@ fn op(moved: Moved, seconds: f64) -> OpInterval {
         latency_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
     }
 }
-
-#[cfg(test)]
-#[path = "step_tests.rs"]
-mod tests;
