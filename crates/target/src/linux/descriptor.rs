@@ -155,11 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flags_of_a_cache_mode_are_those_of_the_design_and_are_missed_when_absent() {
-        assert_eq!(cache_flags(CacheMode::All), OFlags::empty());
-        assert_eq!(cache_flags(CacheMode::Fs), DSYNC);
-        assert_eq!(cache_flags(CacheMode::Device), OFlags::DIRECT);
-        assert_eq!(cache_flags(CacheMode::None), OFlags::DIRECT | DSYNC);
+    fn flags_that_a_descriptor_does_not_carry_are_named() {
         let both = OFlags::DIRECT | DSYNC;
         assert_eq!(missing_flags(both, OFlags::RDWR), "O_DIRECT and O_DSYNC");
         assert_eq!(missing_flags(both, OFlags::DIRECT), "O_DSYNC");

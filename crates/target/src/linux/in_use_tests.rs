@@ -100,26 +100,6 @@ fn a_loop_device_and_btrfs_above_a_device_are_named() {
 }
 
 #[test]
-fn a_file_below_a_loop_device_and_a_swap_file_are_in_use() {
-    let fake = Fake::new();
-    let path = fake.path("image");
-    fs::write(&path, "x").unwrap();
-    let path = fs::canonicalize(&path).unwrap();
-    let stat = rustix::fs::stat(&path).unwrap();
-    let why = |fake: &Fake| file_use(&roots(fake), &stat, &path).map(|found| found.why);
-    assert_eq!(why(&fake), None);
-    fake.sys("block/loop3/loop/backing_file", &format!("{}\n", path.display()));
-    assert_eq!(why(&fake).as_deref(), Some("it is in use as the loop device loop3"));
-    fs::remove_dir_all(roots(&fake).sys.join("block/loop3")).unwrap();
-    // Swap is known by the file, also where the kernel printed another of its names.
-    let other = fake.path("other name");
-    fs::hard_link(&path, &other).unwrap();
-    let printed = other.display().to_string().replace(' ', "\\040");
-    fake.proc("swaps", &format!("Filename Type Size Used Priority\n{printed} file 1 0 -2\n"));
-    assert_eq!(why(&fake).as_deref(), Some("it is in use as swap"));
-}
-
-#[test]
 fn a_program_that_writes_to_a_device_is_told_from_one_that_reads() {
     let fake = Fake::new();
     for (flags, expected) in [("0100000", false), ("0100001", true), ("0100002", true)] {

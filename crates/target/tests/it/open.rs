@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
 use std::path::{Path, PathBuf};
-use target::{Access, TargetError, TargetHandle, direct_alignment, open_target, reopen};
+use target::{Access, TargetError, TargetHandle, direct_alignment, extents, open_target, reopen};
 use tempfile::TempDir;
 use testkit::Fake;
 
@@ -206,4 +206,34 @@ fn a_rotational_flag_is_a_finding_only_where_it_cannot_be_believed() {
     assert_eq!(codes("vda", Some("1")), [FindingCode::RotationalUntrusted]);
     assert_eq!(codes("sda", Some("1")), []);
     assert_eq!(codes("vda", None), []);
+}
+
+#[test]
+fn a_file_below_a_loop_device_and_a_swap_file_are_in_use() {
+    let fake = Fake::new();
+    let path = fake.path("image");
+    fs::write(&path, [7; 4096]).unwrap();
+    let path = fs::canonicalize(&path).unwrap();
+    let roots = Roots::below(fake.root());
+    fake.proc("self/mountinfo", "20 1 0:30 / / rw - ext4 /dev/sda rw\n");
+    let refusal = || {
+        let opened = open_target(&roots, &path, &writing(true, &[]), None, BLOCK);
+        opened.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refusal(), "");
+    fake.sys("block/loop3/loop/backing_file", &format!("{}\n", path.display()));
+    assert!(refusal().contains(": it is in use as the loop device loop3;"), "{}", refusal());
+    fs::remove_dir_all(roots.sys.join("block/loop3")).unwrap();
+    // Swap is known by the file, also where the kernel printed another of its names.
+    let other = fake.path("other name");
+    fs::hard_link(&path, &other).unwrap();
+    let printed = other.display().to_string().replace(' ', "\\040");
+    fake.proc("swaps", &format!("Filename Type Size Used Priority\n{printed} file 1 0 -2\n"));
+    assert!(refusal().contains(": it is in use as swap;"), "{}", refusal());
+}
+
+#[test]
+fn a_kernel_file_has_no_map() {
+    let file = fs::File::open("/proc/self/status").unwrap();
+    assert_eq!(extents(&file, Bytes(0), Bytes(4096)).unwrap(), None);
 }

@@ -3,6 +3,8 @@
 use kernel::Roots;
 use record::{Bytes, TargetKind};
 use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
 use target::{Access, TargetError, TargetHandle, default_test_size, open_target, write_test_file};
 use tempfile::TempDir;
 
@@ -65,4 +67,64 @@ fn an_error_of_the_writers_ends_the_work_with_what_the_system_said() {
     let error = outcome.unwrap_err();
     assert_eq!(error.exit_code(), 4);
     assert!(error.to_string().contains("write the test file"), "{error}");
+}
+
+/// The bytes of a test file of this size and seed; `None` where too little space would stay free.
+fn written(size: u64, seed: u64, progress: &mut dyn FnMut(u64, u64)) -> Option<Vec<u8>> {
+    let directory = TempDir::new().unwrap();
+    let mut handle = target(&directory);
+    let outcome = write_test_file(&mut handle, Bytes(size), seed, progress, &|| false);
+    if let Err(error @ TargetError::Refused { .. }) = &outcome {
+        testkit::skip("content of a test file", &error.to_string());
+        return None;
+    }
+    outcome.unwrap();
+    assert_eq!(handle.facts.size_bytes, Bytes(size));
+    if let Some(extents) = &handle.facts.extents {
+        assert_eq!((extents.hole_bytes, extents.unwritten_bytes), (Bytes(0), Bytes(0)));
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let mut content = Vec::new();
+    File::from(handle.file).read_to_end(&mut content).unwrap();
+    Some(content)
+}
+
+#[test]
+fn the_file_is_written_in_full_to_its_last_byte_with_rising_progress() {
+    let size = 5 * CHUNK_BYTES + 1234;
+    let mut seen = Vec::new();
+    let mut progress = |done: u64, total: u64| seen.push((done, total));
+    let Some(content) = written(size, 3, &mut progress) else { return };
+    assert_eq!(seen.first(), Some(&(0, size)));
+    assert_eq!(seen.last(), Some(&(size, size)));
+    assert!(seen.is_sorted());
+    assert_eq!(content.len() as u64, size);
+    // As a file that ends elsewhere has it: each byte follows its place, not who wrote it when.
+    let Some(longer) = written(size + CHUNK_BYTES, 3, &mut |_, _| {}) else { return };
+    assert!(longer.starts_with(&content), "the content differs");
+}
+
+#[test]
+fn no_two_blocks_are_alike_and_no_byte_is_preferred() {
+    let Some(data) = written(4 * CHUNK_BYTES, 7, &mut |_, _| {}) else { return };
+    let blocks: std::collections::HashSet<&[u8]> = data.chunks(512).collect();
+    assert_eq!(blocks.len(), data.len() / 512);
+    let mut counts = [0u32; 256];
+    for byte in &data {
+        counts[usize::from(*byte)] += 1;
+    }
+    // 16384 expected; the standard deviation is 128.
+    assert!(counts.iter().all(|count| (15_600..17_200).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn the_content_follows_the_seed() {
+    let content = |seed| written(CHUNK_BYTES, seed, &mut |_, _| {});
+    let (Some(one), Some(again), Some(other)) = (content(1), content(1), content(2)) else {
+        return;
+    };
+    assert!(one == again && one != other);
+    // Not a byte in its place but by chance: 1 in 256.
+    let alike = one.iter().zip(&other).filter(|(one, other)| one == other).count();
+    assert!((3_800..4_400).contains(&alike), "{alike}");
 }
