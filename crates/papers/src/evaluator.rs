@@ -57,10 +57,7 @@ impl Evaluator<'_> {
                 })
             }
             Expression::Curve(curve) => {
-                let at = match &curve.at {
-                    Some(at) => Some(self.value(at, x)?),
-                    None => None,
-                };
+                let at = curve.at.as_ref().map(|at| self.value(at, x)).transpose()?;
                 self.read(curve, at)
             }
             Expression::Call(name, arguments) => self.call(name, arguments, x),
@@ -94,10 +91,7 @@ impl Evaluator<'_> {
     }
 
     /// Where a curve has points.
-    fn points_of(&self, curve: &Expression) -> Result<Vec<f64>, String> {
-        let Expression::Curve(curve) = curve else {
-            return Err("the name of a curve is missing".to_owned());
-        };
+    fn points_of(&self, curve: &CurveUse) -> Result<Vec<f64>, String> {
         match self.library.cases.get(&curve.name) {
             Some(case) => Ok(case.points.clone()),
             None => Ok(self.input(&curve.name)?.iter().map(|(x, _)| *x).collect()),
@@ -106,10 +100,8 @@ impl Evaluator<'_> {
 
     /// A curve's points with their values.
     fn curve(&mut self, of: &Expression) -> Result<Vec<(f64, f64)>, String> {
-        let points = self.points_of(of)?;
-        let Expression::Curve(curve) = of else {
-            return Err("the name of a curve is missing".to_owned());
-        };
+        let curve = curve_of(of)?;
+        let points = self.points_of(curve)?;
         points.into_iter().map(|x| Ok((x, self.read(curve, Some(x))?))).collect()
     }
 
@@ -156,11 +148,10 @@ impl Evaluator<'_> {
             return Err(format!("{name}_over takes a curve, two bounds and an expression"));
         };
         let (low, high) = (self.value(low, x)?, self.value(high, x)?);
-        let points = self.points_of(curve)?;
-        let mut found = Vec::new();
-        for x in points.into_iter().filter(|x| (low..=high).contains(x)) {
-            found.push((x, self.value(value, Some(x))?));
-        }
+        let points = self.points_of(curve_of(curve)?)?;
+        let found = points.into_iter().filter(|x| (low..=high).contains(x));
+        let found = found.map(|x| Ok((x, self.value(value, Some(x))?)));
+        let found = found.collect::<Result<Vec<_>, String>>()?;
         let nothing = || format!("{name}_over finds no point");
         // The first or last point at which the expression is not negative.
         let holds = |(_, value): &&(f64, f64)| *value >= 0.0;
@@ -172,6 +163,14 @@ impl Evaluator<'_> {
                 aggregate(name, &values).ok_or_else(nothing)
             }
         }
+    }
+}
+
+/// The curve that an argument names.
+fn curve_of(argument: &Expression) -> Result<&CurveUse, String> {
+    match argument {
+        Expression::Curve(curve) => Ok(curve),
+        _ => Err("the name of a curve is missing".to_owned()),
     }
 }
 

@@ -144,31 +144,24 @@ impl<'a> Reader<'a> {
     }
 
     fn sum(&mut self) -> Result<Expression, SyntaxError> {
-        let mut left = self.product()?;
-        loop {
-            let sign = if self.take('+') {
-                '+'
-            } else if self.take('-') {
-                '-'
-            } else {
-                return Ok(left);
-            };
-            left = Expression::Binary(sign, Box::new(left), Box::new(self.product()?));
-        }
+        self.chain(['+', '-'], Self::product)
     }
 
     fn product(&mut self) -> Result<Expression, SyntaxError> {
-        let mut left = self.factor()?;
-        loop {
-            let sign = if self.take('*') {
-                '*'
-            } else if self.take('/') {
-                '/'
-            } else {
-                return Ok(left);
-            };
-            left = Expression::Binary(sign, Box::new(left), Box::new(self.factor()?));
+        self.chain(['*', '/'], Self::factor)
+    }
+
+    /// Operands joined by any of the signs, from the left.
+    fn chain(
+        &mut self,
+        signs: [char; 2],
+        operand: fn(&mut Self) -> Result<Expression, SyntaxError>,
+    ) -> Result<Expression, SyntaxError> {
+        let mut left = operand(self)?;
+        while let Some(sign) = signs.into_iter().find(|&sign| self.take(sign)) {
+            left = Expression::Binary(sign, Box::new(left), Box::new(operand(self)?));
         }
+        Ok(left)
     }
 
     fn factor(&mut self) -> Result<Expression, SyntaxError> {
@@ -230,10 +223,8 @@ impl<'a> Reader<'a> {
 
     /// `:name` or `:name(component)`.
     fn metric(&mut self) -> Result<Option<String>, SyntaxError> {
-        if !self.rest.starts_with(':') {
-            return Ok(None);
-        }
-        self.rest = &self.rest[1..];
+        let Some(rest) = self.rest.strip_prefix(':') else { return Ok(None) };
+        self.rest = rest;
         let mut metric =
             self.run(|letter| letter.is_ascii_alphanumeric() || letter == '_').to_owned();
         if self.rest.starts_with('(') {

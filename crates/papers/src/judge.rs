@@ -4,6 +4,7 @@
 //! first all values, then all verdicts. What cannot be carried out is a failed row with its reason,
 //! never a missing one: the number of rows is that of what was published.
 
+use crate::Choice;
 use crate::evaluator::{Collector, Evaluator, Runs};
 use crate::library::{Entry, Library};
 use crate::quote::Quote;
@@ -17,45 +18,43 @@ use crate::tolerance::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of derived rows that must be reproduced.
-pub const THRESHOLD_DERIVED: f64 = 1.0;
+const THRESHOLD_DERIVED: f64 = 1.0;
 /// The share of simulated series that must be reproduced.
-pub const THRESHOLD_SIMULATED: f64 = 0.9;
+const THRESHOLD_SIMULATED: f64 = 0.9;
 
-/// Which rows are wanted; the empty text means all.
-#[must_use]
-pub(crate) fn is_wanted(library: &Library, entry: &Entry, only: &[String]) -> bool {
+/// Whether a row is chosen by its id, figure, chart or paper.
+pub(crate) fn is_wanted(entry: &Entry, choice: &Choice) -> bool {
+    let row = &entry.row;
     let of = |word: &String| {
-        let names = [&entry.id, &entry.figure, library.paper.name()];
-        let named = names.iter().any(|name| name.eq_ignore_ascii_case(word));
-        named || entry.chart.as_ref().is_some_and(|chart| chart == word)
+        let names = [&row.id, &row.figure, row.paper.name()];
+        names.iter().any(|name| name.eq_ignore_ascii_case(word)) || row.chart.as_ref() == Some(word)
     };
-    only.is_empty() || only.iter().any(of)
+    choice.only.is_empty() || choice.only.iter().any(of)
+}
+
+/// The rows that are wanted or stand in the chart of one that is.
+fn in_wanted_charts<'a>(library: &'a Library, choice: &Choice) -> Vec<&'a Entry> {
+    let entries = || library.entries.iter();
+    let wanted: Vec<&Entry> = entries().filter(|entry| is_wanted(entry, choice)).collect();
+    let charts: BTreeSet<&String> =
+        wanted.iter().filter_map(|entry| entry.row.chart.as_ref()).collect();
+    let in_chart = |entry: &Entry| entry.row.chart.as_ref().is_some_and(|it| charts.contains(it));
+    entries().filter(|entry| is_wanted(entry, choice) || in_chart(entry)).collect()
 }
 
 /// The runs behind the wanted rows, each once, and those of the charts that they are part of.
-pub(crate) fn plan(libraries: &[Library], without: &[Switch], only: &[String]) -> Vec<RunLine> {
+pub(crate) fn plan(libraries: &[Library], choice: &Choice) -> Vec<RunLine> {
     let mut collector = Collector::default();
     for library in libraries {
-        for entry in library.entries.iter().filter(|entry| in_a_wanted_chart(library, entry, only))
-        {
+        for entry in in_wanted_charts(library, choice) {
             // What is wrong with an expression shows when its row is evaluated.
-            let _ = values(library, entry, &mut collector, without);
+            let _ = values(library, entry, &mut collector, &choice.without);
         }
     }
     let mut lines = collector.lines;
     lines.sort();
     lines.dedup();
     lines
-}
-
-/// Whether a row is wanted, or stands in the chart of one that is.
-fn in_a_wanted_chart(library: &Library, entry: &Entry, only: &[String]) -> bool {
-    is_wanted(library, entry, only)
-        || entry.chart.is_some()
-            && library
-                .entries
-                .iter()
-                .any(|other| other.chart == entry.chart && is_wanted(library, other, only))
 }
 
 /// The reproduced values of a row: one per point of a series, else one per expression.
@@ -65,12 +64,12 @@ fn values(
     runs: &mut dyn Runs,
     without: &[Switch],
 ) -> Result<Vec<f64>, String> {
-    let inputs = entry.class == Class::Derived;
+    let inputs = entry.row.class == Class::Derived;
     let mut evaluator = Evaluator { library, runs, without, inputs };
     // All of them, so that the runs of all are known even if one fails.
     let values: Vec<Result<f64, String>> = match (entry.is_series(), entry.values.as_slice()) {
         (true, [value]) => {
-            entry.points.iter().map(|point| evaluator.value(value, point.x)).collect()
+            entry.row.points.iter().map(|point| evaluator.value(value, point.x)).collect()
         }
         (true, _) => return Err("a series has one expression".to_owned()),
         (false, values) => values.iter().map(|of| evaluator.value(of, None)).collect(),
@@ -86,31 +85,23 @@ fn values(
 pub(crate) fn report(
     libraries: &[Library],
     runs: &mut dyn Runs,
-    without: &[Switch],
-    only: &[String],
+    choice: &Choice,
     version: &str,
 ) -> Report {
     let mut rows = Vec::new();
     let mut charts = Vec::new();
     let mut crossing = BTreeSet::new();
     for library in libraries {
-        let chosen: Vec<&Entry> = library
-            .entries
-            .iter()
-            .filter(|entry| in_a_wanted_chart(library, entry, only))
-            .collect();
+        let chosen = in_wanted_charts(library, choice);
         let mut judged: Vec<Row> =
-            chosen.iter().map(|entry| reproduced(library, entry, runs, without)).collect();
+            chosen.iter().map(|entry| reproduced(library, entry, runs, &choice.without)).collect();
         let orders = orders_beyond(&judged, TIE);
         crossing.extend(orders_beyond(&judged, 0.0).into_keys());
         for (row, entry) in judged.iter_mut().zip(&chosen) {
             judge(row, entry, orders.get(&row.id));
         }
-        let wanted = judged
-            .into_iter()
-            .zip(chosen)
-            .filter(|(_, entry)| is_wanted(library, entry, only))
-            .map(|(row, _)| row);
+        let wanted = judged.into_iter().zip(chosen);
+        let wanted = wanted.filter(|(_, entry)| is_wanted(entry, choice)).map(|(row, _)| row);
         let before = rows.len();
         rows.extend(wanted);
         let drawn =
@@ -122,7 +113,7 @@ pub(crate) fn report(
     Report {
         schema: PAPERS_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
-        without: without.iter().map(|switch| switch.name().to_owned()).collect(),
+        without: choice.without.iter().map(|switch| switch.name().to_owned()).collect(),
         met: met(&counts),
         stricter: readings(&rows, &crossing),
         rows,
@@ -136,26 +127,11 @@ pub(crate) fn report(
 
 /// A row with its values, not yet judged.
 fn reproduced(library: &Library, entry: &Entry, runs: &mut dyn Runs, without: &[Switch]) -> Row {
-    let mut row = Row {
-        id: entry.id.clone(),
-        paper: library.paper,
-        figure: entry.figure.clone(),
-        chart: entry.chart.clone(),
-        subject: entry.subject.clone(),
-        unit: entry.unit.clone(),
-        class: entry.class,
-        published: published_text(entry),
-        reproduced: None,
-        points: entry.points.clone(),
-        deviation: None,
-        deviation_max: None,
-        tolerance: String::new(),
-        verdict: Verdict::NotReproducible,
-        reason: entry.reason.clone(),
-        method: entry.method.clone(),
-        runs: Vec::new(),
-    };
-    if entry.class == Class::NotReproducible {
+    let mut row = entry.row.clone();
+    if entry.is_series() {
+        row.published = range(row.points.iter().filter_map(|point| point.published));
+    }
+    if row.class == Class::NotReproducible {
         return row;
     }
     row.tolerance = entry.tolerance.to_string();
@@ -204,15 +180,6 @@ fn compared(quote: &Quote, values: &[f64]) -> Vec<Option<f64>> {
     }
 }
 
-/// The printed text; of a series its range.
-fn published_text(entry: &Entry) -> String {
-    if entry.is_series() {
-        range(entry.points.iter().filter_map(|point| point.published))
-    } else {
-        entry.printed.clone()
-    }
-}
-
 fn range(values: impl Iterator<Item = f64>) -> String {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
@@ -224,8 +191,7 @@ fn range(values: impl Iterator<Item = f64>) -> String {
 }
 
 /// Three significant digits, or the whole number.
-#[must_use]
-pub(crate) fn digits(value: f64) -> String {
+fn digits(value: f64) -> String {
     let size = libm::fabs(value);
     let decimals = match size {
         _ if size >= 100.0 || size == 0.0 => 0,
@@ -242,10 +208,7 @@ pub(crate) fn digits(value: f64) -> String {
 fn orders_beyond(rows: &[Row], tie: f64) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.chart.is_some()) {
-        let alternatives = rows
-            .iter()
-            .filter(|alternative| alternative.chart == row.chart && alternative.id != row.id);
-        for alternative in alternatives {
+        for alternative in rows.iter().filter(|it| it.chart == row.chart && it.id != row.id) {
             for x in out_of_order(&row.points, &alternative.points, tie) {
                 let text = format!("{} at {x}", alternative.subject);
                 found.entry(row.id.clone()).or_default().push(text);

@@ -7,48 +7,42 @@
 //!
 //! The way through: [`library`] reads a paper, [`expression`] and `evaluator` turn a row's text into
 //! values, [`quote`] says what a printed number claims, [`tolerance`] how far off a value may be,
-//! `judge` writes the [`Report`]. `riedel` and its like embed the files of one paper each.
+//! `judge` writes the [`Report`]. `files` embeds the files of the papers.
 //!
 //! Rejected: a test per claim. A test tells that something broke; whoever changes the simulator
 //! needs to see what moved, by how much, in which figure.
 #![forbid(unsafe_code)]
 
-mod chung;
 pub mod csv;
 mod evaluator;
 pub mod expression;
-mod friedman;
+mod files;
 mod judge;
 pub mod library;
 mod metric;
 pub mod quote;
-mod riedel;
 mod row;
 mod run_line;
-mod schema;
 mod stricter;
 pub mod tolerance;
 
-pub use judge::{THRESHOLD_DERIVED, THRESHOLD_SIMULATED};
 pub use library::{DataError, Library};
 pub use metric::METRICS;
 pub use row::{
     Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Reading, Report, Row, Verdict,
+    papers_schema,
 };
 pub use run_line::{RunLine, Switch};
-pub use schema::papers_schema;
 
 use evaluator::Runs;
 use record::Trial;
 use std::collections::BTreeMap;
 
-/// The files of each paper.
-const FILES: &[library::Files] = &[riedel::FILES, chung::FILES, friedman::FILES];
-
 /// All papers.
 #[derive(Clone, Debug)]
 pub struct Papers {
-    libraries: Vec<Library>,
+    /// One each.
+    pub libraries: Vec<Library>,
 }
 
 /// What to reproduce, and with what.
@@ -66,14 +60,8 @@ impl Papers {
     /// # Errors
     /// Only if the data of the program itself are wrong.
     pub fn load() -> Result<Self, DataError> {
-        let libraries = FILES.iter().map(Library::load).collect::<Result<_, _>>()?;
+        let libraries = files::FILES.iter().map(Library::load).collect::<Result<_, _>>()?;
         Ok(Self { libraries })
-    }
-
-    /// The papers.
-    #[must_use]
-    pub fn libraries(&self) -> &[Library] {
-        &self.libraries
     }
 
     /// Multiplies every published value that a row is held against by `factor`, and none that a
@@ -87,15 +75,15 @@ impl Papers {
     /// The runs that a report needs, each once, in the order of their text.
     #[must_use]
     pub fn plan(&self, choice: &Choice) -> Vec<RunLine> {
-        judge::plan(&self.libraries, &choice.without, &choice.only)
+        judge::plan(&self.libraries, choice)
     }
 
     /// Whether the choice names any row.
     #[must_use]
     pub fn has(&self, choice: &Choice) -> bool {
-        self.libraries.iter().any(|library| {
-            library.entries.iter().any(|entry| judge::is_wanted(library, entry, &choice.only))
-        })
+        self.libraries
+            .iter()
+            .any(|library| library.entries.iter().any(|entry| judge::is_wanted(entry, choice)))
     }
 
     /// Reproduces and judges the rows of the choice. `run` carries out a run, once per run; its
@@ -107,7 +95,7 @@ impl Papers {
         run: &mut dyn FnMut(&RunLine) -> Result<Trial, String>,
     ) -> Report {
         let mut trials = Trials { run, known: BTreeMap::new() };
-        judge::report(&self.libraries, &mut trials, &choice.without, &choice.only, version)
+        judge::report(&self.libraries, &mut trials, choice, version)
     }
 }
 

@@ -17,7 +17,7 @@
 use crate::csv;
 use crate::expression::Expression;
 use crate::quote::Quote;
-use crate::row::{Chart, Class, Paper, Point};
+use crate::row::{Chart, Class, Paper, Point, Row, Verdict};
 use crate::tolerance::{SINGLE, Tolerance};
 use std::collections::BTreeMap;
 
@@ -43,41 +43,23 @@ pub struct Files {
 /// One claim or series with its treatment.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its id: a claim's number or a series' name.
-    pub id: String,
-    /// Figure, table or section.
-    pub figure: String,
-    /// Chart of a series.
-    pub chart: Option<String>,
-    /// What it is about.
-    pub subject: String,
-    /// Unit of the values.
-    pub unit: String,
-    /// As printed; empty for a series.
-    pub printed: String,
+    /// Its row in the report, with nothing reproduced or judged yet. A claim has no points.
+    pub row: Row,
     /// What the printed text claims; [`Quote::Text`] for a series.
     pub quote: Quote,
-    /// Points of a series, nothing reproduced yet; empty for a claim.
-    pub points: Vec<Point>,
     /// The peak that the half-power point of a series refers to, in the unit of the series.
     pub peak: Option<f64>,
-    /// How it is treated.
-    pub class: Class,
     /// What gives it.
     pub values: Vec<Expression>,
-    /// The text of that.
-    pub method: String,
     /// What is allowed.
     pub tolerance: Tolerance,
-    /// Why not, or a remark.
-    pub reason: String,
 }
 
 impl Entry {
     /// Whether it is a series.
     #[must_use]
     pub fn is_series(&self) -> bool {
-        !self.points.is_empty()
+        !self.row.points.is_empty()
     }
 }
 
@@ -129,12 +111,11 @@ pub struct DataError {
 
 /// A line of `rows.csv`.
 struct Treatment {
-    class: Class,
+    /// The row as far as the line says.
+    row: Row,
     values: Vec<Expression>,
-    method: String,
     value: String,
     tolerance: Option<Tolerance>,
-    reason: String,
 }
 
 /// What a derived series is allowed: the published points have ten digits, but come from three
@@ -142,18 +123,10 @@ struct Treatment {
 const DERIVED_SERIES: Tolerance = Tolerance::Share(0.001);
 
 impl Treatment {
-    fn claim_tolerance(&self) -> Tolerance {
-        self.tolerance.unwrap_or(match self.class {
-            Class::Derived => Tolerance::Rounding,
-            _ => Tolerance::Share(SINGLE),
-        })
-    }
-
-    fn series_tolerance(&self) -> Tolerance {
-        self.tolerance.unwrap_or(match self.class {
-            Class::Derived => DERIVED_SERIES,
-            _ => Tolerance::Curve,
-        })
+    /// The tolerance of the line, or that of its class.
+    fn tolerance(&self, derived: Tolerance, others: Tolerance) -> Tolerance {
+        let of_class = if self.row.class == Class::Derived { derived } else { others };
+        self.tolerance.unwrap_or(of_class)
     }
 }
 
@@ -167,7 +140,7 @@ impl Library {
     }
 
     fn read(files: &Files) -> Result<Self, String> {
-        let mut treatments = treatments(files.rows)?;
+        let mut treatments = treatments(files)?;
         let mut library = Self {
             paper: files.paper,
             entries: Vec::new(),
@@ -178,30 +151,24 @@ impl Library {
         for record in csv::records("claims", files.claims)? {
             let id = record.get("id").to_owned();
             let treatment = treatments.remove(&id).ok_or(format!("rows.csv has no {id}"))?;
-            let printed = record.get("value").to_owned();
-            let stated = if treatment.value.is_empty() { &printed } else { &treatment.value };
+            let published = record.get("value").to_owned();
+            let stated = if treatment.value.is_empty() { &published } else { &treatment.value };
             let quote = Quote::parse(stated);
             let numbers = quote.numbers();
             let input = numbers.iter().enumerate().map(|(at, &value)| (at as f64 + 1.0, value));
-            library.inputs.insert(id.clone(), input.collect());
+            library.inputs.insert(id, input.collect());
             let parts = [record.get("subject"), record.get("conditions"), record.get("metric")];
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            library.entries.push(Entry {
-                id,
+            let tolerance = treatment.tolerance(Tolerance::Rounding, Tolerance::Share(SINGLE));
+            let row = Row {
                 figure: record.get("section").to_owned(),
-                chart: None,
                 subject: parts.join(", "),
                 unit: record.get("unit").to_owned(),
-                printed,
-                quote,
-                points: Vec::new(),
-                peak: None,
-                class: treatment.class,
-                tolerance: treatment.claim_tolerance(),
-                values: treatment.values,
-                method: treatment.method,
-                reason: treatment.reason,
-            });
+                published,
+                ..treatment.row
+            };
+            let values = treatment.values;
+            library.entries.push(Entry { row, quote, peak: None, values, tolerance });
         }
         library.add_series(files, &mut treatments)?;
         match treatments.keys().next() {
@@ -232,22 +199,17 @@ impl Library {
                 published: value.is_finite().then_some(value),
                 reproduced: None,
             };
-            self.entries.push(Entry {
+            let tolerance = treatment.tolerance(DERIVED_SERIES, Tolerance::Curve);
+            let row = Row {
                 figure,
                 chart: Some(chart.to_owned()),
                 subject: record.get("series").to_owned(),
                 unit,
-                printed: String::new(),
-                quote: Quote::Text,
                 points: input.iter().map(point).collect(),
-                peak,
-                class: treatment.class,
-                tolerance: treatment.series_tolerance(),
-                values: treatment.values,
-                method: treatment.method,
-                reason: treatment.reason,
-                id: id.clone(),
-            });
+                ..treatment.row
+            };
+            let values = treatment.values;
+            self.entries.push(Entry { row, quote: Quote::Text, peak, values, tolerance });
             self.inputs.insert(id, input);
         }
         match published.keys().next() {
@@ -260,16 +222,16 @@ impl Library {
     pub fn scale_published(&mut self, factor: f64) {
         for entry in &mut self.entries {
             entry.quote = entry.quote.scaled(factor);
-            for point in &mut entry.points {
+            for point in &mut entry.row.points {
                 point.published = point.published.map(|value| value * factor);
             }
         }
     }
 }
 
-fn treatments(text: &str) -> Result<BTreeMap<String, Treatment>, String> {
+fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
     let mut treatments = BTreeMap::new();
-    for record in csv::records("rows.csv", text)? {
+    for record in csv::records("rows.csv", files.rows)? {
         let id = record.get("id").to_owned();
         let says = |what: &str| format!("rows.csv, {id}: {what}");
         let class = Class::ALL.into_iter().find(|class| class.name() == record.get("class"));
@@ -290,8 +252,27 @@ fn treatments(text: &str) -> Result<BTreeMap<String, Treatment>, String> {
         if class == Class::NotReproducible && reason.is_empty() {
             return Err(says("the reason is missing"));
         }
+        let row = Row {
+            id: id.clone(),
+            paper: files.paper,
+            figure: String::new(),
+            chart: None,
+            subject: String::new(),
+            unit: String::new(),
+            class,
+            published: String::new(),
+            reproduced: None,
+            points: Vec::new(),
+            deviation: None,
+            deviation_max: None,
+            tolerance: String::new(),
+            verdict: Verdict::NotReproducible,
+            reason,
+            method,
+            runs: Vec::new(),
+        };
         let value = record.get("value").to_owned();
-        let treatment = Treatment { class, values, method, value, tolerance, reason };
+        let treatment = Treatment { row, values, value, tolerance };
         if treatments.insert(id.clone(), treatment).is_some() {
             return Err(says("twice"));
         }

@@ -1,7 +1,8 @@
 //! A published value beside its reproduction, and the document of all of them.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
+use serde_json::Value;
 
 /// The `schema` value of the document.
 pub const PAPERS_SCHEMA: &str = "halfpower/papers/1";
@@ -236,4 +237,14 @@ pub struct Report {
     pub threshold_derived: f64,
     /// The share of simulated series that must be reproduced.
     pub threshold_simulated: f64,
+}
+
+/// The JSON Schema of the document, generated from the types and committed under `docs/schema/`, with
+/// the document's own name pinned.
+#[must_use]
+pub fn papers_schema() -> Value {
+    let mut schema = schema_for!(Report).to_value();
+    schema["$id"] = Value::String(PAPERS_SCHEMA.to_owned());
+    schema["properties"]["schema"]["const"] = Value::String(PAPERS_SCHEMA.to_owned());
+    schema
 }
