@@ -113,7 +113,18 @@ pub struct Blend {
 
 /// Which caches may keep the data; SQLIO's letters in [`CacheMode::letter`].
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMode {
@@ -122,6 +133,7 @@ pub enum CacheMode {
     /// File-system cache, written through to the medium: buffered, O_DSYNC.
     Fs,
     /// Device cache only: O_DIRECT.
+    #[default]
     Device,
     /// None: O_DIRECT and O_DSYNC.
     None,

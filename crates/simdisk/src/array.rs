@@ -5,7 +5,6 @@
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::slab::Slab;
 use crate::volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
-use engine::ComponentSample;
 use record::Nanos;
 use std::collections::BTreeMap;
 
@@ -121,9 +120,5 @@ impl<D: Device> Device for Array<D> {
 
     fn size(&self) -> u64 {
         self.volume.size()
-    }
-
-    fn uses(&self) -> Vec<ComponentSample> {
-        Vec::new()
     }
 }

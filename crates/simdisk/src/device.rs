@@ -69,7 +69,7 @@ pub(crate) fn component(
 /// once, in an `advance`. All of it is a function of the specification, the seed and the calls.
 pub trait Device: Debug {
     /// A trial begins; nothing is in flight. State stays as the last trial left it.
-    fn begin(&mut self, conditions: &Conditions);
+    fn begin(&mut self, _conditions: &Conditions) {}
 
     /// Takes a request.
     fn arrive(&mut self, now: Nanos, arrival: &Arrival);
@@ -108,5 +108,7 @@ pub trait Device: Debug {
     /// Busy time of each component since the device was made; nothing for a device without
     /// components. The same components in the same order at every call, from the host outwards: of
     /// two that were always busy, the one nearer to the host held up the other.
-    fn uses(&self) -> Vec<ComponentSample>;
+    fn uses(&self) -> Vec<ComponentSample> {
+        Vec::new()
+    }
 }

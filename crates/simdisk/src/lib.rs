@@ -26,7 +26,6 @@ mod gate;
 mod keys;
 mod machine;
 mod network;
-mod number_map;
 mod port;
 mod queue;
 mod queue_spec;

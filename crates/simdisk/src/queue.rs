@@ -5,13 +5,12 @@
 //! at arrival, so that a request costs one draw and two steps in heaps, whatever the queue's
 //! length. The gate (a cap) and the stalls keep that: both act in order of arrival.
 
-use crate::device::{Arrival, Conditions, Device, EIO, Ended};
+use crate::device::{Arrival, Device, EIO, Ended};
 use crate::event_queue::EventQueue;
 use crate::gate::Gate;
 use crate::queue_spec::QueueSpec;
 use crate::service::Shape;
 use crate::stalls::Stalls;
-use engine::ComponentSample;
 use record::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -96,8 +95,6 @@ impl QueueDevice {
 }
 
 impl Device for QueueDevice {
-    fn begin(&mut self, _conditions: &Conditions) {}
-
     #[inline]
     fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
         let service = self.service(now, arrival);
@@ -130,9 +127,5 @@ impl Device for QueueDevice {
 
     fn size(&self) -> u64 {
         self.spec.size.0
-    }
-
-    fn uses(&self) -> Vec<ComponentSample> {
-        Vec::new()
     }
 }

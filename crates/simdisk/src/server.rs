@@ -74,27 +74,3 @@ impl Lane {
         self.free_ns
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_processors_do_two_pieces_at_once_and_the_third_after_the_shorter() {
-        let mut processors = Processors::new(2);
-        assert_eq!(
-            [(0, 100), (0, 40), (10, 30)].map(|(at, ns)| processors.take(at, ns)),
-            [100, 40, 70]
-        );
-        assert_eq!(processors.busy_ns, 170);
-        assert_eq!(Processors::new(0).take(7, 1_000), 7, "a host without processors costs nothing");
-    }
-
-    #[test]
-    fn a_lane_that_is_asked_for_more_than_it_carries_gives_its_rate() {
-        let mut lane = Lane::new(100_000_000, 50_000_000, true);
-        let end = (0..1_000).map(|step| lane.take(step, 64_000, true)).max();
-        assert_eq!(end, Some(640_000_000));
-        assert_eq!(lane.take(0, 1_000, false), 640_020_000);
-    }
-}

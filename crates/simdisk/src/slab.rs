@@ -1,9 +1,16 @@
 //! Values by small numbers that are used again: what is in flight, and what waits.
 //!
 //! A number that was given up is the next one given out, so numbers stay as small as the most that
-//! were in use at once, and nothing is allocated after that many.
+//! were in use at once, and nothing is allocated after that many. Numbers that are given from
+//! outside, and spread widely, have a [`NumberMap`].
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::{Index, IndexMut};
+
+/// From a number (of a stripe, a frame) to a value. The hash has no random seed, so that the cost of a
+/// lookup is the same in every run. Nothing iterates over such a map: its order reaches no result.
+pub(crate) type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<DefaultHasher>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {

@@ -54,33 +54,3 @@ impl Stalls {
         at.plus(Nanos(left))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn work_waits_for_the_end_of_a_stall_and_goes_on_where_it_was() {
-        let mut stalls = Stalls::new(Nanos(100), Nanos(1_000_000), Rng::new(3));
-        let first = stalls.begin(0);
-        assert_eq!(stalls.end_of(Nanos(0), first), first, "it ends as the stall begins");
-        assert_eq!(stalls.end_of(Nanos(0), Nanos(first.0 + 7)), first.plus(Nanos(107)));
-        let within = first.plus(Nanos(40));
-        assert_eq!(stalls.end_of(within, Nanos(5)), first.plus(Nanos(105)));
-        let after = first.plus(Nanos(100));
-        assert_eq!(stalls.end_of(after, Nanos(5)), after.plus(Nanos(5)));
-    }
-
-    #[test]
-    fn work_takes_longer_by_the_share_of_the_stalls() {
-        let mut stalls = Stalls::new(Nanos(20_000), Nanos(100_000), Rng::new(5));
-        let mut at = Nanos(0);
-        for _ in 0..100_000 {
-            at = stalls.end_of(at, Nanos(1_000));
-        }
-        // 1e8 ns of work, some 1,000 stalls: the standard error is 0.6 %.
-        let stretch = at.0 as f64 / 1e8;
-        assert!((stretch - 1.2).abs() < 0.02, "{stretch}");
-        assert!(stalls.begins.len() < 4, "past stalls are forgotten");
-    }
-}

@@ -269,26 +269,21 @@ impl Drive {
         let mut all = waiting
             .map(|(index, waiting)| (Choice::Waiting(index), waiting.first, waiting.place))
             .chain(runs.map(|(index, run)| (Choice::Run(index), run.first, place(run))));
-        match self.spec.order {
-            Order::Arrival => all.next().map(|(choice, ..)| choice),
+        let chosen = match self.spec.order {
+            Order::Arrival => all.next(),
             Order::Elevator => {
                 let head = self.mechanism.head;
-                all.min_by_key(|&(_, first, _)| (first < head, first)).map(|(choice, ..)| choice)
+                all.min_by_key(|&(_, first, _)| (first < head, first))
             }
             Order::Soonest => {
                 let here_ns = self.geometry.angle_ns(now_ns);
-                let mut best = None;
-                let mut best_ns = NEVER;
-                for (choice, first, place) in all {
-                    let (arm_ns, rotate_ns) = self.position(here_ns, first, &place);
-                    let reach_ns = arm_ns + rotate_ns;
-                    if reach_ns < best_ns {
-                        (best, best_ns) = (Some(choice), reach_ns);
-                    }
-                }
-                best
+                all.min_by_key(|(_, first, place)| {
+                    let (arm_ns, rotate_ns) = self.position(here_ns, *first, place);
+                    arm_ns + rotate_ns
+                })
             }
-        }
+        };
+        chosen.map(|(choice, ..)| choice)
     }
 
     fn begin(&mut self, now_ns: u64, index: usize) {

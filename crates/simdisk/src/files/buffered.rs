@@ -6,7 +6,6 @@
 //! page that is not in memory reads the page first (Riedel 1997, section 2), unless it lies beyond
 //! what has been written; on NT a random write of part of a frame reads the frame.
 
-use super::page_cache::NONE;
 use super::spec::PAGE_BYTES;
 use super::streams::StreamAt;
 use super::{CacheMode, FileAction, FileLayer, FileState, Purpose};
@@ -24,16 +23,12 @@ pub(super) struct Fill {
 pub(super) struct Waiter {
     request: u32,
     pages: u32,
-    next: u32,
 }
 
 /// The lowest run of set bits: first and length.
 pub(super) fn first_run(pages: u32) -> Option<(u32, u32)> {
-    if pages == 0 {
-        return None;
-    }
     let first = pages.trailing_zeros();
-    Some((first, (pages >> first).trailing_ones()))
+    (pages != 0).then(|| (first, (pages >> first).trailing_ones()))
 }
 
 /// `length` bits from `first` on.
@@ -116,9 +111,8 @@ impl FileLayer {
             self.cache.settle(slot);
             return;
         }
-        let next = self.cache.frames[slot].waiters;
-        let waiter = self.waiters.insert(Waiter { request, pages: missing, next });
-        self.cache.frames[slot].waiters = waiter;
+        self.cache.frames[slot].waited_for = true;
+        self.waiters.entry(number).or_default().push(Waiter { request, pages: missing });
         self.requests[request].missing += 1;
         self.want_pages(number, missing | also, false);
     }
@@ -161,7 +155,7 @@ impl FileLayer {
         self.fills_in_flight -= 1;
         self.ahead_in_flight -= u32::from(ahead);
         let slot = self.cache.frame(number);
-        self.wake(slot, pages, outcome);
+        self.cache.frames[slot].waited_for = self.wake(number, pages, outcome);
         self.cache.arrive(slot, pages, outcome >= 0);
         // The next transfer goes out before the copies: the disk is the slower one.
         self.fill(out);
@@ -175,39 +169,28 @@ impl FileLayer {
         self.ready = ready;
     }
 
-    /// Takes those out of a frame's line who need nothing more of it.
-    fn wake(&mut self, slot: u32, pages: u32, outcome: i32) {
-        let mut waiter = self.cache.frames[slot].waiters;
-        let mut kept = NONE;
-        let woken = self.ready.len();
-        while waiter != NONE {
-            let Waiter { request, pages: needed, next } = self.waiters[waiter];
-            let left = needed & !pages;
-            if needed & pages != 0 && outcome < 0 {
-                self.requests[request].error = outcome;
+    /// Takes those out of a frame's line who need nothing more of it; whether others go on waiting.
+    fn wake(&mut self, number: u64, pages: u32, outcome: i32) -> bool {
+        let Some(line) = self.waiters.get_mut(&number) else { return false };
+        line.retain_mut(|waiter| {
+            let state = &mut self.requests[waiter.request];
+            if waiter.pages & pages != 0 && outcome < 0 {
+                state.error = outcome;
             }
-            if left == 0 {
-                self.waiters.take(waiter);
-                let state = &mut self.requests[request];
+            waiter.pages &= !pages;
+            if waiter.pages == 0 {
                 state.missing -= 1;
                 if state.missing == 0 {
-                    self.ready.push(request);
+                    self.ready.push(waiter.request);
                 }
-            } else {
-                self.waiters[waiter] = Waiter { request, pages: left, next: kept };
-                kept = waiter;
             }
-            waiter = next;
+            waiter.pages != 0
+        });
+        let waited_for = !line.is_empty();
+        if !waited_for {
+            self.waiters.remove(&number);
         }
-        // The line is last in, first out: turned round, requests end in order of arrival.
-        self.ready[woken..].reverse();
-        self.cache.frames[slot].waiters = NONE;
-        while kept != NONE {
-            let next = self.waiters[kept].next;
-            self.waiters[kept].next = self.cache.frames[slot].waiters;
-            self.cache.frames[slot].waiters = kept;
-            kept = next;
-        }
+        waited_for
     }
 
     fn copy_out(&mut self, request: u32, out: &mut Vec<FileAction>) {

@@ -21,7 +21,7 @@ mod write_back;
 pub use spec::{CallCost, CallCosts, FileSpec, FileState, FileSystem};
 
 use crate::device::{Arrival, Conditions};
-use crate::slab::Slab;
+use crate::slab::{NumberMap, Slab};
 use buffered::{Fill, Waiter};
 use page_cache::PageCache;
 use record::{CacheMode, Nanos, OpKind};
@@ -98,7 +98,7 @@ enum Purpose {
 }
 
 /// A file and its file system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FileLayer {
     spec: FileSpec,
     rules: Rules,
@@ -117,7 +117,8 @@ pub struct FileLayer {
     cache: PageCache,
     reads: Streams,
     writes: Streams,
-    waiters: Slab<Waiter>,
+    /// By frame, in order of arrival.
+    waiters: NumberMap<Vec<Waiter>>,
     fills: VecDeque<Fill>,
     fills_in_flight: u32,
     /// Those of them, and of the ones in line, that nobody waits for yet.
@@ -141,28 +142,10 @@ impl FileLayer {
             spec: *spec,
             rules: spec.rules(),
             mode: CacheMode::Device,
-            begin: 0,
             end: size,
             size,
-            valid_end: 0,
-            requests: Slab::default(),
-            blocks: Slab::default(),
-            line: VecDeque::new(),
-            line_busy: false,
             cache: PageCache::new(spec.memory_bytes),
-            reads: Streams::default(),
-            writes: Streams::default(),
-            waiters: Slab::default(),
-            fills: VecDeque::new(),
-            fills_in_flight: 0,
-            ahead_in_flight: 0,
-            ready: Vec::new(),
-            pass: Pass::default(),
-            deferred: VecDeque::new(),
-            throttled: false,
-            dirty_bytes: 0,
-            made_dirty_bytes: 0,
-            tick: None,
+            ..Self::default()
         }
     }
 

@@ -143,7 +143,7 @@ impl FileState {
 }
 
 /// What a file system does, in numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// Whether it is NT. There a random write of part of a frame reads the whole frame first (Chung,
     /// section 7.1); requests that are written through go out one at a time, as large as the

@@ -51,29 +51,3 @@ impl Streams {
         &mut self.streams[at.0].ahead
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_streams_side_by_side_are_both_sequential_and_a_jump_is_not() {
-        let mut streams = Streams::default();
-        assert!(streams.visit(0, 0, 10).is_some(), "the start of the file");
-        assert!(streams.visit(0, 1_000, 10).is_none(), "a jump");
-        assert!(streams.visit(0, 10, 10).is_some());
-        assert!(streams.visit(0, 1_010, 10).is_some());
-        assert!(streams.visit(0, 5_000, 10).is_none());
-        assert!(streams.visit(0, 20, 10).is_some());
-    }
-
-    #[test]
-    fn the_stream_not_seen_for_longest_gives_way() {
-        let mut streams = Streams::default();
-        for number in 1..=STREAMS as u64 + 1 {
-            streams.visit(0, number << 20, 10);
-        }
-        assert!(streams.visit(0, (1 << 20) + 10, 10).is_none(), "forgotten");
-        assert!(streams.visit(0, (3 << 20) + 10, 10).is_some(), "remembered");
-    }
-}

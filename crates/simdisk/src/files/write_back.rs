@@ -88,8 +88,8 @@ impl FileLayer {
 
     /// Draws up what a pass writes: its share of what is dirty, and `least` bytes.
     fn start_pass(&mut self, least: u64) {
-        self.cache.dirty_numbers(&mut self.pass.numbers);
-        self.pass.numbers.sort_unstable();
+        self.pass.numbers.clear();
+        self.pass.numbers.extend(&self.cache.dirty);
         let from = self.pass.numbers.partition_point(|&number| number < self.pass.sweep);
         self.pass.numbers.rotate_left(from);
         self.pass.at = 0;

@@ -18,7 +18,6 @@ use engine::ComponentSample;
 use record::Nanos;
 use std::collections::VecDeque;
 
-pub(super) const NONE: u32 = u32::MAX;
 /// From the moment of an interruption until the die can do something else. Assumed: makers publish
 /// some tens of microseconds.
 const SUSPEND_NS: u64 = 20_000;
@@ -161,15 +160,11 @@ impl Dies {
             return None;
         }
         match what {
-            DieStep::Sensed => {
-                self.send(now, die, operation.units);
-                None
-            }
+            DieStep::Sensed => self.send(now, die, operation.units),
             DieStep::Interruptible => {
                 if !state.reads.is_empty() && self.can_interrupt(now, die) {
                     self.interrupt(now, die);
                 }
-                None
             }
             DieStep::Over => {
                 self.busy_ns[operation.task as usize] += now.since(state.began).0;
@@ -178,9 +173,10 @@ impl Dies {
                     state.overtaken = 0;
                 }
                 self.go_on(now, now, die);
-                Some((die, operation))
+                return Some((die, operation));
             }
         }
+        None
     }
 
     pub(super) fn uses(&self) -> [ComponentSample; 2] {

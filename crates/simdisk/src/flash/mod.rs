@@ -28,14 +28,13 @@ use crate::server::Server;
 use crate::slab::Slab;
 use collect::Collector;
 use commands::Command;
-use dies::{DieEvent, Dies, NONE, Operation, Task};
+use dies::{DieEvent, Dies, Operation, Task};
 use engine::ComponentSample;
 use geometry::{Geometry, UNIT_BYTES};
 use link::{Line, Link};
 use mapping::Mapping;
 use record::{CacheMode, Nanos, OpKind};
 use std::collections::VecDeque;
-use write::Waiter;
 
 pub use spec::{FlashSpec, ReadOrder, Start};
 pub(crate) use spec::{KEYS, KINDS};
@@ -91,8 +90,9 @@ pub struct FlashDevice {
     forced: bool,
     /// Units of the host's open page, and the commands that wait for it.
     open_units: u32,
-    open_waiters: u32,
-    waiters: Slab<Waiter>,
+    open_waiters: Vec<u32>,
+    /// The commands that wait for a page on its way to the flash.
+    waiters: Slab<Vec<u32>>,
     collector: Collector,
     written: Written,
 }
@@ -124,7 +124,7 @@ impl FlashDevice {
             reserved: 0,
             forced: false,
             open_units: 0,
-            open_waiters: NONE,
+            open_waiters: Vec::new(),
             waiters: Slab::default(),
             collector,
             written: Written::default(),

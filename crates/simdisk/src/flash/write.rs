@@ -6,19 +6,13 @@
 //! wastes the rest of the page, and many at once share pages, as group commit does.
 
 use super::FlashDevice;
-use super::dies::{NONE, Operation, Task};
+use super::dies::{Operation, Task};
 use super::geometry::UNIT_BYTES;
 use super::mapping::Stream;
 use record::Nanos;
 
 /// Units that are let into the buffer at once: 128 KiB, so that large writes share it.
 const PIECE_UNITS: u32 = 32;
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
-    command: u32,
-    next: u32,
-}
 
 impl FlashDevice {
     pub(super) fn write(&mut self, now: Nanos, command: u32) {
@@ -99,8 +93,7 @@ impl FlashDevice {
             self.open_units += 1;
             let last = unit + 1 == first + units;
             if self.forced && (last || place + 1 == page_units) {
-                let next = self.open_waiters;
-                self.open_waiters = self.waiters.insert(Waiter { command, next });
+                self.open_waiters.push(command);
                 self.commands[command].left += 1;
             }
             if place + 1 == page_units {
@@ -121,7 +114,7 @@ impl FlashDevice {
 
     /// Programs the open page if commands wait for it and its die is this one and idle.
     pub(super) fn close_if_idle(&mut self, now: Nanos, die: u32) {
-        if self.open_waiters == NONE || !self.dies.idle(die) {
+        if self.open_waiters.is_empty() || !self.dies.idle(die) {
             return;
         }
         let Some(slot) = self.mapping.inside_page(Stream::Host) else { return };
@@ -138,8 +131,8 @@ impl FlashDevice {
 
     /// Programs the host's open page, which takes no more.
     fn program(&mut self, now: Nanos, page: u32) {
-        let (owner, held) = (self.open_waiters, self.open_units);
-        (self.open_waiters, self.open_units) = (NONE, 0);
+        let owner = self.waiters.insert(std::mem::take(&mut self.open_waiters));
+        let held = std::mem::take(&mut self.open_units);
         let (task, units) = (Task::Program, self.mapping.geometry.page_units);
         self.submit(now, Operation { task, page, units, owner, held });
     }
@@ -147,14 +140,10 @@ impl FlashDevice {
     pub(super) fn programmed(&mut self, now: Nanos, operation: Operation) {
         self.set_buffered(operation.page, false);
         self.room += operation.held;
-        // The list has the last first.
-        let (mut waiter, first) = (operation.owner, self.done_now.len());
-        while waiter != NONE {
-            let Waiter { command, next } = self.waiters.take(waiter);
+        self.waiters.release(operation.owner);
+        for command in std::mem::take(&mut self.waiters[operation.owner]) {
             self.ready(now, command);
-            waiter = next;
         }
-        self.done_now[first..].reverse();
         self.let_in(now);
     }
 }

@@ -193,7 +193,7 @@ impl MachineSpec {
     /// What does not, and what to set.
     pub fn check(&self) -> Result<(), String> {
         self.volume.check(self.disks)?;
-        let least = self.disks.div_ceil(self.bus.most_drives.max(1));
+        let least = self.least_buses();
         if self.buses != 0 && self.buses < least {
             let (disks, most) = (self.disks, self.bus.most_drives);
             return Err(format!("a bus holds {most} drives: {disks} disks need buses={least}"));
@@ -210,10 +210,10 @@ impl MachineSpec {
     /// Buses that there are.
     #[must_use]
     pub fn bus_count(&self) -> u32 {
-        match self.buses {
-            0 => self.disks.div_ceil(self.bus.most_drives.max(1)),
-            // An IDE channel has one drive, whatever is asked for.
-            buses => buses.max(self.disks.div_ceil(self.bus.most_drives.max(1))),
-        }
+        self.buses.max(self.least_buses())
+    }
+
+    fn least_buses(&self) -> u32 {
+        self.disks.div_ceil(self.bus.most_drives.max(1))
     }
 }

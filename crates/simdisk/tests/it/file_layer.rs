@@ -502,3 +502,46 @@ fn a_trial_begins_with_an_empty_cache_and_blocks_of_the_last_one_do_no_harm() {
     bench.drain();
     assert!(bench.seen.len() >= read + 16);
 }
+
+#[test]
+fn sixteen_readers_side_by_side_are_all_sequential_and_of_more_the_one_not_seen_for_longest_is_not()
+{
+    let longest = |readers: u64| {
+        let mut bench = Bench::new(&spec(FileSystem::None), CacheMode::All);
+        // None begins at the start of the file, so that the first read of each is a jump.
+        let at = |index: u64| (1 + index % readers) * 5 * MIB + index / readers * 4 * KIB;
+        bench.run(OpKind::Read, 1, 4 * KIB, (0..8 * readers).map(at));
+        let lengths: Vec<u64> = bench.of(OpKind::Read).iter().map(|&(_, bytes)| bytes).collect();
+        assert!(lengths[..readers as usize].iter().all(|&bytes| bytes == 4 * KIB));
+        lengths.into_iter().max()
+    };
+    assert_eq!([2, 16, 17].map(longest), [128, 128, 4].map(|kib| Some(kib * KIB)));
+}
+
+#[test]
+fn memory_is_not_taken_from_dirty_pages_and_one_that_was_cleaned_counts_as_just_used() {
+    let small = FileSpec { memory_bytes: 40 * 4 * KIB, ..spec(FileSystem::None) };
+    let mut bench = Bench::new(&small, CacheMode::All);
+    let at = |page: u64| page * 256 * KIB;
+    let read = |bench: &mut Bench, pages: std::ops::Range<u64>| {
+        let before = bench.of(OpKind::Read).len();
+        bench.run(OpKind::Read, 1, 4 * KIB, pages.map(at));
+        bench.of(OpKind::Read).len() - before
+    };
+    bench.run(OpKind::Write, 1, 4 * KIB, [at(1)].into_iter());
+    assert_eq!(read(&mut bench, 2..62), 60);
+    assert_eq!(read(&mut bench, 1..2), 0, "it is older than all that had to go, but dirty");
+    bench.drain();
+    assert_eq!(bench.written(), [(at(1), 4 * KIB)]);
+    assert_eq!(read(&mut bench, 62..92), 30);
+    assert_eq!(read(&mut bench, 1..2), 0, "the 39 of before went first");
+}
+
+#[test]
+fn a_frame_with_pages_on_their_way_stays_where_memory_holds_a_page() {
+    let one = FileSpec { memory_bytes: 4 * KIB, ..spec(FileSystem::None) };
+    let mut bench = Bench::new(&one, CacheMode::All);
+    let at = |page: u64| page * 256 * KIB;
+    bench.run(OpKind::Read, 8, 4 * KIB, (1..=64).map(at));
+    assert_eq!(bench.of(OpKind::Read).len(), 64, "each is read once for who waits for it");
+}

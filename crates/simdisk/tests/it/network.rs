@@ -1,7 +1,7 @@
 //! The network in front of a machine: what fills its link, what waits and what does not.
 
 use record::{Nanos, OpKind};
-use simdisk::{Network, NetworkSpec};
+use simdisk::{CallCost, Network, NetworkSpec};
 
 /// On the wire for a message without data: a header of 64 bytes, and what a frame adds.
 const EMPTY_BYTES: u64 = 64 + 1_538 - 1_460;
@@ -80,4 +80,20 @@ fn a_request_does_not_wait_for_a_reply_that_is_still_on_the_link() {
     network.send(Nanos(1_000), 2, OpKind::Read, 4_096);
     let half = NetworkSpec::named("gigabit").unwrap().client.ns(4_096) / 2;
     assert_eq!(run(&mut network, 3)[2], 1_000 + half + 20_000 + EMPTY_BYTES * 8);
+}
+
+#[test]
+fn two_processors_make_two_requests_at_once_and_the_third_after_the_shorter() {
+    let client = CallCost { fixed_ns: 0, per_kib_ns: 2_000 };
+    let spec = NetworkSpec { client, ..NetworkSpec::named("gigabit").unwrap() };
+    let mut network = Network::new(&spec);
+    for (at, token, kib) in [(0, 0, 100), (0, 1, 40), (10, 2, 30)] {
+        network.send(Nanos(at), token, OpKind::Read, kib << 10);
+    }
+    // A request crosses the link without data, so that the times between are those of the processors.
+    let times = run(&mut network, 3);
+    assert_eq!([times[0] - times[1], times[2] - times[1]], [60_000, 30_000]);
+    let mut uses = Vec::new();
+    network.uses(&mut uses);
+    assert_eq!((uses[0].units, uses[0].busy_ns), (2, 170_000));
 }

@@ -130,3 +130,35 @@ fn mean_and_variation_of_service_times_are_those_asked_for() {
         assert!((found - cv).abs() <= 0.02 * cv, "{cv}: variation {found}");
     }
 }
+
+/// Latencies of requests one after the other on one server with a fixed service time.
+fn latencies(text: &str, count: u32) -> Vec<u64> {
+    let mut device = SimSpec::parse(text).expect("a device that there is").build(5);
+    let (mut now, mut ended) = (Nanos(0), Vec::new());
+    let mut one = || {
+        device.arrive(now, &Arrival { token: 0, op: OpKind::Read, offset: 0, bytes: 512 });
+        let end = device.next_event().expect("a request in flight");
+        device.advance(end, &mut ended);
+        let latency = end.since(now).0;
+        now = end;
+        latency
+    };
+    (0..count).map(|_| one()).collect()
+}
+
+#[test]
+fn work_waits_for_the_end_of_a_stall_and_goes_on_where_it_was() {
+    let latencies = latencies("md1,service=10us,stall=700us,stall-every=1ms", 100_000);
+    // None loses what was done before a stall, none ends within one.
+    assert!(latencies.iter().all(|latency| latency % 700_000 == 10_000));
+    let stalled = latencies.iter().filter(|&&latency| latency > 10_000).count();
+    assert!((900..1_100).contains(&stalled), "{stalled} of 1,000 expected");
+}
+
+#[test]
+fn work_takes_longer_by_the_share_of_the_stalls() {
+    let took: u64 = latencies("md1,service=1us,stall=20us,stall-every=100us", 100_000).iter().sum();
+    // 1e8 ns of work, some 1,000 stalls: the standard error is 0.6 %.
+    let stretch = took as f64 / 1e8;
+    assert!((stretch - 1.2).abs() < 0.02, "{stretch}");
+}
