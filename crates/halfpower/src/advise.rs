@@ -2,7 +2,8 @@
 
 use crate::output::{self, Verdict};
 use crate::profiles::saved;
-use crate::store_args::StoreArgs;
+use crate::store_args::ViewArgs;
+use crate::values::one_of;
 use ::diagnose::{Program, settings};
 use clap::Args;
 use session::VERSION;
@@ -21,25 +22,17 @@ pub(crate) struct AdviseArgs {
     #[arg(default_value = "last")]
     profile: String,
     /// For which program: postgresql, mysql, linux, io.cost, scylla or fio.
-    #[arg(long = "for", value_name = "PROGRAM", value_parser = program)]
+    #[arg(long = "for", value_name = "PROGRAM", 
+        value_parser = one_of(&Program::ALL, Program::name))]
     program: Program,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
-}
-
-fn program(text: &str) -> Result<Program, String> {
-    let names = || Program::ALL.map(Program::name).join(", ");
-    let found = Program::ALL.into_iter().find(|program| program.name() == text);
-    found.ok_or_else(|| format!("use one of {}", names()))
+    view: ViewArgs,
 }
 
 /// Derives and prints.
 pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
-    let profile = saved(&arguments.keeping, &arguments.profile)?;
+    let profile = saved(&arguments.view.keeping, &arguments.profile)?;
     let document = settings(&profile, arguments.program, VERSION);
-    output::document(arguments.json, &document, || report::settings_text(&document))?;
+    output::document(arguments.view.json, &document, || report::settings_text(&document))?;
     Ok(Verdict::Clean)
 }

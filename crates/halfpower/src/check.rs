@@ -1,7 +1,6 @@
 //! `halfpower check`: the profile of a disk within a minute or so.
 
-use crate::failure::{Interruption, UsageError};
-use crate::help::simulated_devices;
+use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
@@ -27,7 +26,7 @@ const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
 
 /// `halfpower check`.
 #[derive(Debug, Args)]
-#[command(after_help = simulated_devices("Examples:\n  \
+#[command(after_help = simdisk::help_with_names("Examples:\n  \
     halfpower check                       the disk under the current directory\n  \
     halfpower check /mnt/data --budget 2m\n  \
     halfpower check /dev/sdb              reads only, the whole device\n  \
@@ -67,12 +66,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
-        let text = format!("--budget must be at least {least}, else the matrix does not fit");
-        return Err(UsageError(text).into());
+        return Err(usage(format!(
+            "--budget must be at least {least}, else the matrix does not fit"
+        )));
     }
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let store = arguments.results.store()?;
+    let store = arguments.results.save.store()?;
     let session = match simulated {
         Some(device) => Session::simulated(&device, arguments.size, seed, stop),
         None => open(arguments, seed, stop, &mut progress)?,
@@ -97,14 +97,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     let mut plan = plan.ok_or_else(|| {
         let text = "the target is too small for any request of the matrix; name a larger one, or a \
                     larger --size";
-        UsageError(text.to_owned())
+        usage(text.to_owned())
     })?;
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let finished = driver.run(plan.as_mut())?;
-    let interrupted = finished.end == End::Interrupted;
-    if interrupted && finished.trials.is_empty() {
-        let text = "no trial had finished, nothing is kept";
-        return Err(Interruption(text.to_owned()).into());
+    let ended_early = finished.end == End::Interrupted;
+    if ended_early && finished.trials.is_empty() {
+        return Err(interrupted("no trial had finished, nothing is kept"));
     }
     finished.something_completed()?;
     let omitted = Omitted {
@@ -121,15 +120,16 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         let steps = report::next_steps_text(&next, &output::style());
         format!("{}\n{steps}", output::page(&report::profile(&profile, &[])))
     };
-    let verdict = arguments.results.show(&mut driver, &profile, &profile.findings, page)?;
-    if interrupted {
+    let verdict = arguments.results.save.show(&mut driver, &profile, &profile.findings, page)?;
+    if ended_early {
         let count = finished.trials.len();
         let kept = match driver.store() {
             Some(_) => format!("saved: `halfpower profile show {}`", profile.id),
             None => "not saved (--no-save)".to_owned(),
         };
-        let text = format!("the profile is that of the {count} trials that had finished, {kept}");
-        return Err(Interruption(text).into());
+        return Err(interrupted(format!(
+            "the profile is that of the {count} trials that had finished, {kept}"
+        )));
     }
     Ok(verdict)
 }

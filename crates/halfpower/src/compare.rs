@@ -3,9 +3,9 @@
 //! `store` finds the documents that a word stands for, `model` compares them; traces are read here.
 //! Nothing is saved: a comparison follows from its documents, which are.
 
-use crate::failure::UsageError;
-use crate::output::{self, Verdict};
-use crate::store_args::StoreArgs;
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::store_args::ViewArgs;
 use clap::Args;
 use model::{CompareOptions, Side, SideError, TraceObservation};
 use record::{DocumentKind, format_bytes, hex_digest};
@@ -39,16 +39,13 @@ pub(crate) struct CompareArgs {
     /// Exit with 1 where any row of B is established to be worse than A by more than this.
     #[arg(long, value_name = "worse:SHARE", value_parser = fail_on)]
     fail_on: Option<f64>,
-    /// Print the comparison as JSON.
-    #[arg(long, help_heading = "Results")]
-    json: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    view: ViewArgs,
 }
 
 /// Compares and prints.
 pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
-    let library = Library::new(arguments.keeping.file()?);
+    let library = Library::new(arguments.view.keeping.file()?);
     let first = source(&library, &arguments.first)?;
     let second = source(&library, &arguments.second)?;
     let (first, second) = sides(first, second)?;
@@ -57,9 +54,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
         fail_on_worse_rel: arguments.fail_on,
     };
     let comparison = model::compare(&first, &second, &options);
-    output::document(arguments.json, &comparison, || {
-        output::page(&report::comparison(&comparison))
-    })?;
+    arguments.view.show(&comparison, &report::comparison(&comparison))?;
     Ok(Verdict::of(!comparison.fails()))
 }
 
@@ -93,7 +88,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
         if let Some(trace) = trace(name)? {
             if words.len() > 1 {
                 let text = "put the lines of several traces into one file instead";
-                return Err(UsageError(format!("{argument:?} names several: {text}")).into());
+                return Err(usage(format!("{argument:?} names several: {text}")));
             }
             return Ok(trace);
         }
@@ -104,7 +99,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
         let documents = library.named(name, kinds).map_err(|error| match error {
             StoreError::NotFound { .. } | StoreError::NoFile(_) => {
                 let text = format!("{name:?} is neither a file nor the id of a document: {error}");
-                UsageError(text).into()
+                usage(text)
             }
             other => anyhow::Error::from(other),
         })?;
@@ -122,7 +117,7 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
         return Ok(None);
     }
     let lines = report::read_trace(&text)
-        .map_err(|error| UsageError(format!("{name:?} is no document, and {error}")))?;
+        .map_err(|error| usage(format!("{name:?} is no document, and {error}")))?;
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))
 }
 
@@ -144,11 +139,10 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
             };
             Ok((side(&name_a, id_a, &a)?, side(&name_b, id_b, &b)?))
         }
-        _ => {
-            let text = "a trace can be compared with a trace only: it tells neither pattern nor \
-                        latency; give the documents, or a trace of both";
-            Err(UsageError(text.to_owned()).into())
-        }
+        _ => Err(usage(
+            "a trace can be compared with a trace only: it tells neither pattern nor \
+                        latency; give the documents, or a trace of both",
+        )),
     }
 }
 
@@ -166,7 +160,7 @@ fn observation(line: &TraceLine, by_comment: bool) -> TraceObservation {
 }
 
 /// `NAME@axis=level@axis=level`.
-fn arm(word: &str) -> Result<(&str, BTreeMap<String, String>), UsageError> {
+fn arm(word: &str) -> anyhow::Result<(&str, BTreeMap<String, String>)> {
     if Path::new(word).is_file() {
         return Ok((word, BTreeMap::new()));
     }
@@ -174,13 +168,13 @@ fn arm(word: &str) -> Result<(&str, BTreeMap<String, String>), UsageError> {
     let name = parts.next().unwrap_or_default();
     let levels = parts.map(|part| {
         let (axis, level) = part.split_once('=').ok_or_else(|| {
-            UsageError(format!("{word:?}: use NAME@AXIS=LEVEL, for example 0192a1@cache=all"))
+            usage(format!("{word:?}: use NAME@AXIS=LEVEL, for example 0192a1@cache=all"))
         })?;
         Ok((axis.to_owned(), level.to_owned()))
     });
-    Ok((name, levels.collect::<Result<_, _>>()?))
+    Ok((name, levels.collect::<anyhow::Result<_>>()?))
 }
 
 fn unusable(given: &str, error: &SideError) -> anyhow::Error {
-    UsageError(format!("{given:?} cannot be compared: {error}")).into()
+    usage(format!("{given:?} cannot be compared: {error}"))
 }

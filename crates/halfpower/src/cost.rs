@@ -1,8 +1,9 @@
 //! `halfpower cost`: what accesses cost in money, and how many disks fill something.
 
-use crate::failure::UsageError;
-use crate::output::{self, Verdict};
-use crate::store_args::StoreArgs;
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::profiles::saved;
+use crate::store_args::ViewArgs;
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
 use ::limits::pap::rate_of;
@@ -10,7 +11,6 @@ use anyhow::anyhow;
 use clap::Args;
 use record::Bytes;
 use session::VERSION;
-use store::Store;
 
 /// The currency where the user names none, as the papers'.
 const CURRENCY: &str = "USD";
@@ -37,11 +37,8 @@ pub(crate) struct CostArgs {
     /// Something that the disks are to fill, with the rate that it carries. Once for each.
     #[arg(long, value_name = "NAME=RATE", value_parser = named)]
     fill: Vec<Named>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    view: ViewArgs,
 }
 
 fn amount(text: &str) -> Result<f64, String> {
@@ -60,11 +57,9 @@ fn named(text: &str) -> Result<Named, String> {
 /// Computes and prints.
 pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
     if arguments.price.is_none() && arguments.fill.is_empty() {
-        let text = "say what to compute: --price AMOUNT, --fill NAME=RATE, or both";
-        return Err(UsageError(text.to_owned()).into());
+        return Err(usage("say what to compute: --price AMOUNT, --fill NAME=RATE, or both"));
     }
-    let store = Store::open_existing(&arguments.keeping.file()?)?;
-    let profile = store.profile(&arguments.profile)?;
+    let profile = saved(&arguments.view.keeping, &arguments.profile)?;
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity = arguments.capacity.or(device).unwrap_or(profile.target.size_bytes);
     let price = arguments.price.map(|amount| Price {
@@ -74,25 +69,5 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
     });
     let document = cost::price(&profile, price.as_ref(), &arguments.fill, VERSION)
         .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;
-    let text = match arguments.json {
-        true => output::json(&document)?,
-        false => output::page(&report::price(&document)),
-    };
-    output::print(&text)?;
-    Ok(Verdict::Clean)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_and_limits_that_cannot_be_read_say_what_to_write() {
-        assert_eq!(amount("209"), Ok(209.0));
-        for wrong in ["", "-1", "0", "$5", "inf", "nan"] {
-            assert!(amount(wrong).unwrap_err().contains("above 0"), "{wrong:?}");
-        }
-        assert_eq!(named("pci=98.5MB/s").unwrap().bytes_per_s, 98.5e6);
-        assert!(named("pci").is_err() && named("=1MB").is_err() && named("pci=fast").is_err());
-    }
+    arguments.view.show(&document, &report::price(&document))
 }

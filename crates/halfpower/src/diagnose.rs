@@ -5,11 +5,11 @@
 //! `diagnose` crate, which knows neither place. What was looked at live or simulated is kept with the
 //! diagnosis, so that it can be diagnosed again.
 
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
 use crate::run_args::RunArgs;
-use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
+use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::{nanos, percent};
 use crate::{profiles, recordings};
 use anyhow::Context;
@@ -65,14 +65,8 @@ pub(crate) struct DiagnoseArgs {
     /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
-    /// Print the diagnosis as JSON.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) json: bool,
-    /// Do not save what was watched and the diagnosis.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: StoreArgs,
+    pub(crate) save: SaveArgs,
 }
 
 /// Observes or reads, diagnoses, saves, prints.
@@ -82,8 +76,8 @@ pub(crate) fn diagnose(
 ) -> anyhow::Result<Verdict> {
     let csv = arguments.csv.as_deref();
     let csv = csv.map(|path| OutputFile::create(&output::MOMENTS, path, &[])).transpose()?;
-    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
-    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
+    let profiles = profiles::for_devices(&arguments.save.keeping, arguments.profile.as_deref())?;
+    let mut store = arguments.save.store()?;
     let observed = observations(arguments, stop)?;
     let mut text = String::new();
     let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
@@ -98,7 +92,7 @@ pub(crate) fn diagnose(
         }
         let table = report::diagnosis_csv(&diagnosis);
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
-        if arguments.json {
+        if arguments.save.json {
             text.push_str(&output::json(&diagnosis)?);
         } else {
             if !text.is_empty() {
@@ -111,8 +105,7 @@ pub(crate) fn diagnose(
     output::print(&text)?;
     written.transpose()?;
     if observed.interrupted {
-        let text = "the diagnosis is of what was seen by then";
-        return Err(Interruption(text.to_owned()).into());
+        return Err(interrupted("the diagnosis is of what was seen by then"));
     }
     Ok(Verdict::Clean)
 }
@@ -131,22 +124,20 @@ fn observations(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Res
     arguments.sampling.check_length(arguments.length)?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
-        let text = "--load and --steal are for simulated devices (sim:NAME)";
-        return Err(UsageError(text.to_owned()).into());
+        return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
     }
     if simulated {
         let [source] = arguments.sources.as_slice() else {
-            let text = "name one simulated device and nothing beside it";
-            return Err(UsageError(text.to_owned()).into());
+            return Err(usage("name one simulated device and nothing beside it"));
         };
         let observations = vec![simulate(source, arguments, stop)?];
         return Ok(Observed { observations, unsaved: true, interrupted: false });
     }
-    if let Some(observations) = recordings::named(&arguments.sources, &arguments.keeping)? {
+    if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
         return Ok(Observed { observations, unsaved: false, interrupted: false });
     }
     let source = arguments.sampling.source(&arguments.sources, false)?;
-    let recorder = observing::recorder(&arguments.keeping, arguments.no_save, source.host())?;
+    let recorder = observing::recorder(arguments.save.store()?, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
     let (observations, interrupted) = (vec![recorded.observation], recorded.interrupted);
     Ok(Observed { observations, unsaved: false, interrupted })
@@ -159,9 +150,10 @@ fn simulate(
 ) -> anyhow::Result<Observation> {
     let device = session::simulated(source)?.context("it names a simulated device")?;
     if arguments.load.is_empty() {
-        let text = "a simulated device needs at least one --load, for example --load \
-                    \"rw=randread iodepth=4\"";
-        return Err(UsageError(text.to_owned()).into());
+        return Err(usage(
+            "a simulated device needs at least one --load, for example --load \
+                    \"rw=randread iodepth=4\"",
+        ));
     }
     let loads = arguments.load.iter().enumerate();
     let loads = loads
@@ -187,16 +179,16 @@ fn load(
     device: &SimSpec,
     arguments: &DiagnoseArgs,
 ) -> anyhow::Result<ScenarioLoad> {
-    let wrong = |why: String| UsageError(format!("--load {text:?}: {why}"));
+    let wrong = |why: String| usage(format!("--load {text:?}: {why}"));
     let words = LoadWords::parse(text).map_err(wrong)?;
     let flags = words.flags.iter().map(String::as_str);
     let run = RunArgs::read(["sim:mm1"].into_iter().chain(flags)).map_err(wrong)?;
     if let Some(text) = run.contradiction() {
-        return Err(wrong(text).into());
+        return Err(wrong(text));
     }
     let asked = run.spec();
     let size = asked.size.unwrap_or(AREA).min(device.size());
     let spec = Spec { engine: EngineName::Sim, size: Some(size), ..asked };
     let workload = spec.build(device.size())?;
-    Ok(words.load(workload, index, arguments.length).map_err(wrong)?)
+    words.load(workload, index, arguments.length).map_err(wrong)
 }

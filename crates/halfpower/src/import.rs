@@ -4,14 +4,14 @@
 //! no files; a Prometheus server is asked here and its answers go the same way. An observation is
 //! kept and printed in short; what it means is `diagnose`'s to say.
 
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
-use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
+use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::{nanos, one_of};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
-use prometheus::{Client, ClientError, parse_range};
+use prometheus::{Client, parse_range};
 use record::{Nanos, Observation, Severity};
 use session::{self, VERSION};
 use std::io::Read;
@@ -64,19 +64,13 @@ pub(crate) struct ImportArgs {
     /// The machine to take, where there are several: Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    /// Print the observations as JSON, one after the other.
-    #[arg(long, help_heading = "Results")]
-    json: bool,
-    /// Do not save the results.
-    #[arg(long, help_heading = "Results")]
-    no_save: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    save: SaveArgs,
 }
 
 /// Reads, keeps and prints.
 pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let mut store = open_store(&arguments.keeping, arguments.no_save)?;
+    let mut store = arguments.save.store()?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
         (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,
         _ => from_files(arguments)?,
@@ -86,7 +80,7 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::
     }
     let mut text = String::new();
     for (index, observation) in observations.iter().enumerate() {
-        if arguments.json {
+        if arguments.save.json {
             text.push_str(&output::json(observation)?);
         } else {
             let gap = if index == 0 { "" } else { "\n" };
@@ -155,11 +149,11 @@ fn from_server(
         ),
         None => None,
     };
-    let usage = |error: ClientError| UsageError(error.to_string());
-    let client = Client::new(address, token.as_deref(), &arguments.header).map_err(usage)?;
+    let client = Client::new(address, token.as_deref(), &arguments.header)
+        .map_err(|error| usage(error.to_string()))?;
     let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
     let Some(answers) = client.answers(&query, stop)? else {
-        return Err(Interruption("nothing of it is kept".to_owned()).into());
+        return Err(interrupted("nothing of it is kept"));
     };
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
@@ -181,30 +175,4 @@ fn interval(text: &str) -> Result<Nanos, String> {
 fn moment(text: &str) -> Result<u64, String> {
     parse_moment(text)
         .ok_or_else(|| "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn offsets_are_seconds_ahead_of_utc() {
-        assert_eq!(utc_offset("+02:00"), Ok(7_200));
-        assert_eq!(utc_offset("-0330"), Ok(-12_600));
-        assert_eq!(utc_offset("Z"), Ok(0));
-        for bad in ["", "2", "CEST", "+99:00", "+"] {
-            assert!(utc_offset(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn the_flag_names_every_form() {
-        let help = <ImportArgs as Args>::augment_args(clap::Command::new("x"))
-            .render_long_help()
-            .to_string()
-            .replace('\n', " ");
-        for form in Format::ALL {
-            assert!(help.contains(form.name()), "{} is not in {help}", form.name());
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! The `limits` crate plans and concludes. A simulated machine has no memory to measure.
 
-use crate::failure::Interruption;
+use crate::failure::interrupted;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
@@ -21,7 +21,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use target::Access;
 
 /// Largest request of the plan: a target must hold one.
@@ -31,9 +30,6 @@ const TEST_FILE: Bytes = Bytes(512 << 20);
 /// Time for the trials where the user names none; virtual time costs little.
 const BUDGET: Nanos = Nanos(30_000_000_000);
 const SIMULATED_BUDGET: Nanos = Nanos(180_000_000_000);
-/// Length of a visit of a memory test, and visits of each.
-const MEMORY_VISIT: Duration = Duration::from_millis(25);
-const MEMORY_ROUNDS: u32 = 5;
 /// Time for reading ahead: on a disk that turns about two revolutions, elsewhere plenty.
 const DELAY_TURNING: Nanos = Nanos(20_000_000);
 const DELAY: Nanos = Nanos(1_000_000);
@@ -80,7 +76,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let is_simulated = simulated.is_some();
     let seed = session::seed(arguments.results.seed, is_simulated);
     let mut progress = Progress::new();
-    let store = arguments.results.store()?;
+    let store = arguments.results.save.store()?;
     let (mut targets, machines, findings) = match simulated {
         Some(spec) => {
             let (targets, machines) = session::simulated_disks(&spec, seed, stop)?;
@@ -139,7 +135,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let run: LimitsRun = document::document(evidence, identity, session::VERSION);
     driver.keep(|store| store.add_document(&run));
     let page = |_: &Driver<'_>| output::page(&report::limits(&run));
-    arguments.results.show(&mut driver, &run, &run.findings, page)
+    arguments.results.save.show(&mut driver, &run, &run.findings, page)
 }
 
 /// Real targets with their test files, and what is found where they share a disk.
@@ -178,21 +174,13 @@ fn memory(
     if arguments.no_memory {
         return Ok(Measured::not("--no-memory"));
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let settings = memory::Settings {
-        threads: u32::try_from(threads).unwrap_or(u32::MAX),
-        visit: MEMORY_VISIT,
-        rounds: MEMORY_ROUNDS,
-        seed,
-    };
+    let settings = memory::Settings::new(seed);
     let outcome = memory::measure(&Roots::default(), &settings, stop, &mut |share, what| {
         driver.display.show("memory", share, what);
     });
     driver.display.clear();
     match outcome {
-        Err(memory::MemoryError::Interrupted) => {
-            Err(Interruption("nothing of it is kept".to_owned()).into())
-        }
+        Err(memory::MemoryError::Interrupted) => Err(interrupted("nothing of it is kept")),
         other => Ok(Measured::Value(other?)),
     }
 }

@@ -1,8 +1,7 @@
 //! The flags of every command that reads live counters, and what they open.
 
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
-use crate::store_args::{StoreArgs, open_store};
 use crate::values::nanos;
 use clap::Args;
 use kernel::Roots;
@@ -12,6 +11,7 @@ use record::Nanos;
 use session::{Display, VERSION};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use store::Store;
 
 /// The shortest interval: below it, times in whole milliseconds say nothing.
 const SHORTEST: Nanos = Nanos(10_000_000);
@@ -66,22 +66,23 @@ impl SamplingArgs {
     /// Opens these devices, with their first reading taken.
     pub(crate) fn source(&self, named: &[String], all: bool) -> anyhow::Result<Source> {
         if self.interval < SHORTEST {
-            let text = "--interval must be at least 10ms: the kernel counts times in whole \
-                        milliseconds";
-            return Err(UsageError(text.to_owned()).into());
+            return Err(usage(
+                "--interval must be at least 10ms: the kernel counts times in whole \
+                        milliseconds",
+            ));
         }
         let selection = Selection { named: named.to_vec(), partitions: all, unused: all };
         Ok(Source::open(&self.roots(), selection, self.trace)?)
     }
 
     /// Refuses a length of less than an interval.
-    pub(crate) fn check_length(&self, length: Nanos) -> Result<(), UsageError> {
+    pub(crate) fn check_length(&self, length: Nanos) -> anyhow::Result<()> {
         if length >= self.interval {
             return Ok(());
         }
         let [length, interval] =
             [length, self.interval].map(|it| record::format_nanos(it.0 as f64));
-        Err(UsageError(format!("--for {length} is shorter than one --interval of {interval}")))
+        Err(usage(format!("--for {length} is shorter than one --interval of {interval}")))
     }
 
     /// Records for a length of time; an error if the user ends it before the first sample.
@@ -100,21 +101,15 @@ impl SamplingArgs {
         progress.clear();
         let recorded = recorded?;
         if recorded.taken == 0 {
-            return Err(Interruption("nothing was recorded".to_owned()).into());
+            return Err(interrupted("nothing was recorded"));
         }
         Ok(recorded)
     }
 }
 
-/// A recorder that keeps what it records in the database, unless `no_save` is set; fails at once
-/// where it could not.
-pub(crate) fn recorder(
-    store: &StoreArgs,
-    no_save: bool,
-    host: Option<String>,
-) -> anyhow::Result<Recorder> {
-    let mut store = open_store(store, no_save)?;
-    Ok(Recorder::new(VERSION, host, move |observation| {
+/// A recorder that keeps what it records in the database, where there is one.
+pub(crate) fn recorder(mut store: Option<Store>, host: Option<String>) -> Recorder {
+    Recorder::new(VERSION, host, move |observation| {
         store.as_mut().map_or(Ok(()), |store| Ok(store.add_document(observation)?))
-    }))
+    })
 }

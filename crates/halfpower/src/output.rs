@@ -1,12 +1,14 @@
 //! Results to standard output, how they look, and by what files of results are known.
 
+use crate::failure::usage;
 use anyhow::Context;
+use record::Trial;
 use report::Style;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
-use target::OutputKind;
+use target::{InUse, LineFile, OutputKind};
 
 /// Columns where the terminal's are not known.
 const DEFAULT_WIDTH: usize = 80;
@@ -94,6 +96,30 @@ pub(crate) const PAGE: OutputKind = OutputKind {
 };
 /// A page of `report`.
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
+
+/// A plot, for any flag. A PNG can bear no mark: it stands beside its SVG and is replaced with it.
+pub(crate) const PLOT: OutputKind = OutputKind {
+    flag: "--svg",
+    name: "plot of this program",
+    is_in: |path| begins(&path.with_extension("svg"), report::PLOT_MARK),
+};
+
+/// The file of `--sqlio-csv`, if lines with this comment can be added to it.
+pub(crate) fn trace(
+    path: &Path,
+    comment: Option<&str>,
+    in_use: &[InUse],
+) -> anyhow::Result<LineFile> {
+    report::check_trace_comment(comment.unwrap_or_default())
+        .map_err(|error| usage(error.to_string()))?;
+    let wrong = |line: &str| Some(report::check_trace_line(line).err()?.to_string());
+    Ok(LineFile::open("--sqlio-csv", path, in_use, wrong)?)
+}
+
+/// Adds the line of a trial to it.
+pub(crate) fn append(file: &LineFile, trial: &Trial, comment: &str) -> anyhow::Result<()> {
+    Ok(file.append(report::TRACE_HEADER, &report::trace_line(trial, comment)?)?)
+}
 
 /// Whether a file begins with this line.
 fn begins(path: &Path, line: impl AsRef<str>) -> bool {

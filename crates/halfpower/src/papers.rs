@@ -6,26 +6,18 @@
 //! a thread per processor that takes the next run from the list.
 
 use crate::cli::PapersArgs;
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run;
 use crate::run_args::RunArgs;
 use ::papers::{Choice, Papers, RunLine};
-use anyhow::anyhow;
 use record::Trial;
-use session::Display;
-use session::VERSION;
+use session::{Display, VERSION};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 use target::OutputFile;
-
-/// How often progress is shown.
-const TICK: Duration = Duration::from_millis(50);
 
 /// What came of a run; an error is text, because a row tells it.
 type Outcome = Result<Trial, String>;
@@ -40,11 +32,10 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let choice = Choice { only: arguments.only.clone(), without };
     if !papers.has(&choice) {
         let names = arguments.only.join(", ");
-        let text = format!(
+        return Err(usage(format!(
             "--only {names} names no row; use an id such as R096 or fig03.read.ultra, a figure such \
              as \"Figure 3\", a chart or a paper (riedel, chung, friedman)"
-        );
-        return Err(UsageError(text).into());
+        )));
     }
     let html = arguments.html.as_deref();
     let html = html.map(|path| OutputFile::create(&output::PAGE, path, &[])).transpose()?;
@@ -55,7 +46,7 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
         None => Err("the run was not planned".to_owned()),
     });
     let written =
-        html.map(|file| file.finish(&report::report_html(&[report::papers(&report, false)])));
+        html.map(|file| file.finish(report::report_html(&[report::papers(&report, false)])));
     let text = if arguments.json {
         output::json(&report)?
     } else {
@@ -66,46 +57,23 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
     Ok(Verdict::of(report.met))
 }
 
-/// Carries out all runs.
+/// Carries out all runs, by the parser and the code of `run`.
 fn carry_out(
     lines: &[RunLine],
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
-    let next = AtomicUsize::new(0);
-    let done = AtomicUsize::new(0);
-    let outcomes: Mutex<BTreeMap<RunLine, Outcome>> = Mutex::default();
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(lines.len().max(1));
+    let run = |line: &RunLine| {
+        let arguments = RunArgs::read(line.arguments())?;
+        run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
+    };
     let mut progress = Progress::new();
-    thread::scope(|scope| {
-        let work = || {
-            while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let outcome = carry_out_one(line, stop);
-                if let Ok(mut outcomes) = outcomes.lock() {
-                    outcomes.insert(line.clone(), outcome);
-                }
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        while workers.iter().any(|worker| !worker.is_finished()) {
-            let done = done.load(Ordering::Relaxed);
-            let remark = format!("{done} of {} runs", lines.len());
-            progress.show("simulate", done as f64 / lines.len().max(1) as f64, &remark);
-            thread::sleep(TICK);
-        }
+    let outcomes = scenarios::on_all_processors(lines, stop, run, |done| {
+        let remark = format!("{done} of {} runs", lines.len());
+        progress.show("simulate", done as f64 / lines.len() as f64, &remark);
     });
     progress.clear();
     if stop.load(Ordering::Relaxed) {
-        return Err(Interruption("nothing of it is kept".to_owned()).into());
+        return Err(interrupted("nothing of it is kept"));
     }
-    outcomes.into_inner().map_err(|_| anyhow!("a simulated run ended in a panic"))
-}
-
-/// Carries out one, by the parser and the code of `run`.
-fn carry_out_one(line: &RunLine, stop: &Arc<AtomicBool>) -> Outcome {
-    let arguments = RunArgs::read(line.arguments())?;
-    run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
+    Ok(lines.iter().cloned().zip(outcomes).collect())
 }

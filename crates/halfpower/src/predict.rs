@@ -1,17 +1,17 @@
 //! `halfpower predict`: what a load would see of a device that was measured, or of a data sheet.
 
-use crate::failure::{Interruption, UsageError};
-use crate::output::{self, Verdict};
-use crate::profiles::{open_again, saved};
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::profiles::saved;
 use crate::progress::Progress;
-use crate::store_args::StoreArgs;
-use crate::values::{Mix as Sizes, depth, mix, nanos, percent, rate};
+use crate::run_args::ARRIVALS;
+use crate::store_args::ViewArgs;
+use crate::values::{Mix as Sizes, choice, depth, mix, nanos, percent, rate};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
-use model::{DriftNow, PredictQuestion, Predictor};
-use plan::{DriftProbe, LoadSpec};
-use record::{Bytes, Nanos, Objective, Offered, Profile, TargetKind};
-use session::{Driver, End, Targets};
+use clap::Args;
+use model::{PredictQuestion, Predictor};
+use plan::LoadSpec;
+use record::{Arrival, Bytes, Mix, Nanos, Objective, Offered};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,27 +40,17 @@ pub(crate) struct PredictArgs {
     /// Id of a saved profile, or the beginning of it; "last" is the newest.
     #[arg(required_unless_present = "spec", conflicts_with = "spec")]
     profile: Option<String>,
-    /// Requests per second.
-    #[arg(long, value_name = "N", value_parser = rate, conflicts_with = "iodepth")]
-    rate_iops: Option<f64>,
+    #[command(flatten)]
+    load: LoadArgs,
     /// Requests outstanding, a constant number, instead of a rate.
-    #[arg(long, value_name = "N", value_parser = depth)]
+    #[arg(long, value_name = "N", value_parser = depth, conflicts_with = "rate_iops")]
     iodepth: Option<f64>,
-    /// Share of reads [default: 100%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    rwmixread: Option<u8>,
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k].
     #[arg(long, value_name = "SIZE", value_parser = mix)]
     bs: Option<Sizes>,
     /// Share of requests that continue the one before.
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     sequential: u8,
-    /// Share of requests that a cache of the device serves.
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
-    hit: u8,
-    /// How requests arrive: independently of each other, or at equal distances.
-    #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate_iops")]
-    arrival: ArrivalName,
     /// A target for which the highest rate is asked: mean=2ms or p99=5ms. Once for each.
     #[arg(long, value_name = "TARGET", value_parser = objective)]
     slo: Vec<Objective>,
@@ -70,20 +60,51 @@ pub(crate) struct PredictArgs {
     /// Measure for about 40 s how much slower or faster the device is now, and predict for that.
     #[arg(long, conflicts_with = "spec")]
     now: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    view: ViewArgs,
 }
 
-/// How requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalName {
-    /// Independently of each other.
-    Poisson,
-    /// At equal distances.
-    Constant,
+/// What is asked of a device, in the flags that `predict` and `whatif` share.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Requests per second.
+    #[arg(long, value_name = "N", value_parser = rate)]
+    pub(crate) rate_iops: Option<f64>,
+    /// Share of reads [default: 100%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) rwmixread: Option<u8>,
+    /// Share of requests that a cache of the device serves.
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
+    pub(crate) hit: u8,
+    /// How requests arrive: poisson (independently of each other) or constant (at equal distances).
+    #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate_iops",
+        value_parser = choice(ARRIVALS))]
+    arrival: Arrival,
+}
+
+impl LoadArgs {
+    /// The mix, with these sizes and this share of requests that continue the one before.
+    pub(crate) fn mix(&self, bs: Option<&Sizes>, sequential: u8) -> anyhow::Result<Mix> {
+        let places = u32::from(sequential) + u32::from(self.hit);
+        if places > 100 {
+            return Err(usage(format!(
+                "--sequential and --hit add up to {places} %; at most 100 %"
+            )));
+        }
+        let random = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
+        let bs = bs.map_or_else(|| random.bs.clone(), |sizes| sizes.0.clone());
+        let (sequential_percent, hit_percent) = (sequential, self.hit);
+        Ok(LoadSpec { bs, sequential_percent, hit_percent, ..random }.mix())
+    }
+
+    /// How much: a rate, else a number outstanding.
+    pub(crate) fn offered(&self, depth: Option<f64>) -> Option<Offered> {
+        let offered = match self.arrival {
+            Arrival::Constant => Offered::ConstantPerS,
+            _ => Offered::PoissonPerS,
+        };
+        self.rate_iops.map(offered).or(depth.map(Offered::Depth))
+    }
 }
 
 fn objective(text: &str) -> Result<Objective, String> {
@@ -100,16 +121,21 @@ fn objective(text: &str) -> Result<Objective, String> {
 /// Predicts and prints.
 pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     // A profile that is not there is said first: without it no other flag means anything.
-    let profile = arguments.profile.as_ref().map(|id| saved(&arguments.keeping, id)).transpose()?;
-    if arguments.rate_iops.is_none() && arguments.iodepth.is_none() && arguments.slo.is_empty() {
-        let text = "say how much is asked of the device: --rate-iops, --iodepth, or --slo for the highest rate";
-        return Err(usage(text));
+    let profile =
+        arguments.profile.as_ref().map(|id| saved(&arguments.view.keeping, id)).transpose()?;
+    let offered = arguments.load.offered(arguments.iodepth);
+    if offered.is_none() && arguments.slo.is_empty() {
+        return Err(usage(
+            "say how much is asked of the device: --rate-iops, --iodepth, or --slo for the highest \
+             rate",
+        ));
     }
-    let places = u32::from(arguments.sequential) + u32::from(arguments.hit);
-    if places > 100 {
-        return Err(usage(format!("--sequential and --hit add up to {places} %; at most 100 %")));
-    }
-    let question = arguments.question();
+    let question = PredictQuestion {
+        mix: arguments.load.mix(arguments.bs.as_ref(), arguments.sequential)?,
+        offered,
+        objectives: arguments.slo.clone(),
+        halfpower_version: session::VERSION.to_owned(),
+    };
     let document = match (&arguments.spec, &profile) {
         (Some(_), _) if arguments.iodepth.is_some() => {
             let text =
@@ -124,7 +150,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow
             question.by_sheet(name, &sheet)
         }
         (None, Some(profile)) if arguments.now => {
-            let (predictor, now) = now(profile, stop)?;
+            let (predictor, now) = session::drift_now(profile, stop, &mut Progress::new())?;
             question.by_profile(profile, &predictor, Some(now))
         }
         (None, Some(profile)) => question.by_profile(profile, &Predictor::new(profile), None),
@@ -132,61 +158,5 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow
     };
     // A load that the device cannot carry is a wrong question, not a failure.
     let document = document.map_err(|error| usage(error.to_string()))?;
-    output::document(arguments.json, &document, || output::page(&report::prediction(&document)))?;
-    Ok(Verdict::Clean)
-}
-
-fn usage(text: impl Into<String>) -> anyhow::Error {
-    UsageError(text.into()).into()
-}
-
-impl PredictArgs {
-    fn question(&self) -> PredictQuestion {
-        let random = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
-        let bs = self.bs.as_ref().map_or_else(|| random.bs.clone(), |sizes| sizes.0.clone());
-        let load =
-            LoadSpec { bs, sequential_percent: self.sequential, hit_percent: self.hit, ..random };
-        let offered = match (self.rate_iops, self.arrival) {
-            (Some(rate), ArrivalName::Poisson) => Some(Offered::PoissonPerS(rate)),
-            (Some(rate), ArrivalName::Constant) => Some(Offered::ConstantPerS(rate)),
-            (None, _) => self.iodepth.map(Offered::Depth),
-        };
-        PredictQuestion {
-            mix: load.mix(),
-            offered,
-            objectives: self.slo.clone(),
-            halfpower_version: session::VERSION.to_owned(),
-        }
-    }
-}
-
-/// What the device does now, and the predictor by the profile and by what was seen now.
-fn now(profile: &Profile, stop: &Arc<AtomicBool>) -> anyhow::Result<(Predictor, DriftNow)> {
-    if profile.simulated {
-        let text = "--now: the time of a simulated device begins anew; there is no other level";
-        return Err(usage(text));
-    }
-    // In a directory it is a file of halfpower's own that is written.
-    let write = profile.target.kind == TargetKind::Directory
-        && profile.cells.iter().any(|cell| cell.workload.writes());
-    let (seed, cells) = (session::seed(None, false), profile.all_cells());
-    let profiled = Predictor::of_cells(&cells);
-    let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
-        usage(
-            "--now: the profile holds too few loops of random requests to tell the level of the \
-             device; make another with `check --for-diagnosis`",
-        )
-    })?;
-    let mut progress = Progress::new();
-    let session = open_again(profile, write, seed, stop, &mut progress)?;
-    let finished = Driver::new(Targets::one(session), None, &mut progress).run(&mut probe)?;
-    if finished.end == End::Interrupted {
-        return Err(Interruption("nothing is predicted".to_owned()).into());
-    }
-    let level = probe.level().context(
-        "--now: the level of the device is not told, because no visit to the profile's loads counts; \
-         the machine may be too busy for it",
-    )?;
-    let now = DriftNow { level, ends: probe.ends(), since: probe.since() };
-    Ok((Predictor::of_cells(&probe.updated(&cells)), now))
+    arguments.view.show(&document, &report::prediction(&document))
 }

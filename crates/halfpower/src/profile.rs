@@ -2,12 +2,10 @@
 
 use crate::cli::{ProfileAction, ProfileArgs};
 use crate::output::{self, Verdict};
-use crate::store_args::StoreArgs;
 use crate::validate;
 use record::{HistogramSnapshot, Profile};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::Store;
 
 /// Lists or shows saved profiles.
 pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
@@ -15,7 +13,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
     let text = match &arguments.action {
         ProfileAction::Validate(arguments) => return validate::validate(arguments, stop),
         ProfileAction::List { keeping, json } => {
-            let store = open(keeping)?;
+            let store = keeping.existing()?;
             let rows = store.list::<Profile>()?;
             let profiles: Vec<Profile> =
                 rows.iter().map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
@@ -25,7 +23,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
             }
         }
         ProfileAction::Show { id, keeping, json, with_trials } => {
-            let store = open(keeping)?;
+            let store = keeping.existing()?;
             let mut profile = store.profile(id)?;
             if *json && !with_trials {
                 leave_histograms_out(&mut profile);
@@ -51,8 +49,4 @@ fn leave_histograms_out(profile: &mut Profile) {
          draws the trials",
         profile.id
     ));
-}
-
-fn open(keeping: &StoreArgs) -> anyhow::Result<Store> {
-    Ok(Store::open_existing(&keeping.file()?)?)
 }

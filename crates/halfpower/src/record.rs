@@ -3,10 +3,10 @@
 //! Ctrl-C ends a recording early and keeps it, with exit code 130: a script learns that it is
 //! shorter than asked for.
 
-use crate::failure::Interruption;
+use crate::failure::interrupted;
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
-use crate::store_args::StoreArgs;
+use crate::store_args::SaveArgs;
 use crate::values::nanos;
 use clap::Args;
 use record::Nanos;
@@ -27,17 +27,11 @@ pub(crate) struct RecordArgs {
     /// How long.
     #[arg(long = "for", value_name = "TIME", default_value = "1m", value_parser = nanos)]
     pub(crate) length: Nanos,
-    /// Print the observation as JSON.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) json: bool,
     /// Write the observation as JSON to a file, too.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Option<PathBuf>,
-    /// Do not save it in the database.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: StoreArgs,
+    pub(crate) save: SaveArgs,
 }
 
 /// Records, saves, prints.
@@ -46,34 +40,34 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
     sampling.check_length(arguments.length)?;
     let source = arguments.observing.source()?;
     let mut in_use = Vec::new();
-    if !arguments.no_save {
-        in_use.push(InUse::new(arguments.keeping.file()?, "the database of results"));
+    if !arguments.save.no_save {
+        in_use.push(InUse::new(arguments.save.keeping.file()?, "the database of results"));
     }
     let output = OutputFile::claim(&output::DOCUMENT, arguments.output.as_deref(), &mut in_use)?;
-    let recorder = observing::recorder(&arguments.keeping, arguments.no_save, source.host())?;
+    let recorder = observing::recorder(arguments.save.store()?, source.host());
     let recorded = sampling.record(source, recorder, arguments.length, stop)?;
     let observation = &recorded.observation;
     if let Some(output) = output {
         output.finish(&output::json(observation)?)?;
     }
-    if arguments.json {
+    if arguments.save.json {
         output::print(&output::json(observation)?)?;
     } else {
         output::print(&output::page(&report::observation(observation)))?;
-        if !arguments.no_save {
+        if !arguments.save.no_save {
             let id = &observation.id;
             output::say(&format!("halfpower: saved; next: halfpower diagnose {id}"));
         }
     }
     if recorded.interrupted {
-        return Err(Interruption(kept(arguments).to_owned()).into());
+        return Err(interrupted(kept(arguments)));
     }
     Ok(Verdict::Clean)
 }
 
 /// Where an interrupted recording is.
 fn kept(arguments: &RecordArgs) -> &'static str {
-    match (&arguments.output, arguments.no_save) {
+    match (&arguments.output, arguments.save.no_save) {
         (Some(_), _) => "what was recorded by then is in the file",
         (None, false) => "what was recorded by then is saved",
         (None, true) => "what was recorded by then is printed and not saved",

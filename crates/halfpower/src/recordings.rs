@@ -5,14 +5,14 @@
 //! looks like one, is a file; what cannot be read is an error that says how to get a readable
 //! recording.
 
-use crate::failure::UsageError;
+use crate::failure::usage;
 use crate::store_args::StoreArgs;
 use anyhow::Context;
 use record::Observation;
 use std::fs::FileType;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-use store::{LAST, Store};
+use store::LAST;
 
 /// Fewest characters that can be the beginning of an id.
 const ID_MIN: usize = 6;
@@ -36,17 +36,14 @@ pub(crate) fn named(
         _ if all(Named::Device) => Ok(None),
         _ if all(Named::File) => {
             let read = import::read_recordings(&files(words)?);
-            read.map(Some).map_err(|error| UsageError(error.to_string()).into())
+            read.map(Some).map_err(|error| usage(error.to_string()))
         }
-        [id] => Ok(Some(vec![Store::open_existing(&keeping.file()?)?.document(id)?])),
-        _ => {
-            let text = format!(
-                "{} name different things: name files of one machine, one saved observation, or \
+        [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
+        _ => Err(usage(format!(
+            "{} name different things: name files of one machine, one saved observation, or \
                  devices",
-                words.join(", ")
-            );
-            Err(UsageError(text).into())
-        }
+            words.join(", ")
+        ))),
     }
 }
 
@@ -60,7 +57,7 @@ fn files(paths: &[String]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// Whether a word is a file, an id in the database, or anything else, which only a device can be.
-fn kind(word: &str) -> Result<Named, UsageError> {
+fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
     if let Ok(facts) = path.metadata() {
         let is_file = |kind: FileType| kind.is_file() || kind.is_fifo();
@@ -73,7 +70,7 @@ fn kind(word: &str) -> Result<Named, UsageError> {
     let is_path = word.starts_with(['/', '.']) && !word.starts_with("/dev/");
     if is_path || path.extension().is_some() {
         let text = format!("{word}: there is no such file; name a recording or a device");
-        return Err(UsageError(text));
+        return Err(usage(text));
     }
     Ok(Named::Device)
 }

@@ -5,10 +5,9 @@
 //! holds all of it. Rejected: overwriting whatever is there (a slip of the shell's completion would
 //! cost a file); opening a browser (there is none on a server).
 
-use crate::failure::UsageError;
+use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
-use crate::trace::TraceFile;
 use crate::values::one_of;
 use anyhow::{Context, ensure};
 use clap::Args;
@@ -17,7 +16,7 @@ use report::{PLOT_MARK, Rasteriser, Story};
 use session::VERSION;
 use std::path::{Path, PathBuf};
 use store::Library;
-use target::{InUse, OutputFile};
+use target::{InUse, OutputFile, OutputKind};
 
 /// The page where nothing else is asked for.
 const DEFAULT_PAGE: &str = "report.html";
@@ -73,8 +72,7 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
     let trials: Vec<&Trial> = documents.iter().flat_map(SavedDocument::trials).collect();
     let mut files = Vec::new();
     if let Some(path) = &arguments.sqlio_csv {
-        let comment = arguments.comment.as_deref().unwrap_or_default();
-        files.push(append_lines(path, comment, &trials, &places.in_use)?);
+        files.push(append_lines(path, arguments.comment.as_deref(), &trials, &places.in_use)?);
     }
     places.write(&stories, &mut files)?;
     let text = if arguments.md {
@@ -99,12 +97,11 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     let other =
         found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
     if let (Some(kind), Some(other)) = (arguments.kind, other) {
-        let text = format!(
+        return Err(usage(format!(
             "--kind {} does not fit a file with another document: {}",
             kind.name(),
             other.id()
-        );
-        return Err(UsageError(text).into());
+        )));
     }
     Ok(found)
 }
@@ -168,9 +165,7 @@ impl Places {
     }
 }
 
-/// A folder for plots: SVG, and PNG beside it. An SVG of ours begins with a mark; a PNG can bear
-/// none, so that it stands beside its SVG and is replaced with it. Anything else of the same name is
-/// refused.
+/// A folder for plots: SVG, and PNG beside it.
 struct PlotFolder {
     flag: &'static str,
     folder: PathBuf,
@@ -193,43 +188,36 @@ impl PlotFolder {
     /// Writes all plots and says how many.
     fn write(self, stories: &[Story]) -> anyhow::Result<String> {
         let plots = report::plot_files(stories);
+        let kind = OutputKind { flag: self.flag, ..output::PLOT };
         for (name, svg) in &plots {
-            let [path, png] = ["svg", "png"].map(|kind| self.folder.join(format!("{name}.{kind}")));
-            self.refuse_others(&path, &png)?;
-            let write = |path: &Path, bytes: &[u8]| {
-                std::fs::write(path, bytes)
-                    .with_context(|| format!("cannot write the file of {} {path:?}", self.flag))
+            let file = |end: &str| {
+                OutputFile::create(&kind, &self.folder.join(format!("{name}.{end}")), &[])
             };
-            write(&path, format!("{PLOT_MARK}\n{svg}").as_bytes())?;
-            if let Some(rasteriser) = &self.rasteriser {
-                write(&png, &rasteriser.draw(svg)?)?;
-            }
+            let (drawing, rasteriser) = (file("svg")?, self.rasteriser.as_ref());
+            let png =
+                rasteriser.map(|rasteriser| anyhow::Ok((file("png")?, rasteriser.draw(svg)?)));
+            let png = png.transpose()?;
+            drawing.finish(format!("{PLOT_MARK}\n{svg}"))?;
+            png.map_or(Ok(()), |(file, bytes)| file.finish(bytes))?;
         }
         let kinds = if self.rasteriser.is_some() { "SVG and PNG" } else { "SVG" };
         let plots = counted(plots.len() as f64, "plot");
         Ok(format!("{}: {plots} as {kinds}", self.folder.display()))
-    }
-
-    fn refuse_others(&self, svg: &Path, png: &Path) -> anyhow::Result<()> {
-        let ours = target::first_line(svg).is_ok_and(|line| line.trim_end() == PLOT_MARK);
-        let taken = [svg, png].into_iter().find(|path| path.exists() && !ours);
-        let why = "it exists and is no plot of this program; its content would be lost";
-        taken.map_or(Ok(()), |path| Err(target::refusal(self.flag, path, why).into()))
     }
 }
 
 /// Adds a line for each trial that one line can tell, and says how many.
 fn append_lines(
     path: &Path,
-    comment: &str,
+    comment: Option<&str>,
     trials: &[&Trial],
     in_use: &[InUse],
 ) -> anyhow::Result<String> {
-    report::check_trace_comment(comment).map_err(|error| UsageError(error.to_string()))?;
     let fits = |trial: &&&Trial| report::check_trace_workload(&trial.workload).is_ok();
     let lines: Vec<&&Trial> = trials.iter().filter(fits).collect();
+    let file = output::trace(path, comment, in_use)?;
     for trial in &lines {
-        TraceFile::open(path, comment, &trial.workload, in_use)?.append(trial)?;
+        output::append(&file, trial, comment.unwrap_or_default())?;
     }
     let rest = match trials.len() - lines.len() {
         0 => String::new(),

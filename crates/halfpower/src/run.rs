@@ -1,12 +1,9 @@
 //! `halfpower run`: one trial, from its flags to its document.
 
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::store_args::{NOT_SAVED, open_store};
-use crate::trace::TraceFile;
-use anyhow::Context;
 use plan::{PlannedTrial, Saved, TrialList};
 use record::{EngineName, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, Session, Targets};
@@ -15,24 +12,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
-use target::{InUse, OutputFile};
+use target::{InUse, LineFile, OutputFile};
 use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
 pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     if arguments.list_sim {
-        output::print(&crate::help::list_of_simulated_devices())?;
+        output::print(&simdisk::help_with_keys())?;
         return Ok(Verdict::Clean);
     }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let open_store = || open_store(&arguments.results.keeping, arguments.results.no_save);
     let (mut session, workload, store, files) = match simulated {
         Some(device) => {
             let (session, workload) = on_simulated(arguments, &device, seed, stop)?;
-            let store = open_store()?;
+            let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             (session, workload, store, files)
         }
@@ -44,7 +40,7 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
             };
             let (targets, workload) =
                 session::open_for_run(&spec, &arguments.targets, &access, beside)?;
-            let store = open_store()?;
+            let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
             let workload = session::workload_here(&spec, &session, workload)?;
@@ -63,7 +59,7 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
             None => Ok(()),
         };
         let page = || output::page(&report::cost_fit(&fit));
-        output::document(arguments.results.json, &fit, page)?;
+        output::document(arguments.results.save.json, &fit, page)?;
         written?;
         return Ok(Verdict::of(fit.clean()));
     }
@@ -73,22 +69,21 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let finished = driver.run(&mut TrialList::new("measure", vec![planned]))?;
     let mut end = finished.end;
     let Some(mut trial) = finished.trials.into_iter().next() else {
-        let text = "the run has no result, nothing of it is kept";
-        return Err(Interruption(text.to_owned()).into());
+        return Err(interrupted("the run has no result, nothing of it is kept"));
     };
     if arguments.cpu.cpu_upper && end == End::Completed {
         end = session::add_upper_bound(&mut driver, found, &mut trial)?;
     }
     driver.keep(|store| store.add_trial(&trial));
-    let written = output::json(&trial).and_then(|json| files.finish(&trial, &json));
+    let comment = arguments.results.comment.as_deref().unwrap_or_default();
+    let written = output::json(&trial).and_then(|json| files.finish(&trial, comment, &json));
     session::something_completed(std::slice::from_ref(&trial))?;
-    output::document(arguments.results.json, &trial, || output::page(&report::trial(&trial)))?;
-    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+    let page = |_: &Driver<'_>| output::page(&report::trial(&trial));
+    arguments.results.save.show(&mut driver, &trial, &[], page)?;
     written?;
     if end == End::Interrupted {
         let saved = if driver.store().is_some() { "saved" } else { "not saved (--no-save)" };
-        let text = format!("the numbers are of what was measured by then, {saved}");
-        return Err(Interruption(text).into());
+        return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
     }
     Ok(Verdict::of(trial.clean()))
 }
@@ -98,8 +93,7 @@ pub(crate) fn simulated_trial(
     arguments: &RunArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Trial> {
-    let device =
-        simulated(arguments)?.ok_or_else(|| UsageError("the target is none of sim:".to_owned()))?;
+    let device = simulated(arguments)?.ok_or_else(|| usage("the target is none of sim:"))?;
     let seed = session::seed(arguments.load.seed, true);
     let (mut session, workload) = on_simulated(arguments, &device, seed, stop)?;
     Ok(session.trial(&workload, seed, &mut |_| {})?)
@@ -123,10 +117,10 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let device = session::one_simulated(&arguments.targets)?;
     let given = arguments.real_only().into_iter().find(|(_, given)| *given);
     if let Some((flag, _)) = given.filter(|_| device.is_some()) {
-        return Err(UsageError(format!("{flag} means nothing for a simulated target")).into());
+        return Err(usage(format!("{flag} means nothing for a simulated target")));
     }
     match arguments.contradiction() {
-        Some(text) => Err(UsageError(text).into()),
+        Some(text) => Err(usage(text)),
         None => Ok(device),
     }
 }
@@ -135,7 +129,7 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
 struct Files {
     document: Option<OutputFile>,
     intervals: Option<OutputFile>,
-    trace: Option<TraceFile>,
+    trace: Option<LineFile>,
 }
 
 impl Files {
@@ -155,17 +149,19 @@ impl Files {
             |kind, path: &Option<PathBuf>| OutputFile::claim(kind, path.as_deref(), &mut in_use);
         let document = claim(&output::DOCUMENT, &results.output)?;
         let intervals = claim(&output::INTERVALS, &results.csv)?;
-        let comment = results.comment.as_deref().unwrap_or_default();
         let trace = results.sqlio_csv.as_ref();
-        let trace = trace.map(|path| TraceFile::open(path, comment, workload, &in_use));
+        let trace = trace.map(|path| {
+            report::check_trace_workload(workload).map_err(|error| usage(error.to_string()))?;
+            output::trace(path, results.comment.as_deref(), &in_use)
+        });
         Ok(Self { document, intervals, trace: trace.transpose()? })
     }
 
     /// Writes them; each is tried, and the first error is the one to tell.
-    fn finish(self, trial: &Trial, json: &str) -> anyhow::Result<()> {
+    fn finish(self, trial: &Trial, comment: &str, json: &str) -> anyhow::Result<()> {
         let document = self.document.map(|file| file.finish(json));
-        let intervals = self.intervals.map(|file| file.finish(&report::intervals_csv(trial)));
-        let trace = self.trace.map(|trace| trace.append(trial));
+        let intervals = self.intervals.map(|file| file.finish(report::intervals_csv(trial)));
+        let trace = self.trace.map(|trace| output::append(&trace, trial, comment));
         document.transpose()?;
         intervals.transpose()?;
         trace.transpose().map(drop)

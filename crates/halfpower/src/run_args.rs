@@ -3,11 +3,10 @@
 //! What was not given stays an option where its absence means something: an error about a flag
 //! must not come from a default, and a default may depend on another flag.
 
-use crate::help::simulated_devices;
-use crate::store_args::StoreArgs;
+use crate::store_args::SaveArgs;
 use crate::values::{
-    Mix, Rates, bytes, cache, choice, direct, engine, mix, nanos, percent, ppm, rates, some_bytes,
-    thousandths,
+    Mix, Rates, bytes, cache, choice, direct, engine, mix, nanos, one_of, percent, ppm, rates,
+    some_bytes, thousandths,
 };
 use clap::{Args, Command, FromArgMatches};
 use record::{
@@ -37,33 +36,14 @@ pub(crate) const RWS: &[(&str, Rw)] = &[
     ("randwrite", rw(false, Some(0))),
     ("randrw", rw(false, None)),
 ];
-const PATTERNS: &[(&str, Pattern)] = &[
-    ("sequential", Pattern::Sequential),
-    ("random", Pattern::Random),
-    ("hit", Pattern::Hit),
-    ("zipf", Pattern::Zipf),
-    ("hot", Pattern::Hot),
-    ("strided", Pattern::Strided),
-];
 const REGIONS: &[(&str, Regions)] = &[("own", Regions::PerJob), ("shared", Regions::Shared)];
-const ARRIVALS: &[(&str, Arrival)] =
+/// How requests of an open loop arrive.
+pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     &[("constant", Arrival::Constant), ("poisson", Arrival::Poisson)];
-const COMPLETIONS: &[(&str, Discipline)] = &[
-    ("any", Discipline::Any),
-    ("oldest-first", Discipline::OldestFirst),
-    ("callback", Discipline::Callback),
-    ("callback-posted", Discipline::CallbackPosted),
-];
-const DROPS: &[(&str, DropCache)] = &[
-    ("none", DropCache::None),
-    ("dontneed", DropCache::Dontneed),
-    ("scratch-read", DropCache::ScratchRead),
-    ("drop-caches", DropCache::DropCaches),
-];
 
 /// `halfpower run`.
 #[derive(Debug, Args)]
-#[command(after_help = simulated_devices("Examples:\n  \
+#[command(after_help = simdisk::help_with_names("Examples:\n  \
     halfpower run .                   4 KiB random reads, depth 1, 10 s\n  \
     halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
     halfpower run big.file --rw read --bs 64k --cache all --drop-cache dontneed\n  \
@@ -123,7 +103,7 @@ impl RunArgs {
 pub(crate) struct LoadArgs {
     /// Direction and order: read, write, rw (sequential), randread, randwrite, randrw
     /// [default: randread].
-    #[arg(long, value_parser = choice(RWS), value_name = "KIND", hide_possible_values = true,
+    #[arg(long, value_parser = choice(RWS), value_name = "KIND",
         alias = "readwrite")]
     pub(crate) rw: Option<Rw>,
     /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
@@ -141,7 +121,7 @@ pub(crate) struct LoadArgs {
     pub(crate) rwmixread: Option<u8>,
     /// Order, in place of that of --rw: sequential, random, hit (a small area again and again),
     /// zipf (popular blocks), hot (a popular area), strided.
-    #[arg(long, value_parser = choice(PATTERNS), value_name = "NAME", hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = one_of(&Pattern::ALL, Pattern::name))]
     pub(crate) pattern: Option<Pattern>,
     /// Area of --pattern hit [default: 1m].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
@@ -163,7 +143,7 @@ pub(crate) struct LoadArgs {
     pub(crate) misalign: Bytes,
     /// Jobs on one area: own (a part each) or, where sequential or strided, shared (one after the
     /// other's requests) [default: own; other jobs share the area whole].
-    #[arg(long, value_parser = choice(REGIONS), value_name = "HOW", hide_possible_values = true)]
+    #[arg(long, value_parser = choice(REGIONS), value_name = "HOW")]
     pub(crate) regions: Option<Regions>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
     #[arg(long, value_name = "N", alias = "randseed")]
@@ -178,7 +158,7 @@ pub(crate) struct ArrivalArgs {
     #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
     pub(crate) rate_iops: Option<Rates>,
     /// Arrivals of --rate-iops: constant (equal distances) or poisson [default: constant].
-    #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW", hide_possible_values = true,
+    #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW",
         alias = "rate_process")]
     pub(crate) arrival: Option<Arrival>,
     /// Pause between a completion and the next request.
@@ -187,8 +167,8 @@ pub(crate) struct ArrivalArgs {
     pub(crate) think_time: Nanos,
     /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
     /// callback-posted (through the job's loop).
-    #[arg(long, value_parser = choice(COMPLETIONS), value_name = "HOW", default_value = "any",
-        hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", default_value = "any",
+        value_parser = one_of(&Discipline::ALL, Discipline::name))]
     pub(crate) completion: Discipline,
 }
 
@@ -225,8 +205,8 @@ pub(crate) struct PlaceArgs {
     pub(crate) direct: Option<CacheMode>,
     /// Empties the page cache before the run: none, dontneed (of the area), scratch-read (pushes
     /// all out), drop-caches (root).
-    #[arg(long, value_parser = choice(DROPS), value_name = "HOW", default_value = "none",
-        hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", default_value = "none",
+        value_parser = one_of(&DropCache::ALL, DropCache::name))]
     pub(crate) drop_cache: DropCache,
     /// Writes twice the area, then rounds until the device is steady (SNIA).
     #[arg(long)]
@@ -302,17 +282,11 @@ pub(crate) struct ResultArgs {
     /// The comment of that line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
-    /// Print the trial as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Write the trial as JSON to a file as well.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Do not save the result.
-    #[arg(long)]
-    pub(crate) no_save: bool,
     #[command(flatten)]
-    pub(crate) keeping: StoreArgs,
+    pub(crate) save: SaveArgs,
 }
 
 /// What may be destroyed.

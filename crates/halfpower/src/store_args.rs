@@ -4,6 +4,7 @@ use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
 use record::{Finding, Severity};
+use report::Story;
 use serde::Serialize;
 use session::Driver;
 use std::path::PathBuf;
@@ -37,14 +38,40 @@ impl StoreArgs {
             None => Store::default_path(),
         }
     }
+
+    /// The database, made where it is missing.
+    pub(crate) fn open(&self) -> anyhow::Result<Store> {
+        let opened = self.file().and_then(|path| Store::open(&path));
+        opened.context("results cannot be saved (--no-save goes without)")
+    }
+
+    /// The database, which must exist.
+    pub(crate) fn existing(&self) -> Result<Store, StoreError> {
+        Store::open_existing(&self.file()?)
+    }
 }
 
-/// The seed and the results of a command that measures.
+/// How a command shows what follows from saved documents, and where these are.
 #[derive(Debug, Args)]
-pub(crate) struct ResultArgs {
-    /// Seed of all random choices [default: from the time; 1 for a simulated target].
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+pub(crate) struct ViewArgs {
+    /// Print JSON.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) keeping: StoreArgs,
+}
+
+impl ViewArgs {
+    /// Prints a document, as JSON or as the page of its story.
+    pub(crate) fn show(&self, document: &impl Serialize, story: &Story) -> anyhow::Result<Verdict> {
+        output::document(self.json, document, || output::page(story))?;
+        Ok(Verdict::Clean)
+    }
+}
+
+/// What becomes of a new document.
+#[derive(Debug, Args)]
+pub(crate) struct SaveArgs {
     /// Print the document as JSON.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
@@ -55,10 +82,23 @@ pub(crate) struct ResultArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-impl ResultArgs {
+/// The seed and the results of a command that measures.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// Seed of all random choices [default: from the time; 1 for a simulated target].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
+}
+
+impl SaveArgs {
     /// The database, unless nothing is to be saved.
     pub(crate) fn store(&self) -> anyhow::Result<Option<Store>> {
-        open_store(&self.keeping, self.no_save)
+        if self.no_save {
+            return Ok(None);
+        }
+        self.keeping.open().map(Some)
     }
 
     /// Prints a document that was given to the driver's store. What was measured is shown in any
@@ -74,13 +114,4 @@ impl ResultArgs {
         driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
         Ok(Verdict::of(findings.iter().all(|finding| finding.severity < Severity::Invalid)))
     }
-}
-
-/// The database of results.
-pub(crate) fn open_store(keeping: &StoreArgs, no_save: bool) -> anyhow::Result<Option<Store>> {
-    if no_save {
-        return Ok(None);
-    }
-    let opened = keeping.file().and_then(|path| Store::open(&path));
-    opened.map(Some).context("results cannot be saved (--no-save goes without)")
 }

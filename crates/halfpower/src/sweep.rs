@@ -8,21 +8,20 @@
 //! What concerns the design is said as `--set AXIS=LEVELS`, in the words of a design file, instead of
 //! by a flag for each axis: a file and a command line then say the same.
 
-use crate::failure::{Interruption, UsageError};
+use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
+use crate::store_args::ResultArgs;
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
-use record::{DoneTrial, Experiment, Severity, Trial};
+use record::{Experiment, Trial};
 use session::experiment::{Maxima, OpenedDesign, ReadLine, rounding_findings, set_rates};
 use session::{Driver, End, Targets};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::Store;
 use target::Access;
 
 /// `halfpower sweep`.
@@ -53,10 +52,10 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     dry_run: bool,
     /// Run what an experiment still lacks: its id, the beginning of it, or "last".
-    #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
     /// List the saved experiments.
-    #[arg(long, conflicts_with_all = ["design", "resume"])]
+    #[arg(long, conflicts_with_all = ["design", "resume", "no_save"])]
     saved: bool,
     /// How often each combination is run [default: the design's, mostly 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
@@ -73,9 +72,6 @@ pub(crate) struct SweepArgs {
     /// Measured time of a trial, or the longest: --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
-    /// Seed of order and requests [default: from the time; 1 for a simulated target].
-    #[arg(long, value_name = "N", help_heading = "Design")]
-    seed: Option<u64>,
     /// A note that is kept with the experiment and stands in the lines of --dry-run.
     #[arg(
         long,
@@ -85,14 +81,8 @@ pub(crate) struct SweepArgs {
         help_heading = "Results"
     )]
     note: Option<String>,
-    /// Print the experiment as JSON.
-    #[arg(long, help_heading = "Results")]
-    json: bool,
-    /// Do not save the results.
-    #[arg(long, conflicts_with_all = ["resume", "saved"], help_heading = "Results")]
-    no_save: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    results: ResultArgs,
     /// Allows writing to existing files; their content is lost.
     #[arg(long, help_heading = "Safety")]
     overwrite: bool,
@@ -137,11 +127,11 @@ fn list_of_presets() -> anyhow::Result<String> {
 
 /// Lists the saved experiments.
 fn saved(arguments: &SweepArgs) -> anyhow::Result<Verdict> {
-    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    let store = arguments.results.save.keeping.existing()?;
     let rows = store.list::<Experiment>()?;
     let all: Vec<Experiment> =
         rows.iter().map(|row| store.document(&row.id)).collect::<Result<_, _>>()?;
-    let text = if arguments.json {
+    let text = if arguments.results.save.json {
         output::json(&all)?
     } else {
         report::experiment_list_text(&all, &output::style())
@@ -185,16 +175,18 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         return Ok(Verdict::Clean);
     }
     let names = &arguments.targets;
-    let simulated = check_targets(names)?;
-    let seed = session::seed(arguments.seed, simulated);
+    if names.is_empty() {
+        return Err(usage("name at least one target: a directory, a file, a device or sim:NAME"));
+    }
+    let simulated = session::one_simulated(names)?.is_some();
+    let seed = session::seed(arguments.results.seed, simulated);
     let opened = open(arguments, &design, names, simulated)?;
     let left_out = opened.left_out.sentences();
     for sentence in &left_out {
         output::say(&format!("halfpower: {}", report::escape(sentence)));
     }
     if opened.ready.is_empty() {
-        let text = format!("nothing of the design {} can be run here", design.name);
-        return Err(UsageError(text).into());
+        return Err(usage(format!("nothing of the design {} can be run here", design.name)));
     }
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
@@ -203,14 +195,14 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
         return Ok(Verdict::Clean);
     }
     let mut progress = Progress::new();
-    let store = open_store(&arguments.keeping, arguments.no_save)?;
+    let store = arguments.results.save.store()?;
     let of_shares = opened.ready.iter().find(|ready| ready.line.shares).cloned();
     let targets = prepare(opened, &design, simulated, seed, stop, &mut progress)?;
     let mut driver = Driver::new(targets, store, &mut progress);
     if let Some(ready) = of_shares {
         let mut pilot = plan::largest_rate_trials(&ready.workload, seed, &ready.line.targets);
         let rates: Vec<f64> = driver.run(&mut pilot)?.trials.iter().map(Trial::iops).collect();
-        let [reads, writes] = rates[..] else { return Err(no_trial()) };
+        let [reads, writes] = rates[..] else { return Err(interrupted("no trial had finished")) };
         let maxima = Maxima { reads, writes };
         set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
     }
@@ -218,22 +210,6 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
     experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
     driver.keep(|store| store.start_experiment(&experiment));
     run(arguments, &design, experiment, Vec::new(), driver)
-}
-
-/// Whether the target is a simulated one, which then stands alone.
-fn check_targets(targets: &[String]) -> anyhow::Result<bool> {
-    let devices =
-        targets.iter().map(|target| session::simulated(target)).collect::<Result<Vec<_>, _>>()?;
-    if targets.is_empty() {
-        let text = "name at least one target: a directory, a file, a device or sim:NAME";
-        return Err(UsageError(text.to_owned()).into());
-    }
-    let simulated = devices.iter().flatten().next().is_some();
-    if simulated && targets.len() > 1 {
-        let text = "a simulated target stands alone: its disks are its own keys; name one target";
-        return Err(UsageError(text.to_owned()).into());
-    }
-    Ok(simulated)
 }
 
 fn open(
@@ -305,13 +281,12 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         ("--set", !arguments.set.is_empty()),
         ("--size", arguments.size.is_some()),
         ("--runtime", arguments.runtime.is_some()),
-        ("--seed", arguments.seed.is_some()),
+        ("--seed", arguments.results.seed.is_some()),
     ];
     if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
-        let text = format!("--resume runs what was planned; leave {flag} out");
-        return Err(UsageError(text).into());
+        return Err(usage(format!("--resume runs what was planned; leave {flag} out")));
     }
-    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    let store = arguments.results.save.keeping.existing()?;
     let mut experiment: Experiment = store.document(id)?;
     let design = Design::parse(&experiment.design, &experiment.design_text)?;
     let trials = store.trials_of_experiment(&experiment.id)?;
@@ -325,12 +300,11 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         let opened = open(arguments, &design, &names, simulated)?;
         let planned = missing.iter().map(|at| &experiment.plan[*at as usize].levels);
         if !opened.runs_all(planned) {
-            let text = format!(
+            return Err(usage(format!(
                 "the rest cannot be run as it was planned; {}; give the targets and the safety \
                  flags that it began with",
                 opened.left_out.sentences().join("; ")
-            );
-            return Err(UsageError(text).into());
+            )));
         }
         prepare(opened, &design, simulated, seed, stop, &mut progress)?
     };
@@ -343,10 +317,6 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
     run(arguments, &design, experiment, trials, driver)
 }
 
-fn no_trial() -> anyhow::Error {
-    Interruption("no trial had finished".to_owned()).into()
-}
-
 /// Runs what is missing, concludes from all of it, saves and prints. `trials` are those of
 /// `experiment.done`, one for one.
 fn run(
@@ -356,48 +326,20 @@ fn run(
     mut trials: Vec<Trial>,
     mut driver: Driver<'_>,
 ) -> anyhow::Result<Verdict> {
-    let missing = plan::missing(&experiment);
     let finished = driver.run(&mut plan::missing_trials(&experiment))?;
-    let ended = finished.trials.into_iter().zip(finished.extras);
-    for (position, (trial, extras)) in missing.into_iter().zip(ended) {
-        // In the order of the plan, as it is read back.
-        let place = experiment.done.partition_point(|known| known.position < position);
-        experiment.done.insert(place, DoneTrial { position, trial_id: trial.id.clone(), extras });
-        trials.insert(place, trial);
-    }
+    let end = finished.end;
+    session::experiment::conclude(&mut experiment, design, &mut trials, finished)?;
     let (done, total) = (trials.len(), experiment.plan.len());
-    if done == 0 {
-        return Err(no_trial());
-    }
-    session::something_completed(&trials)?;
-    let conclusions = plan::conclude(&experiment, design, &trials);
-    let mut findings = experiment.setup_findings.clone();
-    findings.extend(conclusions.findings);
-    let of_trials = diagnose::trial_findings(&trials, &findings);
-    findings.extend(of_trials);
-    for finding in &mut findings {
-        // The measuring time of a check; here each trial has its own.
-        finding.remedy = finding.remedy.replace("--budget", "--runtime");
-    }
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    experiment.cells = conclusions.cells;
-    experiment.reached = conclusions.reached;
-    experiment.effects = conclusions.effects;
-    experiment.findings = findings;
-    experiment.advice = diagnose::advise_experiment(&experiment);
     driver.keep(|store| store.add_document(&experiment));
-    output::document(arguments.json, &experiment, || {
-        output::page(&report::experiment(&experiment, &[]))
-    })?;
-    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
-    if finished.end != End::Completed {
+    let page = |_: &Driver<'_>| output::page(&report::experiment(&experiment, &[]));
+    let save = &arguments.results.save;
+    let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
+    if end != End::Completed {
         let kept = match driver.store() {
             Some(_) => format!("`halfpower sweep --resume {}` runs the rest", experiment.id),
             None => "they are not saved (--no-save)".to_owned(),
         };
-        let text = format!("{done} of {total} trials had finished, {kept}");
-        return Err(Interruption(text).into());
+        return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));
     }
-    let clean = experiment.findings.iter().all(|finding| finding.severity < Severity::Invalid);
-    Ok(Verdict::of(clean))
+    Ok(verdict)
 }

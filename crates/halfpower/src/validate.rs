@@ -3,13 +3,12 @@
 //! What is predicted is printed before any of it is measured, so that the program itself cannot fit
 //! the one to the other.
 
-use crate::failure::Interruption;
+use crate::failure::interrupted;
 use crate::output::{self, Verdict};
-use crate::profiles::{area_of, open_again, saved};
+use crate::profiles::saved;
 use crate::progress::Progress;
-use crate::store_args::{NOT_SAVED, StoreArgs, open_store};
+use crate::store_args::SaveArgs;
 use crate::values::nanos;
-use anyhow::Context;
 use clap::Args;
 use model::Predictor;
 use plan::{DriftProbe, Plan, ValidatePlan, ValidationSettings};
@@ -36,14 +35,8 @@ pub(crate) struct ValidateArgs {
     /// Seed of the loads [default: from the time; 2 for a simulated target].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Do not save the results.
-    #[arg(long, help_heading = "Results")]
-    no_save: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    save: SaveArgs,
 }
 
 /// Predicts, measures and compares.
@@ -51,8 +44,8 @@ pub(crate) fn validate(
     arguments: &ValidateArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Verdict> {
-    let profile = saved(&arguments.keeping, &arguments.id)?;
-    let area = area_of(&profile)?;
+    let profile = saved(&arguments.save.keeping, &arguments.id)?;
+    let area = session::area_of(&profile)?;
     let write = profile.cells.iter().any(|cell| cell.workload.writes());
     let seed = match (arguments.seed, profile.simulated) {
         (None, true) => SIMULATED_SEED,
@@ -66,8 +59,8 @@ pub(crate) fn validate(
         false => DriftProbe::new(&cells, &predictor, write, probe_seed),
     };
     let mut progress = Progress::new();
-    let store = open_store(&arguments.keeping, arguments.no_save)?;
-    let session = open_again(&profile, write, seed, stop, &mut progress)?;
+    let store = arguments.save.store()?;
+    let session = session::open_again(&profile, write, seed, stop, &mut progress)?;
     let settings = ValidationSettings {
         area,
         engine: session.engine,
@@ -84,7 +77,7 @@ pub(crate) fn validate(
     }
     let mut plan = ValidatePlan::new(&settings, &cells, &predictor, probe)?;
     let page = output::page(&report::predicted(&plan.predicted(), plan.since().as_ref()));
-    if arguments.json {
+    if arguments.save.json {
         output::say(page.trim_end());
     } else {
         output::print(&page)?;
@@ -110,19 +103,19 @@ pub(crate) fn validate(
         findings: Vec::new(),
     };
     driver.keep(|store| store.add_document(&document));
-    output::document(arguments.json, &document, || {
+    arguments.save.show(&mut driver, &document, &[], |_| {
         format!("\n{}", output::page(&report::validation(&document)))
     })?;
-    driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
     Ok(Verdict::of(document.summary.reached != Some(false)))
 }
 
 /// Carries out a plan of which a part says nothing.
 fn carry_out(driver: &mut Driver<'_>, plan: &mut dyn Plan) -> anyhow::Result<()> {
-    let text = match driver.run(plan)?.end {
-        End::Completed => return Ok(()),
-        End::Interrupted => "the validation was not finished, nothing is kept",
-        End::Silent => "the device stopped answering, the validation was not finished",
-    };
-    Err(Interruption(text.to_owned()).into())
+    match driver.run(plan)?.end {
+        End::Completed => Ok(()),
+        End::Interrupted => Err(interrupted("the validation was not finished, nothing is kept")),
+        End::Silent => {
+            Err(interrupted("the device stopped answering, the validation was not finished"))
+        }
+    }
 }

@@ -1,19 +1,17 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use record::{Bytes, EngineName, Nanos, SizeShare, UnitError};
 
 pub(crate) use workload::values::*;
 
-/// A reader of the names in a table, all of which an error lists.
+/// A reader of the names in a table, and no others.
 pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
     table: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(table.iter().map(|(name, _)| *name));
-    names.try_map(move |name| {
-        let found = table.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| *value).ok_or_else(|| format!("there is no {name:?}"))
-    })
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let found = table.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        found.ok_or_else(|| use_one(table.iter().map(|(name, _)| *name)))
+    }
 }
 
 pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
@@ -54,19 +52,21 @@ pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
         if let Some((_, same)) = FIO_ENGINES.iter().find(|(fio, _)| *fio == text) {
             return format!("here fio's '{text}' is --ioengine {}", same.name());
         }
-        let names: Vec<&str> = known().map(EngineName::name).collect();
-        format!("there is no engine '{text}'; use one of {}", names.join(", "))
+        format!("there is no engine '{text}'; {}", use_one(known().map(EngineName::name)))
     })
 }
 
-/// A reader of names: those of a table, and no others.
+/// A reader of the names of these values, and no others.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let found = all.iter().copied().find(|one| name(*one) == text);
-        let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(", ");
-        found.ok_or_else(|| format!("use one of {}", names()))
+        found.ok_or_else(|| use_one(all.iter().map(|one| name(*one))))
     }
+}
+
+fn use_one<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("use one of {}", names.collect::<Vec<_>>().join(", "))
 }

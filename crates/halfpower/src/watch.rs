@@ -3,7 +3,7 @@
 //! On a terminal a screen; anywhere else, or asked for by `--once`, `--count` or `--json`, a line per
 //! device and interval. Both show the same rows.
 
-use crate::failure::Interruption;
+use crate::failure::interrupted;
 use crate::observing::{ObservingArgs, recorder};
 use crate::output::{self, Verdict};
 use crate::profiles;
@@ -58,7 +58,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<
     if lines || !live::terminal_is_there() {
         return print_lines(arguments, source, judge, stop);
     }
-    let record = |host| recorder(&arguments.keeping, false, host);
+    let record = |host| Ok(recorder(Some(arguments.keeping.open()?), host));
     let screen = Screen::new(
         judge,
         source,
@@ -72,7 +72,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<
     }
     ended.outcome?;
     if stop.load(Ordering::Relaxed) {
-        return Err(Interruption("the screen was ended by a signal".to_owned()).into());
+        return Err(interrupted("the screen was ended by a signal"));
     }
     Ok(Verdict::Clean)
 }
@@ -90,8 +90,10 @@ fn print_lines(
     let mut taken = 0;
     while count.is_none_or(|count| taken < count) {
         if !pace.wait(stop) {
-            let text = format!("{} printed", record::counted(taken as f64, "interval"));
-            return Err(Interruption(text).into());
+            return Err(interrupted(format!(
+                "{} printed",
+                record::counted(taken as f64, "interval")
+            )));
         }
         judge.add(source.sample()?);
         taken += 1;

@@ -4,22 +4,21 @@
 //! too. Three flags can be either: what they say is the load where there is none yet, and a change
 //! where there is one, so that `--bs 4k --bs 64k` reads as it is meant.
 
-use crate::failure::UsageError;
-use crate::output::{self, Verdict};
-use crate::predict::ArrivalName;
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::predict::LoadArgs;
 use crate::profiles::{self, saved};
 use crate::recordings;
-use crate::store_args::StoreArgs;
+use crate::store_args::ViewArgs;
 use crate::values::{Mix as Sizes, bytes, depth, mix, nanos, part, percent, rate};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use model::Predictor;
 use model::whatif::Setup;
-use plan::LoadSpec;
 use record::{
     Bytes, Change, DocumentKind, Measured, Nanos, Observation, ObservedDevice, ObservedLoad,
-    Offered, Profile, RaidLevel, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
+    Profile, RaidLevel, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
 };
 use scenarios::Simulation;
 use session::VERSION;
@@ -27,10 +26,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use store::{LAST, Store};
+use store::LAST;
 
-/// Request size where the user names none.
-const BS: Bytes = Bytes(4096);
 /// The word that stands for the newest observation.
 const OBSERVED: &str = "observed";
 
@@ -56,31 +53,14 @@ pub(crate) struct WhatIfArgs {
     /// Device of the observation [default: the one that does the most].
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Requests per second.
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Load")]
-    rate_iops: Option<f64>,
-    /// Share of reads [default: 100%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Load")]
-    rwmixread: Option<u8>,
+    #[command(flatten, next_help_heading = "Load")]
+    load: LoadArgs,
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; given again: another size.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     bs: Vec<Sizes>,
     /// Share of requests that continue the one before; with a plus: so much more of them.
     #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
     sequential: Vec<Sequential>,
-    /// Share of requests that a cache of the device serves.
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent,
-        help_heading = "Load")]
-    hit: u8,
-    /// How requests arrive: independently of each other, or at equal distances.
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "poisson",
-        requires = "rate_iops",
-        help_heading = "Load"
-    )]
-    arrival: ArrivalName,
     /// Requests outstanding, a constant number; beside a rate, or given again: a change to it.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
     iodepth: Vec<f64>,
@@ -138,11 +118,8 @@ pub(crate) struct WhatIfArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     seed: u64,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    keeping: StoreArgs,
+    view: ViewArgs,
 }
 
 /// A share of sequential requests, or so much more of it.
@@ -166,10 +143,6 @@ fn raid(text: &str) -> Result<RaidLevel, String> {
     found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
 }
 
-fn usage(text: impl Into<String>) -> anyhow::Error {
-    UsageError(text.into()).into()
-}
-
 /// Computes, simulates, prints.
 pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
     let document = match observation(arguments)? {
@@ -180,23 +153,22 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::
             ));
         }
         None => {
-            let profile = saved(&arguments.keeping, &arguments.source)?;
+            let profile = saved(&arguments.view.keeping, &arguments.source)?;
             let predictor = Predictor::new(&profile);
             of_load(arguments, stop, None, &profile, &predictor, &arguments.stated()?)?
         }
     };
-    output::document(arguments.json, &document, || output::page(&report::whatif(&document)))?;
-    Ok(Verdict::Clean)
+    arguments.view.show(&document, &report::whatif(&document))
 }
 
 /// The observation that the source names; `None` where it names a profile.
 fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
     let source = arguments.source.as_str();
     if Path::new(source).is_file() {
-        let found = recordings::named(&[source.to_owned()], &arguments.keeping)?;
+        let found = recordings::named(&[source.to_owned()], &arguments.view.keeping)?;
         return Ok(found.and_then(|found| found.into_iter().next()));
     }
-    let store = Store::open_existing(&arguments.keeping.file()?)?;
+    let store = arguments.view.keeping.existing()?;
     if source == OBSERVED {
         return Ok(Some(store.document(LAST)?));
     }
@@ -215,7 +187,7 @@ fn of_observation(
     stop: &Arc<AtomicBool>,
     observation: &Observation,
 ) -> anyhow::Result<WhatIf> {
-    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
+    let profiles = profiles::for_devices(&arguments.view.keeping, arguments.profile.as_deref())?;
     let diagnosis = profiles.diagnose(observation, VERSION, true);
     let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     if !arguments.balance {
@@ -242,30 +214,15 @@ fn of_observation(
 impl WhatIfArgs {
     /// The load that is stated.
     fn stated(&self) -> anyhow::Result<Setup> {
-        let first = self.sequential.first();
-        let sequential = first.map_or(0, |one| match one {
-            Sequential::Now(percent) => *percent,
-            Sequential::More(_) => 0,
-        });
-        if u32::from(sequential) + u32::from(self.hit) > 100 {
-            return Err(usage("--sequential and --hit add up to more than 100 %"));
-        }
-        let bs = self.bs.first();
-        let load = LoadSpec {
-            read_percent: self.rwmixread.unwrap_or(100),
-            bs: bs.map_or_else(|| LoadSpec::random(100, BS.0).bs, |sizes| sizes.0.clone()),
-            sequential_percent: sequential,
-            hit_percent: self.hit,
+        let sequential = match self.sequential.first() {
+            Some(Sequential::Now(percent)) => *percent,
+            _ => 0,
         };
-        let offered = match (self.rate_iops, self.arrival, self.iodepth.first()) {
-            (Some(rate), ArrivalName::Poisson, _) => Offered::PoissonPerS(rate),
-            (Some(rate), ArrivalName::Constant, _) => Offered::ConstantPerS(rate),
-            (None, _, Some(depth)) => Offered::Depth(*depth),
-            (None, _, None) => {
-                return Err(usage("say how much is asked of the device: --rate-iops or --iodepth"));
-            }
-        };
-        Ok(Setup::new(load.mix(), offered))
+        let mix = self.load.mix(self.bs.first(), sequential)?;
+        let offered = self.load.offered(self.iodepth.first().copied()).ok_or_else(|| {
+            usage("say how much is asked of the device: --rate-iops or --iodepth")
+        })?;
+        Ok(Setup::new(mix, offered))
     }
 
     /// What is to be different, for a load that is observed or stated.
@@ -293,7 +250,7 @@ impl WhatIfArgs {
         if stated > usize::from(!observed) {
             return Err(usage("as a change --sequential takes so much more of it: +30%"));
         }
-        let of_load = usize::from(!observed && self.rate_iops.is_none());
+        let of_load = usize::from(!observed && self.load.rate_iops.is_none());
         let depths = self.iodepth.get(of_load..).unwrap_or_default();
         let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
         if depths.len() > 1 || sizes.len() > 1 {
@@ -311,7 +268,9 @@ impl WhatIfArgs {
         changes.extend(self.as_profiled.then_some(Change::AsProfiled));
         changes.extend(self.without.map(|share| Change::Without { share, process: None }));
         changes.extend(self.independent.then_some(Change::Independent));
-        if observed && (self.rate_iops.is_some() || self.rwmixread.is_some() || self.hit > 0) {
+        if observed
+            && (self.load.rate_iops.is_some() || self.load.rwmixread.is_some() || self.load.hit > 0)
+        {
             return Err(usage(
                 "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
             ));

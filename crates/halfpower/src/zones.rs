@@ -3,7 +3,7 @@
 //! What is read is only read: a directory gets a test file, of which its file system may have put
 //! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole.
 
-use crate::failure::UsageError;
+use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
@@ -50,7 +50,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     let simulated = session::simulated(&arguments.target)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
-    let store = arguments.results.store()?;
+    let store = arguments.results.save.store()?;
     let session = match simulated {
         Some(spec) => Session::simulated(&spec, Some(spec.size()), seed, stop),
         None => {
@@ -69,7 +69,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         seed,
     };
     let mut plan = ZonePlan::new(&settings).ok_or_else(|| {
-        UsageError(format!(
+        usage(format!(
             "{} are too few for {} positions and {} passes; name a larger target, or fewer of them",
             format_bytes(settings.area.0),
             arguments.positions,
@@ -93,5 +93,5 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         .ok_or_else(|| anyhow!("too few visits were valid: there is no map; see halfpower run"))?;
     driver.keep(|store| store.add_document(&map));
     let page = |_: &Driver<'_>| output::page(&report::zones(&map));
-    arguments.results.show(&mut driver, &map, &map.findings, page)
+    arguments.results.save.show(&mut driver, &map, &map.findings, page)
 }

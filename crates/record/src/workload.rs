@@ -65,6 +65,10 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Sequential, Self::Random, Self::Hit, Self::Zipf, Self::Hot, Self::Strided];
+
     /// The word in print.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -244,6 +248,9 @@ pub enum Discipline {
 }
 
 impl Discipline {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Any, Self::OldestFirst, Self::Callback, Self::CallbackPosted];
+
     /// The word of `--completion`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -290,6 +297,9 @@ pub enum DropCache {
 }
 
 impl DropCache {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::None, Self::Dontneed, Self::ScratchRead, Self::DropCaches];
+
     /// The word of `--drop-cache`.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -37,7 +37,7 @@ pub use judge::{Score, judge};
 pub use load_words::LoadWords;
 pub use profiles::Profiles;
 pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
-pub use scores::{Drawn, Scores, run};
+pub use scores::{Drawn, Scores, on_all_processors, run};
 pub use stage::{Staged, stage};
 pub use whatif::Simulation;
 

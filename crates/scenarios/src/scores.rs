@@ -8,8 +8,8 @@ use crate::profiles::Profiles;
 use crate::stage::{name, staged};
 use record::Verdict;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 /// The verdicts as columns.
 const COLUMNS: [(Verdict, &str); 7] = [
@@ -45,25 +45,42 @@ pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, Scenar
     for disk in cases.iter().flat_map(|case| &case.disks) {
         profiles.make(&disk.device)?;
     }
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Result<Drawn, ScenarioError>)>> = Mutex::new(Vec::new());
     let known = &*profiles;
+    let drawn = on_all_processors(cases, &AtomicBool::new(false), |case| one(case, known), |_| {});
+    drawn.into_iter().collect()
+}
+
+/// What `work` makes of each item, in their order, by a thread per processor; those that were not
+/// begun when `stop` was set are missing. `tick` hears after each how many are done.
+pub fn on_all_processors<T: Sync, R: Send>(
+    items: &[T],
+    stop: &AtomicBool,
+    work: impl Fn(&T) -> R + Sync,
+    mut tick: impl FnMut(usize),
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
+    let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {
+        let (next, work) = (&next, &work);
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some((index, case)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    cases.get(index).map(|case| (index, case))
-                } {
-                    let drawn = one(case, known);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, drawn));
-                }
+            let sender = sender.clone();
+            scope.spawn(move || {
+                let take = || next.fetch_add(1, Ordering::Relaxed);
+                while !stop.load(Ordering::Relaxed)
+                    && let index = take()
+                    && let Some(item) = items.get(index)
+                    && sender.send((index, work(item))).is_ok()
+                {}
             });
         }
+        drop(sender);
+        for ((index, result), done) in receiver.iter().zip(1..) {
+            results[index] = Some(result);
+            tick(done);
+        }
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, drawn)| drawn).collect()
+    results.into_iter().flatten().collect()
 }
 
 fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, ScenarioError> {

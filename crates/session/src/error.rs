@@ -62,6 +62,12 @@ pub enum SessionError {
     /// The device stopped answering: what became of what was measured.
     #[error("the device stopped answering; {0}")]
     Silent(String),
+    /// No visit to the loads of a profile tells what the device does now.
+    #[error(
+        "--now: the level of the device is not told, because no visit to the profile's loads \
+         counts; the machine may be too busy for it"
+    )]
+    NoLevel,
     /// What a treatment found rules out its trials.
     #[error("{0}")]
     Treatment(String),
@@ -96,6 +102,7 @@ impl SessionError {
             | Self::NeedsUring { .. }
             | Self::Io { .. }
             | Self::Silent(_)
+            | Self::NoLevel
             | Self::Treatment(_)
             | Self::NothingCompleted { .. } => NO_RESULT,
         }

@@ -23,7 +23,7 @@ pub use cost_fit::cost_fit;
 pub use cpu_pass::{CacheState, add_upper_bound};
 pub use driver::{Driver, End, Finished, precondition, simulate};
 pub use error::{SessionError, something_completed};
-pub use profile::profile;
+pub use profile::{area_of, drift_now, open_again, profile};
 pub use progress::{Display, NoDisplay, duration};
 pub use real::{RealTargets, with_engine};
 pub use session::Session;

@@ -1,12 +1,20 @@
-//! The profile of the trials of a check.
+//! The profile of the trials of a check, and what is measured later on the target of one.
 
-use crate::{Driver, Result, VERSION};
+use crate::{
+    Display, Driver, End, RealTargets, Result, Session, SessionError, Targets, VERSION, simulated,
+};
 use diagnose::Omitted;
-use model::Characterise;
-use record::{Nanos, Profile, Trial};
+use model::{Characterise, DriftNow, Predictor};
+use plan::DriftProbe;
+use record::{Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, Trial};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Earlier profiles of the same disk that are looked at.
 const EARLIER_PROFILES: usize = 8;
+/// Largest request of a drawn load: a target must hold one.
+const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
 /// The profile of the trials that ended, with advice and findings; `identity` is its id and time.
 ///
@@ -47,4 +55,81 @@ pub fn profile(
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     profile.findings = findings;
     Ok(profile)
+}
+
+/// The part of its target that a profile is of.
+///
+/// # Errors
+/// If the profile holds no cells.
+pub fn area_of(profile: &Profile) -> Result<Bytes> {
+    let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
+    area.ok_or_else(|| SessionError::Usage("the profile holds no cells".to_owned()))
+}
+
+/// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
+/// halfpower's own.
+///
+/// # Errors
+/// If the profile holds no cells, its target cannot be opened, or another disk is there now.
+pub fn open_again(
+    profile: &Profile,
+    write: bool,
+    seed: u64,
+    stop: &Arc<AtomicBool>,
+    display: &mut dyn Display,
+) -> Result<Session> {
+    let area = area_of(profile)?;
+    if let Some(device) = simulated(&profile.target.path)? {
+        return Ok(Session::simulated(&device, Some(area), seed, stop));
+    }
+    let path = Path::new(&profile.target.path);
+    let access = target::Access::ReadOnly;
+    let mut target = RealTargets::open(&[path], &access, Some(area), LARGEST_REQUEST)?;
+    let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
+    if disk(target.facts()) != disk(&profile.target) {
+        return Err(SessionError::Usage(format!(
+            "{} is on another disk than the one that was profiled; a profile holds for its own",
+            profile.target.path
+        )));
+    }
+    target.open_mode(CacheMode::Device, write)?;
+    target.into_session(EngineName::IoUring, seed, stop, display)
+}
+
+/// What the device of a profile does now (`predict --now`), and the predictor by the profile and by
+/// what was seen now.
+///
+/// # Errors
+/// If the profile is of a simulated device or too small to tell, the target fails, no visit counts,
+/// or the user interrupts it.
+pub fn drift_now(
+    profile: &Profile,
+    stop: &Arc<AtomicBool>,
+    display: &mut dyn Display,
+) -> Result<(Predictor, DriftNow)> {
+    let usage = |text: &str| SessionError::Usage(text.to_owned());
+    if profile.simulated {
+        return Err(usage(
+            "--now: the time of a simulated device begins anew; there is no other level",
+        ));
+    }
+    // In a directory it is a file of halfpower's own that is written.
+    let write = profile.target.kind == TargetKind::Directory
+        && profile.cells.iter().any(|cell| cell.workload.writes());
+    let (seed, cells) = (crate::seed(None, false), profile.all_cells());
+    let profiled = Predictor::of_cells(&cells);
+    let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
+        usage(
+            "--now: the profile holds too few loops of random requests to tell the level of the \
+             device; make another with `check --for-diagnosis`",
+        )
+    })?;
+    let session = open_again(profile, write, seed, stop, display)?;
+    let finished = Driver::new(Targets::one(session), None, display).run(&mut probe)?;
+    if finished.end == End::Interrupted {
+        return Err(SessionError::Interrupted("nothing is predicted".to_owned()));
+    }
+    let level = probe.level().ok_or(SessionError::NoLevel)?;
+    let now = DriftNow { level, ends: probe.ends(), since: probe.since() };
+    Ok((Predictor::of_cells(&probe.updated(&cells)), now))
 }

@@ -4,11 +4,13 @@
 //! descriptors of a run. The names below are the interface; another system stands beside `linux`.
 
 mod error;
+mod line_file;
 mod linux;
 mod output_file;
 mod signature;
 
 pub use error::TargetError;
+pub use line_file::LineFile;
 pub use linux::capabilities::capabilities;
 pub use linux::claim::destruction;
 pub use linux::descriptor::{direct_alignment, drop_clean_pages, reopen};

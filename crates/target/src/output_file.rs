@@ -110,10 +110,10 @@ impl OutputFile {
     ///
     /// # Errors
     /// If it cannot be written; what was there before is then kept.
-    pub fn finish(self, text: &str) -> Result<(), TargetError> {
+    pub fn finish(self, content: impl AsRef<[u8]>) -> Result<(), TargetError> {
         let written = match self.open.as_ref() {
-            Some(mut file) => file.write_all(text.as_bytes()),
-            None => self.replace(text),
+            Some(mut file) => file.write_all(content.as_ref()),
+            None => self.replace(content.as_ref()),
         };
         written.map_err(|cause| {
             let (flag, path) = (self.flag, &self.path);
@@ -121,10 +121,10 @@ impl OutputFile {
         })
     }
 
-    fn replace(&self, text: &str) -> std::io::Result<()> {
+    fn replace(&self, content: &[u8]) -> std::io::Result<()> {
         let partial = self.partial();
         let written = File::create(&partial)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&partial, &self.path));
         if written.is_err() {
             // The first error is the one to tell.

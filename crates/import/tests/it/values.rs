@@ -1,6 +1,6 @@
 //! What the public functions beside `read` tell: times, forms, queries.
 
-use import::{RangeQuery, detect, parse_moment};
+use import::{RangeQuery, detect, parse_moment, parse_utc_offset};
 
 /// 2020-06-01 12:00:01 UTC.
 const MOMENT: u64 = 1_591_012_801_000_000_000;
@@ -73,4 +73,13 @@ fn long_ranges_are_asked_for_in_parts_and_names_are_quoted() {
     assert!(targets[1].contains("start=1000&end=15985&step=15"), "{}", targets[1]);
     assert!(targets[4].contains("start=16000&end=23500&step=15"), "{}", targets[4]);
     assert!(targets[2].contains("instance%3D%22a%5C%22b%3A9100%22%7D"), "{}", targets[2]);
+}
+
+#[test]
+fn offsets_are_seconds_ahead_of_utc() {
+    let read = ["+02:00", "-0330", "Z"].map(parse_utc_offset);
+    assert_eq!(read, [Some(7_200), Some(-12_600), Some(0)]);
+    for bad in ["", "2", "CEST", "+99:00", "+"] {
+        assert_eq!(parse_utc_offset(bad), None, "{bad}");
+    }
 }

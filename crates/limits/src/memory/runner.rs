@@ -65,6 +65,16 @@ pub struct Settings {
     pub seed: u64,
 }
 
+impl Settings {
+    /// On all processors, for about 10 s.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        Self { threads, visit: Duration::from_millis(25), rounds: 5, seed }
+    }
+}
+
 /// What one visit found: bytes per second as timed, and with the null loop taken out.
 #[derive(Clone, Copy, Debug)]
 struct Visit {

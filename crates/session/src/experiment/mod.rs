@@ -4,9 +4,11 @@
 //! that what is missing is known before the first trial. Simulated ones are made anew for each trial
 //! (see [`crate::Targets`]).
 
+mod conclusion;
 mod lines;
 mod rounding;
 
+pub use conclusion::conclude;
 pub use lines::{LeftOut, Line, Maxima, Parse, ReadLine, set_rates};
 pub use rounding::rounding_findings;
 

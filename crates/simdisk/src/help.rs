@@ -1,17 +1,18 @@
-//! The parts of the help that come from tables: the simulated devices and their keys.
+//! The simulated devices and their keys, for the help of commands.
 //!
 //! The tables are those that the parser of `sim:` reads, so that the help cannot miss a name or a
 //! key. The help of a verb has the names; `run --list-sim` has the keys, too, with their defaults:
 //! they would be longer than the rest of the help. The parser of the command line does not wrap
 //! what stands below the flags; this does.
 
-use simdisk::{FAMILIES, Family};
+use crate::{FAMILIES, Family};
 
 /// Columns of the help.
 const WIDTH: usize = 80;
 
-/// What stands below the flags, followed by the names of the simulated devices.
-pub(crate) fn simulated_devices(before: &str) -> String {
+/// What stands below the flags of a verb, followed by the names of the simulated devices.
+#[must_use]
+pub fn help_with_names(before: &str) -> String {
     let mut text = format!("{before}\n\nSimulated devices, sim:NAME,key=value,...:\n");
     let kinds = || FAMILIES.iter().flat_map(|family| family.kinds);
     let width = kinds().map(|kind| kind.name.len()).max().unwrap_or(0);
@@ -23,7 +24,8 @@ pub(crate) fn simulated_devices(before: &str) -> String {
 }
 
 /// Every simulated device and key, with units and defaults.
-pub(crate) fn list_of_simulated_devices() -> String {
+#[must_use]
+pub fn help_with_keys() -> String {
     let mut text = String::from("Simulated devices: sim:NAME,key=value,...\n");
     for family in FAMILIES {
         text.push_str(&section(family));
