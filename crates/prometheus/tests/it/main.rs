@@ -1,9 +1,10 @@
-//! The client against servers that a test writes.
+//! The client against servers that a test writes, and ranges as text.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use prometheus::{Client, ClientError};
+use prometheus::{Client, ClientError, parse_range};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is fetched from a server that answers so, and the lines of the request.
 fn fetched(answer: &'static str) -> (Result<String, ClientError>, Vec<String>) {
@@ -70,4 +71,27 @@ fn addresses_and_headers_are_checked_before_anything_is_sent() {
         assert!(!error.to_string().contains("sec"), "{error}");
     }
     assert!(Client::new("http://h", Some("a\nb"), &[]).is_err());
+}
+
+#[test]
+fn ranges_are_points_in_time_or_distances_from_now() {
+    let clock_s = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    // Begin and end in seconds before now, and the step.
+    for (text, begin, end, step_s) in
+        [("now-1h..now", 3_600, 0, 15), ("now-1h..now-1m@30s", 3_600, 60, 30)]
+    {
+        let before = clock_s();
+        let range = parse_range(text).unwrap();
+        let now_s = range.end_s + end;
+        assert!((before..=clock_s()).contains(&now_s), "{text}: {range:?}");
+        assert_eq!((range.begin_s, range.step_s), (now_s - begin, step_s), "{text}");
+        assert_eq!(range.instance, None);
+    }
+    let range = parse_range("2020-06-01T12:00:01Z..1591012861@1s").unwrap();
+    assert_eq!((range.begin_s, range.end_s, range.step_s), (1_591_012_801, 1_591_012_861, 1));
+    let week = parse_range("now-168h..now").unwrap();
+    assert!((week.end_s - week.begin_s) / week.step_s <= 11_000);
+    for bad in ["", "now", "now..now", "now..now-1h", "a..b", "now-1h..now@0s", "now-1h..now@x"] {
+        assert!(parse_range(bad).is_err(), "{bad}");
+    }
 }
