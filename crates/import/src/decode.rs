@@ -32,31 +32,3 @@ fn unmarked(bytes: &[u8]) -> &'static Encoding {
         },
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::text;
-
-    #[test]
-    fn the_same_text_comes_out_of_every_encoding() {
-        let original = "\"(PDH-CSV 4.0)\",\"Datenträger\"";
-        let units = || original.encode_utf16();
-        let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
-        let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
-        let latin: Vec<u8> = original.chars().map(|letter| letter as u8).collect();
-        let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
-        for bytes in [
-            original.as_bytes().to_vec(),
-            marked(b"\xef\xbb\xbf", original.as_bytes()),
-            marked(b"\xff\xfe", &little),
-            marked(b"\xfe\xff", &big),
-            little,
-            big,
-            latin,
-        ] {
-            assert_eq!(text(&bytes), original, "{bytes:?}");
-        }
-        assert_eq!(text(&"aä".as_bytes()[..2]), "a");
-        assert_eq!(text(b""), "");
-    }
-}

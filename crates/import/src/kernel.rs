@@ -33,35 +33,3 @@ pub(crate) fn whole_disk(name: &str, names: &BTreeSet<String>) -> Option<String>
     };
     names.contains(candidate).then(|| candidate.to_owned())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn partitions_are_known_by_their_names() {
-        let names = ["sda", "sda1", "nvme0n1", "nvme0n1p2", "md0", "dm-0", "0 C:"];
-        let names: BTreeSet<String> = names.map(str::to_owned).into();
-        assert_eq!(whole_disk("sda1", &names).as_deref(), Some("sda"));
-        assert_eq!(whole_disk("nvme0n1p2", &names).as_deref(), Some("nvme0n1"));
-        for name in ["sda", "nvme0n1", "md0", "dm-0", "0 C:", "sdb1", "7", ""] {
-            assert_eq!(whole_disk(name, &names), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn the_busy_share_is_doubted_by_kernel() {
-        for (release, doubted) in [
-            ("6.1.0-13-amd64", true),
-            ("5.15.0-91-generic", true),
-            ("4.18.0-305.el8", true),
-            ("4.15.0", false),
-            ("6.12.3", false),
-            ("10.0.19045", false),
-            ("", false),
-            ("abc", false),
-        ] {
-            assert_eq!(busy_doubt(release).is_some(), doubted, "{release}");
-        }
-    }
-}

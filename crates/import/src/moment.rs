@@ -229,39 +229,3 @@ fn offset(zone: &[Group<'_>], lower: &str) -> Option<i64> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 2020-06-01 12:00:01 UTC.
-    const MOMENT: u64 = 1_591_012_801_000_000_000;
-
-    fn read(texts: &[&str], offset: Option<i64>) -> (Vec<Option<i128>>, Assumed) {
-        let stamps: Vec<Option<Stamp>> = texts.iter().map(|text| Stamp::parse(text)).collect();
-        moments(&stamps, offset, false)
-    }
-
-    #[test]
-    fn the_order_of_day_and_month_is_that_in_which_the_times_fit_together() {
-        let (times, assumed) = read(&["01/06/20 12:00:01", "13/06/20 12:00:01"], None);
-        assert_eq!(times[0], Some(i128::from(MOMENT)));
-        assert_eq!(assumed, Assumed { zone: true, month_first: false });
-        // Day first over midnight: the other order would jump by a month.
-        let (times, _) = read(&["01/06/20 23:59:59", "02/06/20 00:00:01"], Some(0));
-        assert_eq!(times[1].unwrap() - times[0].unwrap(), 2 * SECOND_NS);
-        assert_eq!(times[0].unwrap() / SECOND_NS, 1_591_055_999);
-        let (times, assumed) = read(&["06/01/20 12:00:01", "06/01/20 12:00:02"], Some(0));
-        assert_eq!(times[0], Some(i128::from(MOMENT)));
-        assert_eq!(assumed, Assumed { zone: false, month_first: true });
-        let (_, assumed) = read(&["06/06/20 12:00:01"], Some(0));
-        assert_eq!(assumed, Assumed::default());
-    }
-
-    #[test]
-    fn a_given_offset_is_for_times_without_one() {
-        let (times, assumed) = read(&["06/01/20 14:00:01", "2020-06-01T12:00:01Z"], Some(7_200));
-        assert_eq!(times, [Some(i128::from(MOMENT)); 2]);
-        assert!(!assumed.zone);
-    }
-}

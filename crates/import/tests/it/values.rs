@@ -1,9 +1,17 @@
-//! What the public functions beside `read` tell: times, forms, queries.
+//! What single values mean: times, names of devices and kernels, encodings; forms and queries.
 
-use import::{RangeQuery, detect, parse_moment, parse_utc_offset};
+use import::{Options, RangeQuery, detect, parse_moment, parse_utc_offset, read};
+use record::{FindingCode, Observation};
 
 /// 2020-06-01 12:00:01 UTC.
 const MOMENT: u64 = 1_591_012_801_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn only(bytes: &[u8], options: &Options) -> Observation {
+    let mut observations = read(&[bytes], None, options).unwrap();
+    assert_eq!(observations.len(), 1);
+    observations.remove(0)
+}
 
 #[test]
 fn all_forms_of_one_moment_are_the_same() {
@@ -75,6 +83,7 @@ fn long_ranges_are_asked_for_in_parts_and_names_are_quoted() {
     assert!(targets[2].contains("instance%3D%22a%5C%22b%3A9100%22%7D"), "{}", targets[2]);
 }
 
+<<<<<<< HEAD
 #[test]
 fn offsets_are_seconds_ahead_of_utc() {
     let read = ["+02:00", "-0330", "Z"].map(parse_utc_offset);
@@ -83,3 +92,115 @@ fn offsets_are_seconds_ahead_of_utc() {
         assert_eq!(parse_utc_offset(bad), None, "{bad}");
     }
 }
+=======
+/// The times of lines of sadf with these stamps, and what was assumed about them.
+fn times(stamps: &[&str], utc_offset_s: Option<i64>) -> (Vec<u64>, String) {
+    let mut text = "# hostname;interval;timestamp;DEV;tps\n".to_owned();
+    for (index, stamp) in stamps.iter().enumerate() {
+        text.push_str(&format!("h;1;{stamp};dev-{index};1.00\n"));
+    }
+    let options = Options { utc_offset_s, ..Options::default() };
+    let read = only(text.as_bytes(), &options);
+    let assumed = read.findings.iter().find(|it| it.code == FindingCode::TimesAssumed);
+    let ends = read.intervals.iter().map(|it| it.begin_ns + it.duration_ns).collect();
+    (ends, assumed.map_or(String::new(), |it| it.claim.clone()))
+}
+
+#[test]
+fn the_order_of_day_and_month_is_that_in_which_the_times_fit_together() {
+    let (ends, assumed) = times(&["01/06/20 12:00:01", "13/06/20 12:00:01"], None);
+    assert_eq!(ends[0], MOMENT);
+    assert!(assumed.contains("zone") && !assumed.contains("month"), "{assumed}");
+    // Day first over midnight: the other order would jump by a month.
+    let (ends, _) = times(&["01/06/20 23:59:59", "02/06/20 00:00:01"], Some(0));
+    assert_eq!(ends[1] - ends[0], 2 * SECOND_NS);
+    assert_eq!(ends[0] / SECOND_NS, 1_591_055_999);
+    let (ends, assumed) = times(&["06/01/20 12:00:01", "06/01/20 12:00:02"], Some(0));
+    assert_eq!(ends[0], MOMENT);
+    assert!(assumed.contains("month is taken first") && !assumed.contains("zone"), "{assumed}");
+    let (_, assumed) = times(&["06/06/20 12:00:01"], Some(0));
+    assert_eq!(assumed, "");
+}
+
+#[test]
+fn a_given_offset_is_for_times_without_one() {
+    let (ends, assumed) = times(&["06/01/20 14:00:01", "2020-06-01T12:00:01Z"], Some(7_200));
+    assert_eq!(ends, [MOMENT; 2]);
+    assert!(!assumed.contains("zone"), "{assumed}");
+}
+
+/// Two scrapes of devices of a machine with this kernel.
+fn scraped(devices: &[&str], release: &str) -> Observation {
+    let mut text = String::new();
+    for second in 0..2 {
+        text.push_str(&format!("# {}\n", MOMENT / SECOND_NS + second));
+        text.push_str(&format!("node_uname_info{{release=\"{release}\"}} 1\n"));
+        for device in devices {
+            text.push_str(&format!(
+                "node_disk_reads_completed_total{{device=\"{device}\"}} {second}\n"
+            ));
+        }
+    }
+    only(text.as_bytes(), &Options::default())
+}
+
+#[test]
+fn partitions_are_known_by_their_names() {
+    let whole_of = |name: &str| match name {
+        "sda1" => Some("sda"),
+        "nvme0n1p2" => Some("nvme0n1"),
+        _ => None,
+    };
+    let names = ["sda", "sda1", "nvme0n1", "nvme0n1p2", "md0", "dm-0", "0 C:", "sdb1", "7"];
+    let read = scraped(&names, "");
+    assert_eq!(read.devices.len(), names.len());
+    for device in &read.devices {
+        assert_eq!(device.partition_of.as_deref(), whole_of(&device.name), "{}", device.name);
+    }
+    assert_eq!(scraped(&[""], "").devices[0].partition_of, None);
+}
+
+#[test]
+fn the_busy_share_is_doubted_by_kernel() {
+    for (release, doubted) in [
+        ("6.1.0-13-amd64", true),
+        ("5.15.0-91-generic", true),
+        ("4.18.0-305.el8", true),
+        ("4.15.0", false),
+        ("6.12.3", false),
+        ("10.0.19045", false),
+        ("", false),
+        ("abc", false),
+    ] {
+        let read = scraped(&["sda"], release);
+        assert_eq!(read.devices[0].busy_doubt.is_some(), doubted, "{release}");
+    }
+}
+
+#[test]
+fn the_same_text_comes_out_of_every_encoding() {
+    let original = "\"(PDH-CSV 4.0)\",\"\\\\H\\PhysicalDisk(Datenträger)\\Disk Reads/sec\"\n\
+                    \"06/01/2020 12:00:01\",\" \"\n\"06/01/2020 12:00:02\",\"5.00\"\n";
+    let units = || original.encode_utf16();
+    let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+    let latin: Vec<u8> = original.chars().map(|letter| letter as u8).collect();
+    let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
+    let expected = only(original.as_bytes(), &Options::default());
+    assert_eq!(expected.devices[0].name, "Datenträger");
+    for bytes in [
+        marked(b"\xef\xbb\xbf", original.as_bytes()),
+        marked(b"\xff\xfe", &little),
+        marked(b"\xfe\xff", &big),
+        little,
+        big,
+        latin,
+    ] {
+        assert_eq!(only(&bytes, &Options::default()), expected, "{bytes:?}");
+    }
+    // A character that was cut off at the end of a file is dropped.
+    let cut = [original.as_bytes(), &"ä".as_bytes()[..1]].concat();
+    assert_eq!(only(&cut, &Options::default()), expected);
+    assert!(detect(b"").unwrap_err().to_string().contains("empty"));
+}
+>>>>>>> 9858665 (Test times, encodings, partitions and kernels through files that are read)
