@@ -16,7 +16,7 @@ mod words;
 pub use advice::advise;
 pub use findings::{Omitted, profile_findings};
 pub use observed_load::{balanced, observed_load};
-pub use rules::{advise_experiment, advise_limits, advise_zones};
+pub use rules::{advise_experiment, advise_zones};
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
 pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit};

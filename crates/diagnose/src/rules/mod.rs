@@ -13,7 +13,7 @@ mod effects;
 mod parts;
 mod table;
 
-use record::{Advice, Experiment, LimitsRun, ZoneMap};
+use record::{Advice, Experiment, ZoneMap};
 
 /// All advice that an experiment supports. Empty where it has fewer than three blocks.
 #[must_use]
@@ -23,12 +23,6 @@ pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
         .chain(parts::outstanding_per_disk(experiment))
         .chain(crossing::of_stripes(experiment))
         .collect()
-}
-
-/// All advice that a run of `limits` supports.
-#[must_use]
-pub fn advise_limits(limits: &LimitsRun) -> Vec<Advice> {
-    parts::disks_of_a_path(limits).into_iter().collect()
 }
 
 /// All advice that a map of zones supports.

@@ -2,13 +2,9 @@
 
 use super::effects::gain_text;
 use crate::words::{percent, plus_minus};
-use record::{
-    Advice, ComponentKind, Estimate, Experiment, ExperimentCell, LimitsRun, ZoneMap, format_rate,
-};
+use record::{Advice, Band, Estimate, Experiment, ExperimentCell, ZoneMap, format_rate};
 
 const ENOUGH: f64 = 0.9;
-/// Disks that fill a bus by the rule of thumb (Riedel 1, Chung 7.4).
-const RULE_DISKS: u64 = 3;
 
 /// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): on the largest number of disks
 /// that was measured, is that depth within a tenth of the best?
@@ -81,41 +77,6 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
     })
 }
 
-/// "Three disks fill a bus; then add an adapter" (Riedel 1): the part of the path that the fewest
-/// such disks fill. Silent where the rate of that part is only known from below, because it may then
-/// carry any number.
-pub(super) fn disks_of_a_path(limits: &LimitsRun) -> Option<Advice> {
-    let sized =
-        limits.components.iter().filter(|component| component.kind != ComponentKind::Device);
-    let (component, sizing) = sized
-        .filter_map(|component| Some((component, component.disks.as_ref()?)))
-        .filter(|(_, sizing)| !sizing.at_least)
-        .min_by(|(_, a), (_, b)| a.quotient.total_cmp(&b.quotient))?;
-    let rate = component.rap_bytes_per_s.value()?;
-    let carried = sizing.carried;
-    let disks = if carried == 1 { "1 disk".to_owned() } else { format!("{carried} disks") };
-    let recommendation = if carried == 0 {
-        format!("one such disk asks for more than {} carries", component.name)
-    } else {
-        format!("at most {disks} like this one on {}; then another", component.name)
-    };
-    Some(Advice {
-        subject: "disks per path".to_owned(),
-        recommendation,
-        because: format!(
-            "{} carries {} {}, {:.1} times what one disk gives",
-            component.name,
-            format_rate(rate.value),
-            plus_minus(rate),
-            sizing.quotient
-        ),
-        next_best: format!("{} disks ask for all of it", sizing.saturating),
-        against_rule: (carried != RULE_DISKS)
-            .then(|| format!("rule of thumb: 3 disks fill a bus (Riedel 1); here {carried} do")),
-        ..Advice::default()
-    })
-}
-
 /// "Put hot sequential files outside" (Riedel 5.6): where bands were found, the first is the fastest.
 pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
     let loss = zones.inner_loss.value()?;
@@ -136,10 +97,9 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             ..Advice::default()
         });
     }
-    let fastest =
-        zones.bands.iter().max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
-    let slowest =
-        zones.bands.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
+    let by_rate = |a: &&Band, b: &&Band| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value);
+    let fastest = zones.bands.iter().max_by(by_rate)?;
+    let slowest = zones.bands.iter().min_by(by_rate)?;
     let first = zones.bands.first().is_some_and(|band| band.first == fastest.first);
     let gain = fastest.bytes_per_s.over(&slowest.bytes_per_s);
     Some(Advice {

@@ -112,7 +112,7 @@ pub(crate) struct SegmentFacts {
 
 impl Reference {
     pub(crate) fn new(prepared: &FittedProfile) -> Self {
-        Self { predictor: Arc::clone(prepared.fitted()) }
+        Self { predictor: Arc::clone(prepared.predictor()) }
     }
 
     /// What is expected of a segment, given as its intervals, for every mix that its counters

@@ -25,12 +25,8 @@ impl FittedProfile {
         &self.profile
     }
 
-    /// What is predicted of the device.
-    pub fn predictor(&self) -> &Predictor {
-        self.fitted()
-    }
-
-    pub(crate) fn fitted(&self) -> &Arc<Predictor> {
+    /// What is predicted of the device; fitted when it is first asked for.
+    pub fn predictor(&self) -> &Arc<Predictor> {
         self.predictor.get_or_init(|| Arc::new(Predictor::new(&self.profile)))
     }
 }
