@@ -83,7 +83,6 @@ fn long_ranges_are_asked_for_in_parts_and_names_are_quoted() {
     assert!(targets[2].contains("instance%3D%22a%5C%22b%3A9100%22%7D"), "{}", targets[2]);
 }
 
-<<<<<<< HEAD
 #[test]
 fn offsets_are_seconds_ahead_of_utc() {
     let read = ["+02:00", "-0330", "Z"].map(parse_utc_offset);
@@ -92,7 +91,7 @@ fn offsets_are_seconds_ahead_of_utc() {
         assert_eq!(parse_utc_offset(bad), None, "{bad}");
     }
 }
-=======
+
 /// The times of lines of sadf with these stamps, and what was assumed about them.
 fn times(stamps: &[&str], utc_offset_s: Option<i64>) -> (Vec<u64>, String) {
     let mut text = "# hostname;interval;timestamp;DEV;tps\n".to_owned();
@@ -203,4 +202,3 @@ fn the_same_text_comes_out_of_every_encoding() {
     assert_eq!(only(&cut, &Options::default()), expected);
     assert!(detect(b"").unwrap_err().to_string().contains("empty"));
 }
->>>>>>> 9858665 (Test times, encodings, partitions and kernels through files that are read)
