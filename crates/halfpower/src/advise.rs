@@ -22,7 +22,7 @@ pub(crate) struct AdviseArgs {
     #[arg(default_value = "last")]
     profile: String,
     /// For which program: postgresql, mysql, linux, io.cost, scylla or fio.
-    #[arg(long = "for", value_name = "PROGRAM", 
+    #[arg(long = "for", value_name = "PROGRAM",
         value_parser = one_of(&Program::ALL, Program::name))]
     program: Program,
     #[command(flatten)]
