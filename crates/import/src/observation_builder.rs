@@ -339,8 +339,8 @@ fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
 
 /// Parts of the source that could not be read.
 fn damage(counts: &Counts) -> Option<Finding> {
-    let Counts { faults, twice, .. } = *counts;
-    if faults + twice == 0 {
+    let Counts { faults, twice, backwards, .. } = *counts;
+    if faults + twice + backwards == 0 {
         return None;
     }
     let claim = "parts of the source could not be read; what was whole around them is used";
@@ -349,7 +349,11 @@ fn damage(counts: &Counts) -> Option<Finding> {
     let finding = Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy);
     Some(with_counts(
         finding,
-        &[("places that could not be read", faults), ("devices twice at one time", twice)],
+        &[
+            ("places that could not be read", faults),
+            ("devices twice at one time", twice),
+            ("times before the one ahead of them", backwards),
+        ],
     ))
 }
 

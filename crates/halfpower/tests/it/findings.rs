@@ -97,6 +97,7 @@ fn the_requests_of_others_are_told_and_a_quiet_device_is_not_accused() {
     other.args(words.split_whitespace());
     let mut other = Running::start(other);
     other.wait_for("measure ...");
+    other.wait_for_transfers();
     let disturbed = measure();
     other.kill();
     assert!(found(&disturbed.findings, FindingCode::ForeignIo), "{:?}", disturbed.findings);

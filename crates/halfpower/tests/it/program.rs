@@ -143,18 +143,19 @@ impl Running {
         }
     }
 
-    /// Waits until it has read something more from disks.
+    /// Waits until it has read from disks, or written to them, something more.
     #[track_caller]
-    pub(crate) fn wait_for_reads(&self) {
+    pub(crate) fn wait_for_transfers(&self) {
         // proc(5), /proc/pid/io.
-        let read = || -> u64 {
+        let moved = || -> u64 {
             let text = std::fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap();
-            let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
-            line.unwrap().parse().unwrap()
+            let lines = text.lines().filter_map(|line| line.split_once("_bytes: "));
+            let of_disks = lines.filter(|(name, _)| ["read", "write"].contains(name));
+            of_disks.map(|(_, bytes)| bytes.parse::<u64>().unwrap()).sum()
         };
-        let (start, before) = (Instant::now(), read());
-        while read() < before + 65_536 {
-            assert!(start.elapsed() < PATIENCE, "it reads nothing");
+        let (start, before) = (Instant::now(), moved());
+        while moved() < before + 65_536 {
+            assert!(start.elapsed() < PATIENCE, "it transfers nothing");
             std::thread::sleep(POLL);
         }
     }

@@ -214,7 +214,7 @@ fn layers_has_a_striper_of_its_own_over_two_files_of_a_directory_and_not_over_a_
     let folder = disk_folder().unwrap();
     let words = |target: &Path| {
         format!(
-            "sweep layers {} --size 4m --runtime 50ms --set until-precision= --set bs=64k \
+            "sweep layers {} --size 4m --runtime 60s --set io-size=1m --set until-precision= --set bs=64k \
              --set iodepth=1 --blocks 1 --json --no-save",
             target.display()
         )
@@ -254,7 +254,7 @@ fn engines_leaves_the_mapping_out_which_reads_through_the_page_cache() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
-        "sweep engines {} --size 4m --runtime 50ms --set until-precision= --blocks 1 --json --no-save",
+        "sweep engines {} --size 4m --runtime 60s --set io-size=1m --set until-precision= --blocks 1 --json --no-save",
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
@@ -307,7 +307,7 @@ fn align_says_the_allocation_unit_and_what_files_lose_by_rounding_to_it() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
-        "align {} --size 4m --runtime 100ms --set until-precision= --set bs=64k --set rw=randread \
+        "align {} --size 4m --runtime 60s --set io-size=1m --set until-precision= --set bs=64k --set rw=randread \
          --blocks 1",
         folder.path().display()
     );
@@ -328,7 +328,7 @@ fn align_says_the_allocation_unit_and_what_files_lose_by_rounding_to_it() {
     assert!((lost - (1.0 - (2.0 * unit + 1.0) / (2.0 * 65_536.0))).abs() < 1e-9, "{small:?}");
     // A design about something else does not look at files.
     let other = swept(&format!(
-        "friedman {} --size 4m --runtime 100ms --set until-precision= --set bs=4k --blocks 1",
+        "friedman {} --size 4m --runtime 60s --set io-size=1m --set until-precision= --set bs=4k --blocks 1",
         folder.path().display()
     ));
     assert_eq!(of_code(&other, FindingCode::RoundingLoss), None);

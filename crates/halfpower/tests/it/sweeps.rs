@@ -125,7 +125,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     let folder = disk_folder().unwrap();
     let words = format!(
         "sweep stripe {} --size 4m --set bs=64k --set iodepth=3 --set rw=read --set cache=direct \
-         --runtime 20ms --blocks 1 --json --no-save",
+         --runtime 60s --set io-size=1m --blocks 1 --json --no-save",
         folder.path().display()
     );
     let ended = halfpower(&words).expect(0);
@@ -330,7 +330,7 @@ fn existing_files_are_read_without_a_word_and_written_only_with_it() {
     let file = folder.path().join("data");
     std::fs::write(&file, vec![7; 8 << 20]).unwrap();
     let words = format!(
-        "sweep friedman {} --set bs=4k --size 8m --runtime 20ms --blocks 1 --json --no-save",
+        "sweep friedman {} --set bs=4k --size 8m --runtime 60s --set io-size=1m --blocks 1 --json --no-save",
         file.display()
     );
     let ended = halfpower(&words).expect(0);

@@ -21,7 +21,7 @@ fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
     command.args(words.split_whitespace());
     let mut other = Running::start(command);
     other.wait_for("measure ...");
-    std::thread::sleep(Duration::from_millis(100));
+    other.wait_for_transfers();
     let trial = trial(0, &format!("{} --io-size 4m --runtime 60s", target.path().display()));
     other.kill();
     trial
@@ -101,7 +101,7 @@ fn cut_off_during(target: &Path, file: Option<&Path>, code: i32) -> Trial {
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("measure ...");
-    running.wait_for_reads();
+    running.wait_for_transfers();
     std::thread::sleep(Duration::from_millis(200));
     if let Some(file) = file {
         File::options().write(true).open(file).unwrap().set_len(0).unwrap();

@@ -202,3 +202,21 @@ fn the_same_text_comes_out_of_every_encoding() {
     assert_eq!(only(&cut, &Options::default()), expected);
     assert!(detect(b"").unwrap_err().to_string().contains("empty"));
 }
+
+#[test]
+fn a_clock_that_goes_back_is_told() {
+    let damaged = |seconds: &[u32]| {
+        let mut text = "# hostname;interval;timestamp;DEV;tps\n".to_owned();
+        for second in seconds {
+            text.push_str(&format!("h;10;2020-06-01 12:00:{second:02} UTC;sda;1.00\n"));
+        }
+        let found = only(text.as_bytes(), &Options::default()).findings;
+        found.into_iter().find(|finding| finding.code == FindingCode::SourceDamaged)
+    };
+    assert_eq!(damaged(&[10, 20, 30, 40]), None);
+    let told = damaged(&[10, 40, 20, 30]).unwrap();
+    assert_eq!(
+        (told.evidence[0].what.as_str(), told.evidence[0].value),
+        ("times before the one ahead of them", 1.0,)
+    );
+}
