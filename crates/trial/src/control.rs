@@ -26,13 +26,18 @@ struct Budget {
     rule: EndedBy,
 }
 
+/// Bytes of the targets' areas, together: a stripe's area goes over all of them.
+pub(crate) fn area_bytes(workload: &Workload) -> u64 {
+    let areas = if workload.stripe_bytes.is_some() { 1 } else { workload.targets.max(1) };
+    workload.size_bytes.0.saturating_mul(u64::from(areas))
+}
+
 /// Bytes that a run by bytes or passes transfers, and which rule says so; the lesser counts.
-fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
-    let areas = if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets) };
-    let passes = workload.stop.passes.map(|passes| {
-        let area = workload.size_bytes.0.saturating_mul(areas);
-        (area.saturating_mul(u64::from(passes)), EndedBy::Passes)
-    });
+pub(crate) fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
+    let passes = workload
+        .stop
+        .passes
+        .map(|passes| (area_bytes(workload).saturating_mul(u64::from(passes)), EndedBy::Passes));
     let bytes = workload.stop.max_bytes.map(|bytes| (bytes.0, EndedBy::Bytes));
     passes.into_iter().chain(bytes).min_by_key(|&(limit, _)| limit)
 }
@@ -123,41 +128,5 @@ impl Control {
             }
             _ => (end, by),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::Bytes;
-
-    fn control(change: impl FnOnce(&mut Workload)) -> Control {
-        let mut workload = Workload { size_bytes: Bytes(1_000), targets: 2, ..Workload::default() };
-        change(&mut workload);
-        Control::new(&workload, Window { begin: Nanos(10), end: Nanos(100) })
-    }
-
-    #[test]
-    fn claims_add_up_to_the_budget_and_the_last_ones_get_what_is_left() {
-        let control = control(|workload| workload.stop.max_bytes = Some(Bytes(100)));
-        assert_eq!(control.claim(60), 60);
-        assert_eq!(control.exhausted(), None);
-        assert_eq!(control.claim(60), 40);
-        assert_eq!(control.claim(60), 0);
-        assert_eq!(control.exhausted(), Some(EndedBy::Bytes));
-    }
-
-    #[test]
-    fn a_pass_is_over_every_target_unless_they_are_striped_into_one() {
-        let limit = |change: fn(&mut Workload)| {
-            let control = control(change);
-            (0..).find(|_| control.claim(500) < 500)
-        };
-        assert_eq!(limit(|workload| workload.stop.passes = Some(1)), Some(4));
-        let striped = |workload: &mut Workload| {
-            workload.stop.passes = Some(1);
-            workload.stripe_bytes = Some(Bytes(100));
-        };
-        assert_eq!(limit(striped), Some(2));
     }
 }

@@ -6,6 +6,7 @@
 //! the device is noted: a controller's or a host's cache may hold it, and its positions lie close.
 
 use super::{bytes, devices, extents, in_memory};
+use crate::control::area_bytes;
 use record::{
     Bytes, CacheMode, Confidence, EngineName, Finding, FindingCode, Pattern, Severity, TargetKind,
     Trial, format_bytes, format_share,
@@ -19,14 +20,6 @@ const AREA_SHARE: f64 = 0.01;
 const UNWRITTEN_SHARE: f64 = 0.01;
 /// Share of the area that may stay in the page cache after its pages were dropped.
 const RESIDENT_SHARE: f64 = 0.01;
-
-/// Bytes of the targets' areas, together.
-fn area_bytes(trial: &Trial) -> u64 {
-    let workload = &trial.workload;
-    let areas =
-        if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets.max(1)) };
-    workload.size_bytes.0.saturating_mul(areas)
-}
 
 /// Holes and unwritten extents of the area, which read as zeros without the device.
 pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
@@ -45,7 +38,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
         } else {
             (Severity::Warning, "writing them allocates them too")
         };
-        let few = (absent as f64) < UNWRITTEN_SHARE * area_bytes(trial) as f64;
+        let few = (absent as f64) < UNWRITTEN_SHARE * area_bytes(&trial.workload) as f64;
         let severity = if few { Severity::Info } else { severity };
         Finding::new(
             FindingCode::UnwrittenExtents,
@@ -53,7 +46,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
             format!(
                 "{} of the area of {} were never written: {what}.",
                 format_bytes(absent),
-                format_bytes(area_bytes(trial))
+                format_bytes(area_bytes(&trial.workload))
             ),
             "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory to \
              get a test file that is written in full.",
@@ -73,7 +66,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
         return None;
     }
     let device = devices(trial).max_by_key(|device| device.size_bytes)?;
-    let (area, whole) = (area_bytes(trial), device.size_bytes.0);
+    let (area, whole) = (area_bytes(&trial.workload), device.size_bytes.0);
     let share = area as f64 / whole.max(1) as f64;
     let times = bytes(trial) as f64 / area.max(1) as f64;
     let told = devices(trial).filter_map(|device| device.cache_bytes).max();
@@ -117,7 +110,7 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
 /// Reads of extents that the file system stores compressed.
 pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
     let compressed: u64 = extents(trial).map(|extents| extents.compressed_bytes.0).sum();
-    let share = compressed as f64 / area_bytes(trial).max(1) as f64;
+    let share = compressed as f64 / area_bytes(&trial.workload).max(1) as f64;
     (compressed > 0 && trial.workload.read_percent > 0).then(|| {
         Finding::warning(
             FindingCode::DataCompressed,
@@ -138,7 +131,7 @@ pub(super) fn compressed_extents(trial: &Trial) -> Option<Finding> {
 /// unknown, or all that there is.
 pub(super) fn left_cached(trial: &Trial) -> Option<f64> {
     let Bytes(after) = trial.cache_dropped.as_ref()?.resident_after_bytes?;
-    let share = after as f64 / area_bytes(trial).max(1) as f64;
+    let share = after as f64 / area_bytes(&trial.workload).max(1) as f64;
     (share > RESIDENT_SHARE && !in_memory(trial)).then_some(share)
 }
 

@@ -1,6 +1,7 @@
 //! Whether the load was the one asked for: its depth, its arrivals, its length, its steadiness.
 
 use super::FEW_REQUESTS;
+use crate::control::byte_limit;
 use record::{
     Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
     format_count, format_iops, format_nanos, format_share,
@@ -230,11 +231,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         )
         .map(|finding| finding.with("precision asked for", asked, "share"));
     }
-    let asked = match (stop.max_bytes, stop.passes) {
-        (Some(bytes), _) => bytes.0,
-        (None, Some(passes)) => trial.workload.size_bytes.0.saturating_mul(u64::from(passes)),
-        (None, None) => return None,
-    };
+    let (asked, _) = byte_limit(&trial.workload)?;
     let done = super::bytes(trial);
     (done < asked).then(|| {
         Finding::warning(
@@ -253,25 +250,20 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
 /// The rounds of preconditioning did not come to agree.
 pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
     let preconditioning = trial.preconditioning.as_ref().filter(|it| !it.steady)?;
-    let last: Vec<String> = preconditioning
-        .round_iops
-        .iter()
-        .rev()
-        .take(5)
-        .rev()
-        .map(|rate| format_count(*rate))
-        .collect();
+    let rounds = &preconditioning.round_iops;
+    let last = &rounds[rounds.len().saturating_sub(5)..];
+    let last: Vec<String> = last.iter().map(|rate| format_count(*rate)).collect();
     Some(
         Finding::warning(
             FindingCode::NotPreconditioned,
             format!(
                 "After {} rounds of writing, the last five did not agree within 20 % ({}/s): the \
                  device was not in its steady state.",
-                preconditioning.round_iops.len(),
+                rounds.len(),
                 last.join(", ")
             ),
             "Run it again: the rounds go on from where the device is now.",
         )
-        .with("rounds", preconditioning.round_iops.len() as f64, ""),
+        .with("rounds", rounds.len() as f64, ""),
     )
 }

@@ -1,7 +1,7 @@
 //! Several targets, verification, and what batching adds.
 
-use crate::common::{NoProbe, document, file_workload, full_file, real};
-use record::{CacheMode, Data, EngineName, Trial, Workload};
+use crate::common::{NoProbe, document, file_workload, full_file, has, real};
+use record::{Bytes, CacheMode, Data, EngineName, FindingCode, Nanos, StopRules, Trial, Workload};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -26,7 +26,7 @@ fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
         spec.data = Data::Zeros;
         spec.engine = EngineName::Sync;
         spec.stop.passes = Some(40);
-        spec.runtime = record::Nanos(20_000_000_000);
+        spec.runtime = Nanos(20_000_000_000);
     });
     let files: Vec<File> = (0..3).map(|_| full_file(AREA)).collect();
     let copies = files.iter().map(|file| file.try_clone().unwrap()).collect();
@@ -72,4 +72,35 @@ fn batches_are_timed_now_and_then_and_single_requests_never() {
     assert_eq!(batched.requests_per_call, 32.0);
     assert!(batched.error_max_ns as f64 >= batched.error_mean_ns);
     assert_eq!(batching(1), None);
+}
+
+/// A run by passes over two files.
+fn by_passes(passes: u32, runtime: Nanos, stripe: Option<Bytes>) -> Trial {
+    let workload = Workload {
+        cache: CacheMode::All,
+        engine: EngineName::Sync,
+        numjobs: 2,
+        depth: 2,
+        targets: 2,
+        stripe_bytes: stripe,
+        size_bytes: Bytes(AREA as u64 * if stripe.is_some() { 2 } else { 1 }),
+        runtime_ns: runtime,
+        stop: StopRules { passes: Some(passes), ..StopRules::default() },
+        ..Workload::default()
+    };
+    on_files(vec![full_file(AREA), full_file(AREA)], &workload)
+}
+
+#[test]
+fn a_pass_is_over_every_target_unless_they_are_striped_into_one() {
+    for stripe in [None, Some(Bytes(64 << 10))] {
+        let trial = by_passes(3, Nanos(20_000_000_000), stripe);
+        assert_eq!(trial.result.read.as_ref().unwrap().bytes, 3 * 2 * AREA as u64, "{stripe:?}");
+        assert!(!has(&trial, FindingCode::StopRuleNotMet));
+        // More than the time is enough for, as every target counts.
+        let trial = by_passes(u32::MAX, Nanos(10_000_000), stripe);
+        let finding = trial.findings.iter().find(|it| it.code == FindingCode::StopRuleNotMet);
+        let asked = &finding.unwrap().evidence[0];
+        assert_eq!(asked.value, f64::from(u32::MAX) * 2.0 * AREA as f64, "{stripe:?}");
+    }
 }
