@@ -431,3 +431,13 @@ fn an_order_has_every_item_once() {
     order.sort_unstable();
     assert_eq!(order, (0..50).collect::<Vec<_>>());
 }
+
+/// First outputs of xoshiro256++ by the `rand_xoshiro` crate, `seed_from_u64(0)`: also seeded by
+/// SplitMix64.
+#[test]
+fn the_generator_is_xoshiro256_plus_plus_seeded_by_splitmix64() {
+    let mut rng = Rng::new(0);
+    let first: [u64; 4] = std::array::from_fn(|_| rng.next_u64());
+    let known = [5987356902031041503, 7051070477665621255, 6633766593972829180, 211316841551650330];
+    assert_eq!(first, known);
+}
