@@ -7,7 +7,7 @@
 //! to say it of every experiment with buffered writes, where no durable mode was measured and there is
 //! nothing to choose.
 
-use record::{CacheMode, Experiment, Finding, FindingCode, Severity, format_bytes};
+use record::{CacheMode, Experiment, Finding, FindingCode, format_bytes};
 use std::collections::BTreeMap;
 
 /// The extra that counts what was in the page cache alone when a trial ended.
@@ -39,9 +39,8 @@ pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
         .collect();
     let most = modes.values().flatten().copied().fold(0.0, f64::max);
     Some(
-        Finding::new(
+        Finding::note(
             FindingCode::CrashLoss,
-            Severity::Info,
             format!("What a crash could lose of the writes told to be done. {}.", parts.join("; ")),
             "Where something has to be durable: --cache none or fs, or a flush; the effects say \
              what that costs.",

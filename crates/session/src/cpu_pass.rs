@@ -17,7 +17,7 @@ use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker, SoakerError};
 use plan::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
     CacheMode, Confidence, CpuUpper, DropCache, Estimate, Finding, FindingCode, Measured, Nanos,
-    Severity, StopRules, Trial, Workload,
+    StopRules, Trial, Workload,
 };
 use std::time::Duration;
 use workload::derive_seed;
@@ -165,8 +165,7 @@ pub fn add_upper_bound(
 fn unmeasured(why: &str) -> Finding {
     let claim = format!("The upper bound of the processor cost {why}.");
     let remedy = "Repeat with --cpu-upper; the lower bound stands.";
-    Finding::new(FindingCode::CpuBoundUnsure, Severity::Warning, claim, remedy)
-        .confidence(Confidence::Certain)
+    Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
 
 /// The pass under way: the driver runs the slices with the load, the plan those without it.

@@ -5,7 +5,7 @@ use crate::session::area_on;
 use crate::{Display, Result, Session, SessionError};
 use kernel::{RealProbe, Roots};
 use record::{
-    Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Severity, Target,
+    Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
     TargetKind, Workload, format_rate,
 };
 use std::collections::BTreeMap;
@@ -95,9 +95,8 @@ impl RealTargets {
         let disk = self.facts().device.as_ref()?;
         let activity = kernel::device_in_flight_activity(&self.roots, disk, 300).ok()?;
         (activity.busy_share > BUSY_SHARE).then(|| {
-            Finding::new(
+            Finding::note(
                 FindingCode::ForeignIo,
-                Severity::Info,
                 format!(
                     "Before the measurement others used the disk {:.0} % of the time ({:.0} reads/s, \
                      {:.0} writes/s, {}).",
@@ -252,9 +251,8 @@ fn usable_engine(asked: EngineName, findings: &mut Vec<Finding>) -> EngineName {
     match engine::probe_uring() {
         Ok(()) => asked,
         Err(error) => {
-            findings.push(Finding::new(
+            findings.push(Finding::warning(
                 FindingCode::EngineFallback,
-                Severity::Warning,
                 format!("{error}. The sync engine was used: depth comes from threads."),
                 "Expect more CPU time per request and less depth than io_uring reaches.",
             ));

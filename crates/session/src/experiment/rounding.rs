@@ -4,7 +4,7 @@
 //! section 5.5). The cost needs no trial, so it is told beside the trials that look for what alignment
 //! gives: for the file system's own unit, and for the 64 KiB that the paper advises.
 
-use record::{DeviceFacts, Finding, FindingCode, Severity, Target, TargetKind, format_bytes};
+use record::{DeviceFacts, Finding, FindingCode, Target, TargetKind, format_bytes};
 use std::path::Path;
 use workload::{Design, Setting};
 
@@ -55,9 +55,8 @@ fn finding(target: &Target) -> Option<Finding> {
         blocks(target.device.as_ref())
     );
     Some(
-        Finding::new(
+        Finding::note(
             FindingCode::RoundingLoss,
-            Severity::Info,
             claim,
             "Large units suit large files; many small things belong into one file.",
         )

@@ -4,30 +4,14 @@
 
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
-use record::{Target, Workload};
+use record::Workload;
 use rustix::fs::{Advice, fadvise};
 use std::os::fd::AsFd;
 
-/// A hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hint {
-    /// None: the kernel watches the order itself.
-    Normal,
-    /// In order: it reads ahead twice as far.
-    Sequential,
-    /// Out of order: it reads nothing ahead.
-    Random,
-}
-
-impl Hint {
-    fn advice(self) -> Advice {
-        match self {
-            Self::Normal => Advice::Normal,
-            Self::Sequential => Advice::Sequential,
-            Self::Random => Advice::Random,
-        }
-    }
-}
+/// A hint: its name and what the kernel is told. Normal: it watches the order itself; sequential: it
+/// reads ahead twice as far; random: it reads nothing ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hint(pub(super) &'static str, pub(super) Advice);
 
 /// Gives a hint to all descriptors of buffered runs.
 pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
@@ -41,19 +25,11 @@ pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
 
 impl Treatment for Hint {
     fn name(&self) -> &'static str {
-        match self {
-            Self::Normal => "hint-normal",
-            Self::Sequential => "hint-sequential",
-            Self::Random => "hint-random",
-        }
-    }
-
-    fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
-        Ok(())
+        self.0
     }
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
-        advise(session, self.advice())?;
+        advise(session, self.1)?;
         Ok(Box::new(|session, _| {
             advise(session, Advice::Normal)?;
             Ok(Extras::new())

@@ -5,14 +5,16 @@
 //! `run`, which begins with a file of its own, and should not truncate a user's.
 
 mod file_state;
-mod flush;
 mod hints;
 mod processors;
 mod read_ahead;
 mod writeback;
 
 use crate::{Result, Session, SessionError};
+use hints::Hint;
+use read_ahead::ReadAhead;
 use record::{Target, TargetKind, Trial, Workload};
+use rustix::fs::Advice;
 use std::collections::BTreeMap;
 
 /// The extra that a flush after a trial leaves.
@@ -29,11 +31,13 @@ pub trait Treatment: Sync {
     /// Its name in a design.
     fn name(&self) -> &'static str;
 
-    /// Whether it can be done on these targets.
+    /// Whether it can be done on these targets, which most can on any.
     ///
     /// # Errors
     /// If not: the reason, for a reader.
-    fn fits(&self, targets: &[&Target]) -> Result<(), String>;
+    fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Whether the workload must begin at the start of the area: anywhere else in an empty file would
     /// leave a hole, and filling that is no appending.
@@ -55,13 +59,13 @@ const TREATMENTS: &[&dyn Treatment] = &[
     &file_state::FileState::Preallocated,
     &file_state::FileState::Append,
     &file_state::FileState::LastFirst,
-    &hints::Hint::Normal,
-    &hints::Hint::Sequential,
-    &hints::Hint::Random,
-    &read_ahead::ReadAhead::None,
-    &read_ahead::ReadAhead::Kib128,
-    &read_ahead::ReadAhead::Kib1024,
-    &flush::Fdatasync,
+    &Hint("hint-normal", Advice::Normal),
+    &Hint("hint-sequential", Advice::Sequential),
+    &Hint("hint-random", Advice::Random),
+    &ReadAhead("read-ahead-0", 0),
+    &ReadAhead("read-ahead-128k", 128),
+    &ReadAhead("read-ahead-1m", 1024),
+    &Fdatasync,
     &processors::Processors::All,
     &processors::Processors::One,
     &writeback::Writeback,
@@ -95,5 +99,21 @@ fn own_files(targets: &[&Target]) -> Result<(), String> {
     match targets.iter().find(|target| target.kind != TargetKind::Directory) {
         None => Ok(()),
         Some(_) => Err("it changes the file itself, which needs a directory as the target".into()),
+    }
+}
+
+/// fdatasync after the requests, timed by its own. Its rate says nothing new, the rate with the flush
+/// inside does (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway; this is
+/// for direct writes, where a flush has the drive empty its own cache.
+#[derive(Clone, Copy, Debug)]
+struct Fdatasync;
+
+impl Treatment for Fdatasync {
+    fn name(&self) -> &'static str {
+        "fdatasync"
+    }
+
+    fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
+        Ok(Box::new(|session, _| Ok(Extras::from([(FLUSH_MS.to_owned(), session.flush()?)]))))
     }
 }

@@ -14,26 +14,9 @@ use record::{Target, TargetKind, Workload};
 use rustix::fs::Advice;
 use target::TargetError;
 
-/// Read-ahead of so much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReadAhead {
-    /// Nothing.
-    None,
-    /// The kernel's own default.
-    Kib128,
-    /// Eight times that.
-    Kib1024,
-}
-
-impl ReadAhead {
-    fn kib(self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Kib128 => 128,
-            Self::Kib1024 => 1024,
-        }
-    }
-}
+/// A read-ahead: its name and its length in KiB; 128 is the kernel's own default.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadAhead(pub(super) &'static str, pub(super) u64);
 
 /// The setting of the read-ahead.
 const SETTING: &str = "read_ahead_kb";
@@ -47,11 +30,7 @@ fn loop_device(target: &Target) -> Option<&str> {
 
 impl Treatment for ReadAhead {
     fn name(&self) -> &'static str {
-        match self {
-            Self::None => "read-ahead-0",
-            Self::Kib128 => "read-ahead-128k",
-            Self::Kib1024 => "read-ahead-1m",
-        }
+        self.0
     }
 
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
@@ -74,7 +53,7 @@ impl Treatment for ReadAhead {
                        absolute path";
             SessionError::Treatment(why.to_owned())
         })?;
-        let (roots, kib) = (Roots::default(), self.kib().to_string());
+        let (roots, kib) = (Roots::default(), self.1.to_string());
         let mut changed = Vec::new();
         for name in session.targets.iter().filter_map(loop_device) {
             let change = ChangedSetting::change(&roots, &folder, name, SETTING, &kib);
