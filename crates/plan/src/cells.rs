@@ -62,13 +62,17 @@ impl CellSpec {
     }
 }
 
+/// The operations of a plan that may write or not.
+pub(crate) fn ops(write: bool) -> &'static [OpKind] {
+    if write { &OpKind::BOTH } else { &[OpKind::Read] }
+}
+
 /// The cells that every check measures: the matrix, the hit pattern and the cache modes.
 #[must_use]
 pub fn check_cells(full: bool, write: bool) -> Vec<CellSpec> {
     let sizes: &[u64] = if full { &CURVE_SIZES[..6] } else { &[4 << 10, 16 << 10, 64 << 10] };
-    let ops: &[OpKind] = if write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
     let mut cells = Vec::new();
-    for &op in ops {
+    for &op in ops(write) {
         for &bytes in sizes {
             cells.push(CellSpec::direct(op, Pattern::Sequential, bytes, 1));
             cells.push(CellSpec::direct(op, Pattern::Random, bytes, 1));

@@ -10,7 +10,7 @@
 //! its own, fit the budget. Rejected: one long run per cell, whose interval knows nothing of the
 //! minutes before and after it.
 
-use crate::cells::{CURVE_SIZES, CellSpec, check_cells};
+use crate::cells::{CURVE_SIZES, CellSpec, check_cells, ops};
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, OpKind, Pattern, Trial};
@@ -236,13 +236,8 @@ impl CheckPlan {
 
     /// The points of the size curves that fit.
     fn size_points(&mut self) -> Vec<usize> {
-        let ops: &[OpKind] = if self.visits.settings.write {
-            &[OpKind::Read, OpKind::Write]
-        } else {
-            &[OpKind::Read]
-        };
         let mut specs = Vec::new();
-        for &op in ops {
+        for &op in ops(self.visits.settings.write) {
             let mut depths = vec![1, self.working_depth(op)];
             depths.dedup();
             // Coarse points first, so that a tight budget keeps the curve's whole range.
@@ -323,9 +318,6 @@ impl Plan for CheckPlan {
 
 /// Visits from `count` to the next number at which the rule looks.
 fn missing_visits(count: usize) -> usize {
-    let mut next = MIN_VISITS;
-    while next <= count {
-        next *= 2;
-    }
-    next - count
+    let mut looks = std::iter::successors(Some(MIN_VISITS), |next| Some(next * 2));
+    looks.find(|&next| next > count).map_or(0, |next| next - count)
 }

@@ -11,7 +11,7 @@
 use crate::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
     Bytes, CacheMode, CostLine, CostModel, CostPoint, Estimate, Finding, FindingCode, Measured,
-    Nanos, Severity, SizeShare, StopRules, Trial, Workload, format_bytes,
+    Nanos, SizeShare, StopRules, Trial, Workload, format_bytes,
 };
 use stats::{Line, MIN_VISITS, Point, visits_mean, weighted_line};
 use std::collections::{BTreeMap, VecDeque};
@@ -138,27 +138,19 @@ pub fn cost_lines(trials: &[Trial]) -> (Vec<CostLine>, Measured<Estimate>) {
             .collect();
         let (line, shape) = fit(&sizes);
         let residual = |index: usize| shape.as_ref().map(|line| line.residuals[index]);
-        let points = sizes
-            .iter()
-            .enumerate()
-            .map(|(index, &(bytes, us_per_io))| CostPoint {
-                bytes,
-                us_per_io,
-                residual_us: residual(index),
-            })
-            .collect();
+        let point = |(index, &(bytes, us_per_io)): (usize, &(Bytes, Estimate))| CostPoint {
+            bytes,
+            us_per_io,
+            residual_us: residual(index),
+        };
+        let points = sizes.iter().enumerate().map(point).collect();
         lines.push(CostLine { cache, points, line });
         fitted.push((shape, sizes));
     }
     let break_even = match fitted.as_slice() {
+        // A line has points.
         [(Some(buffered), sizes), (Some(direct), _)] => {
-            let ends = (sizes.first(), sizes.last());
-            match ends {
-                (Some((low, _)), Some((high, _))) => {
-                    break_even(buffered, direct, kib(*low), kib(*high))
-                }
-                _ => Measured::not("there are no points"),
-            }
+            break_even(buffered, direct, kib(sizes[0].0), kib(sizes[sizes.len() - 1].0))
         }
         _ => Measured::not("it takes a line in both cache modes"),
     };
@@ -193,17 +185,15 @@ pub fn fit(points: &[(Bytes, Estimate)]) -> (Measured<CostModel>, Option<Line>) 
         .iter()
         .map(|&(bytes, cost)| Point { x: kib(bytes), y: cost.value, se: cost.se })
         .collect();
-    match weighted_line(&points) {
-        None => (Measured::not("a line takes at least three sizes with two visits each"), None),
-        Some(line) => {
-            let model = CostModel {
-                fixed_us: line.intercept,
-                us_per_kib: line.slope,
-                reduced_chi_square: line.reduced_chi_square,
-            };
-            (Measured::Value(model), Some(line))
-        }
-    }
+    let Some(line) = weighted_line(&points) else {
+        return (Measured::not("a line takes at least three sizes with two visits each"), None);
+    };
+    let model = CostModel {
+        fixed_us: line.intercept,
+        us_per_kib: line.slope,
+        reduced_chi_square: line.reduced_chi_square,
+    };
+    (Measured::Value(model), Some(line))
 }
 
 /// The size, in bytes, at which two lines over KiB cross between `low` and `high`; its interval
@@ -265,7 +255,7 @@ fn left_out(trials: &[Trial]) -> Option<Finding> {
             "For that run buffered reads with --drop-cache dontneed.",
         ),
     };
-    Some(Finding::new(FindingCode::CpuChargedElsewhere, Severity::Info, claim, remedy))
+    Some(Finding::note(FindingCode::CpuChargedElsewhere, claim, remedy))
 }
 
 /// What the lines and the trials say of the numbers. Of the trials only what touches the cost is
@@ -306,9 +296,8 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
             format!(", most of all at {}", format_bytes(point.bytes.0))
         });
         found.push(
-            Finding::new(
+            Finding::note(
                 FindingCode::FitPoor,
-                Severity::Info,
                 format!(
                     "With cache {} the cost does not follow a straight line within its \
                      errors{at}.",
@@ -321,7 +310,3 @@ pub fn cost_findings(trials: &[Trial], lines: &[CostLine]) -> Vec<Finding> {
     }
     found
 }
-
-#[cfg(test)]
-#[path = "cost_fit_tests.rs"]
-mod tests;

@@ -11,7 +11,7 @@
 //! Rejected: measuring every mix that may be asked for (too many), and rates as absolute numbers
 //! (half of a slow disk's capacity is nothing to a fast one).
 
-use crate::cells::{CURVE_SIZES, check_cells};
+use crate::cells::{CURVE_SIZES, check_cells, ops};
 use crate::check::depth_phase;
 use crate::loads::{Amount, LoadSpec};
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
@@ -33,6 +33,9 @@ const ACROSS_KIB: [u64; 4] = [12, 24, 48, 96];
 const DEEP: u32 = 64;
 /// Depths of sequential streams and of hits.
 const FEW_DEPTHS: [u32; 4] = [1, 4, 16, DEEP];
+/// Sizes of streams that are measured at these depths, and of hits.
+const STREAMS: [u64; 3] = [4 << 10, 64 << 10, 256 << 10];
+const HITS: [u64; 2] = [4 << 10, 64 << 10];
 /// Depths of mixes.
 const MIX_DEPTHS: [u32; 3] = [1, 8, DEEP];
 /// A ladder ends when two doublings together gain less than this.
@@ -125,32 +128,20 @@ impl DiagnosisPlan {
                 plan.visits.add(workload, "matrix");
             }
         }
+        let between: Vec<u64> = plan.between_kib().iter().map(|kib| kib << 10).collect();
         for &op in plan.ops() {
-            for bytes in CURVE_SIZES {
-                plan.add(
-                    &LoadSpec::pure(op, Locality::Sequential, bytes),
-                    Amount::Depth(1),
-                    "request size",
-                );
-            }
-            for bytes in [4 << 10, 64 << 10, 256 << 10] {
-                for depth in FEW_DEPTHS {
-                    let stream = LoadSpec::pure(op, Locality::Sequential, bytes);
-                    plan.add(&stream, Amount::Depth(depth), "request size");
+            let mut curves = |locality, sizes: &[u64], depths: &[u32], phase| {
+                for &bytes in sizes {
+                    for &depth in depths {
+                        let load = LoadSpec::pure(op, locality, bytes);
+                        plan.add(&load, Amount::Depth(depth), phase);
+                    }
                 }
-            }
-            for kib in plan.between_kib() {
-                for depth in [1, DEEP] {
-                    let load = LoadSpec::pure(op, Locality::Random, kib << 10);
-                    plan.add(&load, Amount::Depth(depth), depth_phase(op));
-                }
-            }
-            for bytes in [4 << 10, 64 << 10] {
-                for depth in FEW_DEPTHS {
-                    let load = LoadSpec::pure(op, Locality::Hit, bytes);
-                    plan.add(&load, Amount::Depth(depth), "matrix");
-                }
-            }
+            };
+            curves(Locality::Sequential, &CURVE_SIZES, &[1], "request size");
+            curves(Locality::Sequential, &STREAMS, &FEW_DEPTHS, "request size");
+            curves(Locality::Random, &between, &[1, DEEP], depth_phase(op));
+            curves(Locality::Hit, &HITS, &FEW_DEPTHS, "matrix");
         }
         let cells = plan.visits.cells.len();
         plan.visits.queue_shuffled(0..cells);
@@ -158,7 +149,7 @@ impl DiagnosisPlan {
     }
 
     fn ops(&self) -> &'static [OpKind] {
-        if self.visits.settings.write { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] }
+        ops(self.visits.settings.write)
     }
 
     /// Whether time costs nothing.
@@ -334,13 +325,10 @@ impl DiagnosisPlan {
         let mut added = Vec::new();
         for &op in self.ops() {
             let random = CURVES_KIB.into_iter().chain(self.between_kib());
-            let loads = random.map(|kib| (Locality::Random, kib << 10)).chain([
-                (Locality::Sequential, 4 << 10),
-                (Locality::Sequential, 64 << 10),
-                (Locality::Sequential, 256 << 10),
-                (Locality::Hit, 4 << 10),
-                (Locality::Hit, 64 << 10),
-            ]);
+            let loads = random
+                .map(|kib| (Locality::Random, kib << 10))
+                .chain(STREAMS.map(|bytes| (Locality::Sequential, bytes)))
+                .chain(HITS.map(|bytes| (Locality::Hit, bytes)));
             for (locality, bytes) in loads {
                 let load = LoadSpec::pure(op, locality, bytes);
                 added.extend(self.add(&load, Amount::Depth(depth), depth_phase(op)));
@@ -355,25 +343,19 @@ impl DiagnosisPlan {
             Predictor::of_cells(&aggregate(&self.closed, self.visits.settings.target_rel));
         let mut wanted: Vec<(LoadSpec, u64)> = Vec::new();
         for &op in self.ops() {
-            for kib in OPEN_CURVES_KIB {
-                let load = LoadSpec::pure(op, Locality::Random, kib << 10);
-                wanted.extend(CURVE_LOADS.map(|percent| (load.clone(), percent)));
-            }
-            let between = if self.at_leisure() { &OPEN_BETWEEN_KIB[..] } else { &[] };
-            for kib in between {
-                let load = LoadSpec::pure(op, Locality::Random, kib << 10);
-                wanted.extend(FEW_LOADS.map(|percent| (load.clone(), percent)));
+            let mut loads = |locality, kib: &[u64], percents: &[u64]| {
+                for kib in kib {
+                    let load = LoadSpec::pure(op, locality, kib << 10);
+                    wanted.extend(percents.iter().map(|&percent| (load.clone(), percent)));
+                }
+            };
+            loads(Locality::Random, &OPEN_CURVES_KIB, &CURVE_LOADS);
+            if self.at_leisure() {
+                loads(Locality::Random, &OPEN_BETWEEN_KIB, &FEW_LOADS);
             }
             // Sizes whose curves were measured: the share of their capacity is then known.
-            for (locality, bytes) in [
-                (Locality::Sequential, 4 << 10),
-                (Locality::Sequential, 64 << 10),
-                (Locality::Hit, 4 << 10),
-                (Locality::Hit, 64 << 10),
-            ] {
-                let load = LoadSpec::pure(op, locality, bytes);
-                wanted.extend(FEW_LOADS.map(|percent| (load.clone(), percent)));
-            }
+            loads(Locality::Sequential, &[4, 64], &FEW_LOADS);
+            loads(Locality::Hit, &[4, 64], &FEW_LOADS);
         }
         wanted.extend(self.drawn.iter().cloned());
         let mut added = Vec::new();

@@ -15,7 +15,7 @@ use crate::planned::{Preparation, Saved, TrialList};
 use libm::log;
 use record::{
     Arrival, DoneTrial, EffectMeasure, Estimate, Experiment, ExperimentCell, ExperimentEffect,
-    Finding, FindingCode, PlannedTrial, ReachedSizes, Severity, Trial, Workload,
+    Finding, FindingCode, PlannedTrial, ReachedSizes, Trial, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Contrast, Design, Order, Rng, derive_seed};
@@ -465,9 +465,8 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
     let widest = apart.iter().max_by(|a, b| spread(a).total_cmp(&spread(b)))?;
     let most = spread(widest);
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::BlockSpread,
-            Severity::Warning,
             format!(
                 "In {} of {} combinations the blocks lie more than {:.0} % apart; most in {}: \
                  {:.1} %.",
@@ -509,9 +508,8 @@ fn round_finding(
         .collect();
     let first = moving.first()?;
     Some(
-        Finding::new(
+        Finding::warning(
             FindingCode::NotSteady,
-            Severity::Warning,
             format!(
                 "The rates of {} of {} combinations moved over the last {} rounds, for example \
                  {}: by SNIA's rule they are not those of the steady state.",

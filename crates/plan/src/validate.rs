@@ -350,20 +350,3 @@ fn why_not(trial: &Trial) -> String {
         |finding| finding.claim.clone(),
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_seed_gives_the_same_loads_and_two_thirds_of_them_are_light() {
-        let cases = |seed, write| {
-            let mut rng = Rng::new(seed);
-            (0..12).map(|at| draw(&mut rng, at, write)).collect::<Vec<_>>()
-        };
-        assert_eq!(cases(3, true), cases(3, true));
-        assert_ne!(cases(4, true), cases(3, true));
-        assert_eq!(cases(3, true).iter().filter(|(_, percent)| *percent < 70).count(), 8);
-        assert!(cases(3, false).iter().all(|(load, _)| load.read_percent == 100));
-    }
-}

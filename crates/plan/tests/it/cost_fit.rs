@@ -1,8 +1,13 @@
 //! The cost fit: the plan, and lines on the costs of the 1997 paper.
 
 use plan::{CostFitPlan, Plan, Preparation, cost_lines, fit};
-use record::{Bytes, CacheMode, Estimate, Pattern, Workload};
+use record::{
+    Bytes, CacheMode, CpuCost, CpuSplit, EngineName, Estimate, Measured, Pattern, SizeShare, Trial,
+    Workload,
+};
+use session::{Session, simulated};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 fn base() -> Workload {
     Workload { size_bytes: Bytes(256 << 20), ..Workload::default() }
@@ -91,4 +96,81 @@ fn the_fixed_cost_of_1997_comes_out_at_103_to_120_microseconds() {
         assert!((0.3..=0.8).contains(&marginal), "{name}: {marginal}");
         assert!(model.fixed_us.low < fixed && fixed < model.fixed_us.high, "{name}");
     }
+}
+
+/// Processor time of a trial, µs per request.
+fn cost(lower_us_per_io: f64) -> CpuCost {
+    CpuCost {
+        user_ms: 0.0,
+        system_ms: 0.0,
+        workers_ms: 0.0,
+        lower_us_per_io: Some(lower_us_per_io),
+        upper_us_per_io: None,
+        upper_method: None,
+        upper: None,
+        clocks_per_byte: None,
+        clock: None,
+        instructions_per_io: Measured::not("not counted in this test"),
+        saturation_iops: None,
+        saturation_bytes_per_s: None,
+        ms_per_mib: None,
+        steal_ms: None,
+        split: CpuSplit::Exact,
+    }
+}
+
+/// The break-even of costs on two lines: fixed part, part per KiB, and standard error of a point.
+fn break_even(buffered: (f64, f64, f64), direct: (f64, f64, f64)) -> Measured<Estimate> {
+    let spec = simulated("sim:md1").unwrap().unwrap();
+    let mut session = Session::simulated(&spec, None, 1, &Arc::default());
+    let asked = Workload { engine: EngineName::Sim, size_bytes: Bytes(1 << 20), ..base() };
+    let trial = session.trial(&asked, 1, &mut |_| ()).unwrap();
+    let error_of_one = stats::visits_mean(&[-1.0, 0.0, 1.0]).unwrap().se;
+    let mut trials: Vec<Trial> = Vec::new();
+    for (cache, (fixed, per_kib, se)) in [(CacheMode::All, buffered), (CacheMode::Device, direct)] {
+        for power in 0..9 {
+            let bytes = Bytes(4096 << power);
+            let mean = fixed + per_kib * bytes.0 as f64 / 1024.0;
+            for step in [-1.0, 0.0, 1.0] {
+                let bs = vec![SizeShare { bytes, percent: 100 }];
+                trials.push(Trial {
+                    workload: Workload { cache, bs, ..asked.clone() },
+                    cpu: Measured::Value(cost(mean + step * se / error_of_one)),
+                    ..trial.clone()
+                });
+            }
+        }
+    }
+    cost_lines(&trials).1
+}
+
+#[test]
+fn the_break_even_is_where_the_lines_cross_with_the_sizes_that_cannot_be_told_apart() {
+    // The 2000 paper's SCSI pairs (its Table 11): 12 + 6 per KiB buffered, 50 + 0.5 direct.
+    let found = break_even((12.0, 6.0, 0.5), (50.0, 0.5, 0.5));
+    let size = found.value().unwrap();
+    assert!((size.value / 1024.0 - 6.9).abs() < 0.02, "{size:?}");
+    assert!(size.low < size.value && size.value < size.high, "{size:?}");
+    // And its IDE pairs.
+    let found = break_even((12.0, 6.0, 0.01), (57.0, 0.53, 0.01));
+    assert!((found.value().unwrap().value / 1024.0 - 8.23).abs() < 0.02);
+    let wide = break_even((12.0, 6.0, 5.0), (50.0, 0.5, 5.0));
+    let wide = wide.value().unwrap();
+    assert!(wide.high - wide.low > 3.0 * (size.high - size.low), "{wide:?}");
+}
+
+#[test]
+fn lines_that_do_not_cross_in_the_range_say_which_is_dearer() {
+    let none = break_even((12.0, 6.0, 0.5), (9.0, 0.5, 0.5));
+    assert!(none.reason().unwrap().contains("buffered cost more at every size"));
+    let none = break_even((1.0, 0.1, 0.1), (50.0, 0.5, 0.1));
+    assert!(none.reason().unwrap().contains("past the page cache cost more"));
+}
+
+#[test]
+fn lines_that_lie_within_their_errors_have_no_break_even_and_no_dearer_side() {
+    let crossing = break_even((4.36, 0.213, 60.0), (4.26, 0.214, 60.0));
+    assert!(crossing.reason().unwrap().contains("no more than their errors"), "{crossing:?}");
+    let parallel = break_even((4.0, 0.2, 60.0), (4.5, 0.2, 60.0));
+    assert!(parallel.reason().unwrap().contains("no more than their errors"), "{parallel:?}");
 }

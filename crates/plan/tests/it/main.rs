@@ -9,3 +9,4 @@ mod drift_probe;
 mod loads;
 mod precondition;
 mod sweep;
+mod validate;
