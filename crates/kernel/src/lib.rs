@@ -19,7 +19,6 @@ pub use linux::activity::{Activity, device_in_flight_activity};
 pub use linux::capabilities::{capabilities, disk_of};
 pub use linux::changed_setting;
 pub use linux::descriptors::allow_descriptors;
-pub use linux::diskstats::{DiskstatsLine, TransferCounters, parse_diskstats};
 pub use linux::environment::{environment, environment_findings};
 pub use linux::live;
 pub use linux::probe::RealProbe;

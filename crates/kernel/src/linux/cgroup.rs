@@ -32,9 +32,7 @@ struct Group {
 impl Group {
     /// The directory of the group or of one above it.
     fn directory(&self, roots: &Roots, path: &Path) -> PathBuf {
-        let below = path.strip_prefix("/").unwrap_or(path);
-        let point = roots.locate(&self.mount_point);
-        if below.as_os_str().is_empty() { point } else { point.join(below) }
+        roots.locate(&self.mount_point).join(path.strip_prefix("/").unwrap_or(path))
     }
 }
 

@@ -6,16 +6,19 @@
 //! A loop device is a leaf; what its file lies on is named and followed no further. Rejected: only
 //! naming the top device, and summing settings over the leaves (they have no sum).
 
-use crate::linux::device_cache::cache_bytes;
 use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
+use crate::linux::unsafe_calls::{ATA_WORDS, ata_identity};
 use record::{Bytes, DeviceFacts, format_bytes};
+use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Unit of sizes and positions in sysfs, on every device.
 const SECTOR_BYTES: u64 = 512;
+/// The word with the size, in units of a sector of 512 bytes (ATA-3, table 9).
+const BUFFER_WORD: usize = 21;
 /// Layers that are followed at most, should sysfs ever show a circle.
 const MAX_LAYERS: u32 = 16;
 
@@ -238,4 +241,39 @@ fn scsi_serial(disk: &Path) -> Option<String> {
     let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     (!serial.is_empty() && !serial.contains(char::is_control)).then_some(serial)
+}
+
+/// The cache of a whole disk, where the drive tells. ATA drives do, in a word of IDENTIFY DEVICE that
+/// newer standards retired and drives still fill in (hdparm prints it as BuffSize). It ends at
+/// 32 MiB, so what it says is a lower bound. NVMe and SCSI have no such word; tables of models are
+/// never complete.
+fn cache_bytes(roots: &Roots, disk: &Path) -> Option<Bytes> {
+    let name = base_name(disk);
+    // The kernel answers for disks of its SCSI layer only.
+    if !name.starts_with("sd") {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let device = rustix::fs::open(roots.dev.join(name), flags, Mode::empty()).ok()?;
+    cache_told(&ata_identity(&device).ok()?)
+}
+
+fn cache_told(identity: &[u16; ATA_WORDS]) -> Option<Bytes> {
+    let sectors = identity[BUFFER_WORD];
+    (!matches!(sectors, 0 | u16::MAX)).then(|| Bytes(u64::from(sectors) * SECTOR_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_that_fills_in_the_word_tells_its_cache_and_others_do_not() {
+        let mut identity = [0; ATA_WORDS];
+        assert_eq!(cache_told(&identity), None);
+        identity[BUFFER_WORD] = u16::MAX;
+        assert_eq!(cache_told(&identity), None);
+        identity[BUFFER_WORD] = 16_384;
+        assert_eq!(cache_told(&identity), Some(Bytes(8 << 20)));
+    }
 }

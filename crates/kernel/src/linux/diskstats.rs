@@ -27,48 +27,40 @@ const BACKWARD_MS: u32 = 10_000;
 
 /// Counters of one direction since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TransferCounters {
+pub(crate) struct TransferCounters {
     /// Requests completed, after merging.
-    pub ios: u64,
+    pub(crate) ios: u64,
     /// Requests merged into others; `None` in the old form.
-    pub merges: Option<u64>,
+    pub(crate) merges: Option<u64>,
     /// Sectors of 512 bytes transferred.
-    pub sectors: u64,
+    pub(crate) sectors: u64,
     /// Total time of the requests in ms, modulo 2^32; `None` in the old form.
-    pub time_ms: Option<u64>,
+    pub(crate) time_ms: Option<u64>,
 }
 
 /// One line: the counters of one disk or partition since boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DiskstatsLine {
+pub(crate) struct DiskstatsLine {
     /// Major device number.
-    pub major: u32,
+    pub(crate) major: u32,
     /// Minor device number.
-    pub minor: u32,
+    pub(crate) minor: u32,
     /// Kernel name.
-    pub device: String,
+    pub(crate) device: String,
     /// Reads.
-    pub reads: TransferCounters,
+    pub(crate) reads: TransferCounters,
     /// Writes.
-    pub writes: TransferCounters,
+    pub(crate) writes: TransferCounters,
     /// Requests in progress now; `None` in the old form.
-    pub in_flight: Option<u64>,
+    pub(crate) in_flight: Option<u64>,
     /// Time with a request in flight, in ms modulo 2^32; `None` in the old form.
-    pub busy_ms: Option<u64>,
+    pub(crate) busy_ms: Option<u64>,
     /// Sum of the times of all requests, in ms modulo 2^32; `None` in the old form.
-    pub weighted_ms: Option<u64>,
+    pub(crate) weighted_ms: Option<u64>,
     /// Discards, where the kernel counts them.
-    pub discards: Option<TransferCounters>,
+    pub(crate) discards: Option<TransferCounters>,
     /// Flushes and their total ms, where the kernel counts them.
-    pub flushes: Option<(u64, u64)>,
-}
-
-/// Reads the whole file.
-///
-/// # Errors
-/// [`KernelError::Format`] with the first line that is not as documented.
-pub fn parse_diskstats(text: &str) -> Result<Vec<DiskstatsLine>, KernelError> {
-    lines(text).collect()
+    pub(crate) flushes: Option<(u64, u64)>,
 }
 
 /// Each line of the file that is not empty.

@@ -7,7 +7,6 @@ pub mod changed_setting;
 mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod device;
-mod device_cache;
 pub(crate) mod diskstats;
 pub(crate) mod environment;
 pub(crate) mod filesystem;

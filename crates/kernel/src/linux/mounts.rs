@@ -6,6 +6,7 @@
 //! do there. Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
 
 use crate::linux::roots::Roots;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -105,12 +106,7 @@ fn octal(digits: &[u8]) -> Option<u8> {
 fn merge_options(mount: &str, superblock: &str) -> String {
     let all = || mount.split(',').chain(superblock.split(',')).filter(|option| !option.is_empty());
     let read_only = all().any(|option| option == "ro");
-    let mut merged: Vec<&str> = Vec::new();
-    for option in all() {
-        let contradicted = read_only && option == "rw";
-        if !contradicted && !merged.contains(&option) {
-            merged.push(option);
-        }
-    }
-    merged.join(",")
+    let mut seen = HashSet::new();
+    let told = all().filter(|&option| !(read_only && option == "rw") && seen.insert(option));
+    told.collect::<Vec<_>>().join(",")
 }

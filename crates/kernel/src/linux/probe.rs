@@ -22,7 +22,7 @@ use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
 use rustix::time::ClockId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Names of the kernel's worker threads for io_uring begin so.
 const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
@@ -52,12 +52,9 @@ impl RealProbe {
                 disk.disk, disk.disk
             )),
             None => {
-                let mut names: Vec<String> = Vec::new();
-                for name in disks.iter().flat_map(counted_devices) {
-                    if !names.contains(&name) {
-                        names.push(name);
-                    }
-                }
+                let mut seen = HashSet::new();
+                let mut names: Vec<String> = disks.iter().flat_map(counted_devices).collect();
+                names.retain(|name| seen.insert(name.clone()));
                 Ok(DeviceReader::new(names))
             }
         };
@@ -141,7 +138,11 @@ pub(crate) fn cpu_split(roots: &Roots) -> CpuSplit {
 /// Steal time of all processors since boot; `None` where the kernel has no such column.
 pub(crate) fn steal_ns(roots: &Roots) -> Option<u64> {
     let [.., steal] = cpu_ticks(roots)?;
-    Some(steal.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+    Some(ticks_ns(steal))
+}
+
+fn ticks_ns(ticks: u64) -> u64 {
+    ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1))
 }
 
 /// CPU time of the kernel's io_uring workers, those that have ended included.
@@ -185,7 +186,7 @@ fn thread_ns(directory: &std::path::Path) -> Option<u64> {
     let mut after_name = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let user: u64 = after_name.nth(11)?.parse().ok()?;
     let system: u64 = after_name.next()?.parse().ok()?;
-    Some((user + system).saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1)))
+    Some(ticks_ns(user + system))
 }
 
 /// The counters of a device's leaves as monotone sums.

@@ -31,3 +31,17 @@ fn rates_are_the_difference_over_the_interval_summed_over_the_leaves() {
     // Of the busiest leaf, whose 32 bits wrapped; that of the other went back a little.
     assert_eq!((total(activity.busy_share), activity.in_flight), (0.008, 3));
 }
+
+#[test]
+fn an_idle_disk_shows_no_activity_and_an_unknown_one_is_an_error() {
+    let fake = Fake::new();
+    fake.proc("diskstats", "8 0 sda 1 0 8 0 5 0 4 0 0 9 0\n");
+    let activity = |name: &str| {
+        let disk = DeviceFacts { disk: name.to_owned(), ..DeviceFacts::default() };
+        device_in_flight_activity(&Roots::below(fake.root()), &disk, 1)
+    };
+    let idle = activity("sda").unwrap();
+    assert_eq!((idle.reads_per_s, idle.writes_per_s, idle.busy_share), (0.0, 0.0, 0.0));
+    let error = activity("sdz").unwrap_err();
+    assert!(error.to_string().contains("sdz has no line"), "{error}");
+}

@@ -10,7 +10,6 @@ mod conditions;
 mod context;
 mod descriptors;
 mod device;
-mod diskstats;
 mod filesystem;
 mod live;
 mod mounts;

@@ -170,3 +170,54 @@ fn no_device_is_busy_for_longer_than_the_interval() {
     );
     assert_eq!(value(seen.busy_share), 1.0);
 }
+
+#[test]
+fn each_generation_of_columns_is_read() {
+    let (before, after) =
+        ("8 0 sda 0 0 0 0 0 0 0 0 0 0 0", "8 0 sda 10 1 800 30 20 2 1600 40 3 15 70");
+    // Discards since 18 columns, flushes since 20; those behind are not known.
+    for (zeros, more, discards, flushes) in [
+        ("", "", None, None),
+        (" 0 0 0 0", " 5 6 7 8", Some(5.0), None),
+        (" 0 0 0 0 0 0", " 5 6 7 8 9 11", Some(5.0), Some(9.0)),
+        (" 0 0 0 0 0 0 1 1", " 5 6 7 8 9 11 12 13", Some(5.0), Some(9.0)),
+    ] {
+        let seen = interval(&format!("{before}{zeros}"), &format!("{after}{more}"));
+        let total = |figure| total(&seen, figure);
+        assert_eq!((total(seen.read.per_s), total(seen.write.per_s)), (10.0, 20.0));
+        assert_eq!((total(seen.read.merged_per_s), total(seen.write.merged_per_s)), (1.0, 2.0));
+        assert_eq!(total(seen.read.bytes_per_s), 800.0 * 512.0);
+        assert_eq!(total(seen.write.bytes_per_s), 1600.0 * 512.0);
+        assert_eq!(value(seen.read.latency_ns), 3_000_000.0);
+        assert_eq!(value(seen.write.latency_ns), 2_000_000.0);
+        assert_eq!((value(seen.in_flight), total_ms(&seen, seen.busy_share)), (3.0, 15.0));
+        // The time of discards (8 ms) and flushes (11 ms) is taken out, where it is told.
+        let others_ms = discards.map_or(0.0, |_| 8.0) + flushes.map_or(0.0, |_| 11.0);
+        assert_eq!(total_ms(&seen, seen.concurrency), 70.0 - others_ms);
+        let known = |figure: Option<Figure>| figure.map(|figure| total(Some(figure)));
+        assert_eq!((known(seen.discards_per_s), known(seen.flushes_per_s)), (discards, flushes));
+    }
+    let old = interval("3 1 hda1 0 0 0 0", "3 1 hda1 100 800 50 400");
+    assert_eq!(old.device, "hda1");
+    assert_eq!((total(&old, old.read.per_s), total(&old, old.write.per_s)), (100.0, 50.0));
+    assert_eq!(total(&old, old.all.bytes_per_s), 1200.0 * 512.0);
+}
+
+#[test]
+fn a_malformed_line_is_named_with_its_number_and_problem() {
+    let full = "8 0 sda 10 1 800 30 20 2 1600 40 3 55 70";
+    for (lines, number, problem) in [
+        (format!("{full}\n8 1 sda1 4 5 6\n"), "line 2", "6 columns"),
+        (full.replace("1600", "x"), "line 1", "column 10"),
+    ] {
+        let found = sampler(&Fake::new(), &lines).findings();
+        let claim = &found[0].claim;
+        assert!(claim.contains(number) && claim.contains(problem), "{claim}");
+    }
+}
+
+#[test]
+fn a_negative_number_in_flight_is_none() {
+    let line = "8 0 sda 10 1 800 30 20 2 1600 40 -1 55 70";
+    assert_eq!(value(interval(line, line).in_flight), 0.0);
+}

@@ -12,6 +12,7 @@ use kernel::device::{numbers, whole_disk};
 use kernel::mounts::{Mount, mounts_of_process, read_mounts};
 use kernel::read::{base_name, device_numbers, names, number, text};
 use rustix::fs::{FileType, Stat};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -109,15 +110,14 @@ fn mounted(roots: &Roots, member: &Node) -> Option<Use> {
 
 fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
     let own = fs::read_link(roots.proc.join("self/ns/mnt")).ok();
-    let mut seen = Vec::from_iter(own);
+    let mut seen: HashSet<PathBuf> = own.into_iter().collect();
     for process in processes(roots) {
         let Ok(namespace) = fs::read_link(roots.proc.join(&process).join("ns/mnt")) else {
             continue;
         };
-        if seen.contains(&namespace) {
+        if !seen.insert(namespace) {
             continue;
         }
-        seen.push(namespace);
         let mounts = mounts_of_process(roots, &process);
         let found = members.iter().find_map(|member| {
             Some((member, mounts.iter().find(|mount| is_mount_of(roots, mount, member))?))

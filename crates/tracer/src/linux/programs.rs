@@ -19,7 +19,7 @@
 //! 6.18.
 
 use super::assembler::{
-    Arithmetic, Assembler, KernelFunction, Label, ProgramError, Register, When, Width,
+    Arithmetic, Assembler, KernelFunction, Label, Operand, ProgramError, Register, When, Width,
 };
 use super::format::{Format, Place};
 use super::layout;
@@ -227,12 +227,12 @@ fn delete(code: &mut Assembler, map: &Map, key: i16) {
     code.call(KernelFunction::MapDelete);
 }
 
-/// `*(base + word) += 1`; this processor's own, so no atomic step.
-fn count(code: &mut Assembler, base: Register, word: usize) {
+/// `*(base + word) += amount`; this processor's own, so no atomic step. Uses `R2`.
+fn add(code: &mut Assembler, base: Register, word: usize, amount: impl Into<Operand>) {
     let at = (word * 8) as i16;
-    code.load(Width::Eight, R1, base, at);
-    code.compute(Arithmetic::Add, R1, 1);
-    code.store(Width::Eight, base, at, R1);
+    code.load(Width::Eight, R2, base, at);
+    code.compute(Arithmetic::Add, R2, amount);
+    code.store(Width::Eight, base, at, R2);
 }
 
 /// Counts the value in `R1` in the histogram of times or sizes that is at a word of `base`.
@@ -260,10 +260,7 @@ fn record(code: &mut Assembler, base: Register, word: usize, largest_shift: u32)
     code.jump_if(R1, When::Above, last, skip);
     code.compute(Arithmetic::ShiftLeft, R1, 3);
     code.compute(Arithmetic::Add, R1, base);
-    let at = (word * 8) as i16;
-    code.load(Width::Eight, R2, R1, at);
-    code.compute(Arithmetic::Add, R2, 1);
-    code.store(Width::Eight, R1, at, R2);
+    add(code, R1, word, 1);
     code.bind(skip);
 }
 
@@ -401,10 +398,8 @@ impl Program<'_> {
         code.bind(counted);
         self.find_operation_counts();
         let code = &mut self.code;
-        count(code, R0, layout::ISSUED);
-        code.load(Width::Eight, R1, R0, (layout::SEQUENTIAL * 8) as i16);
-        code.compute(Arithmetic::Add, R1, R9);
-        code.store(Width::Eight, R0, (layout::SEQUENTIAL * 8) as i16, R1);
+        add(code, R0, layout::ISSUED, 1);
+        add(code, R0, layout::SEQUENTIAL, R9);
     }
 
     fn complete(&mut self, length: Place) {
@@ -457,7 +452,7 @@ impl Program<'_> {
         code.bind(unmatched);
         self.find_operation_counts();
         let code = &mut self.code;
-        count(code, R0, layout::UNMATCHED);
+        add(code, R0, layout::UNMATCHED, 1);
     }
 
     fn front_merge(&mut self, length: Place) {

@@ -54,9 +54,7 @@ pub struct Selection {
 #[derive(Debug)]
 pub struct Sampler {
     roots: Roots,
-    selection: Selection,
-    /// Kernel names that the selection came to; `None` for all.
-    chosen: Option<Vec<String>>,
+    shown: Shown,
     release: String,
     buffer: Vec<u8>,
     tracked: HashMap<String, Tracked>,
@@ -68,6 +66,25 @@ pub struct Sampler {
     /// Nothing of another machine, whose files are read here.
     wake_ups: &'static [WakeUp],
     notes: Notes,
+}
+
+#[derive(Debug)]
+struct Shown {
+    selection: Selection,
+    /// Kernel names that the selection came to; `None` for all.
+    chosen: Option<Vec<String>>,
+}
+
+impl Shown {
+    /// Whether the intervals of a device are asked for.
+    fn holds(&self, tracked: &Tracked) -> bool {
+        if let Some(chosen) = &self.chosen {
+            return chosen.contains(&tracked.device.name);
+        }
+        let line = tracked.reading.line();
+        (self.selection.partitions || tracked.device.partition_of.is_none())
+            && (self.selection.unused || line.reads.ios + line.writes.ios > 0)
+    }
 }
 
 #[derive(Debug)]
@@ -112,8 +129,7 @@ impl Sampler {
         let now = Moment::now();
         let mut sampler = Self {
             roots,
-            selection,
-            chosen: None,
+            shown: Shown { selection, chosen: None },
             release,
             buffer: Vec::new(),
             tracked: HashMap::new(),
@@ -161,7 +177,7 @@ impl Sampler {
     /// The devices that are there now, in the order of the kernel.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
-        let shown = self.present().filter(|tracked| self.shown(tracked));
+        let shown = self.present().filter(|tracked| self.shown.holds(tracked));
         shown.map(|tracked| Arc::clone(&tracked.device)).collect()
     }
 
@@ -178,7 +194,7 @@ impl Sampler {
     /// How many devices the selection leaves out.
     #[must_use]
     pub fn hidden(&self) -> usize {
-        self.present().filter(|tracked| !self.shown(tracked)).count()
+        self.present().filter(|tracked| !self.shown.holds(tracked)).count()
     }
 
     /// What happened beside the figures, and what they cannot be trusted for.
@@ -189,7 +205,8 @@ impl Sampler {
 
     /// Widens or narrows what is shown where no device is named; takes effect at once.
     pub fn show(&mut self, partitions: bool, unused: bool) {
-        (self.selection.partitions, self.selection.unused) = (partitions, unused);
+        let selection = &mut self.shown.selection;
+        (selection.partitions, selection.unused) = (partitions, unused);
     }
 
     fn read(&mut self) -> Result<(), KernelError> {
@@ -204,13 +221,14 @@ impl Sampler {
 
     /// The kernel names of what the user named.
     fn choose(&mut self) -> Result<(), KernelError> {
-        if self.selection.named.is_empty() {
+        let named = &self.shown.selection.named;
+        if named.is_empty() {
             return Ok(());
         }
         let buffer = String::from_utf8_lossy(&self.buffer);
         let lines: Vec<DiskstatsLine> = lines(&buffer).flatten().collect();
         let mut chosen: Vec<String> = Vec::new();
-        for named in &self.selection.named {
+        for named in named {
             let meant = topology::meant(&self.roots, named, &lines);
             if meant.is_empty() {
                 return Err(KernelError::NotObserved {
@@ -224,7 +242,7 @@ impl Sampler {
                 }
             }
         }
-        self.chosen = Some(chosen);
+        self.shown.chosen = Some(chosen);
         Ok(())
     }
 
@@ -295,7 +313,8 @@ impl Sampler {
             round.rechecks -= 1;
             tracked.look_whether_counted(&self.roots, moved);
         }
-        shown(tracked, &self.selection, self.chosen.as_deref())
+        self.shown
+            .holds(tracked)
             .then(|| if counted_before && tracked.counted { interval } else { bare(interval) })
     }
 
@@ -320,10 +339,6 @@ impl Sampler {
                 tracked.device = Arc::new(topology::describe(&self.roots, line, &self.release));
             }
         }
-    }
-
-    fn shown(&self, tracked: &Tracked) -> bool {
-        shown(tracked, &self.selection, self.chosen.as_deref())
     }
 }
 
@@ -361,18 +376,6 @@ impl Tracked {
 fn bare(interval: Interval) -> Interval {
     let Interval { device, begin_ns, duration_ns, .. } = interval;
     Interval { device, begin_ns, duration_ns, ..Interval::default() }
-}
-
-/// Whether the intervals of a device are asked for.
-fn shown(tracked: &Tracked, selection: &Selection, chosen: Option<&[String]>) -> bool {
-    match chosen {
-        Some(chosen) => chosen.contains(&tracked.device.name),
-        None => {
-            let line = tracked.reading.line();
-            (selection.partitions || tracked.device.partition_of.is_none())
-                && (selection.unused || line.reads.ios + line.writes.ios > 0)
-        }
-    }
 }
 
 fn numbers(line: &DiskstatsLine) -> (u32, u32) {
