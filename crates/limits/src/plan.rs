@@ -32,7 +32,7 @@ const DELAYED_REQUESTS: u64 = 20;
 const RAMP_PARTS: u64 = 5;
 
 /// Which question a trial answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Sequential throughput of the device.
     Sequential(OpKind),

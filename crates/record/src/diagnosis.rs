@@ -17,7 +17,7 @@ pub const DIAGNOSIS_SCHEMA: &str = "halfpower/diagnosis/1";
 
 /// What is the matter with a device, in the order in which it is asked.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -175,9 +175,7 @@ pub struct Moment {
 }
 
 /// How much goes on in an episode.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     /// Next to nothing.
@@ -200,9 +198,7 @@ pub struct Alternative {
 }
 
 /// Why a device is slow, overloaded or held back: what advice rests on.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CauseCode {
     /// Single requests take longer than the profile says.
@@ -310,9 +306,7 @@ pub struct VerdictShare {
 }
 
 /// What looks like trouble and is none, or misleads whoever looks.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteCode {
     /// Latencies rose because requests grew.
@@ -358,7 +352,7 @@ pub struct Note {
 
 /// What can be done: the seven strategies of Friedman's table 6, and what came later.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {

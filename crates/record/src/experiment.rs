@@ -83,9 +83,7 @@ pub struct ReachedSizes {
 }
 
 /// What is compared of two levels.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectMeasure {
     /// Bytes per second.

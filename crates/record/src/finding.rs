@@ -31,7 +31,7 @@ pub enum Confidence {
 
 /// What kind of conclusion a finding is. The text form in JSON is the snake-case name.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FindingCode {

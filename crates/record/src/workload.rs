@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// Read or write, of one request.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum OpKind {
@@ -46,7 +46,7 @@ impl OpKind {
 
 /// Where the requests go within the area.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -84,9 +84,7 @@ impl Pattern {
 }
 
 /// How sequential and strided jobs share the area.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regions {
     /// Each job has an equal part of its own.
@@ -98,7 +96,7 @@ pub enum Regions {
 }
 
 /// A part of the area that gets more than its share of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HotArea {
     /// Its length, from the start of the area.
     pub bytes: Bytes,
@@ -107,7 +105,7 @@ pub struct HotArea {
 }
 
 /// Shares of the requests that do not go where the pattern says; the rest does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blend {
     /// Requests that continue the one before them of their direction, 0 to 100.
     pub sequential_percent: u8,
@@ -117,18 +115,7 @@ pub struct Blend {
 
 /// Which caches may keep the data; SQLIO's letters in [`CacheMode::letter`].
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMode {
@@ -181,7 +168,7 @@ impl CacheMode {
 
 /// How requests are carried out.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum EngineName {
@@ -218,9 +205,7 @@ impl EngineName {
 }
 
 /// When requests arrive.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// A completion lets the next request go: the depth is constant.
@@ -232,9 +217,7 @@ pub enum Arrival {
 }
 
 /// Which completed request lets the job go on.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
     /// Whichever completes: its slot is used again at once.
@@ -264,9 +247,7 @@ impl Discipline {
 }
 
 /// What writes carry.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// Random bytes, other ones each time: nothing below can compress or deduplicate them.
@@ -281,9 +262,7 @@ pub enum Data {
 }
 
 /// What is done to the page cache before the run.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DropCache {
     /// Nothing.
@@ -313,7 +292,7 @@ impl DropCache {
 }
 
 /// A request size and its share of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeShare {
     /// Request size.
     pub bytes: Bytes,
@@ -322,7 +301,7 @@ pub struct SizeShare {
 }
 
 /// One workload. The fields hold together as [`Workload`]'s reader in the `workload` crate checks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Share of reads among the requests, 0 to 100.
     pub read_percent: u8,
@@ -399,7 +378,7 @@ pub struct Workload {
 
 /// When a run ends before its run time is over, and how it is reported. Changes nothing of what a
 /// device is asked to do at any moment, so it is no part of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StopRules {
     /// Bytes transferred over all jobs.
     pub max_bytes: Option<Bytes>,
