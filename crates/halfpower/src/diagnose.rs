@@ -22,7 +22,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use target::OutputFile;
-use workload::Spec;
 
 /// The area of a simulated device where a load names none: that of `check`.
 const AREA: Bytes = Bytes(2 << 30);
@@ -186,9 +185,9 @@ fn load(
     if let Some(text) = run.contradiction() {
         return Err(wrong(text));
     }
-    let asked = run.spec();
-    let size = asked.size.unwrap_or(AREA).min(device.size());
-    let spec = Spec { engine: EngineName::Sim, size: Some(size), ..asked };
+    let mut spec = run.spec();
+    spec.asked.engine = EngineName::Sim;
+    spec.size = Some(spec.size.unwrap_or(AREA).min(device.size()));
     let workload = spec.build(device.size())?;
     words.load(workload, index, arguments.length).map_err(wrong)
 }

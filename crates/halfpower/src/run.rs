@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::Store;
 use target::{InUse, LineFile, OutputFile};
-use workload::Spec;
 
 /// Runs one trial, saves it and prints it.
 pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
@@ -106,7 +105,8 @@ fn on_simulated(
     seed: u64,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<(Session, Workload)> {
-    let spec = Spec { engine: EngineName::Sim, ..arguments.spec() };
+    let mut spec = arguments.spec();
+    spec.asked.engine = EngineName::Sim;
     let workload = spec.build(device.size())?;
     Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
 }

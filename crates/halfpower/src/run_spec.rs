@@ -2,7 +2,7 @@
 //! mistakes that only all flags together show.
 
 use crate::run_args::{DataArgs, RWS, RunArgs, Rw};
-use record::{CacheMode, Data, DropCache, EngineName, Nanos, Pattern, StopRules};
+use record::{CacheMode, Data, DropCache, EngineName, Nanos, Pattern, StopRules, Workload};
 use target::Access;
 use workload::Spec;
 
@@ -20,18 +20,14 @@ impl RunArgs {
         let rate = self.arrivals.rate_iops;
         let engine = self.place.ioengine.unwrap_or(EngineName::IoUring);
         let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
-        Spec {
+        let asked = Workload {
             read_percent: self.read_percent(),
             pattern: self.pattern(),
             hit_bytes: self.load.hit_size,
             zipf_theta_milli: self.load.zipf_theta,
-            hot_bytes: self.load.hot_size,
-            hot_percent: self.load.hot_share,
-            stride: self.load.stride,
-            blend: None,
-            misalign: self.load.misalign,
-            regions: self.load.regions,
-            bs: self.load.bs.as_ref().map_or_else(|| Spec::default().bs, |mix| mix.0.clone()),
+            stride_bytes: self.load.stride,
+            misalign_bytes: self.load.misalign,
+            bs: self.load.bs.as_ref().map_or_else(|| Workload::default().bs, |mix| mix.0.clone()),
             iodepth: self.load.iodepth.unwrap_or_else(|| default_iodepth(rate.is_some(), engine)),
             numjobs: self.load.numjobs.unwrap_or(match self.place.stripe {
                 Some(_) => 1,
@@ -45,19 +41,17 @@ impl RunArgs {
             polled: self.place.hipri,
             sqpoll: self.place.sqthread_poll,
             discipline: self.arrivals.completion,
-            arrival: self.arrivals.arrival,
             rate_iops: rate.map(|rate| rate.all),
             write_rate_iops: rate.and_then(|rate| rate.writes),
-            think: self.arrivals.think_time,
-            stripe: self.place.stripe,
+            think_ns: self.arrivals.think_time,
+            stripe_bytes: self.place.stripe,
             targets,
-            offset: self.place.offset,
-            size: self.place.size,
+            offset_bytes: self.place.offset,
             data: self.data.data(),
             compressible_percent: self.data.compressible.unwrap_or(0),
             drop_cache: self.place.drop_cache,
-            runtime: self.stop.runtime,
-            ramp: self.stop.ramp_time,
+            runtime_ns: self.stop.runtime,
+            ramp_ns: self.stop.ramp_time,
             stop: StopRules {
                 max_bytes: self.stop.io_size,
                 passes: self.stop.passes,
@@ -66,6 +60,15 @@ impl RunArgs {
                 interval_ns: self.results.interval,
                 io_timeout_ns: self.stop.io_timeout.unwrap_or(StopRules::default().io_timeout_ns),
             },
+            ..Workload::default()
+        };
+        Spec {
+            asked,
+            hot_bytes: self.load.hot_size,
+            hot_percent: self.load.hot_share,
+            regions: self.load.regions,
+            arrival: self.arrivals.arrival,
+            size: self.place.size,
         }
     }
 

@@ -246,18 +246,20 @@ fn build(cell: &Cell, settings: &Settings) -> Option<Workload> {
         _ => None,
     };
     let spec = Spec {
-        read_percent: if cell.op == OpKind::Read { 100 } else { 0 },
-        pattern: cell.pattern,
-        hit_bytes,
-        iodepth: if sync { 1 } else { cell.iodepth },
-        numjobs: cell.targets * if sync { cell.iodepth } else { 1 },
-        targets: cell.targets,
-        cache: cell.cache,
-        engine: settings.engine,
-        think: cell.think,
         size: cell.area,
-        drop_cache: DropCache::None,
-        ..Spec::default()
+        ..Spec::of(Workload {
+            read_percent: if cell.op == OpKind::Read { 100 } else { 0 },
+            pattern: cell.pattern,
+            hit_bytes,
+            iodepth: if sync { 1 } else { cell.iodepth },
+            numjobs: cell.targets * if sync { cell.iodepth } else { 1 },
+            targets: cell.targets,
+            cache: cell.cache,
+            engine: settings.engine,
+            think_ns: cell.think,
+            drop_cache: DropCache::None,
+            ..Workload::default()
+        })
     };
     spec.with_bs(cell.bytes).build(settings.area).ok()
 }

@@ -10,8 +10,8 @@
 use plan::{PlannedTrial, TrialList};
 use record::{
     Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured, Nanos,
-    Pattern, Severity, StopRules, Target, TargetKind, Trial, ZONES_SCHEMA, ZoneMap, ZonePosition,
-    format_rate,
+    Pattern, Severity, StopRules, Target, TargetKind, Trial, Workload, ZONES_SCHEMA, ZoneMap,
+    ZonePosition, format_rate,
 };
 use workload::{Rng, Spec, derive_seed};
 
@@ -86,14 +86,16 @@ impl ZonePlan {
             for position in positions {
                 let offset = u64::from(position) * piece + u64::from(pass) * window;
                 let spec = Spec {
-                    pattern: Pattern::Sequential,
-                    iodepth: DEPTH,
-                    engine: settings.engine,
-                    offset: Bytes(offset),
                     size: Some(Bytes(window)),
-                    runtime: VISIT_MAX,
-                    stop: StopRules { passes: Some(1), ..StopRules::default() },
-                    ..Spec::default()
+                    ..Spec::of(Workload {
+                        pattern: Pattern::Sequential,
+                        iodepth: DEPTH,
+                        engine: settings.engine,
+                        offset_bytes: Bytes(offset),
+                        runtime_ns: VISIT_MAX,
+                        stop: StopRules { passes: Some(1), ..StopRules::default() },
+                        ..Workload::default()
+                    })
                 };
                 let workload = spec.with_bs(request).build(settings.area).ok()?;
                 // 53 bits: exact in any JSON reader.

@@ -45,7 +45,7 @@ impl CellSpec {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
             return None;
         }
-        let spec = Spec {
+        let spec = Spec::of(Workload {
             read_percent: if self.op == OpKind::Read { 100 } else { 0 },
             pattern: self.pattern,
             hit_bytes: (self.pattern == Pattern::Hit).then_some(Bytes(HIT_BYTES.min(area.0))),
@@ -55,9 +55,9 @@ impl CellSpec {
             cache: self.cache,
             engine,
             drop_cache: if self.cache.direct() { DropCache::None } else { DropCache::Dontneed },
-            runtime: Nanos(1_000_000_000),
-            ..Spec::default()
-        };
+            runtime_ns: Nanos(1_000_000_000),
+            ..Workload::default()
+        });
         spec.with_bs(self.bytes).build(area).ok()
     }
 }

@@ -114,18 +114,20 @@ impl LoadSpec {
             pattern == Pattern::Random && blend.sequential_percent + blend.hit_percent > 0;
         let sync = engine == EngineName::Sync;
         let spec = Spec {
-            read_percent: self.read_percent,
-            pattern,
-            hit_bytes: (pattern == Pattern::Hit).then_some(Bytes((1 << 20).min(area.0))),
-            blend: blended.then_some(blend),
-            bs: self.bs.clone(),
-            iodepth: if sync { 1 } else { depth },
-            numjobs: if sync { depth } else { 1 },
             arrival,
-            rate_iops: rate,
-            engine,
-            runtime: Nanos(1_000_000_000),
-            ..Spec::default()
+            ..Spec::of(Workload {
+                read_percent: self.read_percent,
+                pattern,
+                hit_bytes: (pattern == Pattern::Hit).then_some(Bytes((1 << 20).min(area.0))),
+                blend: blended.then_some(blend),
+                bs: self.bs.clone(),
+                iodepth: if sync { 1 } else { depth },
+                numjobs: if sync { depth } else { 1 },
+                rate_iops: rate,
+                engine,
+                runtime_ns: Nanos(1_000_000_000),
+                ..Workload::default()
+            })
         };
         let workload = spec.build(area)?;
         workload::check_alignment(&workload, alignment)?;

@@ -89,7 +89,7 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
         Change::AsProfiled => {
             after.is = disk.device.text();
             for load in &mut after.loads {
-                load.spec.misalign = record::Bytes(0);
+                load.spec.asked.misalign_bytes = record::Bytes(0);
             }
         }
         Change::Uncapped => {
@@ -101,7 +101,7 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
         }
         Change::Depth(depth) => {
             let load = after.loads.iter_mut().find(|load| is_closed(load) && there(load))?;
-            load.spec.iodepth = depth.round() as u32;
+            load.spec.asked.iodepth = depth.round() as u32;
         }
         Change::Without { process, .. } => {
             let load = (process? as usize).checked_sub(1).filter(|at| *at < after.loads.len())?;
@@ -116,10 +116,10 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
             let load = after
                 .loads
                 .iter_mut()
-                .find(|load| is_closed(load) && there(load) && load.spec.read_percent == 0)?;
-            load.spec.rate_iops = Some(rate.max(1));
+                .find(|load| is_closed(load) && there(load) && load.spec.asked.read_percent == 0)?;
+            load.spec.asked.rate_iops = Some(rate.max(1));
             load.spec.arrival = Some(Arrival::Poisson);
-            load.spec.iodepth = load.spec.iodepth.max(128);
+            load.spec.asked.iodepth = load.spec.asked.iodepth.max(128);
         }
         _ => return None,
     }

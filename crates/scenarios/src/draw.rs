@@ -18,7 +18,7 @@ use record::Strategy::{
 use record::Verdict::{
     self, Capped, Healthy, NotEnoughEvidence, NotTheDisk, Overloaded, Slow, SlowAndOverloaded,
 };
-use record::{Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern};
+use record::{Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern, Workload};
 use workload::Spec;
 
 /// The area of every load and every profile.
@@ -98,12 +98,12 @@ pub fn draw_of(kind: Kind, seed: u64) -> Case {
 
 /// A load on a device, all of the time; random requests, at a rate if one is set.
 fn load(device: Device, name: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Load {
-    let mut spec =
-        Spec { engine: EngineName::Sim, size: Some(AREA), read_percent, ..Spec::default() };
+    let asked = Workload { engine: EngineName::Sim, read_percent, ..Workload::default() };
+    let mut spec = Spec { size: Some(AREA), ..Spec::of(asked) };
     change(&mut spec);
-    if spec.rate_iops.is_some() {
+    if spec.asked.rate_iops.is_some() {
         spec.arrival = Some(Arrival::Poisson);
-        spec.iodepth = OPEN_DEPTH;
+        spec.asked.iodepth = OPEN_DEPTH;
     }
     let (name, to_s) = (name.to_owned(), device.seconds);
     Load { name, spec, from_s: 0, to_s, limits: Vec::new(), write_back: false }
@@ -112,12 +112,12 @@ fn load(device: Device, name: &str, read_percent: u8, change: impl FnOnce(&mut S
 /// Random requests at a rate.
 fn open(device: Device, name: &str, rate: f64, read_percent: u8) -> Load {
     let rate_iops = Some((rate.round() as u64).max(1));
-    load(device, name, read_percent, |spec| spec.rate_iops = rate_iops)
+    load(device, name, read_percent, |spec| spec.asked.rate_iops = rate_iops)
 }
 
 /// Random requests, so many outstanding.
 fn closed(device: Device, name: &str, depth: u32, read_percent: u8) -> Load {
-    load(device, name, read_percent, |spec| spec.iodepth = depth.max(1))
+    load(device, name, read_percent, |spec| spec.asked.iodepth = depth.max(1))
 }
 
 impl Load {
@@ -286,8 +286,8 @@ fn reaches(device: Device, per_s: f64) -> u32 {
 /// A limit of this many requests per second of a load of one operation, in requests or in bytes.
 fn limit_of(dice: &mut Dice, load: &Load, per_s: f64) -> GroupLimit {
     let (per_s, bytes) = ((per_s.round() as u64).max(5), dice.flip());
-    let size = load.spec.bs.first().map_or(4096, |size| size.bytes.0);
-    let op = if load.spec.read_percent == 0 { OpKind::Write } else { OpKind::Read };
+    let size = load.spec.asked.bs.first().map_or(4096, |size| size.bytes.0);
+    let op = if load.spec.asked.read_percent == 0 { OpKind::Write } else { OpKind::Read };
     let limited = LimitedIo::of(op, bytes);
     GroupLimit { limited, per_s: if bytes { per_s * size } else { per_s } }
 }
@@ -427,7 +427,7 @@ fn turns_random(dice: &mut Dice, opposite: bool) -> Case {
     let kib = dice.pick(&[8, 16, 32]);
     let rate = dice.between(0.15, 0.45) * device.ease_per_s();
     let (mut stream, random) = (sized(device, rate, kib), sized(device, rate, kib));
-    stream.spec.pattern = Pattern::Sequential;
+    stream.spec.asked.pattern = Pattern::Sequential;
     becomes(dice, device, stream, random, NoteCode::PatternChanged)
 }
 
@@ -440,7 +440,7 @@ fn misaligned(dice: &mut Dice, opposite: bool) -> Case {
     if parity {
         writes.spec = writes.spec.clone().with_bs(64 << 10);
     }
-    writes.spec.misalign = Bytes(if opposite { 0 } else { shift });
+    writes.spec.asked.misalign_bytes = Bytes(if opposite { 0 } else { shift });
     let (verdicts, advice): (&[_], &[_]) =
         if opposite { (&FINE, &[]) } else { (&[Slow], &[Alignment, Restore]) };
     well(dice, device, vec![writes], verdicts, advice)
@@ -483,7 +483,7 @@ fn application_bound(dice: &mut Dice, opposite: bool) -> Case {
     let times = dice.whole(4, 20) as f64;
     let mut program = closed(device, "program", 1, percent);
     if thinks {
-        program.spec.think = Nanos((times * 1e9 / device.lone_per_s) as u64);
+        program.spec.asked.think_ns = Nanos((times * 1e9 / device.lone_per_s) as u64);
     }
     let advice = if thinks { &[][..] } else { &[DeeperQueue] };
     well(dice, device, vec![program], &[NotTheDisk], advice)
@@ -659,7 +659,7 @@ fn capped_beside_another(dice: &mut Dice, opposite: bool) -> Case {
     let (asked, others) = (dice.between(0.3, 0.7), dice.between(0.02, 0.15));
     let held = tenant(dice, device, limit, opposite.then_some(asked));
     let free = (others * device.ease_per_s()).max(3.0);
-    let percent = held.spec.read_percent;
+    let percent = held.spec.asked.read_percent;
     let loads = vec![held, open(device, "other", free, percent)];
     let (verdicts, advice): (&[_], &[_]) =
         if opposite { (fine(device, asked * limit + free), &[]) } else { (&[Capped], &[RaiseCap]) };

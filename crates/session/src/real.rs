@@ -264,10 +264,10 @@ fn usable_engine(asked: EngineName, findings: &mut Vec<Finding>) -> EngineName {
 /// The same workload for an engine with one request per job: depth comes from jobs.
 #[must_use]
 pub fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
-    if spec.engine != engine && engine == EngineName::Sync {
-        spec.numjobs = spec.numjobs.saturating_mul(spec.iodepth);
-        spec.iodepth = 1;
+    if spec.asked.engine != engine && engine == EngineName::Sync {
+        spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
+        spec.asked.iodepth = 1;
     }
-    spec.engine = engine;
+    spec.asked.engine = engine;
     spec
 }

@@ -28,15 +28,15 @@ pub fn open_for_run(
 ) -> Result<(RealTargets, Workload)> {
     // The numbers themselves, before a target is touched.
     spec.check()?;
-    if (spec.polled || spec.sqpoll)
+    if (spec.asked.polled || spec.asked.sqpoll)
         && let Err(cause) = engine::probe_uring()
     {
-        let flag = if spec.polled { "--hipri" } else { "--sqthread-poll" };
+        let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
         return Err(SessionError::NeedsUring { flag, cause });
     }
     kernel::allow_descriptors(descriptors(spec)).map_err(TargetError::from)?;
     let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
-    let mut targets = RealTargets::open(&paths, access, spec.size, spec.max_bs())?;
+    let mut targets = RealTargets::open(&paths, access, spec.size, spec.asked.max_bs())?;
     let workload = workload_on(spec, &targets.all_facts().collect::<Vec<_>>())?;
     workload::check_alignment(&workload, targets.alignment())?;
     let fresh = || targets.all_facts().any(|target| target.kind == TargetKind::Directory);
@@ -74,7 +74,7 @@ pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Resu
 /// The most files that a run has open: each target by itself and for up to three cache modes, what
 /// an engine opens for each job, and the rest of the program.
 fn descriptors(spec: &Spec) -> u64 {
-    u64::from(spec.targets) * 4 + u64::from(spec.numjobs) * 4 + 64
+    u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64
 }
 
 /// The workload on these targets.
@@ -85,7 +85,10 @@ fn workload_on(spec: &Spec, targets: &[&Target]) -> Result<Workload> {
     else {
         return Err(SessionError::Usage("name at least one target".to_owned()));
     };
-    if smallest.size_bytes != largest.size_bytes && spec.size.is_none() && spec.stripe.is_none() {
+    if smallest.size_bytes != largest.size_bytes
+        && spec.size.is_none()
+        && spec.asked.stripe_bytes.is_none()
+    {
         return Err(SessionError::Usage(format!(
             "the targets differ in size ({:?} has {} bytes, {:?} {}); say with --size how much of \
              each is meant",

@@ -32,63 +32,37 @@ impl Spec {
         Ok(workload)
     }
 
-    /// What can be copied or derived without looking at the pattern.
+    /// What follows without looking at the pattern.
     fn workload(&self, size: Bytes) -> Workload {
-        let arrival = self.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
+        let asked = &self.asked;
+        let arrival = asked.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
         Workload {
-            read_percent: self.read_percent,
-            pattern: self.pattern,
-            hit_bytes: None,
-            zipf_theta_milli: None,
-            hot: None,
-            stride_bytes: self.stride,
-            blend: self.blend.filter(|blend| blend.sequential_percent + blend.hit_percent > 0),
-            from_start: false,
-            misalign_bytes: self.misalign,
+            blend: asked.blend.filter(|blend| blend.sequential_percent + blend.hit_percent > 0),
             regions: self.regions_asked(),
-            bs: self.bs.clone(),
-            iodepth: self.iodepth,
-            numjobs: self.numjobs,
-            depth: self.iodepth * self.numjobs,
-            cache: self.cache,
-            engine: self.engine,
-            polled: self.polled,
-            sqpoll: self.sqpoll,
-            discipline: self.discipline,
+            depth: asked.iodepth * asked.numjobs,
             arrival: arrival.unwrap_or(Arrival::Closed),
-            rate_iops: self.rate_iops,
-            write_rate_iops: self.write_rate_iops,
-            think_ns: self.think,
-            stripe_bytes: self.stripe,
-            targets: self.targets,
-            offset_bytes: self.offset,
             size_bytes: size,
-            data: self.data,
-            compressible_percent: self.compressible_percent,
-            drop_cache: self.drop_cache,
-            runtime_ns: self.runtime,
-            ramp_ns: self.ramp,
-            stop: self.stop,
+            ..asked.clone()
         }
     }
 
     /// The same with the pattern's own parts: those asked for, or their defaults.
     fn with_pattern(&self, mut workload: Workload) -> Result<Workload, BuildError> {
         let region = Region::of(&workload, 0);
-        let (largest, unit) = (self.max_bs().0, self.unit());
+        let (largest, unit) = (self.asked.max_bs().0, self.unit());
         let area = region.length * region.parts;
         // A job's part of the small area must hold a request too.
         let least = largest * region.parts;
-        match self.pattern {
+        match self.asked.pattern {
             Pattern::Hit => {
-                let hit = self.hit_bytes.unwrap_or(Bytes(HIT_BYTES.min(area)));
-                if area >= least && (self.hit_bytes.is_some() || hit.0 < least) {
+                let hit = self.asked.hit_bytes.unwrap_or(Bytes(HIT_BYTES.min(area)));
+                if area >= least && (self.asked.hit_bytes.is_some() || hit.0 < least) {
                     in_range("hit-size", hit.0, least, area)?;
                 }
                 workload.hit_bytes = Some(hit);
             }
             Pattern::Zipf => {
-                workload.zipf_theta_milli = Some(self.zipf_theta_milli.unwrap_or(ZIPF_THETA_MILLI));
+                workload.zipf_theta_milli.get_or_insert(ZIPF_THETA_MILLI);
             }
             Pattern::Hot => {
                 let bytes = self.hot_bytes.map_or(area / HOT_PART, |bytes| bytes.0);
@@ -100,7 +74,7 @@ impl Spec {
                 workload.hot = Some(HotArea { bytes: Bytes(whole), percent });
             }
             Pattern::Strided => {
-                let stride = self.stride.map_or(0, |stride| stride.0);
+                let stride = self.asked.stride_bytes.map_or(0, |stride| stride.0);
                 if region.length >= largest {
                     in_range("stride", stride, largest, region.length)?;
                 }
@@ -113,7 +87,7 @@ impl Spec {
     /// How jobs share the area. Random jobs share it whole unless they are told to keep apart, for
     /// which there is a word of its own: cells of workloads without it stay what they were.
     fn regions_asked(&self) -> Regions {
-        let cursor = matches!(self.pattern, Pattern::Sequential | Pattern::Strided);
+        let cursor = matches!(self.asked.pattern, Pattern::Sequential | Pattern::Strided);
         match self.regions {
             Some(Regions::PerJob | Regions::Own) if !cursor => Regions::Own,
             Some(Regions::Shared) => Regions::Shared,
@@ -124,7 +98,7 @@ impl Spec {
     /// Every job must find room for its largest request; a hot area leaves room beside it.
     fn check_regions(&self, workload: &Workload, area: Bytes) -> Result<(), BuildError> {
         let region = Region::of(workload, 0);
-        let needed = self.max_bs().0 * if self.pattern == Pattern::Hot { 2 } else { 1 };
+        let needed = self.asked.max_bs().0 * if self.asked.pattern == Pattern::Hot { 2 } else { 1 };
         if region.length >= needed {
             return Ok(());
         }
@@ -133,7 +107,7 @@ impl Spec {
             "the area of {} is smaller than one request of {} for each of {jobs} job(s); use a \
              smaller --bs, fewer --numjobs or a larger --size or target",
             format_bytes(area.0),
-            format_bytes(self.max_bs().0)
+            format_bytes(self.asked.max_bs().0)
         )))
     }
 
@@ -142,31 +116,35 @@ impl Spec {
         let beyond = |size: u64, target: Bytes| {
             BuildError::Area(format!(
                 "--offset {} and --size {} reach beyond the target, which has {} ({} bytes); use less",
-                format_bytes(self.offset.0),
+                format_bytes(self.asked.offset_bytes.0),
                 format_bytes(size),
                 format_bytes(target.0),
                 target.0
             ))
         };
-        let size = match (self.stripe, self.size) {
+        let size = match (self.asked.stripe_bytes, self.size) {
             // The size is that of each target; offsets are those of the whole.
             (Some(_), Some(size)) if size > smallest => return Err(beyond(size.0, smallest)),
             (Some(stripe), size) => {
                 let whole = self.striped(stripe, size.unwrap_or(smallest))?;
-                whole.0.checked_sub(self.offset.0).ok_or_else(|| beyond(0, whole))?
+                whole.0.checked_sub(self.asked.offset_bytes.0).ok_or_else(|| beyond(0, whole))?
             }
             (None, size) => {
-                let rest = smallest.0.checked_sub(self.offset.0);
+                let rest = smallest.0.checked_sub(self.asked.offset_bytes.0);
                 let rest = rest.ok_or_else(|| beyond(0, smallest))?;
                 size.map_or(rest, |size| size.0)
             }
         };
-        if self.stripe.is_none() && self.offset.0 + size > smallest.0 {
+        if self.asked.stripe_bytes.is_none() && self.asked.offset_bytes.0 + size > smallest.0 {
             return Err(beyond(size, smallest));
         }
-        if size <= self.misalign.0 && self.misalign.0 > 0 {
+        if size <= self.asked.misalign_bytes.0 && self.asked.misalign_bytes.0 > 0 {
             let most = format!("less than the area of {}", format_bytes(size));
-            return Err(BuildError::range("misalign", &self.misalign.0.to_string(), &most));
+            return Err(BuildError::range(
+                "misalign",
+                &self.asked.misalign_bytes.0.to_string(),
+                &most,
+            ));
         }
         Ok(Bytes(size))
     }
@@ -180,7 +158,7 @@ impl Spec {
             format_bytes(target.0)
         );
         refuse(chunks == 0, "stripe", &why)?;
-        Ok(Bytes(chunks * stripe.0 * u64::from(self.targets)))
+        Ok(Bytes(chunks * stripe.0 * u64::from(self.asked.targets)))
     }
 }
 

@@ -57,39 +57,39 @@ impl Spec {
     }
 
     fn check_load(&self) -> Result<(), BuildError> {
-        in_range("rwmixread", u64::from(self.read_percent), 0, 100)?;
-        in_range("iodepth", u64::from(self.iodepth), 1, u64::from(MAX_IODEPTH))?;
-        in_range("numjobs", u64::from(self.numjobs), 1, u64::from(MAX_NUMJOBS))?;
-        let largest = MAX_BUFFER_BYTES / u64::from(self.iodepth);
-        for share in &self.bs {
+        in_range("rwmixread", u64::from(self.asked.read_percent), 0, 100)?;
+        in_range("iodepth", u64::from(self.asked.iodepth), 1, u64::from(MAX_IODEPTH))?;
+        in_range("numjobs", u64::from(self.asked.numjobs), 1, u64::from(MAX_NUMJOBS))?;
+        let largest = MAX_BUFFER_BYTES / u64::from(self.asked.iodepth);
+        for share in &self.asked.bs {
             if !(1..=largest).contains(&share.bytes.0) {
                 let range = format!(
                     "1 byte to {} with --iodepth {}, because the buffers of a job (--bs times \
                      --iodepth) are limited to {}",
                     format_bytes(largest),
-                    self.iodepth,
+                    self.asked.iodepth,
                     format_bytes(MAX_BUFFER_BYTES)
                 );
                 return Err(BuildError::range("bs", &format_bytes(share.bytes.0), &range));
             }
         }
-        let sum: u32 = self.bs.iter().map(|share| u32::from(share.percent)).sum();
+        let sum: u32 = self.asked.bs.iter().map(|share| u32::from(share.percent)).sum();
         let why = format!("has percentages that add up to {sum}; they must make 100");
         refuse(sum != 100, "bs", &why)
     }
 
     fn check_pattern(&self) -> Result<(), BuildError> {
-        let is = |pattern| self.pattern == pattern;
+        let is = |pattern| self.asked.pattern == pattern;
         let alone = |given: bool, flag, pattern: Pattern| {
             let why = format!("belongs to --pattern {}; add that, or leave it out", pattern.name());
-            refuse(given && self.pattern != pattern, flag, &why)
+            refuse(given && self.asked.pattern != pattern, flag, &why)
         };
-        alone(self.hit_bytes.is_some(), "hit-size", Pattern::Hit)?;
-        alone(self.zipf_theta_milli.is_some(), "zipf-theta", Pattern::Zipf)?;
+        alone(self.asked.hit_bytes.is_some(), "hit-size", Pattern::Hit)?;
+        alone(self.asked.zipf_theta_milli.is_some(), "zipf-theta", Pattern::Zipf)?;
         alone(self.hot_bytes.is_some(), "hot-size", Pattern::Hot)?;
         alone(self.hot_percent.is_some(), "hot-share", Pattern::Hot)?;
-        alone(self.stride.is_some(), "stride", Pattern::Strided)?;
-        if let Some(theta) = self.zipf_theta_milli.map(u64::from)
+        alone(self.asked.stride_bytes.is_some(), "stride", Pattern::Strided)?;
+        if let Some(theta) = self.asked.zipf_theta_milli.map(u64::from)
             && !(1..=MAX_THETA_MILLI).contains(&theta)
         {
             let value = format!("{}.{:03}", theta / 1000, theta % 1000);
@@ -99,14 +99,14 @@ impl Spec {
         if let Some(percent) = self.hot_percent {
             in_range("hot-share", u64::from(percent), 1, 99)?;
         }
-        if let Some(blend) = self.blend {
+        if let Some(blend) = self.asked.blend {
             let why = "belongs to --pattern random; leave it out with another";
             refuse(!is(Pattern::Random), "sequential-share", why)?;
             let sum = u64::from(blend.sequential_percent) + u64::from(blend.hit_percent);
             in_range("sequential-share and --hit-share", sum, 0, 100)?;
         }
         let needs = "strided needs a distance; add for example --stride 64k";
-        refuse(is(Pattern::Strided) && self.stride.is_none(), "pattern", needs)?;
+        refuse(is(Pattern::Strided) && self.asked.stride_bytes.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {
             let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
             let why = "shared is about sequential and strided jobs; with other patterns jobs share \
@@ -118,57 +118,57 @@ impl Spec {
 
     /// Closed and open loops.
     fn check_loop(&self) -> Result<(), BuildError> {
-        let Some(rate) = self.rate_iops else {
+        let Some(rate) = self.asked.rate_iops else {
             let why = "says how arrivals are spaced; add --rate-iops, which sets how many";
             return refuse(self.arrival.is_some(), "arrival", why);
         };
         in_range("rate-iops", rate, 1, MAX_RATE_IOPS)?;
         let why = "means nothing with --rate-iops, where arrivals do not wait for completions; \
                    leave one of them out";
-        refuse(self.think > Nanos(0), "think-time", why)?;
-        refuse(self.discipline != Discipline::Any, "completion", why)?;
+        refuse(self.asked.think_ns > Nanos(0), "think-time", why)?;
+        refuse(self.asked.discipline != Discipline::Any, "completion", why)?;
         refuse(self.arrival == Some(Arrival::Closed), "arrival", "is open with --rate-iops")?;
-        let Some(writes) = self.write_rate_iops else { return Ok(()) };
+        let Some(writes) = self.asked.write_rate_iops else { return Ok(()) };
         if writes == 0 || writes >= rate {
             let value = format!("{},{writes}", rate.saturating_sub(writes));
             let range = "a rate of at least 1 for reads and for writes";
             return Err(BuildError::range("rate-iops", &value, range));
         }
-        let mix = (1..=99).contains(&self.read_percent);
+        let mix = (1..=99).contains(&self.asked.read_percent);
         let why = "with a rate for reads and one for writes needs both; use --rw rw or \
                    --rw randrw, or give one rate";
         refuse(!mix, "rate-iops", why)
     }
 
     fn check_engine(&self) -> Result<(), BuildError> {
-        let uring = self.engine == EngineName::IoUring;
+        let uring = self.asked.engine == EngineName::IoUring;
         let why = "is an option of --ioengine io_uring; use that, or leave it out";
-        refuse(self.polled && !uring, "hipri", why)?;
-        refuse(self.sqpoll && !uring, "sqthread-poll", why)?;
+        refuse(self.asked.polled && !uring, "hipri", why)?;
+        refuse(self.asked.sqpoll && !uring, "sqthread-poll", why)?;
         let why = "polls the device, which requests through the page cache never wait for; use \
                    --cache device or --cache none";
-        refuse(self.polled && !self.cache.direct(), "hipri", why)?;
-        let mmap = self.engine == EngineName::Mmap && self.cache.direct();
+        refuse(self.asked.polled && !self.asked.cache.direct(), "hipri", why)?;
+        let mmap = self.asked.engine == EngineName::Mmap && self.asked.cache.direct();
         let why = "copies through the page cache; use --cache all or --cache fs with it";
         refuse(mmap, "ioengine mmap", why)
     }
 
     fn check_targets(&self) -> Result<(), BuildError> {
-        let Some(stripe) = self.stripe else {
-            let uneven = !self.numjobs.is_multiple_of(self.targets.max(1));
+        let Some(stripe) = self.asked.stripe_bytes else {
+            let uneven = !self.asked.numjobs.is_multiple_of(self.asked.targets.max(1));
             let why = format!(
                 "{} does not spread evenly over {} targets; use a multiple of their number",
-                self.numjobs, self.targets
+                self.asked.numjobs, self.asked.targets
             );
             return refuse(uneven, "numjobs", &why);
         };
         let why = "spreads an area over several targets; name more than one, or leave it out";
-        refuse(self.targets < 2, "stripe", why)?;
+        refuse(self.asked.targets < 2, "stripe", why)?;
         in_range("stripe", stripe.0, 1, MAX_STRIPE_BYTES)
     }
 
     fn check_data(&self) -> Result<(), BuildError> {
-        let flag = match self.data {
+        let flag = match self.asked.data {
             Data::Random => return Ok(()),
             Data::Compressible => "compressible",
             Data::Zeros => "zeros",
@@ -176,18 +176,18 @@ impl Spec {
         };
         let why = "is about what is written; use it with --rw write, randwrite, rw or randrw";
         // Reads alone are held against the tags that an earlier run left.
-        let tagged = self.data == Data::Tagged;
-        refuse(self.read_percent == 100 && !tagged, flag, why)?;
+        let tagged = self.asked.data == Data::Tagged;
+        refuse(self.asked.read_percent == 100 && !tagged, flag, why)?;
         let sector = TAG_SECTOR_BYTES;
-        let shifts = self.stride.into_iter().chain([self.misalign]);
-        let mut lengths = self.bs.iter().map(|share| share.bytes).chain(shifts);
+        let shifts = self.asked.stride_bytes.into_iter().chain([self.asked.misalign_bytes]);
+        let mut lengths = self.asked.bs.iter().map(|share| share.bytes).chain(shifts);
         let odd = tagged && lengths.any(|bytes| !bytes.0.is_multiple_of(sector));
         let why = "tags every sector of 512 bytes; use multiples of that for --bs, \
                    --stride and --misalign";
         refuse(odd, flag, why)?;
-        let null = self.engine == EngineName::Null;
+        let null = self.asked.engine == EngineName::Null;
         refuse(null, flag, "means nothing on --ioengine null, which writes nothing")?;
-        in_range("compressible", u64::from(self.compressible_percent), 0, 100)?;
+        in_range("compressible", u64::from(self.asked.compressible_percent), 0, 100)?;
         let shared = tagged && self.regions == Some(Regions::Shared);
         let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
                    --regions shared out";
@@ -195,28 +195,32 @@ impl Spec {
     }
 
     fn check_times(&self) -> Result<(), BuildError> {
-        duration("runtime", self.runtime, MIN_RUNTIME, "10s")?;
-        duration("ramp-time", self.ramp, Nanos(0), "2s")?;
-        duration("think-time", self.think, Nanos(0), "1ms")?;
-        duration("io-timeout", self.stop.io_timeout_ns, Nanos(100_000_000), "30s")?;
+        duration("runtime", self.asked.runtime_ns, MIN_RUNTIME, "10s")?;
+        duration("ramp-time", self.asked.ramp_ns, Nanos(0), "2s")?;
+        duration("think-time", self.asked.think_ns, Nanos(0), "1ms")?;
+        duration("io-timeout", self.asked.stop.io_timeout_ns, Nanos(100_000_000), "30s")?;
         let why = "and --passes both end the run by bytes; give one of them";
-        refuse(self.stop.max_bytes.is_some() && self.stop.passes.is_some(), "io-size", why)?;
-        if let Some(passes) = self.stop.passes {
+        refuse(
+            self.asked.stop.max_bytes.is_some() && self.asked.stop.passes.is_some(),
+            "io-size",
+            why,
+        )?;
+        if let Some(passes) = self.asked.stop.passes {
             in_range("passes", u64::from(passes), 1, u64::from(u32::MAX))?;
         }
-        if let Some(ppm) = self.stop.precision_ppm
+        if let Some(ppm) = self.asked.stop.precision_ppm
             && !(100..=500_000).contains(&ppm)
         {
             let value = format!("{}%", f64::from(ppm) / 1e4);
             return Err(BuildError::range("until-precision", &value, "0.01% to 50%"));
         }
-        let Some(interval) = self.stop.interval_ns else { return Ok(()) };
-        let least = Nanos((self.runtime.0 / MAX_INTERVALS).max(MIN_RUNTIME.0));
-        if interval < least || interval > self.runtime {
+        let Some(interval) = self.asked.stop.interval_ns else { return Ok(()) };
+        let least = Nanos((self.asked.runtime_ns.0 / MAX_INTERVALS).max(MIN_RUNTIME.0));
+        if interval < least || interval > self.asked.runtime_ns {
             let range = format!(
                 "{} to {} with this --runtime",
                 format_nanos(least.0 as f64),
-                format_nanos(self.runtime.0 as f64)
+                format_nanos(self.asked.runtime_ns.0 as f64)
             );
             return Err(BuildError::range("interval", &format_nanos(interval.0 as f64), &range));
         }

@@ -171,20 +171,20 @@ fn staged_words(case: &Case) -> String {
 
 fn load_words(load: &Load) -> String {
     let spec = &load.spec;
-    let asks = match spec.rate_iops {
+    let asks = match spec.asked.rate_iops {
         Some(rate) => format!("{rate}/s"),
-        None => format!("{} outstanding", spec.iodepth),
+        None => format!("{} outstanding", spec.asked.iodepth),
     };
-    let bytes: Vec<u64> = spec.bs.iter().map(|size| size.bytes.0).collect();
+    let bytes: Vec<u64> = spec.asked.bs.iter().map(|size| size.bytes.0).collect();
     let mut words = format!(
         "    {}, {} to {} s: {asks}, {:?} of {bytes:?} bytes, {} % reads",
-        load.name, load.from_s, load.to_s, spec.pattern, spec.read_percent
+        load.name, load.from_s, load.to_s, spec.asked.pattern, spec.asked.read_percent
     );
-    if spec.think.0 > 0 {
-        words.push_str(&format!(", thinks {} ns", spec.think.0));
+    if spec.asked.think_ns.0 > 0 {
+        words.push_str(&format!(", thinks {} ns", spec.asked.think_ns.0));
     }
-    if spec.misalign.0 > 0 {
-        words.push_str(&format!(", {} bytes off", spec.misalign.0));
+    if spec.asked.misalign_bytes.0 > 0 {
+        words.push_str(&format!(", {} bytes off", spec.asked.misalign_bytes.0));
     }
     for limit in &load.limits {
         words.push_str(&format!(", {}={}", limit.limited.key(), limit.per_s));

@@ -108,8 +108,8 @@ fn slowness_without_a_processor_to_spare_may_be_the_processors() {
 #[test]
 fn a_programs_own_writes_are_not_the_page_caches_because_another_disk_is_written_back_to() {
     let writer = load(0, 60, |spec| {
-        spec.read_percent = 0;
-        spec.iodepth = 64;
+        spec.asked.read_percent = 0;
+        spec.asked.iodepth = 64;
     });
     let mut observation = seen(EIGHT, vec![writer], false);
     let mut verdict = |bytes: u64| {

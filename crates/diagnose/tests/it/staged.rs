@@ -51,11 +51,12 @@ pub(crate) fn profiled(device: &str) -> FittedProfile {
 
 /// One load, and when it is there.
 pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
-    let mut spec = Spec { engine: EngineName::Sim, size: Some(AREA), ..Spec::default() };
+    let mut spec = Spec { size: Some(AREA), ..Spec::default() };
+    spec.asked.engine = EngineName::Sim;
     change(&mut spec);
-    if spec.rate_iops.is_some() {
+    if spec.asked.rate_iops.is_some() {
         spec.arrival = Some(record::Arrival::Poisson);
-        spec.iodepth = spec.iodepth.max(128);
+        spec.asked.iodepth = spec.asked.iodepth.max(128);
     }
     ScenarioLoad {
         name: format!("program-{from}"),
@@ -69,12 +70,12 @@ pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> Scenar
 
 /// Random reads of 4 KiB at a rate.
 pub(crate) fn reads(from: u64, to: u64, rate: u64) -> ScenarioLoad {
-    load(from, to, |spec| spec.rate_iops = Some(rate))
+    load(from, to, |spec| spec.asked.rate_iops = Some(rate))
 }
 
 /// Random reads of 4 KiB with so many outstanding.
 pub(crate) fn closed(from: u64, to: u64, depth: u32) -> ScenarioLoad {
-    load(from, to, |spec| spec.iodepth = depth)
+    load(from, to, |spec| spec.asked.iodepth = depth)
 }
 
 /// What a minute of it looks like.

@@ -89,8 +89,8 @@ fn the_advice_for_a_deep_queue_comes_true() {
 #[test]
 fn a_writer_that_fills_the_device_is_found_while_it_is_there() {
     let writer = load(20, 40, |spec| {
-        spec.read_percent = 0;
-        spec.iodepth = 64;
+        spec.asked.read_percent = 0;
+        spec.asked.iodepth = 64;
     });
     let found =
         diagnosed(&seen(EIGHT, vec![reads(0, 60, 400), writer], true), Some(&EIGHT_PROFILE));
@@ -138,7 +138,7 @@ fn a_limit_needs_no_profile() {
 
 #[test]
 fn a_constant_rate_without_evidence_from_above_has_a_cap_as_its_rival() {
-    let mut paced = load(0, 60, |spec| spec.rate_iops = Some(1_000));
+    let mut paced = load(0, 60, |spec| spec.asked.rate_iops = Some(1_000));
     paced.workload.arrival = record::Arrival::Constant;
     let found = diagnosed(&seen(EIGHT, vec![paced], false), Some(&EIGHT_PROFILE));
     let episode = longest(&found);
@@ -177,7 +177,7 @@ fn one_request_at_a_time_is_the_program_and_not_the_disk() {
 
 #[test]
 fn too_little_io_and_no_profile_are_not_enough_evidence() {
-    let rare = load(0, 30, |spec| spec.rate_iops = Some(1));
+    let rare = load(0, 30, |spec| spec.asked.rate_iops = Some(1));
     let found = diagnosed(&seen(EIGHT, vec![rare], false), Some(&EIGHT_PROFILE));
     assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence);
     let busy = seen(EIGHT, vec![closed(0, 60, 64)], false);
@@ -202,7 +202,7 @@ fn larger_requests_raise_response_times_and_no_alarm() {
     let sized = |from, to, kib: u64| {
         load(from, to, |spec| {
             *spec = spec.clone().with_bs(kib << 10);
-            spec.rate_iops = Some(2_000);
+            spec.asked.rate_iops = Some(2_000);
         })
     };
     let found =
@@ -221,7 +221,7 @@ fn larger_requests_raise_response_times_and_no_alarm() {
 fn a_shift_to_random_requests_is_no_slowness_and_a_tracer_makes_it_sure() {
     let streams = |from, to, pattern| {
         load(from, to, |spec| {
-            spec.pattern = pattern;
+            spec.asked.pattern = pattern;
             *spec = spec.clone().with_bs(16 << 10);
         })
     };
@@ -245,8 +245,8 @@ fn a_shift_to_random_requests_is_no_slowness_and_a_tracer_makes_it_sure() {
 fn the_page_caches_writes_are_no_overload_and_a_programs_are() {
     let flush = |write_back| {
         let mut one = load(20, 32, |spec| {
-            spec.read_percent = 0;
-            spec.iodepth = 64;
+            spec.asked.read_percent = 0;
+            spec.asked.iodepth = 64;
         });
         one.write_back = write_back;
         diagnosed(&seen(EIGHT, vec![one], false), Some(&EIGHT_PROFILE))
@@ -262,8 +262,8 @@ fn the_page_caches_writes_are_no_overload_and_a_programs_are() {
 fn short_bursts_do_not_make_a_fine_device_slow() {
     let burst = |from| {
         load(from, from + 1, |spec| {
-            spec.read_percent = 0;
-            spec.iodepth = 64;
+            spec.asked.read_percent = 0;
+            spec.asked.iodepth = 64;
         })
     };
     let mut loads: Vec<_> = (0..12).map(|index| burst(2 + 5 * index)).collect();
@@ -322,10 +322,10 @@ fn the_share_of_hits_is_found_from_the_response_time() {
     let device = "md1,service=5ms,cache=64m,hit=500us";
     let profile = profiled(device);
     let hot = load(0, 60, |spec| {
-        spec.pattern = Pattern::Hot;
+        spec.asked.pattern = Pattern::Hot;
         spec.hot_bytes = Some(record::Bytes(256 << 10));
         spec.hot_percent = Some(60);
-        spec.rate_iops = Some(20);
+        spec.asked.rate_iops = Some(20);
     });
     let found = diagnosed(&seen(device, vec![hot], false), Some(&profile));
     let Measured::Value(share) = &found.hit_share else { panic!("{:?}", found.hit_share) };

@@ -45,14 +45,15 @@ const CELLS: [(u8, Pattern, u64, u32); 6] = [
 
 fn workloads() -> Vec<Workload> {
     let workload = |&(read_percent, pattern, bytes, iodepth): &(u8, Pattern, u64, u32)| {
-        Spec {
+        Spec::of(Workload {
             read_percent,
             pattern,
             iodepth,
             engine: EngineName::Sim,
-            runtime: Nanos(700_000_000),
-            ..Spec::default().with_bs(bytes)
-        }
+            runtime_ns: Nanos(700_000_000),
+            ..Workload::default()
+        })
+        .with_bs(bytes)
         .build(Bytes(1 << 30))
         .unwrap()
     };

@@ -54,9 +54,9 @@ fn trial(rate: f64) -> Trial {
     let clean = CLEAN.get_or_init(|| {
         let spec = simulated("sim:md1,service=1ms").unwrap().unwrap();
         let mut session = Session::simulated(&spec, None, 1, &Arc::default());
-        let runtime = Nanos(10_000_000);
-        let spec = Spec { engine: EngineName::Sim, runtime, ..Spec::default() };
-        session.trial(&spec.build(Bytes(1 << 20)).unwrap(), 1, &mut |_| ()).unwrap()
+        let runtime_ns = Nanos(10_000_000);
+        let asked = Workload { engine: EngineName::Sim, runtime_ns, ..Workload::default() };
+        session.trial(&Spec::of(asked).build(Bytes(1 << 20)).unwrap(), 1, &mut |_| ()).unwrap()
     });
     let mut trial = clean.clone();
     trial.findings.clear();

@@ -9,7 +9,8 @@ use workload::Spec;
 const SECOND: u64 = 1_000_000_000;
 
 fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
-    let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+    let mut spec = Spec::default();
+    spec.asked.engine = EngineName::Sim;
     change(&mut spec);
     ScenarioLoad {
         name: "program".to_owned(),
@@ -41,8 +42,8 @@ fn counters_show_loads_while_they_are_there_and_no_longer() {
     let observation = seen(
         "md1,service=1ms",
         vec![
-            load(0, 10, |spec| spec.rate_iops = Some(100)),
-            load(4, 6, |spec| spec.read_percent = 0),
+            load(0, 10, |spec| spec.asked.rate_iops = Some(100)),
+            load(4, 6, |spec| spec.asked.read_percent = 0),
         ],
     );
     assert_eq!(observation.intervals.len(), 10);
@@ -61,7 +62,7 @@ fn counters_show_loads_while_they_are_there_and_no_longer() {
 #[test]
 fn the_same_scene_is_the_same_bytes() {
     let one = || {
-        let loads = vec![load(1, 9, |spec| spec.iodepth = 4)];
+        let loads = vec![load(1, 9, |spec| spec.asked.iodepth = 4)];
         format!("{:?}", seen("mmc,servers=2", loads))
     };
     assert_eq!(one(), one());
@@ -69,7 +70,7 @@ fn the_same_scene_is_the_same_bytes() {
 
 #[test]
 fn a_limited_load_shows_its_limit_and_a_fast_device() {
-    let mut limited = load(0, 10, |spec| spec.iodepth = 32);
+    let mut limited = load(0, 10, |spec| spec.asked.iodepth = 32);
     limited.limits.extend(GroupLimit::of("riops", 200));
     let observation = seen("mdc,servers=8,service=1ms", vec![limited]);
     let interval = &observation.intervals[5];
@@ -84,8 +85,8 @@ fn a_limited_load_shows_its_limit_and_a_fast_device() {
 fn limits_of_bytes_and_of_one_operation_are_kept_in_proportion() {
     let rate = |what: &str, per_s: u64, read_percent: u8| {
         let mut limited = load(0, 10, |spec| {
-            spec.iodepth = 32;
-            spec.read_percent = read_percent;
+            spec.asked.iodepth = 32;
+            spec.asked.read_percent = read_percent;
             *spec = spec.clone().with_bs(64 << 10);
         });
         limited.limits.extend(GroupLimit::of(what, per_s));
@@ -105,8 +106,8 @@ fn limits_of_bytes_and_of_one_operation_are_kept_in_proportion() {
 fn a_tracer_tells_streams_from_random_requests() {
     let share = |pattern| {
         let loads = vec![load(0, 10, |spec| {
-            spec.pattern = pattern;
-            spec.numjobs = 4;
+            spec.asked.pattern = pattern;
+            spec.asked.numjobs = 4;
         })];
         let observation = seen("md1,service=1ms", loads);
         let traced = observation.intervals[5].traced.clone().unwrap();

@@ -3,7 +3,7 @@
 
 mod counters;
 
-use record::{Bytes, Change, EngineName, Nanos, RaidLevel, Verdict};
+use record::{Bytes, Change, EngineName, Nanos, RaidLevel, Verdict, Workload};
 use scenarios::{
     Array, Case, Kind, Profiles, Scenario, ScenarioLoad, Scores, draw, draw_of, judge, observe,
     run, stage,
@@ -43,7 +43,9 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
 fn an_array_serves_reads_on_all_of_its_devices_and_writes_on_one_copy_each() {
     let device = SimSpec::parse("md1,service=1ms").unwrap();
     let rate = |raid: RaidLevel, read_percent: u8| {
-        let spec = Spec { engine: EngineName::Sim, iodepth: 64, read_percent, ..Spec::default() };
+        let asked =
+            Workload { engine: EngineName::Sim, iodepth: 64, read_percent, ..Workload::default() };
+        let spec = Spec::of(asked);
         let load = ScenarioLoad {
             name: "program".to_owned(),
             workload: spec.build(Bytes(1 << 30)).unwrap(),

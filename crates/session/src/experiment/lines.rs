@@ -111,8 +111,8 @@ pub(super) fn lines(
             Err(reason) => left_out.add(reason, &combination.levels),
         }
     }
-    let mapped = |line: &Line| line.spec.engine == EngineName::Mmap;
-    if lines.iter().any(|line| line.spec.cache.direct()) {
+    let mapped = |line: &Line| line.spec.asked.engine == EngineName::Mmap;
+    if lines.iter().any(|line| line.spec.asked.cache.direct()) {
         for line in lines.extract_if(.., |line| mapped(line)) {
             left_out.add(OTHER_CACHE.to_owned(), &line.combination.levels);
         }
@@ -136,9 +136,9 @@ pub fn set_rates(
         let line = lines.iter().find(|line| line.combination.levels == planned.levels);
         let Some(line) = line.filter(|line| line.shares) else { continue };
         let workload = &mut planned.workload;
-        workload.rate_iops = line.spec.rate_iops;
-        workload.write_rate_iops = line.spec.write_rate_iops;
-        workload.read_percent = line.spec.read_percent;
+        workload.rate_iops = line.spec.asked.rate_iops;
+        workload.write_rate_iops = line.spec.asked.write_rate_iops;
+        workload.read_percent = line.spec.asked.read_percent;
     }
     Ok(())
 }
@@ -190,12 +190,14 @@ fn line(
     let mut flags = combination.flags();
     let (rates, shares) = rates(&combination, maxima)?;
     flags.extend(rates);
-    let ReadLine { spec, real_only } =
+    let ReadLine { mut spec, real_only } =
         parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
     if on_simulated && let Some(flag) = real_only {
         return Ok(Err(format!("{flag} needs a real target")));
     }
-    let spec = if on_simulated { Spec { engine: EngineName::Sim, ..spec } } else { spec };
+    if on_simulated {
+        spec.asked.engine = EngineName::Sim;
+    }
     Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
 }
 

@@ -78,7 +78,7 @@ impl OpenedDesign {
             let of_list: Vec<&Line> = lines.iter().filter(|line| line.targets == list).collect();
             let mut opened = TargetList::open(&list, &of_list, allowed)?;
             for line in of_list {
-                let line = if fallback && line.spec.engine == EngineName::IoUring {
+                let line = if fallback && line.spec.asked.engine == EngineName::IoUring {
                     let spec = with_engine(line.spec.clone(), EngineName::Sync);
                     Line { spec, ..line.clone() }
                 } else {
@@ -199,8 +199,8 @@ impl OpenedDesign {
 
 /// The workload of a spec on a target of this size, whose area it cuts to what is there.
 fn build(spec: &Spec, size: Bytes) -> Result<Workload, BuildError> {
-    let room = Bytes(size.0.saturating_sub(spec.offset.0));
-    let wanted = if spec.stripe.is_some() { size } else { room };
+    let room = Bytes(size.0.saturating_sub(spec.asked.offset_bytes.0));
+    let wanted = if spec.asked.stripe_bytes.is_some() { size } else { room };
     let size_asked = spec.size.map(|asked| asked.min(wanted));
     Spec { size: size_asked, ..spec.clone() }.build(size)
 }
@@ -218,13 +218,13 @@ struct TargetList {
 impl TargetList {
     fn open(list: &[String], lines: &[&Line], allowed: &Access) -> Result<Self> {
         let paths: Vec<&Path> = list.iter().map(Path::new).collect();
-        let writing = |line: &&&Line| line.spec.read_percent < 100;
+        let writing = |line: &&&Line| line.spec.asked.read_percent < 100;
         let writes = lines.iter().filter(writing).count();
         // The largest that is asked for, if all ask: else what the target has.
         let sizes: Option<Vec<Bytes>> = lines.iter().map(|line| line.spec.size).collect();
         let size = sizes.and_then(|sizes| sizes.into_iter().max());
-        let least = lines.iter().map(|line| line.spec.max_bs()).max().unwrap_or_default();
-        let descriptors = |line: &&Line| u64::from(line.spec.numjobs) * 4;
+        let least = lines.iter().map(|line| line.spec.asked.max_bs()).max().unwrap_or_default();
+        let descriptors = |line: &&Line| u64::from(line.spec.asked.numjobs) * 4;
         let most = lines.iter().map(descriptors).max().unwrap_or(0);
         kernel::allow_descriptors(list.len() as u64 * 6 + most + 64).map_err(TargetError::from)?;
         let access = if writes > 0 { allowed.clone() } else { Access::ReadOnly };
@@ -243,7 +243,7 @@ impl TargetList {
 
     /// The workload of a line, or why it cannot be run here.
     fn fits(&mut self, line: &Line) -> Result<Result<Workload, String>> {
-        if line.spec.read_percent < 100
+        if line.spec.asked.read_percent < 100
             && let Some(reason) = &self.read_only
         {
             return Ok(Err(reason.clone()));
@@ -255,7 +255,7 @@ impl TargetList {
                 return Ok(Err(reason));
             }
         }
-        if (line.spec.polled || line.spec.sqpoll)
+        if (line.spec.asked.polled || line.spec.asked.sqpoll)
             && let Err(error) = engine::probe_uring()
         {
             return Ok(Err(error.to_string()));

@@ -10,8 +10,8 @@ use workload::Spec;
 fn a_closed_loop_on_one_server_runs_at_its_rate_and_waits_for_its_depth() {
     for depth in [1, 4] {
         let trial = simulated("mm1,service=5ms", |spec| {
-            spec.iodepth = depth;
-            spec.runtime = Nanos(100_000_000_000);
+            spec.asked.iodepth = depth;
+            spec.asked.runtime_ns = Nanos(100_000_000_000);
         });
         assert_agrees(&trial, 200.0, 5e6 * f64::from(depth));
         assert!((trial.result.concurrency - f64::from(depth)).abs() < 0.1);
@@ -22,8 +22,8 @@ fn a_closed_loop_on_one_server_runs_at_its_rate_and_waits_for_its_depth() {
 fn several_servers_are_busy_up_to_their_number_and_jobs_add_depth() {
     for (iodepth, numjobs, busy) in [(2, 1, 2.0), (2, 2, 4.0), (16, 1, 8.0), (4, 4, 8.0)] {
         let trial = simulated("mdc,servers=8,service=1ms", |spec| {
-            (spec.iodepth, spec.numjobs) = (iodepth, numjobs);
-            spec.runtime = Nanos(2_000_000_000);
+            (spec.asked.iodepth, spec.asked.numjobs) = (iodepth, numjobs);
+            spec.asked.runtime_ns = Nanos(2_000_000_000);
         });
         let iops = trial.result.read.as_ref().unwrap().iops;
         assert!((iops / (busy * 1e3) - 1.0).abs() < 0.01, "{iodepth} x {numjobs}: {iops}");
@@ -32,7 +32,7 @@ fn several_servers_are_busy_up_to_their_number_and_jobs_add_depth() {
 
 #[test]
 fn the_simulated_device_counts_what_the_worker_counts() {
-    let trial = simulated("mm1,service=1ms", |spec| spec.runtime = Nanos(5_000_000_000));
+    let trial = simulated("mm1,service=1ms", |spec| spec.asked.runtime_ns = Nanos(5_000_000_000));
     let counters = trial.device_counters.value().unwrap();
     let read = trial.result.read.as_ref().unwrap();
     assert!(counters.ios.abs_diff(read.ios) <= 1);
@@ -42,17 +42,17 @@ fn the_simulated_device_counts_what_the_worker_counts() {
 
 #[test]
 fn a_simulated_trial_is_the_same_every_time() {
-    let run = || simulated("mmc,error=0.001", |spec| spec.numjobs = 3);
+    let run = || simulated("mmc,error=0.001", |spec| spec.asked.numjobs = 3);
     assert_eq!(run(), run());
 }
 
 #[test]
 fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
-    let two_jobs = |spec: &mut Spec| (spec.iodepth, spec.numjobs) = (8, 2);
+    let two_jobs = |spec: &mut Spec| (spec.asked.iodepth, spec.asked.numjobs) = (8, 2);
     for engine in [EngineName::IoUring, EngineName::Sync, EngineName::Null] {
         let workload = file_workload(1 << 22, |spec| {
             two_jobs(spec);
-            spec.engine = engine;
+            spec.asked.engine = engine;
         });
         let trial = real(full_file(1 << 22), &workload).unwrap();
         let read = trial.result.read.as_ref().unwrap();
@@ -78,7 +78,7 @@ fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
 #[test]
 fn reads_beyond_the_end_are_short_and_end_the_trial_early_as_not_clean() {
     let file = full_file(1 << 20);
-    let workload = file_workload(1 << 20, |spec| spec.runtime = Nanos(20_000_000_000));
+    let workload = file_workload(1 << 20, |spec| spec.asked.runtime_ns = Nanos(20_000_000_000));
     file.set_len(0).unwrap();
     let start = std::time::Instant::now();
     let trial = real(file, &workload).unwrap();
@@ -102,7 +102,7 @@ fn failed_requests_are_counted_by_kind_and_the_trial_is_not_clean() {
 
 #[test]
 fn the_ramp_is_run_and_not_counted() {
-    let trial = simulated("md1,service=1ms", |spec| spec.ramp = Nanos(3_000_000_000));
+    let trial = simulated("md1,service=1ms", |spec| spec.asked.ramp_ns = Nanos(3_000_000_000));
     assert!(trial.result.read.as_ref().unwrap().ios.abs_diff(10_000) <= 1);
     let counters = trial.device_counters.value().unwrap();
     assert!(counters.ios.abs_diff(10_000) <= 1);
@@ -111,8 +111,8 @@ fn the_ramp_is_run_and_not_counted() {
 #[test]
 fn a_mixed_sequential_load_counts_both_directions() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.read_percent = 30;
-        spec.pattern = Pattern::Sequential;
+        spec.asked.read_percent = 30;
+        spec.asked.pattern = Pattern::Sequential;
     });
     let (read, write) = (trial.result.read.as_ref().unwrap(), trial.result.write.as_ref().unwrap());
     let share = read.ios as f64 / (read.ios + write.ios) as f64;
@@ -121,7 +121,7 @@ fn a_mixed_sequential_load_counts_both_directions() {
 
 #[test]
 fn a_set_stop_flag_ends_a_trial_without_a_result() {
-    let workload = file_workload(1 << 20, |spec| spec.runtime = Nanos(20_000_000_000));
+    let workload = file_workload(1 << 20, |spec| spec.asked.runtime_ns = Nanos(20_000_000_000));
     let stop = AtomicBool::new(true);
     let start = std::time::Instant::now();
     let mut backend = file_backend(full_file(1 << 20));

@@ -51,7 +51,8 @@ pub(crate) fn identity() -> Identity {
 }
 
 pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
-    let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+    let mut spec = Spec::default();
+    spec.asked.engine = EngineName::Sim;
     change(&mut spec);
     let workload = spec.build(Bytes(1 << 30)).unwrap();
     let mut backend = SimBackend::new(&SimSpec::parse(device).unwrap(), 1);
@@ -65,8 +66,9 @@ pub(crate) fn file_backend(file: File) -> RealBackend {
 }
 
 pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workload {
-    let runtime = Nanos(100_000_000);
-    let mut spec = Spec { cache: CacheMode::All, runtime, ..Spec::default() };
+    let runtime_ns = Nanos(100_000_000);
+    let asked = Workload { cache: CacheMode::All, runtime_ns, ..Workload::default() };
+    let mut spec = Spec::of(asked);
     change(&mut spec);
     spec.build(Bytes(bytes)).unwrap()
 }
@@ -97,7 +99,8 @@ pub(crate) fn assert_agrees(trial: &Trial, iops: f64, latency_ns: f64) {
 
 /// A workload for a simulated device of 1 GiB.
 pub(crate) fn sim_workload(change: impl FnOnce(&mut Spec)) -> Workload {
-    let mut spec = Spec { engine: EngineName::Sim, ..Spec::default() };
+    let mut spec = Spec::default();
+    spec.asked.engine = EngineName::Sim;
     change(&mut spec);
     spec.build(Bytes(1 << 30)).unwrap()
 }

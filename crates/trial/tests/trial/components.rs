@@ -10,7 +10,7 @@ use trial::{Measurement, TrialBackend};
 
 /// Two seconds at depth 1, with components that were busy for so long at begin and end.
 fn measured(busy: impl Fn(u64) -> Vec<ComponentSample>) -> Measurement {
-    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
     let mut measured = backend.measure(&workload, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
     for (sample, at) in measured.before.iter_mut().zip(0..) {
@@ -41,7 +41,7 @@ fn busy_shares_are_those_of_the_window_and_phases_those_of_the_busy_time() {
         };
         vec![bus(5_000_000_000 + at * 150_000_000, 1_000_000 + at * 120_000_000), pair]
     });
-    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let components = document(measured, &workload).result.components;
     // 1.5 of 2 seconds, of which 1.2 with data; 4 seconds of four times 2.
     assert_eq!((components[0].name.as_str(), components[0].busy_share), ("bus 0", 0.75));
@@ -62,7 +62,7 @@ fn a_phase_that_begins_after_the_first_reading_has_its_share() {
         }
         vec![bus]
     });
-    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let components = document(measured, &workload).result.components;
     let shares: Vec<(&str, f64)> =
         components[0].phases.iter().map(|phase| (phase.name.as_str(), phase.share)).collect();
@@ -77,7 +77,7 @@ fn the_time_of_the_hosts_processors_is_the_modelled_processor_time() {
     measured.before[0].cpu = used(1_000_000_000);
     measured.after.cpu = used(1_200_000_000);
     measured.probe.processors.usable = 2.0;
-    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let trial = document(measured, &workload);
     let Measured::Value(cpu) = &trial.cpu else { panic!("{:?}", trial.cpu) };
     // 200 ms over 2,000 requests of 4 KiB.
@@ -100,7 +100,7 @@ fn of_very_many_components_of_a_kind_the_busiest_are_told_and_the_others_as_one(
         let drives = (0..200).map(|drive| named(format!("drive {drive}"), at * drive * 1_000_000));
         std::iter::once(named("bus 0".to_owned(), at * 1_000_000)).chain(drives).collect()
     });
-    let workload = sim_workload(|spec| spec.runtime = Nanos(2_000_000_000));
+    let workload = sim_workload(|spec| spec.asked.runtime_ns = Nanos(2_000_000_000));
     let components = document(many, &workload).result.components;
     assert_eq!(components.len(), 1 + 16 + 1, "{components:?}");
     let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();

@@ -40,8 +40,8 @@ fn a_short_run_is_counted_from_its_first_byte_however_late_the_counters_are_read
     let file = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(full_file(1 << 20))])]);
     let mut backend = RealBackend::new(file, Box::new(LateProbe(Arc::clone(&counted))));
     let workload = file_workload(1 << 20, |spec| {
-        spec.stop.passes = Some(1);
-        spec.runtime = Nanos(60_000_000_000);
+        spec.asked.stop.passes = Some(1);
+        spec.asked.runtime_ns = Nanos(60_000_000_000);
     });
     let open: Opening<_> = Arc::new(move |_, setup: &Setup| {
         let counted = Arc::clone(&counted);

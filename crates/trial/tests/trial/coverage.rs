@@ -59,8 +59,8 @@ fn check(device: &str, change: impl FnOnce(&mut Spec), iops: f64, latency_ns: f6
 fn intervals_of_a_closed_loop_hold_the_truth_in_95_of_100_runs() {
     let closed = |depth: u32| {
         move |spec: &mut Spec| {
-            spec.iodepth = depth;
-            spec.ramp = Nanos(1_000_000_000);
+            spec.asked.iodepth = depth;
+            spec.asked.ramp_ns = Nanos(1_000_000_000);
         }
     };
     check("mm1,service=1ms", closed(1), 1_000.0, 1e6);
@@ -74,10 +74,10 @@ fn intervals_of_an_open_loop_hold_the_truth_in_95_of_100_runs() {
     let poisson = |rate: u64| {
         move |spec: &mut Spec| {
             spec.arrival = Some(Arrival::Poisson);
-            spec.rate_iops = Some(rate);
-            spec.iodepth = 4_096;
-            spec.ramp = Nanos(1_000_000_000);
-            spec.runtime = Nanos(20_000_000_000);
+            spec.asked.rate_iops = Some(rate);
+            spec.asked.iodepth = 4_096;
+            spec.asked.ramp_ns = Nanos(1_000_000_000);
+            spec.asked.runtime_ns = Nanos(20_000_000_000);
         }
     };
     check("mm1,service=1ms", poisson(500), 500.0, 2e6);

@@ -53,9 +53,9 @@ impl Engine for Slow {
 /// `until` others.
 fn with_a_slow_one(discipline: Discipline, until: u64) -> Trial {
     let workload = sim_workload(|spec| {
-        spec.discipline = discipline;
-        spec.iodepth = 8;
-        spec.runtime = Nanos(1_000_000_000);
+        spec.asked.discipline = discipline;
+        spec.asked.iodepth = 8;
+        spec.asked.runtime_ns = Nanos(1_000_000_000);
     });
     let mut backend = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
     let slow = |_, inner| Slow {
@@ -91,10 +91,10 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
     // Held until others complete that cannot come: only those already in flight do.
     let stalled = |discipline| {
         let workload = sim_workload(|spec| {
-            spec.discipline = discipline;
-            spec.iodepth = 8;
-            spec.runtime = Nanos(1_000_000_000);
-            spec.stop.io_timeout_ns = Nanos(2_000_000_000);
+            spec.asked.discipline = discipline;
+            spec.asked.iodepth = 8;
+            spec.asked.runtime_ns = Nanos(1_000_000_000);
+            spec.asked.stop.io_timeout_ns = Nanos(2_000_000_000);
         });
         let mut backend = SimBackend::new(&SimSpec::parse("mdc,servers=8,service=1ms").unwrap(), 1);
         let stuck = |_, inner| Slow {
@@ -125,9 +125,9 @@ fn oldest_first_goes_on_only_when_the_slow_one_is_done() {
 fn calls_nest_on_an_engine_that_completes_at_once_up_to_the_bound() {
     let nested = |engine, discipline| {
         let workload = file_workload(1 << 20, |spec| {
-            spec.engine = engine;
-            spec.discipline = discipline;
-            spec.iodepth = 4;
+            spec.asked.engine = engine;
+            spec.asked.discipline = discipline;
+            spec.asked.iodepth = 4;
         });
         let trial = real(full_file(1 << 20), &workload).unwrap();
         let read = trial.result.read.as_ref().unwrap();

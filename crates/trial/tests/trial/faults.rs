@@ -27,8 +27,8 @@ fn scripted<E: OpenEngine>(
 
 fn busy(change: impl FnOnce(&mut workload::Spec)) -> Workload {
     file_workload(1 << 20, |spec| {
-        (spec.iodepth, spec.numjobs) = (4, 2);
-        spec.runtime = Nanos(300_000_000);
+        (spec.asked.iodepth, spec.asked.numjobs) = (4, 2);
+        spec.asked.runtime_ns = Nanos(300_000_000);
         change(spec);
     })
 }
@@ -56,7 +56,7 @@ fn errors_and_short_transfers_among_others_are_counted_and_the_trial_is_not_clea
 #[test]
 fn nothing_but_failures_end_the_run_for_all_jobs() {
     let begun = Instant::now();
-    let workload = busy(|spec| spec.runtime = Nanos(30_000_000_000));
+    let workload = busy(|spec| spec.asked.runtime_ns = Nanos(30_000_000_000));
     let trial = scripted::<NullEngine>(&workload, |_, _| Fault::Outcome(-EIO)).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20));
     assert_eq!(trial.result.ended_by, Some(EndedBy::Failures));
@@ -68,9 +68,9 @@ fn nothing_but_failures_end_the_run_for_all_jobs() {
 fn a_device_that_stops_answering_ends_the_run_with_what_is_known() {
     let begun = Instant::now();
     let workload = busy(|spec| {
-        spec.runtime = Nanos(60_000_000_000);
+        spec.asked.runtime_ns = Nanos(60_000_000_000);
         // In this time both jobs come to their silence, also on a busy machine.
-        spec.stop.io_timeout_ns = Nanos(2_000_000_000);
+        spec.asked.stop.io_timeout_ns = Nanos(2_000_000_000);
     });
     // Some of these complete before the window.
     let silent =
@@ -90,8 +90,8 @@ fn a_real_descriptor_that_never_answers_hangs_nothing() {
     // A pipe that nobody writes to: a read of it never completes, whatever its offset.
     let (read_end, write_end) = std::io::pipe().unwrap();
     let workload = busy(|spec| {
-        spec.runtime = Nanos(60_000_000_000);
-        spec.stop.io_timeout_ns = Nanos(300_000_000);
+        spec.asked.runtime_ns = Nanos(60_000_000_000);
+        spec.asked.stop.io_timeout_ns = Nanos(300_000_000);
     });
     let begun = Instant::now();
     let fd = read_end.as_raw_fd();
@@ -123,8 +123,8 @@ fn a_synchronous_engine_that_blocks_for_ever_is_left_behind() {
         }
     }
     let workload = busy(|spec| {
-        spec.iodepth = 1;
-        spec.stop.io_timeout_ns = Nanos(200_000_000);
+        spec.asked.iodepth = 1;
+        spec.asked.stop.io_timeout_ns = Nanos(200_000_000);
     });
     let begun = Instant::now();
     let trial = real_on(full_file(1 << 20), &workload, |_, setup: &Setup| {
@@ -138,7 +138,7 @@ fn a_synchronous_engine_that_blocks_for_ever_is_left_behind() {
 
 #[test]
 fn a_user_who_ends_a_run_on_a_silent_device_does_not_wait_for_it() {
-    let workload = busy(|spec| spec.runtime = Nanos(60_000_000_000));
+    let workload = busy(|spec| spec.asked.runtime_ns = Nanos(60_000_000_000));
     let stop = Arc::new(AtomicBool::new(false));
     let later = Arc::clone(&stop);
     let begun = Instant::now();
@@ -185,7 +185,7 @@ impl Engine for Breaks {
 
 #[test]
 fn an_engine_that_breaks_or_a_job_that_panics_ends_the_run_without_a_result() {
-    let workload = busy(|spec| spec.runtime = Nanos(60_000_000_000));
+    let workload = busy(|spec| spec.asked.runtime_ns = Nanos(60_000_000_000));
     let outcome = |panics| {
         real_on(full_file(1 << 20), &workload, move |job, setup: &Setup| {
             let left = if job == 1 { 1_000 } else { u32::MAX };
@@ -200,7 +200,7 @@ fn an_engine_that_breaks_or_a_job_that_panics_ends_the_run_without_a_result() {
 
 #[test]
 fn an_engine_that_cannot_be_opened_sends_all_threads_home() {
-    let workload = busy(|spec| spec.numjobs = 3);
+    let workload = busy(|spec| spec.asked.numjobs = 3);
     let outcome = real_on::<NullEngine>(full_file(1 << 20), &workload, |job, setup| match job {
         2 => Err(EngineError::Broken { call: "open", errno: rustix::io::Errno::NOMEM }),
         _ => NullEngine::open(setup),
@@ -230,7 +230,7 @@ impl Engine for Loses {
 
 #[test]
 fn a_simulated_device_that_loses_requests_falls_silent_too() {
-    let workload = sim_workload(|spec| spec.iodepth = 4);
+    let workload = sim_workload(|spec| spec.asked.iodepth = 4);
     let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms").unwrap(), 1);
     let stop = AtomicBool::new(false);
     let measured = backend.measure_on(&workload, 1, &stop, |_, engine| Loses(engine, 0)).unwrap();
@@ -242,7 +242,7 @@ fn a_simulated_device_that_loses_requests_falls_silent_too() {
 
 #[test]
 fn a_simulated_device_that_fails_everything_ends_the_run() {
-    let workload = sim_workload(|spec| spec.numjobs = 2);
+    let workload = sim_workload(|spec| spec.asked.numjobs = 2);
     let mut backend = SimBackend::new(&SimSpec::parse("md1,service=1ms,error=1").unwrap(), 1);
     let stop = AtomicBool::new(false);
     let trial = document(backend.measure(&workload, 1, &stop, &mut |_| ()).unwrap(), &workload);

@@ -10,9 +10,9 @@ const SECOND: u64 = 1_000_000_000;
 /// Random requests of 4 KiB at depth 32 for two seconds, unless changed; reads of so many percent.
 fn run(device: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Trial {
     simulated(device, |spec| {
-        spec.read_percent = read_percent;
-        spec.iodepth = 32;
-        spec.runtime = Nanos(2 * SECOND);
+        spec.asked.read_percent = read_percent;
+        spec.asked.iodepth = 32;
+        spec.asked.runtime_ns = Nanos(2 * SECOND);
         change(spec);
     })
 }
@@ -35,8 +35,8 @@ fn reading_what_was_never_written_measures_the_controller_and_not_the_flash() {
 #[test]
 fn the_part_that_binds_is_the_one_that_is_busy() {
     let in_order = |spec: &mut Spec| {
-        spec.pattern = Pattern::Sequential;
-        spec.bs = vec![SizeShare { bytes: Bytes(128 << 10), percent: 100 }];
+        spec.asked.pattern = Pattern::Sequential;
+        spec.asked.bs = vec![SizeShare { bytes: Bytes(128 << 10), percent: 100 }];
     };
     assert!(busy_share(&run("sata-ssd", 100, in_order), "link") > 0.99);
     assert!(busy_share(&run("sata-ssd", 100, |_| ()), "controller") > 0.99);
@@ -48,7 +48,7 @@ fn the_part_that_binds_is_the_one_that_is_busy() {
 #[test]
 fn a_drive_whose_spare_blocks_run_out_in_the_run_is_not_steady_and_one_long_overwritten_is() {
     // Spare blocks for 70 MiB at 90,000 units a second: a fifth of a second.
-    let lasting = |ms: u64| move |spec: &mut Spec| spec.runtime = Nanos(ms * 1_000_000);
+    let lasting = |ms: u64| move |spec: &mut Spec| spec.asked.runtime_ns = Nanos(ms * 1_000_000);
     let falls = run("sata-ssd,size=1g", 0, lasting(350));
     assert!(has(&falls, FindingCode::NotSteady), "{:?}", falls.result.series.ios);
     for ms in [350, 10_000] {
@@ -61,8 +61,8 @@ fn a_drive_whose_spare_blocks_run_out_in_the_run_is_not_steady_and_one_long_over
 fn a_write_through_all_caches_takes_a_program_unless_the_buffer_survives_a_loss_of_power() {
     let mean_us = |device: &str, cache: CacheMode| {
         let trial = run(device, 0, |spec| {
-            spec.cache = cache;
-            spec.iodepth = 1;
+            spec.asked.cache = cache;
+            spec.asked.iodepth = 1;
         });
         trial.result.write.unwrap().latency_ns.unwrap().mean / 1e3
     };

@@ -15,19 +15,19 @@ const SECOND: u64 = 1_000_000_000;
 fn open(rate: u64, requests: u64) -> impl Fn(&mut Spec) {
     move |spec| {
         spec.arrival = Some(Arrival::Poisson);
-        spec.rate_iops = Some(rate);
-        spec.iodepth = 4_096;
-        spec.ramp = Nanos(SECOND);
-        spec.runtime = Nanos(requests * SECOND / rate);
+        spec.asked.rate_iops = Some(rate);
+        spec.asked.iodepth = 4_096;
+        spec.asked.ramp_ns = Nanos(SECOND);
+        spec.asked.runtime_ns = Nanos(requests * SECOND / rate);
     }
 }
 
 /// A closed loop for so many seconds.
 fn closed(depth: u32, seconds: u64) -> impl Fn(&mut Spec) {
     move |spec| {
-        spec.iodepth = depth;
-        spec.ramp = Nanos(SECOND);
-        spec.runtime = Nanos(seconds * SECOND);
+        spec.asked.iodepth = depth;
+        spec.asked.ramp_ns = Nanos(SECOND);
+        spec.asked.runtime_ns = Nanos(seconds * SECOND);
     }
 }
 
@@ -116,7 +116,7 @@ fn a_cap_holds_exactly_and_below_it_the_device_is_what_it_was() {
     assert_agrees(&trial, 1_500.0, 500e3);
     let above = simulated("capped", |spec| {
         open(4_000, 80_000)(spec);
-        spec.iodepth = 64;
+        spec.asked.iodepth = 64;
     });
     assert!((iops(&above) / 3_000.0 - 1.0).abs() < 0.001, "{}", iops(&above));
     assert!(has(&above, FindingCode::FellBehind));
@@ -127,8 +127,8 @@ fn a_burst_is_served_at_once_and_only_once() {
     let ios = |burst: u64, seconds: u64| {
         let device = format!("capped,service=100us,cv=0,iops=1000,burst={burst}");
         let trial = simulated(&device, |spec| {
-            spec.iodepth = 64;
-            spec.runtime = Nanos(seconds * SECOND);
+            spec.asked.iodepth = 64;
+            spec.asked.runtime_ns = Nanos(seconds * SECOND);
         });
         trial.result.read.unwrap().ios
     };
@@ -143,7 +143,7 @@ fn a_cap_on_bytes_holds_at_every_request_size() {
     for kib in [4_u64, 64, 256] {
         let trial = simulated("capped,iops=none,throughput=50MB/s", |spec| {
             closed(32, 50)(spec);
-            spec.bs = vec![SizeShare { bytes: Bytes(kib << 10), percent: 100 }];
+            spec.asked.bs = vec![SizeShare { bytes: Bytes(kib << 10), percent: 100 }];
         });
         let rate = trial.result.read.as_ref().unwrap().bytes_per_s;
         assert!((rate / 50e6 - 1.0).abs() < 0.001, "{kib} KiB: {rate}");
@@ -166,7 +166,7 @@ fn a_drifting_device_completes_what_the_integral_over_its_slowing_says() {
     // S (1 + g t) each: after T, ln(1 + g T) / (g S) requests. The service time is that of the
     // arrival, which at depth 1 is its begin.
     let trial = simulated("drifting,cv=0,servers=1,drift=100%", |spec| {
-        spec.runtime = Nanos(60 * SECOND);
+        spec.asked.runtime_ns = Nanos(60 * SECOND);
     });
     let truth = f64::ln(2.0) * 60.0 / 1e-3;
     let ios = trial.result.read.as_ref().unwrap().ios as f64;
@@ -179,8 +179,8 @@ fn a_drifting_device_completes_what_the_integral_over_its_slowing_says() {
 #[test]
 fn a_faulty_device_fails_as_many_requests_as_its_probability_says_and_the_trial_is_not_clean() {
     let trial = simulated("faulty,error=0.002", |spec| {
-        spec.iodepth = 8;
-        spec.runtime = Nanos(60 * SECOND);
+        spec.asked.iodepth = 8;
+        spec.asked.runtime_ns = Nanos(60 * SECOND);
     });
     let read = trial.result.read.as_ref().unwrap();
     let mean = 0.002 * (read.ios + read.errors) as f64;
@@ -194,9 +194,9 @@ fn a_faulty_device_fails_as_many_requests_as_its_probability_says_and_the_trial_
 fn a_burst_that_runs_out_is_cut_off_as_a_warm_up_or_told_as_unsteady() {
     let run = |burst: u64| {
         simulated(&format!("capped,service=100us,burst={burst}"), |spec| {
-            spec.iodepth = 32;
-            spec.runtime = Nanos(20 * SECOND);
-            spec.stop.cut_warm_up = true;
+            spec.asked.iodepth = 32;
+            spec.asked.runtime_ns = Nanos(20 * SECOND);
+            spec.asked.stop.cut_warm_up = true;
         })
     };
     // 30,000 above 3,000 a second: gone after a tenth of a second. It is the first segment's.

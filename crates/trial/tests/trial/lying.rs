@@ -87,12 +87,12 @@ fn run(script: fn(usize) -> Lie) -> Trial {
     let file = full_file(BLOCKS * BLOCK);
     let behind = file.try_clone().unwrap();
     let workload = file_workload((BLOCKS * BLOCK) as u64, |spec| {
-        spec.engine = EngineName::Sync;
-        spec.read_percent = 0;
-        spec.pattern = Pattern::Sequential;
-        spec.data = Data::Tagged;
-        spec.stop.passes = Some(2);
-        spec.runtime = Nanos(20_000_000_000);
+        spec.asked.engine = EngineName::Sync;
+        spec.asked.read_percent = 0;
+        spec.asked.pattern = Pattern::Sequential;
+        spec.asked.data = Data::Tagged;
+        spec.asked.stop.passes = Some(2);
+        spec.asked.runtime_ns = Nanos(20_000_000_000);
     });
     let open = move |_: u32, setup: &Setup| {
         let inner = SyncEngine::open(setup)?;

@@ -7,9 +7,9 @@ use workload::Spec;
 fn poisson(rate: u64, depth: u32, seconds: u64) -> impl Fn(&mut Spec) {
     move |spec| {
         spec.arrival = Some(Arrival::Poisson);
-        spec.rate_iops = Some(rate);
-        spec.iodepth = depth;
-        spec.runtime = Nanos(seconds * 1_000_000_000);
+        spec.asked.rate_iops = Some(rate);
+        spec.asked.iodepth = depth;
+        spec.asked.runtime_ns = Nanos(seconds * 1_000_000_000);
     }
 }
 
@@ -52,8 +52,8 @@ fn with_one_slot_the_queue_is_in_the_response_time_and_not_in_the_completion_tim
 #[test]
 fn constant_arrivals_slower_than_a_constant_server_never_wait() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.rate_iops = Some(900);
-        spec.iodepth = 8;
+        spec.asked.rate_iops = Some(900);
+        spec.asked.iodepth = 8;
     });
     let (latency, completion) = times(&trial);
     assert_eq!((latency.mean, completion.mean), (1e6, 1e6));
@@ -64,11 +64,11 @@ fn constant_arrivals_slower_than_a_constant_server_never_wait() {
 #[test]
 fn jobs_and_directions_share_the_rate_that_was_asked_for() {
     let trial = simulated("mdc,servers=64,service=1ms", |spec| {
-        spec.read_percent = 75;
-        spec.rate_iops = Some(4_000);
-        spec.write_rate_iops = Some(1_000);
+        spec.asked.read_percent = 75;
+        spec.asked.rate_iops = Some(4_000);
+        spec.asked.write_rate_iops = Some(1_000);
         spec.arrival = Some(Arrival::Poisson);
-        (spec.iodepth, spec.numjobs) = (64, 3);
+        (spec.asked.iodepth, spec.asked.numjobs) = (64, 3);
     });
     let (read, write) = (trial.result.read.unwrap(), trial.result.write.unwrap());
     // Poisson: four standard deviations of 30,000 and 10,000 arrivals.
@@ -81,8 +81,8 @@ fn jobs_and_directions_share_the_rate_that_was_asked_for() {
 #[test]
 fn arrivals_faster_than_the_device_pile_up_and_none_is_lost() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.rate_iops = Some(1_500);
-        spec.iodepth = 4;
+        spec.asked.rate_iops = Some(1_500);
+        spec.asked.iodepth = 4;
     });
     let open = trial.result.open_loop.as_ref().unwrap();
     let ios = trial.result.read.as_ref().unwrap().ios;
@@ -94,7 +94,7 @@ fn arrivals_faster_than_the_device_pile_up_and_none_is_lost() {
     // The last one had waited for a third of the run.
     assert!(times(&trial).0.max > 3_200_000_000);
     assert!((times(&trial).1.mean / 4e6 - 1.0).abs() < 0.01);
-    let calm = simulated("md1,service=1ms", |spec| spec.rate_iops = Some(900));
+    let calm = simulated("md1,service=1ms", |spec| spec.asked.rate_iops = Some(900));
     assert!(!has(&calm, FindingCode::FellBehind));
 }
 
@@ -102,8 +102,8 @@ fn arrivals_faster_than_the_device_pile_up_and_none_is_lost() {
 fn think_time_leaves_n_over_response_plus_think_time() {
     for depth in [1_u32, 4] {
         let trial = simulated("mdc,servers=64,service=1ms", |spec| {
-            spec.think = Nanos(3_000_000);
-            spec.iodepth = depth;
+            spec.asked.think_ns = Nanos(3_000_000);
+            spec.asked.iodepth = depth;
         });
         let read = trial.result.read.as_ref().unwrap();
         assert!((read.iops / (f64::from(depth) / 4e-3) - 1.0).abs() < 0.01, "{}", read.iops);
@@ -112,9 +112,9 @@ fn think_time_leaves_n_over_response_plus_think_time() {
     }
     // One server: X = n / (R + Z) whatever R comes to.
     let trial = simulated("mm1,service=1ms", |spec| {
-        spec.think = Nanos(3_000_000);
-        spec.iodepth = 6;
-        spec.runtime = Nanos(100_000_000_000);
+        spec.asked.think_ns = Nanos(3_000_000);
+        spec.asked.iodepth = 6;
+        spec.asked.runtime_ns = Nanos(100_000_000_000);
     });
     let expected = 6.0 / (times(&trial).0.mean / 1e9 + 3e-3);
     let iops = trial.result.read.as_ref().unwrap().iops;
@@ -125,11 +125,11 @@ fn think_time_leaves_n_over_response_plus_think_time() {
 fn a_real_open_loop_offers_the_rate_asked_for_on_every_engine() {
     for engine in [EngineName::IoUring, EngineName::Sync, EngineName::Null] {
         let workload = file_workload(1 << 20, |spec| {
-            spec.engine = engine;
-            spec.rate_iops = Some(2_000);
+            spec.asked.engine = engine;
+            spec.asked.rate_iops = Some(2_000);
             spec.arrival = Some(Arrival::Poisson);
-            spec.iodepth = 16;
-            spec.runtime = Nanos(500_000_000);
+            spec.asked.iodepth = 16;
+            spec.asked.runtime_ns = Nanos(500_000_000);
         });
         let trial = real(full_file(1 << 20), &workload).unwrap();
         let open = trial.result.open_loop.as_ref().unwrap();
@@ -148,8 +148,8 @@ fn a_real_open_loop_offers_the_rate_asked_for_on_every_engine() {
 #[test]
 fn completion_calls_do_not_nest_where_slots_think_first() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.think = Nanos(1_000_000);
-        spec.discipline = Discipline::Callback;
+        spec.asked.think_ns = Nanos(1_000_000);
+        spec.asked.discipline = Discipline::Callback;
     });
     assert_eq!(trial.result.callback_depth, Some(1));
     assert!(trial.result.read.as_ref().unwrap().ios.abs_diff(5_000) <= 1);
@@ -158,8 +158,8 @@ fn completion_calls_do_not_nest_where_slots_think_first() {
 #[test]
 fn the_intervals_of_an_open_loop_count_concurrency_by_completion_times() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.rate_iops = Some(2_000);
-        spec.stop.interval_ns = Some(Nanos(2_500_000_000));
+        spec.asked.rate_iops = Some(2_000);
+        spec.asked.stop.interval_ns = Some(Nanos(2_500_000_000));
     });
     let intervals = trial.result.intervals.as_ref().unwrap();
     assert_eq!(intervals.len(), 4);

@@ -14,8 +14,8 @@ fn bytes(trial: &Trial) -> u64 {
 fn a_run_by_bytes_transfers_exactly_these() {
     for (depth, jobs) in [(1, 1), (7, 3)] {
         let trial = simulated("md1,service=1ms", |spec| {
-            (spec.iodepth, spec.numjobs) = (depth, jobs);
-            spec.stop.max_bytes = Some(Bytes(1_000 * 4_096));
+            (spec.asked.iodepth, spec.asked.numjobs) = (depth, jobs);
+            spec.asked.stop.max_bytes = Some(Bytes(1_000 * 4_096));
         });
         assert_eq!(bytes(&trial), 1_000 * 4_096);
         assert_eq!(trial.result.ended_by, Some(EndedBy::Bytes));
@@ -30,9 +30,9 @@ fn a_run_by_bytes_transfers_exactly_these() {
 fn a_run_by_passes_covers_the_area_as_often_and_a_ramp_does_not_count() {
     let trial = simulated("md1,service=100us", |spec| {
         spec.size = Some(Bytes(1 << 20));
-        spec.pattern = Pattern::Sequential;
-        spec.ramp = Nanos(500_000_000);
-        spec.stop.passes = Some(3);
+        spec.asked.pattern = Pattern::Sequential;
+        spec.asked.ramp_ns = Nanos(500_000_000);
+        spec.asked.stop.passes = Some(3);
     });
     // The request that the window's begin met in flight completes in it.
     assert!(bytes(&trial).abs_diff(3 << 20) <= 4_096, "{}", bytes(&trial));
@@ -42,7 +42,7 @@ fn a_run_by_passes_covers_the_area_as_often_and_a_ramp_does_not_count() {
 #[test]
 fn a_run_time_that_is_over_first_is_said() {
     let trial = simulated("md1,service=1ms", |spec| {
-        spec.stop.max_bytes = Some(Bytes(1 << 30));
+        spec.asked.stop.max_bytes = Some(Bytes(1 << 30));
     });
     assert_eq!(trial.result.ended_by, None);
     assert_eq!(trial.result.duration_ns, Nanos(10_000_000_000));
@@ -53,9 +53,9 @@ fn a_run_time_that_is_over_first_is_said() {
 fn a_run_by_precision_ends_when_the_rate_is_known_and_not_before() {
     let run = |ppm: u32| {
         simulated("mm1,service=1ms", |spec| {
-            spec.runtime = Nanos(400_000_000_000);
-            spec.numjobs = 2;
-            spec.stop.precision_ppm = Some(ppm);
+            spec.asked.runtime_ns = Nanos(400_000_000_000);
+            spec.asked.numjobs = 2;
+            spec.asked.stop.precision_ppm = Some(ppm);
         })
     };
     let (loose, tight) = (run(50_000), run(10_000));
@@ -74,9 +74,9 @@ fn a_run_by_precision_ends_when_the_rate_is_known_and_not_before() {
 #[test]
 fn intervals_sum_up_to_the_whole_and_the_last_one_may_be_shorter() {
     let mixed = |spec: &mut Spec| {
-        spec.read_percent = 60;
-        (spec.iodepth, spec.numjobs) = (3, 2);
-        spec.stop.interval_ns = Some(Nanos(3_000_000_000));
+        spec.asked.read_percent = 60;
+        (spec.asked.iodepth, spec.asked.numjobs) = (3, 2);
+        spec.asked.stop.interval_ns = Some(Nanos(3_000_000_000));
     };
     let trial = simulated("mm1,service=1ms", mixed);
     let intervals = trial.result.intervals.as_ref().unwrap();
@@ -102,11 +102,11 @@ fn intervals_sum_up_to_the_whole_and_the_last_one_may_be_shorter() {
 #[test]
 fn a_real_run_by_bytes_ends_there_and_its_intervals_add_up() {
     let workload = file_workload(1 << 20, |spec| {
-        spec.engine = EngineName::IoUring;
-        (spec.iodepth, spec.numjobs) = (8, 2);
-        spec.runtime = Nanos(20_000_000_000);
-        spec.stop.passes = Some(4);
-        spec.stop.interval_ns = Some(Nanos(1_000_000));
+        spec.asked.engine = EngineName::IoUring;
+        (spec.asked.iodepth, spec.asked.numjobs) = (8, 2);
+        spec.asked.runtime_ns = Nanos(20_000_000_000);
+        spec.asked.stop.passes = Some(4);
+        spec.asked.stop.interval_ns = Some(Nanos(1_000_000));
     });
     let trial = real(full_file(1 << 20), &workload).unwrap();
     assert_eq!(bytes(&trial), 4 << 20);
@@ -120,12 +120,12 @@ fn a_real_run_by_bytes_ends_there_and_its_intervals_add_up() {
 #[test]
 fn a_real_run_by_precision_ends_early() {
     let workload = file_workload(1 << 20, |spec| {
-        spec.engine = EngineName::Sync;
-        spec.runtime = Nanos(20_000_000_000);
+        spec.asked.engine = EngineName::Sync;
+        spec.asked.runtime_ns = Nanos(20_000_000_000);
         // Arrivals at even distances: what a busy machine delays is made up for, so that the rate
         // is the asked one whatever others do, and is known after the first look.
-        spec.rate_iops = Some(1_000);
-        spec.stop.precision_ppm = Some(500_000);
+        spec.asked.rate_iops = Some(1_000);
+        spec.asked.stop.precision_ppm = Some(500_000);
     });
     let trial = real(full_file(1 << 20), &workload).unwrap();
     assert_eq!(trial.result.ended_by, Some(EndedBy::Precision));

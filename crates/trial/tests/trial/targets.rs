@@ -21,12 +21,12 @@ fn on_files(files: Vec<File>, workload: &Workload) -> Trial {
 #[test]
 fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
     let workload = file_workload(AREA as u64, |spec| {
-        spec.read_percent = 0;
-        (spec.targets, spec.numjobs, spec.iodepth) = (3, 3, 2);
-        spec.data = Data::Zeros;
-        spec.engine = EngineName::Sync;
-        spec.stop.passes = Some(40);
-        spec.runtime = Nanos(20_000_000_000);
+        spec.asked.read_percent = 0;
+        (spec.asked.targets, spec.asked.numjobs, spec.asked.iodepth) = (3, 3, 2);
+        spec.asked.data = Data::Zeros;
+        spec.asked.engine = EngineName::Sync;
+        spec.asked.stop.passes = Some(40);
+        spec.asked.runtime_ns = Nanos(20_000_000_000);
     });
     let files: Vec<File> = (0..3).map(|_| full_file(AREA)).collect();
     let copies = files.iter().map(|file| file.try_clone().unwrap()).collect();
@@ -45,10 +45,10 @@ fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
 fn what_a_verified_run_wrote_is_read_back_and_found_good() {
     for (engine, read_percent) in [(EngineName::IoUring, 0), (EngineName::Sync, 50)] {
         let workload = file_workload(AREA as u64, |spec| {
-            spec.read_percent = read_percent;
-            (spec.numjobs, spec.iodepth) = (2, 4);
-            spec.data = Data::Tagged;
-            spec.engine = engine;
+            spec.asked.read_percent = read_percent;
+            (spec.asked.numjobs, spec.asked.iodepth) = (2, 4);
+            spec.asked.data = Data::Tagged;
+            spec.asked.engine = engine;
         });
         let trial = real(full_file(AREA), &workload).unwrap();
         let verify = trial.result.verify.as_ref().unwrap();
@@ -62,8 +62,8 @@ fn what_a_verified_run_wrote_is_read_back_and_found_good() {
 fn batches_are_timed_now_and_then_and_single_requests_never() {
     let batching = |depth| {
         let workload = file_workload(AREA as u64, |spec| {
-            spec.engine = EngineName::Null;
-            spec.iodepth = depth;
+            spec.asked.engine = EngineName::Null;
+            spec.asked.iodepth = depth;
         });
         let trial = real(full_file(AREA), &workload).unwrap();
         trial.harness.value().unwrap().batching.clone()

@@ -34,8 +34,8 @@ impl Engine for Asked {
 /// How often jobs asked, per request that completed.
 fn waits_per_request(jobs: u32, change: impl FnOnce(&mut Spec)) -> f64 {
     let workload = sim_workload(|spec| {
-        spec.numjobs = jobs;
-        spec.runtime = Nanos(20_000_000_000);
+        spec.asked.numjobs = jobs;
+        spec.asked.runtime_ns = Nanos(20_000_000_000);
         change(spec);
     });
     let spec = SimSpec::parse("mmc,servers=256,service=10ms").unwrap();
@@ -54,8 +54,8 @@ fn what_an_event_costs_does_not_grow_with_the_number_of_jobs() {
         // An arrival, a completion, and what is found there.
         let open = waits_per_request(jobs, |spec| {
             spec.arrival = Some(Arrival::Poisson);
-            spec.rate_iops = Some(100 * u64::from(jobs));
-            spec.iodepth = 64;
+            spec.asked.rate_iops = Some(100 * u64::from(jobs));
+            spec.asked.iodepth = 64;
         });
         assert!(open < 4.1, "{jobs} jobs: {open}");
     }
@@ -65,9 +65,9 @@ fn what_an_event_costs_does_not_grow_with_the_number_of_jobs() {
 fn jobs_that_wait_for_an_arrival_learn_that_the_run_was_ended() {
     // One request in two seconds per job: the end comes while most of them wait.
     let trial = simulated("mdc,servers=8,service=1ms", |spec| {
-        (spec.numjobs, spec.rate_iops) = (8, Some(4));
-        spec.runtime = Nanos(1_000_000_000_000);
-        spec.stop.precision_ppm = Some(200_000);
+        (spec.asked.numjobs, spec.asked.rate_iops) = (8, Some(4));
+        spec.asked.runtime_ns = Nanos(1_000_000_000_000);
+        spec.asked.stop.precision_ppm = Some(200_000);
     });
     let seconds = trial.result.duration_ns.as_secs_f64();
     assert!(trial.result.ended_by == Some(record::EndedBy::Precision) && seconds < 500.0);

@@ -10,7 +10,7 @@ use workload::Spec;
 /// A cache that fills: slow first, fast then.
 fn filling(spec: &mut Spec) {
     spec.size = Some(Bytes(4 << 20));
-    spec.runtime = Nanos(20_000_000_000);
+    spec.asked.runtime_ns = Nanos(20_000_000_000);
 }
 
 const CACHED: &str = "mm1,service=2ms,cache=4MiB,hit=100us";
@@ -19,7 +19,7 @@ const CACHED: &str = "mm1,service=2ms,cache=4MiB,hit=100us";
 fn a_cache_that_fills_is_cut_off_and_the_rest_is_what_is_reported() {
     let trial = simulated(CACHED, |spec| {
         filling(spec);
-        spec.stop.cut_warm_up = true;
+        spec.asked.stop.cut_warm_up = true;
     });
     let warm_up = trial.result.warm_up.as_ref().unwrap();
     let read = trial.result.read.as_ref().unwrap();
@@ -45,8 +45,8 @@ fn a_cache_that_fills_is_cut_off_and_the_rest_is_what_is_reported() {
 fn a_device_that_speeds_up_for_more_than_half_of_the_run_is_not_steady_instead() {
     // The service time falls to a hundredth within six seconds, and the run is as long.
     let trial = simulated("mm1,service=5ms,drift=-1000%", |spec| {
-        spec.runtime = Nanos(6_000_000_000);
-        spec.stop.cut_warm_up = true;
+        spec.asked.runtime_ns = Nanos(6_000_000_000);
+        spec.asked.stop.cut_warm_up = true;
     });
     assert!(trial.result.warm_up.is_none() || trial.result.steady == Some(false));
 }
@@ -54,7 +54,7 @@ fn a_device_that_speeds_up_for_more_than_half_of_the_run_is_not_steady_instead()
 /// Share of steady runs with a cut.
 fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
     let workload = sim_workload(|spec| {
-        spec.stop.cut_warm_up = true;
+        spec.asked.stop.cut_warm_up = true;
         change(spec);
     });
     let spec = SimSpec::parse(device).unwrap();
@@ -72,13 +72,13 @@ fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
 
 #[test]
 fn steady_runs_are_hardly_ever_cut() {
-    let closed = |spec: &mut Spec| spec.iodepth = 4;
+    let closed = |spec: &mut Spec| spec.asked.iodepth = 4;
     assert!(false_cuts(200, "mm1,service=500us", closed) <= 5);
     assert_eq!(false_cuts(20, "md1,service=500us", closed), 0);
     let open = |spec: &mut Spec| {
         spec.arrival = Some(Arrival::Poisson);
-        spec.rate_iops = Some(1_000);
-        spec.iodepth = 100;
+        spec.asked.rate_iops = Some(1_000);
+        spec.asked.iodepth = 100;
     };
     assert!(false_cuts(200, "mm1,service=500us", open) <= 8);
 }

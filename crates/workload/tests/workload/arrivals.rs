@@ -4,7 +4,8 @@ use record::*;
 use workload::*;
 
 fn workload(change: impl FnOnce(&mut Spec)) -> Workload {
-    let mut spec = Spec { iodepth: 32, ..Spec::default() };
+    let mut spec = Spec::default();
+    spec.asked.iodepth = 32;
     change(&mut spec);
     spec.build(Bytes(1 << 20)).unwrap()
 }
@@ -25,8 +26,8 @@ fn times(workload: &Workload, job: u32, count: usize) -> Vec<u64> {
 fn constant_arrivals_of_all_jobs_are_one_even_row_that_never_drifts() {
     for rate in [1, 3, 7, 999, 1_000, 333_333, 999_999_937] {
         let constant = workload(|spec| {
-            spec.numjobs = 3;
-            spec.rate_iops = Some(rate);
+            spec.asked.numjobs = 3;
+            spec.asked.rate_iops = Some(rate);
         });
         let mut merged: Vec<u64> = (0..3).flat_map(|job| times(&constant, job, 4_000)).collect();
         merged.sort_unstable();
@@ -38,8 +39,8 @@ fn constant_arrivals_of_all_jobs_are_one_even_row_that_never_drifts() {
 #[test]
 fn poisson_arrivals_have_the_mean_rate_and_exponential_gaps() {
     let poisson = workload(|spec| {
-        spec.numjobs = 2;
-        spec.rate_iops = Some(20_000);
+        spec.asked.numjobs = 2;
+        spec.asked.rate_iops = Some(20_000);
         spec.arrival = Some(Arrival::Poisson);
     });
     let count = 200_000;
@@ -68,8 +69,8 @@ fn poisson_arrivals_have_the_mean_rate_and_exponential_gaps() {
 #[test]
 fn poisson_arrivals_of_jobs_and_of_seeds_are_independent_and_repeat_with_the_seed() {
     let poisson = workload(|spec| {
-        spec.numjobs = 2;
-        spec.rate_iops = Some(1_000);
+        spec.asked.numjobs = 2;
+        spec.asked.rate_iops = Some(1_000);
         spec.arrival = Some(Arrival::Poisson);
     });
     assert_ne!(times(&poisson, 0, 50), times(&poisson, 1, 50));
@@ -81,9 +82,9 @@ fn poisson_arrivals_of_jobs_and_of_seeds_are_independent_and_repeat_with_the_see
 fn directions_have_rates_of_their_own_merged_in_time_order() {
     for arrival in [Arrival::Constant, Arrival::Poisson] {
         let both = workload(|spec| {
-            spec.read_percent = 70;
-            spec.rate_iops = Some(1_000);
-            spec.write_rate_iops = Some(300);
+            spec.asked.read_percent = 70;
+            spec.asked.rate_iops = Some(1_000);
+            spec.asked.write_rate_iops = Some(300);
             spec.arrival = Some(arrival);
         });
         let all = arrivals(&both, 1, 0, 110_000);

@@ -11,17 +11,17 @@ fn error(change: impl FnOnce(&mut Spec)) -> String {
 
 #[test]
 fn every_bad_number_is_named_with_what_to_use() {
-    assert!(error(|spec| spec.iodepth = 0).contains("--iodepth 0"));
-    assert!(error(|spec| spec.numjobs = 0).contains("--numjobs 0"));
-    assert!(error(|spec| spec.runtime = Nanos(0)).contains("--runtime"));
-    assert!(error(|spec| spec.read_percent = 101).contains("--rwmixread 101"));
+    assert!(error(|spec| spec.asked.iodepth = 0).contains("--iodepth 0"));
+    assert!(error(|spec| spec.asked.numjobs = 0).contains("--numjobs 0"));
+    assert!(error(|spec| spec.asked.runtime_ns = Nanos(0)).contains("--runtime"));
+    assert!(error(|spec| spec.asked.read_percent = 101).contains("--rwmixread 101"));
     assert!(error(|spec| *spec = spec.clone().with_bs(0)).contains("--bs 0"));
     assert!(error(|spec| spec.size = Some(Bytes(2 << 20))).contains("beyond the target"));
-    assert!(error(|spec| spec.offset = Bytes(2 << 20)).contains("beyond the target"));
+    assert!(error(|spec| spec.asked.offset_bytes = Bytes(2 << 20)).contains("beyond the target"));
     assert!(error(|spec| spec.size = Some(Bytes(2048))).contains("smaller than one request"));
     let hit = error(|spec| {
-        spec.pattern = Pattern::Hit;
-        spec.hit_bytes = Some(Bytes(4 << 20));
+        spec.asked.pattern = Pattern::Hit;
+        spec.asked.hit_bytes = Some(Bytes(4 << 20));
     });
     assert!(hit.contains("--hit-size"), "{hit}");
 }
@@ -32,7 +32,8 @@ fn an_unaligned_size_is_refused_past_the_page_cache_only() {
     let direct = spec.build(Bytes(1 << 20)).unwrap();
     let text = check_alignment(&direct, 512).unwrap_err().to_string();
     assert!(text.contains("--bs 1000") && text.contains("512"), "{text}");
-    let buffered = Spec { cache: CacheMode::All, ..spec }.build(Bytes(1 << 20)).unwrap();
+    let buffered = Workload { cache: CacheMode::All, ..spec.asked };
+    let buffered = Spec::of(buffered).build(Bytes(1 << 20)).unwrap();
     assert_eq!(check_alignment(&buffered, 512), Ok(()));
 }
 
@@ -49,9 +50,9 @@ fn run_time_and_ramp_do_not_change_the_cell_and_everything_else_does() {
 
 #[test]
 fn every_pattern_gets_its_default_parts() {
-    let of = |pattern, stride| {
-        let spec = Spec { pattern, stride, ..Spec::default() };
-        spec.build(Bytes(10 << 20)).unwrap()
+    let of = |pattern, stride_bytes| {
+        let asked = Workload { pattern, stride_bytes, ..Workload::default() };
+        Spec::of(asked).build(Bytes(10 << 20)).unwrap()
     };
     assert_eq!(of(Pattern::Hit, None).hit_bytes, Some(Bytes(1 << 20)));
     assert_eq!(of(Pattern::Zipf, None).zipf_theta_milli, Some(1_200));
@@ -70,31 +71,32 @@ fn parts_that_leave_no_room_for_a_request_are_refused() {
     };
     let hot = |bytes| {
         move |spec: &mut Spec| {
-            (spec.pattern, spec.hot_bytes) = (Pattern::Hot, Some(Bytes(bytes)));
+            (spec.asked.pattern, spec.hot_bytes) = (Pattern::Hot, Some(Bytes(bytes)));
         }
     };
     refused("--hot-size 0 is out of range; use 4096 to 1044480", &hot(4095));
     refused("--hot-size 1048576 is out of range", &hot(1 << 20));
     let strided = |bytes| {
         move |spec: &mut Spec| {
-            (spec.pattern, spec.stride) = (Pattern::Strided, Some(Bytes(bytes)));
+            (spec.asked.pattern, spec.asked.stride_bytes) = (Pattern::Strided, Some(Bytes(bytes)));
         }
     };
     refused("--stride 4095 is out of range; use 4096 to 1048576", &strided(4095));
     refused("--stride 1048577", &strided((1 << 20) + 1));
-    refused("--misalign 1048576", &|spec| spec.misalign = Bytes(1 << 20));
+    refused("--misalign 1048576", &|spec| spec.asked.misalign_bytes = Bytes(1 << 20));
     refused("smaller than one request", &|spec| {
-        spec.misalign = Bytes(512);
+        spec.asked.misalign_bytes = Bytes(512);
         spec.size = Some(Bytes(4096));
     });
     refused("for each of 512 job(s)", &|spec| {
-        (spec.pattern, spec.numjobs) = (Pattern::Sequential, 512);
+        (spec.asked.pattern, spec.asked.numjobs) = (Pattern::Sequential, 512);
     });
 }
 
 #[test]
 fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
-    let spec = Spec { stripe: Some(Bytes(65_536)), targets: 3, ..Spec::default() };
+    let stripe_bytes = Some(Bytes(65_536));
+    let spec = Spec::of(Workload { stripe_bytes, targets: 3, ..Workload::default() });
     let workload = spec.build(Bytes(200_000)).unwrap();
     assert_eq!(workload.size_bytes, Bytes(3 * 3 * 65_536));
     let sized = Spec { size: Some(Bytes(70_000)), ..spec.clone() };
@@ -105,15 +107,16 @@ fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
 
 #[test]
 fn every_length_that_shifts_a_request_must_be_aligned_past_the_page_cache() {
-    let base = Spec { targets: 2, stripe: Some(Bytes(65_536)), ..Spec::default() };
+    let stripe_bytes = Some(Bytes(65_536));
+    let base = Workload { targets: 2, stripe_bytes, ..Workload::default() };
     let strided = (Pattern::Strided, Some(Bytes(8_200)));
-    let specs = [
-        ("misalign", Spec { misalign: Bytes(100), ..base.clone() }),
-        ("stride", Spec { pattern: strided.0, stride: strided.1, ..base.clone() }),
-        ("stripe", Spec { stripe: Some(Bytes(65_537)), ..base }),
+    let asked = [
+        ("misalign", Workload { misalign_bytes: Bytes(100), ..base.clone() }),
+        ("stride", Workload { pattern: strided.0, stride_bytes: strided.1, ..base.clone() }),
+        ("stripe", Workload { stripe_bytes: Some(Bytes(65_537)), ..base }),
     ];
-    for (flag, spec) in specs {
-        let workload = spec.build(Bytes(1 << 20)).unwrap();
+    for (flag, asked) in asked {
+        let workload = Spec::of(asked).build(Bytes(1 << 20)).unwrap();
         let text = check_alignment(&workload, 512).unwrap_err().to_string();
         assert!(text.starts_with(&format!("--{flag} ")), "{text}");
         let buffered = Workload { cache: CacheMode::All, ..workload };

@@ -20,16 +20,16 @@ fn accepted(change: impl FnOnce(&mut Spec)) {
 
 #[test]
 fn a_part_of_a_pattern_without_the_pattern_is_refused() {
-    refused("hit-size", "--pattern hit", |spec| spec.hit_bytes = Some(Bytes(1)));
-    refused("zipf-theta", "--pattern zipf", |spec| spec.zipf_theta_milli = Some(1));
+    refused("hit-size", "--pattern hit", |spec| spec.asked.hit_bytes = Some(Bytes(1)));
+    refused("zipf-theta", "--pattern zipf", |spec| spec.asked.zipf_theta_milli = Some(1));
     refused("hot-size", "--pattern hot", |spec| spec.hot_bytes = Some(Bytes(1)));
     refused("hot-share", "--pattern hot", |spec| spec.hot_percent = Some(1));
-    refused("stride", "--pattern strided", |spec| spec.stride = Some(Bytes(1)));
-    refused("pattern", "--stride", |spec| spec.pattern = Pattern::Strided);
+    refused("stride", "--pattern strided", |spec| spec.asked.stride_bytes = Some(Bytes(1)));
+    refused("pattern", "--stride", |spec| spec.asked.pattern = Pattern::Strided);
     refused("regions", "sequential", |spec| spec.regions = Some(Regions::Shared));
     accepted(|spec| spec.regions = Some(Regions::PerJob));
     accepted(|spec| {
-        (spec.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
+        (spec.asked.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
     });
 }
 
@@ -37,27 +37,27 @@ fn a_part_of_a_pattern_without_the_pattern_is_refused() {
 fn numbers_beyond_their_range_are_refused_with_it() {
     let zipf = |theta| {
         move |spec: &mut Spec| {
-            (spec.pattern, spec.zipf_theta_milli) = (Pattern::Zipf, Some(theta));
+            (spec.asked.pattern, spec.asked.zipf_theta_milli) = (Pattern::Zipf, Some(theta));
         }
     };
     refused("zipf-theta", "0.001 to 10", zipf(0));
     refused("zipf-theta", "10.001", zipf(10_001));
     let hot = |share| {
         move |spec: &mut Spec| {
-            (spec.pattern, spec.hot_percent) = (Pattern::Hot, Some(share));
+            (spec.asked.pattern, spec.hot_percent) = (Pattern::Hot, Some(share));
         }
     };
     refused("hot-share", "1 to 99", hot(0));
     refused("hot-share", "1 to 99", hot(100));
-    refused("rate-iops", "1 to", |spec| spec.rate_iops = Some(0));
-    refused("passes", "1 to", |spec| spec.stop.passes = Some(0));
-    refused("until-precision", "0.01% to 50%", |spec| spec.stop.precision_ppm = Some(0));
+    refused("rate-iops", "1 to", |spec| spec.asked.rate_iops = Some(0));
+    refused("passes", "1 to", |spec| spec.asked.stop.passes = Some(0));
+    refused("until-precision", "0.01% to 50%", |spec| spec.asked.stop.precision_ppm = Some(0));
     refused("interval", "1.00 ms to 10.0 s", |spec| {
-        spec.stop.interval_ns = Some(Nanos(11_000_000_000));
+        spec.asked.stop.interval_ns = Some(Nanos(11_000_000_000));
     });
-    refused("io-timeout", "30s", |spec| spec.stop.io_timeout_ns = Nanos(0));
+    refused("io-timeout", "30s", |spec| spec.asked.stop.io_timeout_ns = Nanos(0));
     refused("bs", "add up to 90", |spec| {
-        spec.bs = vec![SizeShare { bytes: Bytes(4096), percent: 90 }];
+        spec.asked.bs = vec![SizeShare { bytes: Bytes(4096), percent: 90 }];
     });
 }
 
@@ -65,45 +65,48 @@ fn numbers_beyond_their_range_are_refused_with_it() {
 fn open_and_closed_loops_do_not_mix() {
     refused("arrival", "--rate-iops", |spec| spec.arrival = Some(Arrival::Poisson));
     refused("think-time", "--rate-iops", |spec| {
-        (spec.rate_iops, spec.think) = (Some(10), Nanos(1));
+        (spec.asked.rate_iops, spec.asked.think_ns) = (Some(10), Nanos(1));
     });
     refused("completion", "--rate-iops", |spec| {
-        (spec.rate_iops, spec.discipline) = (Some(10), Discipline::OldestFirst);
+        (spec.asked.rate_iops, spec.asked.discipline) = (Some(10), Discipline::OldestFirst);
     });
     refused("rate-iops", "--rw randrw", |spec| {
-        (spec.rate_iops, spec.write_rate_iops) = (Some(10), Some(3));
+        (spec.asked.rate_iops, spec.asked.write_rate_iops) = (Some(10), Some(3));
     });
     refused("rate-iops", "at least 1", |spec| {
-        (spec.rate_iops, spec.write_rate_iops) = (Some(10), Some(10));
+        (spec.asked.rate_iops, spec.asked.write_rate_iops) = (Some(10), Some(10));
     });
-    accepted(|spec| (spec.think, spec.discipline) = (Nanos(1), Discipline::Callback));
+    accepted(|spec| {
+        (spec.asked.think_ns, spec.asked.discipline) = (Nanos(1), Discipline::Callback);
+    });
 }
 
 #[test]
 fn options_of_one_engine_are_refused_on_others() {
     refused("hipri", "--ioengine io_uring", |spec| {
-        (spec.polled, spec.engine) = (true, EngineName::Libaio);
+        (spec.asked.polled, spec.asked.engine) = (true, EngineName::Libaio);
     });
     refused("sqthread-poll", "--ioengine io_uring", |spec| {
-        (spec.sqpoll, spec.engine) = (true, EngineName::Sync);
+        (spec.asked.sqpoll, spec.asked.engine) = (true, EngineName::Sync);
     });
     refused("hipri", "--cache device", |spec| {
-        (spec.polled, spec.cache) = (true, CacheMode::All);
+        (spec.asked.polled, spec.asked.cache) = (true, CacheMode::All);
     });
-    refused("ioengine mmap", "--cache all", |spec| spec.engine = EngineName::Mmap);
-    accepted(|spec| (spec.engine, spec.cache) = (EngineName::Mmap, CacheMode::All));
-    accepted(|spec| (spec.polled, spec.sqpoll) = (true, true));
+    refused("ioengine mmap", "--cache all", |spec| spec.asked.engine = EngineName::Mmap);
+    accepted(|spec| (spec.asked.engine, spec.asked.cache) = (EngineName::Mmap, CacheMode::All));
+    accepted(|spec| (spec.asked.polled, spec.asked.sqpoll) = (true, true));
 }
 
 #[test]
 fn targets_and_jobs_must_fit_each_other() {
-    refused("stripe", "more than one", |spec| spec.stripe = Some(Bytes(65_536)));
+    refused("stripe", "more than one", |spec| spec.asked.stripe_bytes = Some(Bytes(65_536)));
     refused("numjobs", "3 does not spread evenly over 2", |spec| {
-        (spec.numjobs, spec.targets) = (3, 2);
+        (spec.asked.numjobs, spec.asked.targets) = (3, 2);
     });
-    accepted(|spec| (spec.numjobs, spec.targets) = (4, 2));
+    accepted(|spec| (spec.asked.numjobs, spec.asked.targets) = (4, 2));
     accepted(|spec| {
-        (spec.numjobs, spec.targets, spec.stripe) = (3, 2, Some(Bytes(65_536)));
+        (spec.asked.numjobs, spec.asked.targets, spec.asked.stripe_bytes) =
+            (3, 2, Some(Bytes(65_536)));
     });
 }
 
@@ -114,24 +117,25 @@ fn what_writes_carry_is_refused_where_nothing_is_written() {
     {
         // Tags can be read alone: those of an earlier run.
         if data == Data::Tagged {
-            accepted(|spec| spec.data = data);
+            accepted(|spec| spec.asked.data = data);
         } else {
-            refused(flag, "--rw write", |spec| spec.data = data);
+            refused(flag, "--rw write", |spec| spec.asked.data = data);
         }
         refused(flag, "null", |spec| {
-            (spec.data, spec.read_percent, spec.engine) = (data, 0, EngineName::Null);
+            (spec.asked.data, spec.asked.read_percent, spec.asked.engine) =
+                (data, 0, EngineName::Null);
         });
-        accepted(|spec| (spec.data, spec.read_percent) = (data, 50));
+        accepted(|spec| (spec.asked.data, spec.asked.read_percent) = (data, 50));
     }
     refused("verify", "multiples", |spec| {
-        (*spec, spec.data) = (spec.clone().with_bs(1_000), Data::Tagged);
+        (*spec, spec.asked.data) = (spec.clone().with_bs(1_000), Data::Tagged);
     });
     refused("verify", "multiples", |spec| {
-        (spec.misalign, spec.data) = (Bytes(100), Data::Tagged);
+        (spec.asked.misalign_bytes, spec.asked.data) = (Bytes(100), Data::Tagged);
     });
     refused("verify", "--regions shared", |spec| {
-        (spec.data, spec.read_percent) = (Data::Tagged, 0);
-        (spec.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
+        (spec.asked.data, spec.asked.read_percent) = (Data::Tagged, 0);
+        (spec.asked.pattern, spec.regions) = (Pattern::Sequential, Some(Regions::Shared));
     });
 }
 

@@ -61,8 +61,8 @@ fn random_requests_cover_all_aligned_positions_evenly() {
 #[test]
 fn sequential_jobs_cover_their_own_region_once_per_pass() {
     let sequential = workload(|spec| {
-        spec.pattern = Pattern::Sequential;
-        spec.numjobs = 4;
+        spec.asked.pattern = Pattern::Sequential;
+        spec.asked.numjobs = 4;
     });
     let mut seen = std::collections::BTreeSet::new();
     for job in 0..4 {
@@ -79,7 +79,7 @@ fn sequential_jobs_cover_their_own_region_once_per_pass() {
 
 #[test]
 fn what_begins_at_the_start_of_the_area_goes_up_from_there_whatever_the_seed() {
-    let appending = workload(|spec| spec.pattern = Pattern::Sequential);
+    let appending = workload(|spec| spec.asked.pattern = Pattern::Sequential);
     let appending = Workload { from_start: true, ..appending };
     for seed in 1..5 {
         let offsets = requests(&appending, seed, 0, 256).into_iter().map(|it| it.offset);
@@ -90,8 +90,8 @@ fn what_begins_at_the_start_of_the_area_goes_up_from_there_whatever_the_seed() {
 #[test]
 fn mix_shares_come_out_as_asked() {
     let mixed = workload(|spec| {
-        spec.read_percent = 70;
-        spec.bs = vec![
+        spec.asked.read_percent = 70;
+        spec.asked.bs = vec![
             SizeShare { bytes: Bytes(4096), percent: 60 },
             SizeShare { bytes: Bytes(65536), percent: 40 },
         ];
@@ -108,8 +108,8 @@ fn mix_shares_come_out_as_asked() {
 #[test]
 fn a_hit_stream_reads_its_area_once_and_then_stays_in_it() {
     let hit = workload(|spec| {
-        spec.pattern = Pattern::Hit;
-        spec.hit_bytes = Some(Bytes(1 << 16));
+        spec.asked.pattern = Pattern::Hit;
+        spec.asked.hit_bytes = Some(Bytes(1 << 16));
     });
     let draws = requests(&hit, 2, 0, 2_000);
     let first: Vec<u64> = draws[..16].iter().map(|request| request.offset).collect();
@@ -130,14 +130,14 @@ const PATTERNS: [Pattern; 6] = [
 /// A workload of a pattern with all that the pattern needs.
 fn of_pattern(pattern: Pattern, change: impl FnOnce(&mut Spec)) -> Workload {
     workload(|spec| {
-        spec.pattern = pattern;
-        spec.stride = (pattern == Pattern::Strided).then_some(Bytes(32_768));
+        spec.asked.pattern = pattern;
+        spec.asked.stride_bytes = (pattern == Pattern::Strided).then_some(Bytes(32_768));
         change(spec);
     })
 }
 
 fn sizes(spec: &mut Spec, mix: &[(u64, u8)]) {
-    spec.bs =
+    spec.asked.bs =
         mix.iter().map(|&(bytes, percent)| SizeShare { bytes: Bytes(bytes), percent }).collect();
 }
 
@@ -146,10 +146,10 @@ fn every_pattern_stays_in_its_area_with_any_mix_and_repeats_with_the_seed() {
     for pattern in PATTERNS {
         let mixed = of_pattern(pattern, |spec| {
             sizes(spec, &[(4096, 50), (12_288, 30), (16_384, 20)]);
-            spec.read_percent = 60;
-            spec.offset = Bytes(8_192);
-            spec.misalign = Bytes(512);
-            spec.numjobs = 3;
+            spec.asked.read_percent = 60;
+            spec.asked.offset_bytes = Bytes(8_192);
+            spec.asked.misalign_bytes = Bytes(512);
+            spec.asked.numjobs = 3;
         });
         let mut seen = std::collections::BTreeSet::new();
         for job in 0..3 {
@@ -215,8 +215,8 @@ fn the_hot_part_gets_its_share_and_both_parts_are_covered_evenly() {
 #[test]
 fn zipf_jobs_share_their_popular_blocks_with_the_popularity_of_the_law() {
     let zipf = of_pattern(Pattern::Zipf, |spec| {
-        spec.zipf_theta_milli = Some(1_000);
-        spec.numjobs = 2;
+        spec.asked.zipf_theta_milli = Some(1_000);
+        spec.asked.numjobs = 2;
     });
     let draws = 100_000;
     let counts = |job| {
@@ -260,7 +260,7 @@ fn a_strided_job_keeps_its_distance_and_reads_every_block_before_any_again() {
     assert_eq!(blocks.len(), 256, "every block once");
     assert_eq!(pass[256].offset, start);
     // A distance that is no multiple of the request: rows never overlap.
-    let uneven = of_pattern(Pattern::Strided, |spec| spec.stride = Some(Bytes(10_240)));
+    let uneven = of_pattern(Pattern::Strided, |spec| spec.asked.stride_bytes = Some(Bytes(10_240)));
     let starts: std::collections::BTreeSet<u64> =
         requests(&uneven, 3, 0, 1_000).iter().map(|r| r.offset).collect();
     let starts: Vec<u64> = starts.into_iter().collect();
@@ -274,9 +274,10 @@ fn jobs_that_share_one_sequence_take_its_requests_in_turn() {
             let shared = |numjobs| {
                 of_pattern(pattern, |spec| {
                     sizes(spec, &[(4096, 70), (8192, 30)]);
-                    spec.read_percent = 50;
+                    spec.asked.read_percent = 50;
                     spec.regions = Some(Regions::Shared);
-                    (spec.numjobs, spec.stripe, spec.targets) = (numjobs, stripe, targets);
+                    (spec.asked.numjobs, spec.asked.stripe_bytes, spec.asked.targets) =
+                        (numjobs, stripe, targets);
                 })
             };
             let one = requests(&shared(1), 5, 0, 600);
@@ -295,7 +296,7 @@ fn random_jobs_keep_to_their_own_parts_only_if_they_are_told_to() {
     for pattern in [Pattern::Random, Pattern::Hit, Pattern::Hot, Pattern::Zipf] {
         for regions in [None, Some(Regions::PerJob)] {
             let workload = of_pattern(pattern, |spec| {
-                (spec.numjobs, spec.regions) = (4, regions);
+                (spec.asked.numjobs, spec.regions) = (4, regions);
             });
             let parts = if regions.is_some() { 4 } else { 1 };
             for job in 0..4 {
@@ -312,7 +313,8 @@ fn random_jobs_keep_to_their_own_parts_only_if_they_are_told_to() {
 
 #[test]
 fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
-    let separate = of_pattern(Pattern::Sequential, |spec| (spec.numjobs, spec.targets) = (4, 2));
+    let separate =
+        of_pattern(Pattern::Sequential, |spec| (spec.asked.numjobs, spec.asked.targets) = (4, 2));
     for target in 0..2 {
         let mut seen = std::collections::BTreeSet::new();
         for job in [target, target + 2] {
@@ -324,7 +326,7 @@ fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
     }
     let shared = |numjobs, targets| {
         of_pattern(Pattern::Sequential, |spec| {
-            (spec.numjobs, spec.targets) = (numjobs, targets);
+            (spec.asked.numjobs, spec.asked.targets) = (numjobs, targets);
             spec.regions = Some(Regions::Shared);
         })
     };
@@ -340,9 +342,9 @@ fn jobs_on_several_targets_share_with_those_of_the_same_target_only() {
 fn jobs_that_verify_never_touch_a_block_of_another_job() {
     for pattern in PATTERNS {
         let tagged = of_pattern(pattern, |spec| {
-            spec.data = Data::Tagged;
-            spec.read_percent = 0;
-            spec.numjobs = 3;
+            spec.asked.data = Data::Tagged;
+            spec.asked.read_percent = 0;
+            spec.asked.numjobs = 3;
             sizes(spec, &[(4096, 50), (16_384, 50)]);
         });
         let mut owner = [None; 256];
@@ -363,12 +365,12 @@ fn jobs_that_verify_never_touch_a_block_of_another_job() {
 fn arrivals_come_with_the_same_requests_and_never_go_back() {
     for arrival in [Arrival::Constant, Arrival::Poisson] {
         let open = workload(|spec| {
-            spec.read_percent = 30;
-            spec.rate_iops = Some(5_000);
+            spec.asked.read_percent = 30;
+            spec.asked.rate_iops = Some(5_000);
             spec.arrival = Some(arrival);
-            spec.numjobs = 2;
+            spec.asked.numjobs = 2;
         });
-        let closed = workload(|spec| (spec.read_percent, spec.numjobs) = (30, 2));
+        let closed = workload(|spec| (spec.asked.read_percent, spec.asked.numjobs) = (30, 2));
         let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
         for job in 0..2 {
             let mut stream = RequestStream::new(&open, 7, job);
@@ -391,10 +393,10 @@ fn arrivals_come_with_the_same_requests_and_never_go_back() {
 #[test]
 fn with_a_rate_for_each_direction_a_sequential_mix_keeps_a_cursor_for_each() {
     let both = workload(|spec| {
-        spec.pattern = Pattern::Sequential;
-        spec.read_percent = 75;
-        (spec.rate_iops, spec.write_rate_iops) = (Some(4_000), Some(1_000));
-        (spec.numjobs, spec.regions) = (2, Some(Regions::Shared));
+        spec.asked.pattern = Pattern::Sequential;
+        spec.asked.read_percent = 75;
+        (spec.asked.rate_iops, spec.asked.write_rate_iops) = (Some(4_000), Some(1_000));
+        (spec.asked.numjobs, spec.regions) = (2, Some(Regions::Shared));
     });
     let empty = Request { offset: 0, bytes: 0, op: OpKind::Read };
     let mut seen = [Vec::new(), Vec::new()];
