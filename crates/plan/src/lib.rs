@@ -29,8 +29,8 @@ pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, d
 pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use sweep::{
-    Conclusions, MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials,
-    missing, missing_trials, trial_seed,
+    MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials, missing,
+    missing_trials, trial_seed,
 };
 pub use validate::{ValidatePlan, ValidationSettings};
 pub use visits::CheckSettings;

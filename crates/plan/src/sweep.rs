@@ -124,19 +124,6 @@ pub fn largest_rate_trials(asked: &Workload, seed: u64, targets: &[String]) -> T
     TrialList::new("largest rates", [100, 0].map(trial).into())
 }
 
-/// What the trials of an experiment come to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Conclusions {
-    /// A combination each, in the order of the design.
-    pub cells: Vec<ExperimentCell>,
-    /// Half-power and 95 % points.
-    pub reached: Vec<ReachedSizes>,
-    /// The answers to the questions of the design.
-    pub effects: Vec<ExperimentEffect>,
-    /// What is to be said of the whole.
-    pub findings: Vec<Finding>,
-}
-
 /// One valid trial in numbers.
 struct Visit<'a> {
     planned: &'a PlannedTrial,
@@ -163,10 +150,11 @@ impl Visit<'_> {
     }
 }
 
-/// Concludes from an experiment and its trials, which are those of `experiment.done`, one for one.
-/// Trials that are not valid are left out of all of it.
+/// The experiment with what its trials, those of `experiment.done` one for one, come to: cells, sizes
+/// reached, effects, and findings behind those of the setup. Trials that are not valid are left out
+/// of all of it.
 #[must_use]
-pub fn conclude(experiment: &Experiment, design: &Design, trials: &[Trial]) -> Conclusions {
+pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Experiment {
     let visits: Vec<Visit<'_>> = experiment
         .done
         .iter()
@@ -185,19 +173,14 @@ pub fn conclude(experiment: &Experiment, design: &Design, trials: &[Trial]) -> C
             cell(&combination.levels, &visits.iter().filter(of_cell).collect::<Vec<_>>())
         })
         .collect();
-    let mut findings: Vec<Finding> = spread_finding(&cells).into_iter().collect();
+    let mut findings = experiment.setup_findings.clone();
+    findings.extend(spread_finding(&cells));
     findings.extend(round_finding(design, &cells, &visits));
-    findings.extend(crash_loss(experiment));
-    Conclusions {
-        reached: reached(&cells, &visits, design),
-        effects: design
-            .contrasts
-            .iter()
-            .flat_map(|asked| effects(asked, design, &visits))
-            .collect(),
-        cells,
-        findings,
-    }
+    findings.extend(crash_loss(&experiment));
+    let reached = reached(&cells, &visits, design);
+    let effects =
+        design.contrasts.iter().flat_map(|asked| effects(asked, design, &visits)).collect();
+    Experiment { cells, reached, effects, findings, ..experiment }
 }
 
 /// Revolutions per minute, where the design says.
@@ -307,8 +290,9 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
 
 /// The levels without those of some axes.
 fn without(levels: &Levels, axes: &[&str]) -> Levels {
-    let kept = levels.iter().filter(|(axis, _)| !axes.contains(&axis.as_str()));
-    kept.map(|(axis, level)| (axis.clone(), level.clone())).collect()
+    let mut kept = levels.clone();
+    kept.retain(|axis, _| !axes.contains(&axis.as_str()));
+    kept
 }
 
 /// The sizes that reach half and nearly all of the maximum, where size is an axis.
@@ -363,9 +347,9 @@ fn effects(asked: &Contrast, design: &Design, visits: &[Visit<'_>]) -> Vec<Exper
         return Vec::new();
     };
     let apart = |visit: &Visit<'_>| -> Levels {
-        let levels = visit.planned.levels.iter();
-        let kept = levels.filter(|(axis, _)| asked.by.contains(axis));
-        kept.map(|(axis, level)| (axis.clone(), level.clone())).collect()
+        let mut kept = visit.planned.levels.clone();
+        kept.retain(|axis, _| asked.by.contains(axis));
+        kept
     };
     // In the order of the design, not of the plan.
     let mut groups: Vec<Levels> = Vec::new();

@@ -59,12 +59,13 @@ pub fn run_trial(
         targets: identity.targets,
         workload: workload.clone(),
         result: result(workload, &steady),
-        cpu: cpu(&steady),
-        device_counters: device_counters(workload, &steady),
-        harness: match measurement.harness.clone() {
-            Some(harness) => Measured::Value(harness),
-            None => Measured::not("virtual time has no harness limit"),
-        },
+        cpu: cpu(&steady).map_or_else(Measured::not, Measured::Value),
+        device_counters: device_counters(workload, &steady)
+            .map_or_else(Measured::not, Measured::Value),
+        harness: measurement
+            .harness
+            .clone()
+            .map_or_else(|| Measured::not("virtual time has no harness limit"), Measured::Value),
         findings: identity.findings,
         environment: identity.environment,
         cache_dropped: identity.cache_dropped,
@@ -122,7 +123,7 @@ fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult 
         let width = relative(stats::batch_ratio(times, &counts));
         time_summary(histogram, total.ios[index], sum_ns, width)
     };
-    let histogram = steady.latency(index);
+    let histogram = steady.histogram(|segment| &segment.latency[index]);
     let latency_times = whole(|slice| &slice.latency_ns);
     let latency_ns = summary(&histogram, total.latency_ns[index], &latency_times);
     let open = measurement.totals.open.as_ref();
@@ -130,7 +131,11 @@ fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult 
         None => latency_ns.clone(),
         Some(_) => {
             let times = whole(|slice| &slice.completion_ns);
-            summary(&steady.completion(index), total.completion_ns[index], &times)
+            summary(
+                &steady.histogram(|segment| &segment.completion[index]),
+                total.completion_ns[index],
+                &times,
+            )
         }
     };
     DirectionResult {

@@ -4,8 +4,8 @@ use crate::cost::cpu_cost;
 use crate::steady_window::SteadyWindow;
 use engine::{DeviceSample, ProbeSample};
 use record::{
-    ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Measured, Nanos, OpKind, PhaseUse,
-    Workload, format_nanos,
+    ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Nanos, OpKind, PhaseUse, Workload,
+    format_nanos,
 };
 
 /// The counters may be read later than the boundaries by this part of the time between them, or by a
@@ -49,22 +49,16 @@ fn ours(steady: &SteadyWindow<'_>) -> (u64, u64) {
     (total.total_ios(), total.bytes[0] + total.bytes[1])
 }
 
-pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Measured<CpuCost> {
+/// Processor time, or why it was not measured.
+pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Result<CpuCost, String> {
     let measurement = steady.measurement();
-    if measurement.after.cpu.is_none() {
-        return Measured::not(measurement.probe.no_cpu_reason.clone());
-    }
-    let Readings { before, after, .. } = match readings(steady) {
-        Ok(readings) => readings,
-        Err(reason) => return Measured::not(reason),
-    };
-    let (Some(before), Some(after)) = (before.cpu, after.cpu) else {
-        return Measured::not(measurement.probe.no_cpu_reason.clone());
-    };
+    let not_counted = || measurement.probe.no_cpu_reason.clone();
+    let after = measurement.after.cpu.ok_or_else(not_counted)?;
+    let before = readings(steady)?.before.cpu.ok_or_else(not_counted)?;
     let (ios, bytes) = ours(steady);
     let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
     let spin_ns = steady.total().spin_ns;
-    Measured::Value(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
+    Ok(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
 }
 
 /// Components of a kind up to which a document has each of them.
@@ -156,24 +150,19 @@ fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
     ComponentUse { name, units, busy_share: all_busy / f64::from(units.max(1)), phases }
 }
 
+/// What the device counted, or why that was not measured.
 pub(crate) fn device_counters(
     workload: &Workload,
     steady: &SteadyWindow<'_>,
-) -> Measured<DeviceCounters> {
+) -> Result<DeviceCounters, String> {
     let measurement = steady.measurement();
-    if measurement.after.device.is_none() {
-        return Measured::not(measurement.probe.no_device_reason.clone());
-    }
+    let not_counted = || measurement.probe.no_device_reason.clone();
+    let after = measurement.after.device.as_ref().ok_or_else(not_counted)?;
     if workload.engine == EngineName::Null {
-        return Measured::not("the null engine does no I/O");
+        return Err("the null engine does no I/O".to_owned());
     }
-    let Readings { before, after, span_ns } = match readings(steady) {
-        Ok(readings) => readings,
-        Err(reason) => return Measured::not(reason),
-    };
-    let (Some(before), Some(after)) = (&before.device, &after.device) else {
-        return Measured::not(measurement.probe.no_device_reason.clone());
-    };
+    let Readings { before, span_ns, .. } = readings(steady)?;
+    let before = before.device.as_ref().ok_or_else(not_counted)?;
     let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
         let (before, after) = (field(before), field(after));
         // Only the directions that were asked for: others' writes do not blur our reads.
@@ -191,7 +180,7 @@ pub(crate) fn device_counters(
     // Splits are what is left over once merged requests are counted again, if all bytes are ours.
     let ours_alone =
         workload.cache.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
-    Measured::Value(DeviceCounters {
+    Ok(DeviceCounters {
         device: after.device.clone(),
         ios,
         bytes,

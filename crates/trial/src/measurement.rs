@@ -231,7 +231,7 @@ pub struct JobTotals {
 }
 
 /// Adds a histogram to another; the common case of an empty one costs nothing.
-fn absorb(into: &mut HistogramSnapshot, from: &HistogramSnapshot) {
+pub(crate) fn absorb(into: &mut HistogramSnapshot, from: &HistogramSnapshot) {
     if into.buckets.is_empty() {
         into.buckets.clone_from(&from.buckets);
     } else if !from.buckets.is_empty() {

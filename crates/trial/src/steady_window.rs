@@ -1,6 +1,7 @@
 //! The part of a run that is reported: its window without a warm-up that was cut off.
 
-use crate::{Measurement, SLICES_PER_SEGMENT, Slice};
+use crate::measurement::absorb;
+use crate::{Measurement, SLICES_PER_SEGMENT, Segment, Slice};
 use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
 /// The part that is reported, and the start that is not.
@@ -22,14 +23,6 @@ fn sum(slices: &[Slice]) -> Slice {
     slices.iter().fold(Slice::default(), |mut total, slice| {
         total.add(slice);
         total
-    })
-}
-
-/// Adds histograms up.
-fn merge<'h>(parts: impl Iterator<Item = &'h HistogramSnapshot>) -> HistogramSnapshot {
-    parts.fold(HistogramSnapshot::default(), |total, part| match total.buckets.is_empty() {
-        true => part.clone(),
-        false => total.merged(part),
     })
 }
 
@@ -90,14 +83,15 @@ impl<'a> SteadyWindow<'a> {
         &self.slices[..self.whole]
     }
 
-    pub(crate) fn latency(&self, direction: usize) -> HistogramSnapshot {
+    /// What its segments hold of these histograms, added up.
+    pub(crate) fn histogram(
+        &self,
+        of: impl Fn(&Segment) -> &HistogramSnapshot,
+    ) -> HistogramSnapshot {
+        let mut all = HistogramSnapshot::default();
         let segments = self.measurement.totals.segments.iter().skip(self.cut);
-        merge(segments.map(|segment| &segment.latency[direction]))
-    }
-
-    pub(crate) fn completion(&self, direction: usize) -> HistogramSnapshot {
-        let segments = self.measurement.totals.segments.iter().skip(self.cut);
-        merge(segments.map(|segment| &segment.completion[direction]))
+        segments.for_each(|segment| absorb(&mut all, of(segment)));
+        all
     }
 }
 

@@ -88,7 +88,7 @@ fn effects_with(noise: f64, loss: f64, blocks: u32, seed: u64) -> Vec<Experiment
         let level = levels[planned.block as usize] * if lost { 1.0 - loss } else { 1.0 };
         1e4 * level * (1.0 + noise * draw())
     });
-    conclude(&experiment, &design(), &trials).effects
+    conclude(experiment, &design(), &trials).effects
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn an_effect_is_averaged_over_the_combinations_that_all_blocks_have() {
         let half = planned.levels["cache"] == "none" && planned.levels["bs"] == "64k";
         if half { 50.0 } else { 100.0 }
     });
-    let effects = conclude(&experiment, &design, &trials).effects;
+    let effects = conclude(experiment, &design, &trials).effects;
     assert_eq!((effects.len(), effects[0].combinations), (1, 1));
     assert!((effects[0].ratio.value - 1.0).abs() < 1e-12, "{effects:?}");
 }
@@ -188,7 +188,7 @@ fn the_spread_of_blocks_is_flagged_above_three_percent_only() {
         let mut plan = plan(3);
         plan.retain(|planned| planned.levels["bs"] == "4k" && planned.levels["cache"] == "none");
         let (experiment, trials) = done(plan, &mut |planned| rates[planned.block as usize]);
-        let found = conclude(&experiment, &design(), &trials);
+        let found = conclude(experiment, &design(), &trials);
         let flagged = found.findings.iter().any(|it| it.code == FindingCode::BlockSpread);
         (found.cells[0].spread_rel.unwrap(), flagged)
     };
@@ -208,7 +208,7 @@ fn crash_loss(modes: &[(CacheMode, Option<f64>)], read_percent: u8) -> Option<Fi
         experiment.done.push(DoneTrial { position, extras, ..DoneTrial::default() });
     }
     let trials = vec![trial(1.0); modes.len()];
-    let findings = conclude(&experiment, &design(), &trials).findings;
+    let findings = conclude(experiment, &design(), &trials).findings;
     findings.into_iter().find(|finding| finding.code == FindingCode::CrashLoss)
 }
 

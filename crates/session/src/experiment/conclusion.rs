@@ -28,20 +28,14 @@ pub fn conclude(
         return Err(SessionError::Interrupted("no trial had finished".to_owned()));
     }
     something_completed(trials)?;
-    let conclusions = plan::conclude(experiment, design, trials);
-    let mut findings = experiment.setup_findings.clone();
-    findings.extend(conclusions.findings);
-    let of_trials = diagnose::trial_findings(trials, &findings);
-    findings.extend(of_trials);
-    for finding in &mut findings {
+    *experiment = plan::conclude(std::mem::take(experiment), design, trials);
+    let of_trials = diagnose::trial_findings(trials, &experiment.findings);
+    experiment.findings.extend(of_trials);
+    for finding in &mut experiment.findings {
         // The measuring time of a check; here each trial has its own.
         finding.remedy = finding.remedy.replace("--budget", "--runtime");
     }
-    findings.sort_by_key(|finding| Reverse(finding.severity));
-    experiment.cells = conclusions.cells;
-    experiment.reached = conclusions.reached;
-    experiment.effects = conclusions.effects;
-    experiment.findings = findings;
+    experiment.findings.sort_by_key(|finding| Reverse(finding.severity));
     experiment.advice = diagnose::advise_experiment(experiment);
     Ok(())
 }

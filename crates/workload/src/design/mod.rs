@@ -134,10 +134,11 @@ pub struct Contrast {
 }
 
 /// In which order the trials of a block are run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// Each block in another one, drawn from the seed: a drift then falls on all levels alike.
+    #[default]
     Random,
     /// That of the design, the last axis fastest.
     Written,

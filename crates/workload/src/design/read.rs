@@ -12,18 +12,20 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
+/// Blocks where a design names no number: the least that gives an interval worth having.
+const DEFAULT_BLOCKS: u32 = 3;
 /// Most blocks.
 const MAX_BLOCKS: u32 = 1_000;
 /// Most combinations: a slip of the keyboard rather than an experiment.
 const MAX_COMBINATIONS: usize = 100_000;
 
 /// A design as it is written.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
     title: String,
     about: String,
-    blocks: u32,
+    blocks: Option<u32>,
     order: Order,
     precondition: bool,
     constants: Table,
@@ -31,24 +33,6 @@ struct Written {
     skip: Vec<Table>,
     contrast: Vec<WrittenContrast>,
     protocol: Table,
-}
-
-impl Default for Written {
-    fn default() -> Self {
-        Self {
-            title: String::new(),
-            about: String::new(),
-            // The least that gives an interval worth having.
-            blocks: 3,
-            order: Order::Random,
-            precondition: false,
-            constants: Table::new(),
-            axes: Table::new(),
-            skip: Vec::new(),
-            contrast: Vec::new(),
-            protocol: Table::new(),
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -133,11 +117,9 @@ impl Design {
                 return Err(wrong("contrast", format!("names {name:?}, which is no axis")));
             }
             if self.level(&contrast.axis, &contrast.base).is_none() {
-                let (axis, base) = (&contrast.axis, &contrast.base);
-                return Err(wrong(
-                    "contrast",
-                    format!("has the base {base:?}, which is no level of {axis}"),
-                ));
+                let Contrast { axis, base, .. } = contrast;
+                let problem = format!("has the base {base:?}, which is no level of {axis}");
+                return Err(wrong("contrast", problem));
             }
             if contrast.by.contains(&contrast.axis) {
                 let problem = format!("tells {:?} apart by itself", contrast.axis);
@@ -170,7 +152,7 @@ impl Reader<'_> {
             name: self.name.to_owned(),
             title: written.title,
             about: written.about.trim().to_owned(),
-            blocks: written.blocks,
+            blocks: written.blocks.unwrap_or(DEFAULT_BLOCKS),
             order: written.order,
             precondition: written.precondition,
             constants: self.settings("constants", written.constants)?,
