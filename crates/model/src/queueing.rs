@@ -134,10 +134,3 @@ pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)>
     present += weight * (depth * tail + tail / (1.0 - ratio));
     Some((present / total, empty / total))
 }
-
-/// Mean latency of an open load on a device with this depth curve: [`service_rates`], then
-/// [`birth_death_latency`]. `None` at or above the largest measured rate.
-#[must_use]
-pub fn load_dependent_latency(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
-    birth_death_latency(&service_rates(measured), rate_per_s)
-}

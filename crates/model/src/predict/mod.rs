@@ -250,12 +250,6 @@ impl Predictor {
     pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
         self.mix_scv(mix)
     }
-
-    /// The open-loop trials behind [`Predictor::errors`].
-    #[must_use]
-    pub fn open_trials(&self) -> &[OpenTrial] {
-        &self.trials
-    }
 }
 
 /// An error unless the shares make a whole.

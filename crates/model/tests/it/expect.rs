@@ -1,7 +1,7 @@
 //! Expectations against theory, and whole profiles.
 
 use crate::synthetic::{Noise, depths, rounds, sizes, target, workload};
-use model::queueing::{load_dependent_latency, mm1_response, mmc_latency};
+use model::queueing::{birth_death_latency, mm1_response, mmc_latency, service_rates};
 use model::{Characterise, DEFAULT_KNEE_GAIN};
 use record::{Expectation, Nanos, OpKind, Pattern, Profile, SATURATIONS, Trial, Workload};
 
@@ -72,7 +72,7 @@ fn tallies(rate: Rate, visits: usize, noise: f64) -> [Tally; 4] {
         for row in expected_of(rate, visits, noise, seed) {
             let index = SATURATIONS.iter().position(|share| *share == row.saturation);
             let index = index.expect("a share that is asked for");
-            let truth = load_dependent_latency(&curve, row.saturation * most);
+            let truth = birth_death_latency(&service_rates(&curve), row.saturation * most);
             let truth = truth.expect("a load below the maximum") * 1e9;
             let interval = row.latency_ns;
             assert!(interval.low <= interval.value && interval.value <= interval.high);

@@ -1,11 +1,16 @@
 //! The queueing formulae against the textbook and against each other.
 
 use model::queueing::{
-    concurrency, load_dependent_latency, mg1_response, mm1_response, mmc_latency, service_rates,
+    birth_death_latency, concurrency, mg1_response, mm1_response, mmc_latency, service_rates,
     utilization,
 };
 
 const SERVICE_S: f64 = 100e-6;
+
+/// Of an open load on a device with this depth curve.
+fn load_dependent_latency(measured: &[(u32, f64)], rate_per_s: f64) -> Option<f64> {
+    birth_death_latency(&service_rates(measured), rate_per_s)
+}
 
 fn close(left: f64, right: f64) {
     assert!((left / right - 1.0).abs() < 1e-6, "{left} against {right}");
