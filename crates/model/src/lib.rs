@@ -29,7 +29,7 @@ pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, chi_square_limit, fit_is_poor, service_time_fits};
 pub use predict::{
-    DataSheet, DriftFactors, DriftNow, LOADED, ModelError, OpenLoad, OpenTrial, Part, PredictError,
+    DataSheet, DriftFactors, DriftNow, LOADED, ModelError, OpenLoad, Part, PredictError,
     PredictQuestion, Predictor, SheetAnswer, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};

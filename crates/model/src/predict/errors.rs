@@ -10,7 +10,7 @@
 
 use super::Predictor;
 use super::open::OpenCell;
-use record::{Mix, ModelName, NORMAL_95, Offered};
+use record::{ModelName, NORMAL_95, Offered};
 
 /// Parts into which the trials are split.
 const PARTS: usize = 10;
@@ -26,21 +26,17 @@ const P99_ERROR_MAX: f64 = 0.25;
 
 /// An open-loop trial and what the models, fitted without it, say of it.
 #[derive(Clone, Debug)]
-pub struct OpenTrial {
-    /// The mix.
-    pub mix: Mix,
-    /// Arrivals per second.
-    pub rate_per_s: f64,
+pub(super) struct OpenTrial {
     /// Rate over the predicted largest one.
-    pub saturation: f64,
+    pub(super) saturation: f64,
     /// Measured mean latency.
-    pub latency_ns: f64,
+    pub(super) latency_ns: f64,
     /// The same with the stalls of the device spread evenly over the profile.
     pub(super) smoothed_ns: f64,
     /// Predicted ones.
-    pub predicted: Vec<(ModelName, f64)>,
+    pub(super) predicted: Vec<(ModelName, f64)>,
     /// Predicted over measured 99th percentile, where there are both.
-    pub p99_ratio: Option<f64>,
+    pub(super) p99_ratio: Option<f64>,
 }
 
 /// The error of a model over the profile's open-loop trials.
@@ -117,8 +113,6 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
         .collect();
     let p99 = predictor.p99(&one.mix, saturation).zip(one.histogram.percentile(0.99));
     Some(OpenTrial {
-        mix: one.mix.clone(),
-        rate_per_s: one.rate_per_s,
         saturation,
         latency_ns: one.measured_ns,
         smoothed_ns: one.latency_ns,
@@ -198,8 +192,6 @@ mod tests {
         let trial = |at: usize| {
             let simple = if at < nearer { 101.0 } else { 60.0 };
             OpenTrial {
-                mix: Mix { classes: Vec::new() },
-                rate_per_s: 1.0,
                 saturation: 0.5,
                 latency_ns: 100.0,
                 smoothed_ns: 100.0,

@@ -26,7 +26,7 @@ mod table;
 
 pub use document::{DriftNow, PredictQuestion};
 pub use drift_factors::DriftFactors;
-pub use errors::{LOADED, ModelError, OpenTrial};
+pub use errors::{LOADED, ModelError};
 pub use open::{OpenLoad, open_loads};
 pub use sheet::{DataSheet, SheetAnswer};
 pub use table::mix_of;
@@ -115,7 +115,7 @@ pub struct Predictor {
     inside: DeviceTimeShare,
     without: Option<Part>,
     errors: Vec<ModelError>,
-    trials: Vec<OpenTrial>,
+    trials: Vec<errors::OpenTrial>,
     level_se_rel: f64,
 }
 
