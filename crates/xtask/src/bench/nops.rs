@@ -20,7 +20,7 @@ const DEPTH: u32 = 128;
 const PAIRS: usize = 41;
 const PROOF_PAIRS: usize = 15;
 const SLICE: Nanos = Nanos(50_000_000);
-const SMOKE_SLICE: Nanos = Nanos(5_000_000);
+const SMOKE_SLICE: Nanos = Nanos(50_000_000);
 /// Readings of the planted clock for each that is asked for: some 2 µs on some 15 µs of a batch.
 const SLOW: u32 = 50;
 
