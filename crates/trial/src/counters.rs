@@ -49,7 +49,7 @@ fn ours(steady: &SteadyWindow<'_>) -> (u64, u64) {
     (total.total_ios(), total.bytes[0] + total.bytes[1])
 }
 
-/// Processor time, or why it was not measured.
+/// CPU time, or why it was not measured.
 pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Result<CpuCost, String> {
     let measurement = steady.measurement();
     let not_counted = || measurement.probe.no_cpu_reason.clone();
