@@ -12,7 +12,7 @@
 //! flushes, a shared queue).
 
 use crate::linux::clock::now_ns;
-use crate::linux::diskstats::{DiskstatsLine, Wrapping, counted_devices, read_lines};
+use crate::linux::diskstats::{Wrapping, counted_devices, read_lines};
 use crate::linux::perf::{PerfCounter, PerfRefusal};
 use crate::linux::processors;
 use crate::linux::roots::{Roots, cpu_ticks, names, text};
@@ -51,12 +51,7 @@ impl RealProbe {
                 "the kernel keeps no counters for {}; write 1 to /sys/block/{}/queue/iostats",
                 disk.disk, disk.disk
             )),
-            None => {
-                let mut seen = HashSet::new();
-                let mut names: Vec<String> = disks.iter().flat_map(counted_devices).collect();
-                names.retain(|name| seen.insert(name.clone()));
-                Ok(DeviceReader::new(names))
-            }
+            None => Ok(DeviceReader::new(disks)),
         };
         let instructions = PerfCounter::instructions(&roots);
         let tap = SoakTap::default();
@@ -84,10 +79,7 @@ impl RealProbe {
     }
 
     fn device(&mut self) -> Option<DeviceSample> {
-        let reader = self.device.as_mut().ok()?;
-        let read = read_lines(&self.roots, &reader.names)
-            .map_err(|error| format!("the device's counters are gone: {error}"))
-            .and_then(|lines| reader.advance(&lines));
+        let read = self.device.as_mut().ok()?.read(&self.roots);
         read.map_err(|reason| self.device = Err(reason)).ok()
     }
 }
@@ -189,8 +181,8 @@ fn thread_ns(directory: &std::path::Path) -> Option<u64> {
     Some(ticks_ns(user + system))
 }
 
-/// The counters of a device's leaves as monotone sums.
-struct DeviceReader {
+/// The counters of the leaves of some devices as monotone sums.
+pub(crate) struct DeviceReader {
     names: Vec<String>,
     busy: Vec<Wrapping>,
     weighted: Vec<Wrapping>,
@@ -198,14 +190,20 @@ struct DeviceReader {
 }
 
 impl DeviceReader {
-    fn new(names: Vec<String>) -> Self {
+    /// Each leaf counts once.
+    pub(crate) fn new(disks: &[DeviceFacts]) -> Self {
+        let mut seen = HashSet::new();
+        let mut names: Vec<String> = disks.iter().flat_map(counted_devices).collect();
+        names.retain(|name| seen.insert(name.clone()));
         let sample = DeviceSample { device: names.join("+"), ..DeviceSample::default() };
         let times = vec![Wrapping::default(); names.len()];
         Self { names, busy: times.clone(), weighted: times, sample }
     }
 
-    /// Takes in a reading, one line per leaf.
-    fn advance(&mut self, lines: &[DiskstatsLine]) -> Result<DeviceSample, String> {
+    /// The sums so far, or why there are none any more.
+    pub(crate) fn read(&mut self, roots: &Roots) -> Result<DeviceSample, String> {
+        let lines = read_lines(roots, &self.names)
+            .map_err(|error| format!("the device's counters are gone: {error}"))?;
         let mut next = DeviceSample {
             device: self.sample.device.clone(),
             busy_ns: self.sample.busy_ns,
