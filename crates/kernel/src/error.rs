@@ -65,7 +65,12 @@ impl KernelError {
         Self::System { action, path: path.to_owned(), cause, remedy: remedy(cause) }
     }
 
-    /// The same for calls through the standard library.
+    /// A kernel file that lacks something, as a whole.
+    pub(crate) fn lacks(file: &'static str, problem: String) -> Self {
+        Self::Format { file, line: 0, problem, text: String::new() }
+    }
+
+    /// As [`KernelError::system`], for calls through the standard library.
     pub fn io(action: &'static str, path: &Path, cause: &std::io::Error) -> Self {
         Self::system(action, path, Errno::from_io_error(cause).unwrap_or(Errno::IO))
     }

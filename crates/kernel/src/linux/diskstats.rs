@@ -30,36 +30,30 @@ const BACKWARD_MS: u32 = 10_000;
 pub(crate) struct TransferCounters {
     /// Requests completed, after merging.
     pub(crate) ios: u64,
-    /// Requests merged into others; `None` in the old form.
     pub(crate) merges: Option<u64>,
-    /// Sectors of 512 bytes transferred.
     pub(crate) sectors: u64,
-    /// Total time of the requests in ms, modulo 2^32; `None` in the old form.
+    /// Total time of the requests.
     pub(crate) time_ms: Option<u64>,
 }
 
-/// One line: the counters of one disk or partition since boot.
+/// One line: the counters of one disk or partition since boot. Times are modulo 2^32 ms; what this
+/// kernel does not count is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskstatsLine {
-    /// Major device number.
-    pub(crate) major: u32,
-    /// Minor device number.
-    pub(crate) minor: u32,
+    /// Major and minor.
+    pub(crate) numbers: (u32, u32),
     /// Kernel name.
     pub(crate) device: String,
-    /// Reads.
     pub(crate) reads: TransferCounters,
-    /// Writes.
     pub(crate) writes: TransferCounters,
-    /// Requests in progress now; `None` in the old form.
+    /// Requests in progress now.
     pub(crate) in_flight: Option<u64>,
-    /// Time with a request in flight, in ms modulo 2^32; `None` in the old form.
+    /// Time with a request in flight.
     pub(crate) busy_ms: Option<u64>,
-    /// Sum of the times of all requests, in ms modulo 2^32; `None` in the old form.
+    /// Sum of the times of all requests.
     pub(crate) weighted_ms: Option<u64>,
-    /// Discards, where the kernel counts them.
     pub(crate) discards: Option<TransferCounters>,
-    /// Flushes and their total ms, where the kernel counts them.
+    /// Flushes and their total ms.
     pub(crate) flushes: Option<(u64, u64)>,
 }
 
@@ -102,8 +96,7 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
         })
     };
     let mut parsed = DiskstatsLine {
-        major: id(0)?,
-        minor: id(1)?,
+        numbers: (id(0)?, id(1)?),
         device: columns[2].to_owned(),
         ..DiskstatsLine::default()
     };
@@ -146,10 +139,7 @@ impl Wrapping {
     pub(crate) fn advance(&mut self, reading: u64) -> u64 {
         // The kernel prints 32 bits; a wider reading is the same number modulo 2^32.
         let reading = reading as u32;
-        let step = match self.last {
-            None => reading,
-            Some(last) => reading.wrapping_sub(last),
-        };
+        let step = reading.wrapping_sub(self.last.unwrap_or(0));
         if self.last.is_some() && step > u32::MAX - BACKWARD_MS {
             return 0;
         }
@@ -179,12 +169,7 @@ pub(crate) fn read_lines(
             .enumerate()
             .find(|(_, line)| line.split_ascii_whitespace().nth(2) == Some(device.as_str()));
         let Some((index, line)) = line else {
-            return Err(KernelError::Format {
-                file: FILE,
-                line: 0,
-                problem: format!("the device {device} has no line"),
-                text: String::new(),
-            });
+            return Err(KernelError::lacks(FILE, format!("the device {device} has no line")));
         };
         found.push(parse_line(line, index + 1)?);
     }

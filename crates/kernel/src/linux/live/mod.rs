@@ -33,7 +33,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
-use step::{Reading, Span, Step};
+use step::{Reading, Span};
 
 /// Devices whose settings are looked at again in one sample, at most, because they fell silent.
 const RECHECKED: usize = 16;
@@ -93,8 +93,6 @@ struct Tracked {
     device: Arc<ObservedDevice>,
     /// Whether the kernel keeps counters for it, as far as is known.
     counted: bool,
-    /// Whether it completed requests in the last interval.
-    busy: bool,
     at: Moment,
 }
 
@@ -291,15 +289,10 @@ impl Sampler {
             return None;
         };
         let span = std::mem::replace(&mut tracked.at, now).to(now);
-        let step = if numbers(&line) == numbers(tracked.reading.line()) {
-            tracked.reading.advance(line, span)
-        } else {
-            tracked.reading = Reading::first(line);
-            Step::Reset("device numbers")
-        };
-        let interval = match step {
-            Step::Interval(interval) => *interval,
-            Step::Reset(counter) => {
+        let (moved_before, counted_before) = (tracked.reading.moved(), tracked.counted);
+        let interval = match tracked.reading.advance(line, span) {
+            Ok(interval) => interval,
+            Err(counter) => {
                 self.notes.resets.add(format!("{} ({counter})", tracked.device.name));
                 round.changed = true;
                 let line = tracked.reading.line().clone();
@@ -307,8 +300,8 @@ impl Sampler {
                 return None;
             }
         };
-        let (moved, counted_before) = (tracked.reading.moved(), tracked.counted);
-        let fell_silent = std::mem::replace(&mut tracked.busy, moved) && !moved;
+        let moved = tracked.reading.moved();
+        let fell_silent = moved_before && !moved;
         if (fell_silent || moved && !tracked.counted) && round.rechecks > 0 {
             round.rechecks -= 1;
             tracked.look_whether_counted(&self.roots, moved);
@@ -357,7 +350,7 @@ impl Tracked {
     fn new(roots: &Roots, line: DiskstatsLine, now: Moment, release: &str) -> Self {
         let device = Arc::new(topology::describe(roots, &line, release));
         let counted = device.facts.as_ref().and_then(|facts| facts.iostats).unwrap_or(true);
-        Self { reading: Reading::first(line), device, counted, busy: false, at: now }
+        Self { reading: Reading::first(line), device, counted, at: now }
     }
 
     /// Looks whether counters are kept, after the device fell silent, or `moved` although they were
@@ -376,10 +369,6 @@ impl Tracked {
 fn bare(interval: Interval) -> Interval {
     let Interval { device, begin_ns, duration_ns, .. } = interval;
     Interval { device, begin_ns, duration_ns, ..Interval::default() }
-}
-
-fn numbers(line: &DiskstatsLine) -> (u32, u32) {
-    (line.major, line.minor)
 }
 
 /// Names for a message, not too many.

@@ -23,20 +23,9 @@ const MS_NS: f64 = 1e6;
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     line: DiskstatsLine,
-    times: Times,
+    /// The times of the line, each made monotone: see [`Elapsed`].
+    times: [Wrapping; 6],
     moved: bool,
-}
-
-/// The times of a line, each made monotone: see [`Elapsed`].
-type Times = [Wrapping; 6];
-
-/// What lies between two readings.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
-    /// This happened.
-    Interval(Box<Interval>),
-    /// Counters began anew; named is the one that shows it.
-    Reset(&'static str),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +36,8 @@ pub(crate) struct Span {
     pub(crate) duration_ns: u64,
 }
 
-#[derive(Clone, Copy, Default)]
+/// The steps of one direction.
+#[derive(Clone, Copy)]
 struct Moved {
     ios: f64,
     sectors: f64,
@@ -58,8 +48,8 @@ struct Moved {
 impl Reading {
     /// The first reading of a device.
     pub(crate) fn first(line: DiskstatsLine) -> Self {
-        let mut times = Times::default();
-        advance(&mut times, &line);
+        let mut times = Default::default();
+        elapsed(&mut times, &line);
         Self { line, times, moved: false }
     }
 
@@ -73,25 +63,26 @@ impl Reading {
         self.moved
     }
 
-    /// Takes in the next reading.
-    pub(crate) fn advance(&mut self, line: DiskstatsLine, span: Span) -> Step {
+    /// Takes in the next reading. Where counters began anew, the error is what shows it, and the
+    /// line has to be taken as the first of another device.
+    pub(crate) fn advance(
+        &mut self,
+        line: DiskstatsLine,
+        span: Span,
+    ) -> Result<Interval, &'static str> {
         let seconds = span.duration_ns as f64 / 1e9;
         let before = std::mem::replace(&mut self.line, line);
         let now = &self.line;
-        let both = [
-            moved(before.reads, now.reads, seconds, ["reads", "sectors read"]),
-            moved(before.writes, now.writes, seconds, ["writes", "sectors written"]),
-        ];
-        let [Ok(mut read), Ok(mut write)] = both else {
-            self.times = Times::default();
-            advance(&mut self.times, &self.line);
-            let [read, write] = both.map(Result::err);
-            return Step::Reset(read.or(write).unwrap_or("counters"));
-        };
+        if before.numbers != now.numbers {
+            return Err("device numbers");
+        }
+        let times = elapsed(&mut self.times, now);
+        let read = [before.reads, now.reads];
+        let read = moved(read, times.read, seconds, ["reads", "sectors read"])?;
+        let write = [before.writes, now.writes];
+        let write = moved(write, times.write, seconds, ["writes", "sectors written"])?;
         self.moved = read.ios + write.ios > 0.0;
-        let times = advance(&mut self.times, &self.line);
-        (read.time_ms, write.time_ms) = (times.read, times.write);
-        Step::Interval(Box::new(interval(span, [read, write], &times, &before, now)))
+        Ok(interval(span, [read, write], &times, &before, now))
     }
 }
 
@@ -105,7 +96,7 @@ struct Elapsed {
     flush: Option<f64>,
 }
 
-fn advance(times: &mut Times, line: &DiskstatsLine) -> Elapsed {
+fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
     let mut times = times.iter_mut();
     let mut step = |reading: Option<u64>| Some(times.next()?.advance(reading?) as f64);
     Elapsed {
@@ -118,10 +109,10 @@ fn advance(times: &mut Times, line: &DiskstatsLine) -> Elapsed {
     }
 }
 
-/// The steps of one direction, or the name of a counter that began anew.
+/// The steps between two readings, or the name of a counter that began anew.
 fn moved(
-    before: TransferCounters,
-    now: TransferCounters,
+    [before, now]: [TransferCounters; 2],
+    time_ms: Option<f64>,
     seconds: f64,
     names: [&'static str; 2],
 ) -> Result<Moved, &'static str> {
@@ -134,7 +125,7 @@ fn moved(
         sectors: step(before.sectors, now.sectors, MOST_BYTES_PER_S / SECTOR_BYTES)
             .ok_or(names[1])?,
         merges: merges.and_then(|(before, now)| step(before, now, MOST_PER_S)),
-        time_ms: None,
+        time_ms,
     })
 }
 

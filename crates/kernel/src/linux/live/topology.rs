@@ -29,7 +29,7 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
     };
     ObservedDevice {
         name: name.clone(),
-        facts: device_of(roots, (line.major, line.minor)).filter(|facts| facts.name == *name),
+        facts: device_of(roots, line.numbers).filter(|facts| facts.name == *name),
         partition_of: match &directory {
             Some(directory) => partition_of(directory),
             None => old_partition_of(line),
