@@ -109,6 +109,10 @@ impl TargetError {
         }
     }
 
+    pub(crate) fn refused(what: String, why: &str, remedy: &str) -> Self {
+        Self::Refused { what, why: why.to_owned(), remedy: remedy.to_owned() }
+    }
+
     pub(crate) fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
         KernelError::system(action, path, cause).into()
     }

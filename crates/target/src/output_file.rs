@@ -141,10 +141,7 @@ impl OutputFile {
 }
 
 /// Refuses a place that the command uses for something else.
-///
-/// # Errors
-/// If it does.
-pub fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), TargetError> {
+pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), TargetError> {
     let (facts, place) = (fs::metadata(path).ok(), real_place(path));
     let other = in_use.iter().find(|other| same_file(&place, facts.as_ref(), &other.path));
     other.map_or(Ok(()), |other| {
@@ -156,11 +153,7 @@ pub fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), Ta
 /// A refusal to write a result to a place, and the way out.
 #[must_use]
 pub fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
-    TargetError::Refused {
-        what: format!("{flag} {path:?}"),
-        why: why.to_owned(),
-        remedy: "name another file".to_owned(),
-    }
+    TargetError::refused(format!("{flag} {path:?}"), why, "name another file")
 }
 
 /// The first line of a file, as far as it can belong to a text; empty for an empty file.

@@ -243,6 +243,7 @@ fn find_zfs(size: u64, read: &mut ReadAt<'_>) -> Result<Option<Signature>, Errno
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::SplitMix64;
 
     const SIZE: u64 = 64 << 20;
 
@@ -289,13 +290,8 @@ mod tests {
 
     #[test]
     fn random_data_bears_nothing() {
-        let mut state = 7u64;
-        let bytes: Vec<u8> = (0..1 << 20)
-            .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (state >> 56) as u8
-            })
-            .collect();
+        let mut random = SplitMix64::new(7);
+        let bytes: Vec<u8> = (0..1 << 20).map(|_| random.next_u64() as u8).collect();
         assert_eq!(on(1 << 20, 0, &bytes), None);
     }
 

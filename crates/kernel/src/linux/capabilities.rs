@@ -6,7 +6,6 @@
 //! Rejected: one score for the machine, which would hide which number suffers.
 
 use crate::linux::cgroup::{io_version, limits};
-use crate::linux::device::device_of_mount;
 use crate::linux::diskstats::{counted_devices, read_lines};
 use crate::linux::environment::environment;
 use crate::linux::filesystem::locate_filesystem;
@@ -15,7 +14,7 @@ use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
 use crate::linux::roots::{Roots, field, number, text};
 use crate::linux::soaker::Soaker;
-use crate::linux::unsafe_calls::try_io_uring;
+use engine::EngineError;
 use record::{Capability, CgroupLimit, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
@@ -33,7 +32,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         root(),
         device_counters(roots, disk),
         link_facts(disk),
-        io_uring(roots, try_io_uring()),
+        io_uring(roots, engine::probe_uring()),
         locked_memory(),
         clock(roots),
         split(roots),
@@ -53,8 +52,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
 pub fn disk_of(roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let file = rustix::fs::open(dir, flags, Mode::empty()).ok()?;
-    let (_, mount, numbers) = locate_filesystem(roots, dir, &file).ok()?;
-    device_of_mount(roots, numbers, Some(&mount))
+    locate_filesystem(roots, dir, &file).ok()?.1
 }
 
 fn root() -> Capability {
@@ -99,12 +97,12 @@ fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     told("link facts", link, "sysfs tells nothing of the link", remedy)
 }
 
-/// `outcome` is what the kernel said to a ring of two entries.
-fn io_uring(roots: &Roots, outcome: Result<(), Errno>) -> Capability {
-    let Err(cause) = outcome else { return found("io_uring", "a ring can be made") };
+fn io_uring(roots: &Roots, outcome: Result<(), EngineError>) -> Capability {
+    let Err(error) = outcome else { return found("io_uring", "a ring can be made") };
+    let cause = if let EngineError::Unavailable { errno, .. } = error { errno } else { Errno::IO };
     let setting = number(&roots.proc.join("sys/kernel/io_uring_disabled"));
     let (why, remedy) = match (cause, setting) {
-        (Errno::NOSYS, _) => ("the kernel has none", "use Linux 5.1 or newer built with it"),
+        (Errno::NOSYS, _) => ("the kernel has none", "use Linux 5.11 or newer built with it"),
         (Errno::PERM, Some(2)) => (
             "kernel.io_uring_disabled is 2: off for everyone",
             "set it with 'sysctl kernel.io_uring_disabled=0'",
@@ -259,9 +257,11 @@ mod tests {
     #[test]
     fn a_forbidden_ring_names_the_setting_that_forbids_it() {
         let fake = Fake::new();
-        let detail = |setting: &str, cause: Errno| {
+        let detail = |setting: &str, errno: Errno| {
             fake.proc("sys/kernel/io_uring_disabled", setting);
-            io_uring(&Roots::below(fake.root()), Err(cause))
+            let cause = String::new();
+            let refused = EngineError::Unavailable { engine: "", cause, errno, remedy: "" };
+            io_uring(&Roots::below(fake.root()), Err(refused))
         };
         let off = detail("2\n", Errno::PERM);
         assert!(!off.available && off.detail.contains("for everyone"), "{off:?}");

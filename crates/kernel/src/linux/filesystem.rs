@@ -7,10 +7,10 @@
 //! cannot tell ext3 from ext4 and grow stale.
 
 use crate::error::KernelError;
-use crate::linux::device::numbers;
-use crate::linux::mounts::{Mount, mount_of, read_mounts};
+use crate::linux::device::{device_of_mount, numbers};
+use crate::linux::mounts::{mount_of, read_mounts};
 use crate::linux::roots::Roots;
-use record::{Bytes, FilesystemFacts};
+use record::{Bytes, DeviceFacts, FilesystemFacts};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use std::fs;
@@ -21,7 +21,7 @@ const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs
 /// Types that always store compressed data.
 const ALWAYS_COMPRESSED: [&str; 3] = ["squashfs", "erofs", "cramfs"];
 
-/// Describes the file system of an open file, with its mount and the device numbers of the file;
+/// Describes the file system of an open file, and the device below it, which one in memory has not;
 /// `path` is the name by which it was opened and tells bind mounts apart.
 ///
 /// # Errors
@@ -30,22 +30,18 @@ pub fn locate_filesystem(
     roots: &Roots,
     path: &Path,
     file: impl AsFd,
-) -> Result<(FilesystemFacts, Mount, (u32, u32)), KernelError> {
+) -> Result<(FilesystemFacts, Option<DeviceFacts>), KernelError> {
     let stat = rustix::fs::fstat(&file)
         .map_err(|cause| KernelError::system("ask for the file system of", path, cause))?;
-    let device = numbers(stat.st_dev);
+    let numbers = numbers(stat.st_dev);
     let size = rustix::fs::fstatvfs(&file)
         .map_err(|cause| KernelError::system("ask for the free space of", path, cause))?;
     let mounts = read_mounts(roots);
     let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let Some(mount) = mount_of(&mounts, &absolute, Some(device)) else {
-        return Err(KernelError::Format {
-            file: "/proc/self/mountinfo",
-            line: 0,
-            problem: format!("no mount holds {path:?}; is /proc mounted?"),
-            text: String::new(),
-        });
-    };
+    let mount = mount_of(&mounts, &absolute, Some(numbers)).ok_or_else(|| {
+        let problem = format!("no mount holds {path:?}; is /proc mounted?");
+        KernelError::lacks("/proc/self/mountinfo", problem)
+    })?;
     let facts = FilesystemFacts {
         kind: mount.kind.clone(),
         mount_point: mount.point.to_string_lossy().into_owned(),
@@ -58,7 +54,9 @@ pub fn locate_filesystem(
         compresses: compresses(&mount.kind, &mount.options) || is_compressed(&file),
         direct_alignment_bytes: direct_alignment_told(&file),
     };
-    Ok((facts, mount.clone(), device))
+    let on_disk = !facts.in_memory;
+    let device = on_disk.then(|| device_of_mount(roots, numbers, Some(mount))).flatten();
+    Ok((facts, device))
 }
 
 /// Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.

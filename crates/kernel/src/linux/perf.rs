@@ -8,7 +8,7 @@
 //! Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
 
 use crate::linux::roots::{Roots, text};
-use crate::linux::unsafe_calls::open_perf_event;
+use crate::linux::unsafe_calls::{PerfEventAttributes, perf_event_open};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
@@ -16,25 +16,26 @@ use rustix::io::Errno;
 const TYPE_HARDWARE: u32 = 0;
 /// `PERF_COUNT_HW_INSTRUCTIONS`.
 const HARDWARE_INSTRUCTIONS: u64 = 1;
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
+const FORMAT_TIMES: u64 = 3;
+/// Threads that begin later are counted too.
+const INHERIT: u64 = 1 << 1;
+/// The hypervisor is not counted.
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PerfRefusal {
-    /// The processor shows no counters, as in most virtual machines.
     #[error(
         "the processor shows no performance counters (many virtual machines have none; the host \
          must give one)"
     )]
     NoCounters,
-    /// The system setting keeps kernel events from ordinary users.
     #[error("kernel.perf_event_paranoid is {0}: run as root, or set it to 1 or less")]
     Paranoid(i64),
-    /// A security filter or module forbids the call.
     #[error("a security filter forbids perf_event_open ({0})")]
     Forbidden(Errno),
-    /// The kernel was built without.
     #[error("the kernel has no perf events")]
     NoKernelSupport,
-    /// Something else.
     #[error("perf_event_open failed: {0}")]
     Other(Errno),
 }
@@ -48,7 +49,12 @@ impl PerfCounter {
     }
 
     fn open(roots: &Roots, (kind, config): (u32, u64)) -> Result<Self, PerfRefusal> {
-        open_perf_event(kind, config).map(Self).map_err(|cause| refusal(roots, cause))
+        let mut attributes = PerfEventAttributes::of(kind, config);
+        attributes.read_format = FORMAT_TIMES;
+        attributes.flags = INHERIT | EXCLUDE_HYPERVISOR;
+        let (this_thread, any_processor) = (0, -1);
+        let opened = perf_event_open(&attributes, this_thread, any_processor);
+        opened.map(Self).map_err(|cause| refusal(roots, cause))
     }
 
     /// The count so far; where the counter had to be shared, scaled to all of the time.

@@ -1,25 +1,25 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA
-//! drive, `getrusage`, the idle policy, perf events and the probe of `io_uring_setup`.
+//! drive, `getrusage`, the idle policy and perf events.
 
-use rustix::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, ioctl};
 use std::mem::{MaybeUninit, size_of};
 
 /// Words of the answer of an ATA drive to IDENTIFY DEVICE.
 pub(crate) const ATA_WORDS: usize = 256;
 /// The ioctl of include/uapi/linux/hdreg.h.
-const HDIO_GET_IDENTITY: libc::c_ulong = 0x030D;
+const HDIO_GET_IDENTITY: Opcode = 0x030D;
 
 /// What an ATA drive says of itself (ATA/ATAPI Command Set, IDENTIFY DEVICE).
 pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno> {
-    let mut words = [0u16; ATA_WORDS];
-    // SAFETY: the kernel writes 512 bytes at most to the pointer, which is to a live, exclusive
-    // array of that size; every bit pattern is valid in it.
-    let outcome =
-        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), HDIO_GET_IDENTITY, words.as_mut_ptr()) };
-    if outcome < 0 { Err(last_error()) } else { Ok(words) }
+    let mut words = [0; ATA_WORDS];
+    // SAFETY: the kernel writes 512 bytes at most, to a live, exclusive array of that size; every
+    // bit pattern is valid in it.
+    unsafe { ioctl(device, Updater::<HDIO_GET_IDENTITY, _>::new(&mut words)) }?;
+    Ok(words)
 }
 
 /// User and system time of the whole process in microseconds.
@@ -39,16 +39,6 @@ pub(crate) fn process_times_us() -> Option<(u64, u64)> {
     Some((microseconds(usage.ru_utime), microseconds(usage.ru_stime)))
 }
 
-/// Makes the smallest io_uring and closes it again: whether the kernel lets us.
-pub(crate) fn try_io_uring() -> Result<(), Errno> {
-    let mut parameters = rustix::io_uring::io_uring_params::default();
-    // SAFETY: the parameters are valid and zeroed but for what the kernel writes back; the ring is
-    // never mapped nor entered, so no memory is shared with the kernel.
-    let ring: OwnedFd = unsafe { rustix::io_uring::io_uring_setup(2, &mut parameters) }?;
-    drop(ring);
-    Ok(())
-}
-
 /// `struct perf_event_attr` in its first version, which every kernel takes.
 #[repr(C)]
 #[derive(Default)]
@@ -58,8 +48,8 @@ pub struct PerfEventAttributes {
     config: u64,
     sample_period: u64,
     sample_type: u64,
-    read_format: u64,
-    flags: u64,
+    pub(crate) read_format: u64,
+    pub(crate) flags: u64,
     wakeup_events: u32,
     breakpoint_type: u32,
     config1: u64,
@@ -75,26 +65,8 @@ impl PerfEventAttributes {
 // `PERF_ATTR_SIZE_VER0`.
 const _: () = assert!(size_of::<PerfEventAttributes>() == 64);
 
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
-const PERF_FORMAT_TIMES: u64 = 3;
-/// Threads that begin later are counted too.
-const PERF_INHERIT: u64 = 1 << 1;
-/// The hypervisor is not counted.
-const PERF_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const PERF_CLOSE_ON_EXEC: libc::c_ulong = 8;
-
-/// Starts a counter of this thread and of all that it begins from now on, in user mode and in the
-/// kernel, on any processor.
-pub(crate) fn open_perf_event(kind: u32, config: u64) -> Result<OwnedFd, Errno> {
-    let attributes = PerfEventAttributes {
-        read_format: PERF_FORMAT_TIMES,
-        flags: PERF_INHERIT | PERF_EXCLUDE_HYPERVISOR,
-        ..PerfEventAttributes::of(kind, config)
-    };
-    let (this_thread, any_processor) = (0, -1);
-    perf_event_open(&attributes, this_thread, any_processor)
-}
 
 /// Opens an event of a process (0: this thread, -1: all) on a processor (-1: any), in no group.
 pub fn perf_event_open(

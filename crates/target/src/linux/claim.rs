@@ -15,7 +15,7 @@ use crate::linux::unsafe_calls::is_read_only;
 use crate::signature::{Looked, Signature, find};
 use kernel::Roots;
 use kernel::device::numbers;
-use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind, format_bytes};
+use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
@@ -180,9 +180,8 @@ pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Find
     let device = target.device.as_ref().map_or("", |device| device.name.as_str());
     let serial = target.device.as_ref().and_then(|device| device.serial.as_ref());
     let serial = serial.map(|serial| format!(", serial number {serial}")).unwrap_or_default();
-    let finding = Finding::new(
+    let finding = Finding::note(
         FindingCode::DataDestroyed,
-        Severity::Info,
         format!(
             "What was on {} ({device}{serial}) is destroyed, as --destroy-data-on asked: the run \
              wrote to {} from byte {} on.",
@@ -192,11 +191,8 @@ pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Find
         ),
         "",
     );
-    Some(finding.with("first byte", offset.0 as f64, "bytes").with(
-        "length",
-        length.0 as f64,
-        "bytes",
-    ))
+    let finding = finding.with("first byte", offset.0 as f64, "bytes");
+    Some(finding.with("length", length.0 as f64, "bytes"))
 }
 
 #[cfg(test)]

@@ -61,21 +61,21 @@ pub fn reopen(
 ) -> Result<OwnedFd, TargetError> {
     let path = handle.path();
     if write && !handle.writable {
-        return Err(TargetError::Refused {
-            what: format!("writing to {path:?}"),
-            why: "it was opened for reading only".to_owned(),
-            remedy: "ask for reads".to_owned(),
-        });
+        let what = format!("writing to {path:?}");
+        return Err(TargetError::refused(what, "it was opened for reading only", "ask for reads"));
     }
-    let wanted = cache_flags(cache);
+    let mut wanted = OFlags::empty();
+    wanted.set(OFlags::DIRECT, cache.direct());
+    wanted.set(DSYNC, cache.synchronous());
     let mode = if write { OFlags::RDWR } else { OFlags::RDONLY };
     let link = format!("/proc/self/fd/{}", handle.file.as_raw_fd());
     let file = rustix::fs::open(&link, mode | wanted | OFlags::CLOEXEC, Mode::empty()).map_err(
         |cause| match cause {
-            Errno::INVAL if cache.direct() => TargetError::DirectRefused {
-                path: path.clone(),
-                filesystem: filesystem_kind(handle),
-            },
+            Errno::INVAL if cache.direct() => {
+                let filesystem = handle.facts.filesystem.as_ref();
+                let filesystem = filesystem.map_or("none", |filesystem| &filesystem.kind);
+                TargetError::DirectRefused { path: path.clone(), filesystem: filesystem.to_owned() }
+            }
             cause => TargetError::system("open for a run", &path, cause),
         },
     )?;
@@ -89,14 +89,6 @@ pub fn reopen(
 /// times of change: a dearer write than the one asked for.
 pub(super) const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
 
-/// The open flags of a cache mode.
-pub(super) fn cache_flags(cache: CacheMode) -> OFlags {
-    let mut flags = OFlags::empty();
-    flags.set(OFlags::DIRECT, cache.direct());
-    flags.set(DSYNC, cache.synchronous());
-    flags
-}
-
 /// The names of the wanted flags that a descriptor does not have.
 pub(super) fn missing_flags(wanted: OFlags, got: OFlags) -> String {
     [(OFlags::DIRECT, "O_DIRECT"), (DSYNC, "O_DSYNC")]
@@ -105,11 +97,6 @@ pub(super) fn missing_flags(wanted: OFlags, got: OFlags) -> String {
         .map(|(_, name)| *name)
         .collect::<Vec<_>>()
         .join(" and ")
-}
-
-fn filesystem_kind(handle: &TargetHandle) -> String {
-    let filesystem = handle.facts.filesystem.as_ref();
-    filesystem.map_or_else(|| "none".to_owned(), |filesystem| filesystem.kind.clone())
 }
 
 /// What O_DIRECT asks of offsets, lengths and memory, in bytes: as the kernel tells per file

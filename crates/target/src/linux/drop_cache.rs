@@ -224,11 +224,12 @@ fn open_scratch(
             return Ok((file, PROBE_BYTES));
         }
     }
-    Err(refused.unwrap_or_else(|| TargetError::Refused {
-        what: "a scratch read".to_owned(),
-        why: "no directory at hand is on a file system that caches what is read of a scratch file"
-            .to_owned(),
-        remedy: "run from a directory on a disk, or use --drop-cache dontneed".to_owned(),
+    Err(refused.unwrap_or_else(|| {
+        TargetError::refused(
+            "a scratch read".to_owned(),
+            "no directory at hand is on a file system that caches what is read of a scratch file",
+            "run from a directory on a disk, or use --drop-cache dontneed",
+        )
     }))
 }
 

@@ -127,9 +127,8 @@ pub(crate) fn findings(extents: &Extents, size: Bytes, unwritten: Severity) -> V
     let mapped = size.0 - extents.hole_bytes.0.min(size.0);
     if extents.count >= SCATTERED_MIN_COUNT && mapped / extents.count < SCATTERED_BELOW_BYTES {
         findings.push(
-            Finding::new(
+            Finding::note(
                 FindingCode::Fragmented,
-                Severity::Info,
                 format!(
                     "The file lies in {} pieces of {} on average: sequential requests jump on \
                      the device.",

@@ -9,7 +9,7 @@
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
 use kernel::device::{numbers, whole_disk};
-use kernel::mounts::{Mount, mounts_of_process, read_mounts};
+use kernel::mounts::{Mount, mounts_of_process, read_mounts, unescape};
 use kernel::read::{base_name, device_numbers, names, number, text};
 use rustix::fs::{FileType, Stat};
 use std::collections::HashSet;
@@ -40,8 +40,7 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn find(roots: &Roots, numbers: (u32, u32)) -> Option<Self> {
         let link = roots.sys.join(format!("dev/block/{}:{}", numbers.0, numbers.1));
-        let directory = fs::canonicalize(link).ok()?;
-        Some(Self { name: base_name(&directory), directory, numbers })
+        Self::at(fs::canonicalize(link).ok()?)
     }
 
     fn at(directory: PathBuf) -> Option<Self> {
@@ -85,15 +84,14 @@ pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
 }
 
 fn is_mount_of(roots: &Roots, mount: &Mount, member: &Node) -> bool {
-    mount.device == member.numbers || leads_to(roots, &mount.source, member)
+    mount.device == member.numbers || leads_to(roots, Path::new(&mount.source), member)
 }
 
 /// Whether a name in a kernel table is that of the device; btrfs gives its mounts numbers of no
 /// device, and names lead through /dev/mapper.
-fn leads_to(roots: &Roots, printed: &str, member: &Node) -> bool {
-    let path = Path::new(printed);
-    path.starts_with("/dev") && {
-        let node = roots.locate(path);
+fn leads_to(roots: &Roots, printed: &Path, member: &Node) -> bool {
+    printed.starts_with("/dev") && {
+        let node = roots.locate(printed);
         base_name(&fs::canonicalize(&node).unwrap_or(node)) == member.name
     }
 }
@@ -138,32 +136,20 @@ fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
     None
 }
 
-struct SwapLine {
-    path: String,
-    is_file: bool,
-}
-
-fn swaps(roots: &Roots) -> Vec<SwapLine> {
+/// The paths of files and devices that are swap.
+fn swaps(roots: &Roots) -> Vec<PathBuf> {
     let table = text(&roots.proc.join("swaps")).unwrap_or_default();
-    table
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
-            let mut words = line.split_ascii_whitespace();
-            let path = kernel::mounts::unescape(words.next()?.as_bytes());
-            let path = path.to_string_lossy().into_owned();
-            Some(SwapLine { path, is_file: words.next() == Some("file") })
-        })
-        .collect()
+    let paths = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
+    paths.map(|path| unescape(path.as_bytes()).into()).collect()
 }
 
 fn swap(roots: &Roots, member: &Node) -> Option<Use> {
-    let line = swaps(roots).into_iter().find(|line| leads_to(roots, &line.path, member))?;
-    swap_use(&member.name, &line)
+    let path = swaps(roots).into_iter().find(|path| leads_to(roots, path, member))?;
+    swap_use(&member.name, &path)
 }
 
-fn swap_use(what: &str, line: &SwapLine) -> Option<Use> {
-    let remedy = format!("take it out of use first (swapoff {:?})", line.path);
+fn swap_use(what: &str, path: &Path) -> Option<Use> {
+    let remedy = format!("take it out of use first (swapoff {path:?})");
     Use::of(format!("{what} is in use as swap"), remedy)
 }
 
@@ -219,7 +205,11 @@ fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
                 continue;
             }
             let Ok(stat) = rustix::fs::stat(&link) else { continue };
-            let Some(member) = members.iter().find(|member| is_node(&stat, member)) else {
+            if FileType::from_raw_mode(stat.st_mode) != FileType::BlockDevice {
+                continue;
+            }
+            let number = numbers(stat.st_rdev);
+            let Some(member) = members.iter().find(|member| member.numbers == number) else {
                 continue;
             };
             if writes(&folder.join("fdinfo").join(&descriptor)) {
@@ -231,11 +221,6 @@ fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
         }
     }
     None
-}
-
-fn is_node(stat: &Stat, member: &Node) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice
-        && numbers(stat.st_rdev) == member.numbers
 }
 
 /// Whether a descriptor was opened for writing (proc(5), `flags:` of fdinfo, in octal).
@@ -262,15 +247,14 @@ pub(crate) fn file_use(roots: &Roots, stat: &Stat, path: &Path) -> Option<Use> {
     if let Some(above) = above {
         return loop_use("it", &above.name);
     }
-    let same = |line: &SwapLine| {
-        line.is_file
-            && rustix::fs::stat(line.path.as_str()).map_or_else(
-                |_| Path::new(&line.path) == absolute,
-                |swap| (swap.st_dev, swap.st_ino) == (stat.st_dev, stat.st_ino),
-            )
+    let same = |path: &PathBuf| {
+        rustix::fs::stat(path).map_or_else(
+            |_| *path == absolute,
+            |swap| (swap.st_dev, swap.st_ino) == (stat.st_dev, stat.st_ino),
+        )
     };
-    let line = swaps(roots).into_iter().find(same)?;
-    swap_use("it", &line)
+    let path = swaps(roots).into_iter().find(same)?;
+    swap_use("it", &path)
 }
 
 #[cfg(test)]

@@ -13,11 +13,9 @@ use crate::linux::handle::{Access, TargetHandle};
 use crate::linux::in_use::{Use, file_use};
 use crate::linux::testfile::default_test_size;
 use kernel::Roots;
-use kernel::device::{device_of, device_of_mount, numbers};
+use kernel::device::{device_of, numbers};
 use kernel::filesystem::locate_filesystem;
-use record::{
-    Bytes, DeviceFacts, FilesystemFacts, Finding, FindingCode, Severity, Target, TargetKind,
-};
+use record::{Bytes, DeviceFacts, FilesystemFacts, Finding, FindingCode, Target, TargetKind};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use std::path::Path;
@@ -66,7 +64,7 @@ struct Opening<'a> {
 impl Opening<'_> {
     fn directory(&self) -> Result<TargetHandle, TargetError> {
         let file = create_nameless(self.path)?;
-        let (filesystem, device) = self.surroundings(&file)?;
+        let (filesystem, device) = locate_filesystem(self.roots, self.path, &file)?;
         let size = self.requested_size.unwrap_or_else(|| default_test_size(filesystem.free_bytes));
         self.handle(TargetKind::Directory, file, size, device, Some(filesystem), true)
     }
@@ -96,12 +94,11 @@ impl Opening<'_> {
                 };
                 let remedy = "give --overwrite if nobody needs it, or name a directory to get a \
                               temporary test file";
-                let (why, remedy) = (why.to_owned(), remedy.to_owned());
-                return Err(TargetError::Refused { what, why, remedy });
+                return Err(TargetError::refused(what, why, remedy));
             }
         }
         let size = Bytes(u64::try_from(stat.st_size).unwrap_or(0));
-        let (filesystem, device) = self.surroundings(&file)?;
+        let (filesystem, device) = locate_filesystem(self.roots, path, &file)?;
         let mut handle =
             self.handle(TargetKind::File, file, size, device, Some(filesystem), writable)?;
         handle.look_at_area(Bytes(0), self.requested_size.unwrap_or(size))?;
@@ -122,18 +119,6 @@ impl Opening<'_> {
             .map_err(TargetError::failing("find the size of", path))?;
         let device = device_of(self.roots, numbers(stat.st_rdev));
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
-    }
-
-    /// The file system of an open file and the device below it.
-    fn surroundings(
-        &self,
-        file: &OwnedFd,
-    ) -> Result<(FilesystemFacts, Option<DeviceFacts>), TargetError> {
-        let (filesystem, mount, numbers) = locate_filesystem(self.roots, self.path, file)?;
-        let device = (!filesystem.in_memory)
-            .then(|| device_of_mount(self.roots, numbers, Some(&mount)))
-            .flatten();
-        Ok((filesystem, device))
     }
 
     /// The handle of a target that holds one request, and what was asked for.
@@ -163,9 +148,8 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(filesystem) = &facts.filesystem {
         if filesystem.in_memory {
-            findings.push(Finding::new(
+            findings.push(Finding::warning(
                 FindingCode::NoDevice,
-                Severity::Warning,
                 format!(
                     "The {} lives in memory: there is no device, and the numbers are those of memory.",
                     filesystem.kind
@@ -174,10 +158,9 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
             ));
         }
         if filesystem.compresses {
-            findings.push(Finding::new(
+            // What it came to in a run is judged there, by the device's counters.
+            findings.push(Finding::note(
                 FindingCode::CompressedFilesystem,
-                // What it came to in a run is judged there, by the device's counters.
-                Severity::Info,
                 format!(
                     "The {} compresses what compresses (mount options {}); random data does not.",
                     filesystem.kind, filesystem.options
@@ -190,9 +173,8 @@ fn target_findings(facts: &Target) -> Vec<Finding> {
         && let Some(rotational) = device.rotational
         && !device.rotational_trusted
     {
-        findings.push(Finding::new(
+        findings.push(Finding::note(
             FindingCode::RotationalUntrusted,
-            Severity::Info,
             format!(
                 "The kernel calls {} {}: with {} that says nothing.",
                 device.disk,

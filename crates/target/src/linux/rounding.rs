@@ -36,13 +36,9 @@ pub fn file_sizes(folder: &Path, most: usize) -> Result<Vec<u64>, KernelError> {
             open.pop();
             continue;
         };
+        let Ok(entry) = entry else { continue };
         // Its own facts, not those of what a link points to.
-        let Some((entry, facts)) = entry.ok().and_then(|entry| {
-            let facts = entry.metadata().ok()?;
-            Some((entry, facts))
-        }) else {
-            continue;
-        };
+        let Ok(facts) = entry.metadata() else { continue };
         if facts.is_file() {
             sizes.push(facts.len());
             if sizes.len() >= most {

@@ -95,11 +95,8 @@ pub fn write_test_file(
     let (TargetKind::Directory, Some(filesystem)) =
         (handle.facts.kind, handle.facts.filesystem.as_mut())
     else {
-        return Err(TargetError::Refused {
-            what: format!("filling {path:?}"),
-            why: "it existed before".to_owned(),
-            remedy: "name a directory to get a temporary test file".to_owned(),
-        });
+        let remedy = "name a directory to get a temporary test file";
+        return Err(TargetError::refused(format!("filling {path:?}"), "it existed before", remedy));
     };
     let space = rustix::fs::fstatvfs(&handle.file)
         .map_err(TargetError::failing("ask for the free space of", &path))?;

@@ -7,6 +7,7 @@
 use kernel::last_error;
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 use std::mem::size_of;
 
 /// One answer of FIEMAP, as in the kernel's include/uapi/linux/fiemap.h.
@@ -42,7 +43,7 @@ const _: () = assert!(size_of::<FiemapExtent>() == 56);
 const _: () = assert!(size_of::<FiemapRequest>() == 32 + FIEMAP_PAGE * 56);
 
 /// `_IOWR('f', 11, struct fiemap)`; the size in the number is that of the head alone, 32 bytes.
-const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
 /// Write dirty pages first, so that delayed allocation is over.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 
@@ -63,24 +64,19 @@ pub(crate) fn fiemap_page(
     });
     // SAFETY: `request` is a live, exclusive `struct fiemap` followed by room for `extent_count`
     // extents, which is all that the kernel writes to; every bit pattern is valid in its fields.
-    let outcome =
-        unsafe { libc::ioctl(file.as_fd().as_raw_fd(), FS_IOC_FIEMAP, &raw mut *request) };
-    if outcome < 0 {
-        return Err(last_error());
-    }
+    unsafe { ioctl(file, Updater::<FS_IOC_FIEMAP, _>::new(&mut *request)) }?;
     let mapped = (request.mapped_extents as usize).min(FIEMAP_PAGE);
     Ok(request.extents[..mapped].to_vec())
 }
 
 /// `_IO(0x12, 94)`.
-const BLKROGET: libc::c_ulong = 0x125E;
+const BLKROGET: Opcode = 0x125E;
 
 /// Whether a block device takes no writes; a partition's disk counts.
 pub(crate) fn is_read_only(device: impl AsFd) -> Result<bool, Errno> {
-    let mut flag: libc::c_int = 0;
-    // SAFETY: the kernel writes one `int` to the pointer, which is to a live, exclusive one.
-    let outcome = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKROGET, &raw mut flag) };
-    if outcome < 0 { Err(last_error()) } else { Ok(flag != 0) }
+    // SAFETY: the kernel writes one `int`.
+    let flag = unsafe { ioctl(device, Getter::<BLKROGET, libc::c_int>::new()) }?;
+    Ok(flag != 0)
 }
 
 /// What a loop device is on: the beginning of `struct loop_info64` (include/uapi/linux/loop.h).
@@ -100,26 +96,16 @@ pub(crate) struct LoopStatus {
 const _: () = assert!(size_of::<LoopStatus>() == 232);
 
 /// The ioctl of loop(4).
-const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
+const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
 /// What a loop device is on.
 pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
-    let mut status = LoopStatus { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
-    // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is to a live,
-    // exclusive value of that size; every bit pattern is valid in its integers.
-    let outcome =
-        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), LOOP_GET_STATUS64, &raw mut status) };
-    if outcome < 0 { Err(last_error()) } else { Ok(status) }
+    // SAFETY: the kernel writes a whole `struct loop_info64`, which is as long as ours; every bit
+    // pattern is valid in its integers.
+    unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopStatus>::new()) }
 }
 
-/// `struct cachestat_range` of include/uapi/linux/mman.h.
-#[repr(C)]
-struct CachestatRange {
-    offset: u64,
-    length: u64,
-}
-
-/// `struct cachestat` of the same, in pages.
+/// `struct cachestat` of include/uapi/linux/mman.h, in pages.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct Cachestat {
@@ -135,7 +121,8 @@ const SYS_CACHESTAT: libc::c_long = 451;
 
 /// Pages of `offset..offset + length` of a file that are in the page cache.
 pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cachestat, Errno> {
-    let range = CachestatRange { offset, length };
+    // `struct cachestat_range` of the same.
+    let range = [offset, length];
     let mut answer = Cachestat::default();
     // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
     // the second. The last argument is flags, of which there are none.
