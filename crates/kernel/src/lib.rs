@@ -17,29 +17,13 @@ mod linux;
 pub use error::{KernelError, system_words};
 pub use linux::activity::{Activity, device_in_flight_activity};
 pub use linux::capabilities::{capabilities, disk_of};
-pub use linux::changed_setting;
 pub use linux::descriptors::allow_descriptors;
 pub use linux::environment::{environment, environment_findings};
-pub use linux::live;
 pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
-pub use linux::soaker::{Calibration, SoakReading, SoakSpan, SoakTap, Soaker, SoakerError};
+pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
 pub use linux::unsafe_calls::{PerfEventAttributes, last_error, own_descriptor, perf_event_open};
-
-/// Block devices.
-pub mod device {
-    pub use crate::linux::device::{device_of, device_of_mount, numbers, serial, whole_disk};
-}
-
-/// Mounted file systems.
-pub mod filesystem {
-    pub use crate::linux::filesystem::{direct_alignment_told, locate_filesystem};
-}
-
-/// The table of mounts.
-pub mod mounts {
-    pub use crate::linux::mounts::{Mount, mount_of, mounts_of_process, read_mounts, unescape};
-}
+pub use linux::{changed_setting, device, filesystem, live, mounts};
 
 /// Small text files.
 pub mod read {

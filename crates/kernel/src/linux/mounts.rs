@@ -5,7 +5,7 @@
 //! overlays give files another number than their mount has, so that the longest mount point has to
 //! do there. Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
 
-use crate::linux::roots::Roots;
+use crate::linux::roots::{Roots, parse_numbers};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -59,8 +59,7 @@ pub fn mount_of<'a>(
 /// One line: `36 35 98:0 /root /point options optional... - type source super-options`.
 fn parse_mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
-    let mut numbers = fields.nth(2)?.split(|byte| *byte == b':');
-    let device = (number(numbers.next()?)?, number(numbers.next()?)?);
+    let device = parse_numbers(&lossy(fields.nth(2)?))?;
     let root = PathBuf::from(unescape(fields.next()?));
     let point = PathBuf::from(unescape(fields.next()?));
     let mount_options = lossy(fields.next()?);
@@ -73,16 +72,13 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
     Some(Mount { device, root, point, options, kind, source })
 }
 
-fn number(digits: &[u8]) -> Option<u32> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
 fn lossy(field: &[u8]) -> String {
     unescape(field).to_string_lossy().into_owned()
 }
 
 /// Undoes the kernel's octal escapes (`\040` is a space).
 pub fn unescape(field: &[u8]) -> OsString {
+    let octal = |digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, tail)) = rest.split_first() {
@@ -91,14 +87,6 @@ pub fn unescape(field: &[u8]) -> OsString {
         rest = if escaped.is_some() { &tail[3..] } else { tail };
     }
     OsString::from_vec(bytes)
-}
-
-/// Three octal digits as a byte.
-fn octal(digits: &[u8]) -> Option<u8> {
-    digits.iter().try_fold(0u8, |value, digit| {
-        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 8)?;
-        value.checked_mul(8)?.checked_add(digit)
-    })
 }
 
 /// Both option lists as one. `ro` of either side makes the mount read-only, so that a `rw` of the

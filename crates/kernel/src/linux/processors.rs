@@ -6,7 +6,7 @@
 //! the nominal one. Rejected: the rate of the time-stamp counter and CPUID leaf 0x16 (nominal too).
 
 use crate::linux::cgroup::cpu_quota;
-use crate::linux::roots::{Roots, field, names, ranges, text};
+use crate::linux::roots::{Roots, cpu_list, field, names, text};
 use record::CpuClock;
 use std::collections::BTreeSet;
 
@@ -15,17 +15,13 @@ const CPUS: &str = "devices/system/cpu";
 /// Processors that this process may run on; none where the kernel does not tell.
 pub(crate) fn allowed(roots: &Roots) -> BTreeSet<u32> {
     let status = text(&roots.proc.join("self/status")).unwrap_or_default();
-    numbers(field(&status, "Cpus_allowed_list").unwrap_or_default())
+    cpu_list(field(&status, "Cpus_allowed_list").unwrap_or_default())
 }
 
 /// The processors of a list of the kernel (`online`, `isolated`, `nohz_full`); none where it does
 /// not tell.
 pub(crate) fn listed(roots: &Roots, list: &str) -> BTreeSet<u32> {
-    numbers(&text(&roots.sys.join(CPUS).join(list)).unwrap_or_default())
-}
-
-fn numbers(list: &str) -> BTreeSet<u32> {
-    ranges(list).into_iter().flat_map(|(first, last)| first..=last).collect()
+    cpu_list(&text(&roots.sys.join(CPUS).join(list)).unwrap_or_default())
 }
 
 /// How many processors' worth of time this process may use, 0 where that is not known.
@@ -94,7 +90,7 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
         doubts.push(format!("work on processors that we may not use is not seen ({list})"));
     }
     let isolated = text(&cpus.join("isolated")).unwrap_or_default();
-    if !numbers(&isolated).is_empty() {
+    if !cpu_list(&isolated).is_empty() {
         doubts.push(format!("processors are isolated from the scheduler ({isolated})"));
     }
     doubts

@@ -5,6 +5,8 @@
 //! a disk without a serial number is no failure. Rejected: constants for the paths, because then
 //! only the developer's own machine could be tested.
 
+use record::KernelAccounting;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -72,28 +74,29 @@ pub fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The ranges of a kernel list such as `0-3,8`, both ends included; other parts are left out.
-pub(crate) fn ranges(list: &str) -> Vec<(u32, u32)> {
-    list.split(',')
-        .filter_map(|range| {
-            let range = range.trim();
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-            (first <= last).then_some((first, last))
-        })
-        .collect()
+/// The numbers in a kernel list such as `0-3,8`; other parts are left out.
+pub(crate) fn cpu_list(list: &str) -> BTreeSet<u32> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
 }
 
-/// How many numbers a kernel list such as `0-3,8` holds.
+/// How many numbers such a list holds.
 pub fn count_list(list: &str) -> u32 {
-    ranges(list).iter().map(|(first, last)| last - first + 1).sum()
+    cpu_list(list).len() as u32
 }
 
-/// The numbers of a device, given its directory in sysfs (`8:0` in its file `dev`).
-pub fn device_numbers(directory: &Path) -> Option<(u32, u32)> {
-    let line = text(&directory.join("dev"))?;
-    let (major, minor) = line.split_once(':')?;
+/// Major and minor number of a device, as the kernel prints them: `8:0`.
+pub(crate) fn parse_numbers(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The numbers of a device, given its directory in sysfs.
+pub fn device_numbers(directory: &Path) -> Option<(u32, u32)> {
+    parse_numbers(&text(&directory.join("dev"))?)
 }
 
 /// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and
@@ -109,14 +112,24 @@ pub(crate) fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
     Some(ticks)
 }
 
+/// How such ticks were spent, between two readings; `None` where there are none.
+pub(crate) fn accounting(ticks: [u64; 8]) -> Option<KernelAccounting> {
+    let [.., idle, iowait, irq, softirq, steal] = ticks;
+    let all: u64 = ticks.iter().sum();
+    let share = |ticks: u64| ticks as f64 / all as f64;
+    (all > 0).then(|| KernelAccounting {
+        idle: share(idle + iowait),
+        interrupts: share(irq + softirq),
+        steal: share(steal),
+    })
+}
+
 /// The names in a directory, sorted; empty where there is none. The order in which sysfs lists
 /// entries is not defined, and facts must not change from run to run.
 pub fn names(directory: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Vec::new();
-    };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

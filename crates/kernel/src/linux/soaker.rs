@@ -15,7 +15,7 @@
 
 use crate::linux::clock::now_ns;
 use crate::linux::processors::{allowed, doubts, listed};
-use crate::linux::roots::{Roots, cpu_ticks};
+use crate::linux::roots::{Roots, accounting, cpu_ticks};
 use crate::linux::unsafe_calls::set_idle_policy;
 use record::{KernelAccounting, Nanos};
 use rustix::io::Errno;
@@ -74,11 +74,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn reading(&self) -> SoakReading {
+    fn reading(&self) -> SoakSpan {
         // The counts stand as near to the time as can be; /proc is read after both.
-        let at = Nanos(now_ns(ClockId::Monotonic));
+        let length = Nanos(now_ns(ClockId::Monotonic));
         let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
-        SoakReading { at, loops, kernel_ticks: kernel_ticks(&self.roots) }
+        SoakSpan { length, loops, kernel_ticks: cpu_ticks(&self.roots) }
     }
 }
 
@@ -132,9 +132,9 @@ impl Soaker {
         self.cpus.len() as u32
     }
 
-    /// The counts now.
+    /// The counts until now, over the time of CLOCK_MONOTONIC.
     #[must_use]
-    pub fn reading(&self) -> SoakReading {
+    pub fn reading(&self) -> SoakSpan {
         self.shared.reading()
     }
 
@@ -200,45 +200,41 @@ fn live(shared: &Shared, index: usize, cpu: u32, started: &mpsc::Sender<(u32, Re
     }
 }
 
-/// Counts of all soakers at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SoakReading {
-    /// When, by CLOCK_MONOTONIC.
-    pub at: Nanos,
-    loops: Vec<u64>,
-    /// Idle, interrupt, steal and all ticks since boot; `None` where the kernel tells none.
-    kernel_ticks: Option<[u64; 4]>,
-}
-
-impl SoakReading {
-    /// What was counted since an earlier reading.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> SoakSpan {
-        SoakSpan {
-            length: self.at.since(earlier.at),
-            loops: self
-                .loops
-                .iter()
-                .zip(&earlier.loops)
-                .map(|(now, before)| now.saturating_sub(*before))
-                .collect(),
-            kernel_ticks: self.kernel_ticks.zip(earlier.kernel_ticks).map(|(now, before)| {
-                std::array::from_fn(|index| now[index].saturating_sub(before[index]))
-            }),
-        }
-    }
-}
-
-/// What was counted between two readings.
+/// What all soakers counted in a span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SoakSpan {
-    /// The time between them.
+    /// How long it was.
     pub length: Nanos,
     loops: Vec<u64>,
-    kernel_ticks: Option<[u64; 4]>,
+    /// Of all processors, see [`cpu_ticks`]; `None` where the kernel tells none.
+    kernel_ticks: Option<[u64; 8]>,
 }
 
 impl SoakSpan {
+    /// What was counted since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.each(earlier, u64::saturating_sub)
+    }
+
+    /// This span and another together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// Of each count that of both.
+    fn each(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        let ticks = self.kernel_ticks.zip(other.kernel_ticks);
+        let loops = self.loops.iter().zip(&other.loops);
+        Self {
+            length: Nanos(of(self.length.0, other.length.0)),
+            loops: loops.map(|(&mine, &other)| of(mine, other)).collect(),
+            kernel_ticks: ticks
+                .map(|(mine, other)| std::array::from_fn(|index| of(mine[index], other[index]))),
+        }
+    }
+
     fn rates(&self) -> impl Iterator<Item = f64> + '_ {
         let seconds = self.length.as_secs_f64().max(1e-9);
         self.loops.iter().map(move |&loops| loops as f64 / seconds)
@@ -270,29 +266,10 @@ impl SoakSpan {
         share * self.length.0 as f64 * self.loops.len() as f64
     }
 
-    /// This span and another together.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            length: self.length.plus(other.length),
-            loops: self.loops.iter().zip(&other.loops).map(|(mine, other)| mine + other).collect(),
-            kernel_ticks: self
-                .kernel_ticks
-                .zip(other.kernel_ticks)
-                .map(|(mine, other)| std::array::from_fn(|index| mine[index] + other[index])),
-        }
-    }
-
     /// The kernel's own account of the span.
     #[must_use]
     pub fn kernel(&self) -> Option<KernelAccounting> {
-        let [idle, interrupts, steal, all] = self.kernel_ticks?;
-        let share = |ticks: u64| ticks as f64 / all as f64;
-        (all > 0).then(|| KernelAccounting {
-            idle: share(idle),
-            interrupts: share(interrupts),
-            steal: share(steal),
-        })
+        self.kernel_ticks.and_then(accounting)
     }
 }
 
@@ -354,7 +331,7 @@ pub struct SoakTap(Arc<Mutex<TapState>>);
 #[derive(Default)]
 struct TapState {
     source: Option<Arc<Shared>>,
-    readings: Vec<SoakReading>,
+    readings: Vec<SoakSpan>,
 }
 
 impl SoakTap {
@@ -391,13 +368,6 @@ impl SoakTap {
             state.readings.push(reading);
         }
     }
-}
-
-/// Idle, interrupt, steal and all ticks of all processors since boot.
-fn kernel_ticks(roots: &Roots) -> Option<[u64; 4]> {
-    let ticks = cpu_ticks(roots)?;
-    let [_, _, _, idle, iowait, irq, softirq, steal] = ticks;
-    Some([idle + iowait, irq + softirq, steal, ticks.iter().sum()])
 }
 
 #[cfg(test)]

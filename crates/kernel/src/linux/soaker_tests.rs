@@ -4,8 +4,8 @@
 use super::*;
 use crate::linux::roots::text;
 
-fn reading(at_ms: u64, loops: &[u64]) -> SoakReading {
-    SoakReading { at: Nanos(at_ms * 1_000_000), loops: loops.to_vec(), kernel_ticks: None }
+fn reading(at_ms: u64, loops: &[u64]) -> SoakSpan {
+    SoakSpan { length: Nanos(at_ms * 1_000_000), loops: loops.to_vec(), kernel_ticks: None }
 }
 
 fn span(ms: u64, loops: &[u64]) -> SoakSpan {

@@ -9,13 +9,8 @@
 
 use super::groups::Groups;
 use super::step::Span;
-use crate::linux::roots::{Roots, cpu_ticks, memory_field, text};
+use crate::linux::roots::{Roots, accounting, cpu_ticks, memory_field, text};
 use record::Context;
-
-/// Columns of [`cpu_ticks`].
-const IDLE: usize = 3;
-const IOWAIT: usize = 4;
-const STEAL: usize = 7;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
@@ -40,23 +35,18 @@ impl ContextReader {
             Some((us as f64 * 1e3 / span.duration_ns as f64).min(1.0))
         };
         // Idle time of a processor that was switched off can go back.
-        let ticks = before.ticks.zip(now.ticks).map(|(before, now)| -> [u64; 8] {
+        let ticks = before.ticks.zip(now.ticks).map(|(before, now)| {
             std::array::from_fn(|column| now[column].saturating_sub(before[column]))
         });
-        let share = |columns: &[usize]| {
-            let ticks = ticks?;
-            let all = ticks.iter().sum::<u64>();
-            let some: u64 = columns.iter().map(|&column| ticks[column]).sum();
-            (all > 0).then(|| some as f64 / all as f64)
-        };
+        let spent = ticks.and_then(accounting);
         let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
         Context {
             begin_ns: span.begin_ns,
             duration_ns: span.duration_ns,
             io_some_share: stalled(before.some_us, now.some_us),
             io_full_share: stalled(before.full_us, now.full_us),
-            steal_share: share(&[STEAL]),
-            idle_share: share(&[IDLE, IOWAIT]),
+            steal_share: spent.as_ref().map(|spent| spent.steal),
+            idle_share: spent.as_ref().map(|spent| spent.idle),
             memory_available_bytes: memory_field(&meminfo, "MemAvailable"),
             memory_cached_bytes: memory_field(&meminfo, "Cached"),
             dirty_bytes: memory_field(&meminfo, "Dirty"),
