@@ -10,8 +10,7 @@ use crate::linux::cgroup::limits;
 use crate::linux::processors;
 use crate::linux::roots::{Roots, field, memory_field, text};
 use record::{
-    Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, Severity, format_iops,
-    format_rate,
+    Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, format_iops, format_rate,
 };
 
 /// Where sysfs keeps the clock source in use and the others.
@@ -67,17 +66,14 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
     } else {
         ("IOPS", format_iops(per_s))
     };
-    Finding::new(
-        FindingCode::CgroupLimit,
-        Severity::Warning,
-        format!(
-            "The control group {:?} limits {op}s on device {} to {rate}: a rate near it is the \
-             limit's, not the disk's.",
-            limit.group, limit.major_minor
-        ),
-        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).",
-    )
-    .with("limit", per_s, unit)
+    let claim = format!(
+        "The control group {:?} limits {op}s on device {} to {rate}: a rate near it is the \
+         limit's, not the disk's.",
+        limit.group, limit.major_minor
+    );
+    let remedy =
+        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).";
+    Finding::warning(FindingCode::CgroupLimit, claim, remedy).with("limit", per_s, unit)
 }
 
 /// The hypervisor, as far as it shows; `None` on bare metal.

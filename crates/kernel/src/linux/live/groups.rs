@@ -8,7 +8,7 @@
 
 use super::step::Span;
 use crate::linux::cgroup::{IO_CONTROLLER, Version, group_limits};
-use crate::linux::mounts::read_mounts;
+use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
 use record::{CgroupLimit, LimitedIo};
 use std::path::{Path, PathBuf};
@@ -40,14 +40,35 @@ impl Groups {
 
 /// The limits of all groups of both versions.
 fn walk_all(roots: &Roots) -> Vec<CgroupLimit> {
-    let mut walk = Walk { found: Vec::new(), left: MAX_GROUPS };
-    for mount in read_mounts(roots) {
-        if let Some(version) = Version::of(&mount, IO_CONTROLLER) {
-            walk.visit(version, &roots.locate(&mount.point), &mount.root);
+    let mut found = Vec::new();
+    let top = |mount: Mount| {
+        let version = Version::of(&mount, IO_CONTROLLER)?;
+        Some((version, roots.locate(&mount.point), mount.root))
+    };
+    let mut open: Vec<_> = read_mounts(roots).into_iter().filter_map(top).collect();
+    for _ in 0..MAX_GROUPS {
+        let Some((version, directory, group)) = open.pop() else { break };
+        let read = |file: &str| text(&directory.join(file));
+        if version == Version::Two {
+            // It speaks of the groups below, too; the topmost has no such file.
+            let events = read("cgroup.events").unwrap_or_default();
+            if events.lines().any(|line| line.trim() == "populated 0") {
+                continue;
+            }
         }
+        if version == Version::Two || read("cgroup.procs").is_some() {
+            let mut limits = group_limits(version, &directory, &group);
+            // `8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0`; without the file nothing is
+            // known.
+            if let (false, Some(counts)) = (limits.is_empty(), read("io.stat")) {
+                limits.retain(|limit| counts.lines().any(|it| touched(it, &limit.major_minor)));
+            }
+            found.extend(limits);
+        }
+        let below = directories(&directory).into_iter();
+        open.extend(below.map(|(below, name)| (version, below, group.join(name))));
     }
     // A tree that is mounted twice tells everything twice.
-    let mut found = walk.found;
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     found.dedup();
     found
@@ -55,41 +76,6 @@ fn walk_all(roots: &Roots) -> Vec<CgroupLimit> {
 
 fn order(limit: &CgroupLimit) -> (&str, &str, LimitedIo, u64) {
     (&limit.group, &limit.major_minor, limit.limited, limit.limit_per_s)
-}
-
-struct Walk {
-    found: Vec<CgroupLimit>,
-    left: usize,
-}
-
-impl Walk {
-    /// Visits a group and those below it.
-    fn visit(&mut self, version: Version, directory: &Path, group: &Path) {
-        if self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        let read = |file: &str| text(&directory.join(file));
-        if version == Version::Two {
-            // It speaks of the groups below, too; the topmost has no such file.
-            let events = read("cgroup.events").unwrap_or_default();
-            if events.lines().any(|line| line.trim() == "populated 0") {
-                return;
-            }
-        }
-        if version == Version::Two || read("cgroup.procs").is_some() {
-            let mut limits = group_limits(version, directory, group);
-            // `8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0`; without the file nothing is
-            // known.
-            if let (false, Some(counts)) = (limits.is_empty(), read("io.stat")) {
-                limits.retain(|limit| counts.lines().any(|it| touched(it, &limit.major_minor)));
-            }
-            self.found.extend(limits);
-        }
-        for (below, name) in directories(directory) {
-            self.visit(version, &below, &group.join(name));
-        }
-    }
 }
 
 /// Whether a line of io.stat says that the group did I/O on a device.

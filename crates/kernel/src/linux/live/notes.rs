@@ -5,7 +5,7 @@
 //! and becomes one finding. What follows from a device itself (no counters, a busy time in doubt)
 //! is not an event and is read off the devices when the findings are asked for.
 
-use record::{Finding, FindingCode, ObservedDevice, Severity};
+use record::{Finding, FindingCode, ObservedDevice};
 use std::sync::Arc;
 
 /// Names that a finding lists, at most.
@@ -50,9 +50,14 @@ pub(crate) struct Notes {
 impl Notes {
     /// One finding for each kind of event, and for what the devices themselves cannot tell.
     pub(crate) fn findings(&self, devices: &[Arc<ObservedDevice>]) -> Vec<Finding> {
-        let events = [self.unreadable_finding(), self.reset_finding(), self.changed_finding()];
-        let of_devices = [off_finding(devices), doubt_finding(devices)];
-        events.into_iter().chain(of_devices).flatten().collect()
+        let all = [
+            self.unreadable_finding(),
+            self.reset_finding(),
+            self.changed_finding(),
+            off_finding(devices),
+            doubt_finding(devices),
+        ];
+        all.into_iter().flatten().collect()
     }
 
     fn unreadable_finding(&self) -> Option<Finding> {
@@ -64,8 +69,7 @@ impl Notes {
         );
         let remedy = "Read on: other devices are not touched by it. If it is always the same \
                       device, its driver writes the line.";
-        let code = FindingCode::CountersUnreadable;
-        let finding = Finding::new(code, Severity::Warning, claim, remedy);
+        let finding = Finding::warning(FindingCode::CountersUnreadable, claim, remedy);
         Some(finding.with("unreadable lines", *count as f64, ""))
     }
 
@@ -76,26 +80,23 @@ impl Notes {
             self.resets.list()?
         );
         let remedy = "Compare the serial numbers before and after; look at the kernel log (dmesg).";
-        let finding = Finding::new(FindingCode::CountersReset, Severity::Warning, claim, remedy);
+        let finding = Finding::warning(FindingCode::CountersReset, claim, remedy);
         Some(finding.with("resets", self.resets.count as f64, ""))
     }
 
     fn changed_finding(&self) -> Option<Finding> {
-        let parts = [(&self.came, "appeared"), (&self.went, "went away")];
-        let told: Vec<String> = parts
-            .iter()
-            .filter_map(|(events, verb)| Some(format!("{} {verb}", events.list()?)))
-            .collect();
+        let told = |events: &Events, verb| Some(format!("{} {verb}", events.list()?));
+        let parts = [told(&self.came, "appeared"), told(&self.went, "went away")];
+        let told: Vec<String> = parts.into_iter().flatten().collect();
         let claim = format!(
             "The set of devices changed: {}. A device has figures from the second reading that saw \
              it.",
             told.join("; ")
         );
-        let finding = Finding::new(FindingCode::DevicesChanged, Severity::Info, claim, "");
-        let with_count = |finding: Finding, (events, verb): &(&Events, &str)| {
-            finding.with(verb, events.count as f64, "")
-        };
-        (!told.is_empty()).then(|| parts.iter().fold(finding, with_count))
+        let finding = Finding::note(FindingCode::DevicesChanged, claim, "")
+            .with("appeared", self.came.count as f64, "")
+            .with("went away", self.went.count as f64, "");
+        (!told.is_empty()).then_some(finding)
     }
 }
 
@@ -112,7 +113,7 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
         listed(&names, true)
     );
     let remedy = format!("Write 1 to /sys/block/{first}/queue/iostats.");
-    let finding = Finding::new(FindingCode::CountersOff, Severity::Warning, claim, remedy);
+    let finding = Finding::warning(FindingCode::CountersOff, claim, remedy);
     Some(finding.with("devices", names.len() as f64, ""))
 }
 
@@ -129,7 +130,7 @@ fn doubt_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
         format!("The busy share of {} cannot be trusted: {why}{more}.", listed(&names, true));
     let remedy = "Conclude from latency and concurrency, which do not rest on it; the \
                   utilization law does.";
-    let finding = Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy);
+    let finding = Finding::note(FindingCode::BusyDoubtful, claim, remedy);
     Some(finding.with("devices", names.len() as f64, ""))
 }
 
